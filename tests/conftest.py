@@ -1,0 +1,70 @@
+"""What all tests share: the command line as a fixture, golden updates, and no skipping in CI."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).parent.parent
+"""The checkout."""
+_MAY_SKIP_IN_CI = "opt-in"
+"""A skip whose reason starts so is allowed in CI: a job that people start by hand."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def text(self) -> str:
+        """Everything that was printed."""
+        return self.out + self.err
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that rewrites golden files."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden; review the diff in Git")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):  # noqa: ANN201, ARG001
+    """Turn a skip into a failure in CI: there, everything that a test needs is installed."""
+    report = yield
+    if report.skipped and os.environ.get("CI") and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if not reason.removeprefix("Skipped: ").startswith(_MAY_SKIP_IN_CI):
+            report.outcome = "failed"
+            report.longrepr = f"skipped in CI, where nothing may skip: {reason}"
+    return report
+
+
+@pytest.fixture
+def sparkiac(tmp_path: Path) -> Callable[..., Outcome]:
+    """Give a function that runs `sparkiac …` as its own process, in an empty folder unless `cwd` is given."""
+
+    def run(*arguments: str, cwd: Path = tmp_path, env: dict[str, str] | None = None) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "sparkiac", *arguments],
+            cwd=cwd,
+            env=os.environ | {"NO_COLOR": "1"} | (env or {}),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return run
