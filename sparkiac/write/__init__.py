@@ -1,0 +1,10 @@
+"""Artifacts to disk: one tree replaces another, as a whole and only where nobody loses anything."""
+
+from sparkiac.write.comparison import Changes
+from sparkiac.write.errors import Busy, Refused, Unsafe, WriteError
+from sparkiac.write.manifest import MANIFEST
+from sparkiac.write.patch import diff
+from sparkiac.write.preview import survey
+from sparkiac.write.transaction import commit
+
+__all__ = ["MANIFEST", "Busy", "Changes", "Refused", "Unsafe", "WriteError", "commit", "diff", "survey"]

@@ -1,0 +1,116 @@
+"""`.sparkiac-manifest.json`: which files sparkiac wrote, and from what.
+
+It is the one place in the tree that holds a tool version.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from sparkiac.artifact import Artifact
+
+MANIFEST = ".sparkiac-manifest.json"
+MISSING = "missing"
+VERSION = 1
+_FORBIDDEN_PARTS = frozenset({"", ".", "..", ".git"})
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_MODE = re.compile(r"0[0-7]{3}")
+
+
+class Stamp(NamedTuple):
+    """What makes two files the same: their bytes and, as in Git, whether the owner may execute them.
+
+    The other permission bits are not compared: they are the umask of whoever cloned the repository, and a
+    clone on Ubuntu (umask 0002) is not a tree of hand-edited files.
+    """
+
+    sha256: str
+    executable: bool
+
+    @staticmethod
+    def of(content: bytes, mode: int) -> Stamp:
+        """Take the stamp of a file's content and permission bits."""
+        return Stamp(hashlib.sha256(content).hexdigest(), executable=bool(mode & stat.S_IXUSR))
+
+
+class Owned(NamedTuple):
+    """The files that an existing manifest names; none, and the reason, when it cannot be trusted."""
+
+    files: Mapping[str, Stamp]
+    problem: str = ""
+
+
+class _CorruptError(Exception):
+    """The manifest is not what `dump` writes."""
+
+    def __init__(self, *, problem: str) -> None:
+        super().__init__(problem)
+
+
+def unsafe_path(path: str) -> str:
+    """Say why a path can never be a file of the tree; empty if it can."""
+    if path.startswith("/"):
+        return "an absolute path"
+    if _CONTROL.search(path) or "\\" in path:
+        return "a control character, a lone surrogate or a backslash in the path"
+    bad = _FORBIDDEN_PARTS.intersection(path.split("/"))
+    return f"the path has the part {min(bad)!r}" if bad else ""
+
+
+def dump(artifacts: Iterable[Artifact], *, inputs: Mapping[str, str], generator: str) -> bytes:
+    """Write the manifest of these files: sorted, so that a change of one file is a change of its lines."""
+    files = {
+        artifact.path: {"sha256": hashlib.sha256(artifact.content).hexdigest(), "mode": f"{artifact.mode:04o}"}
+        for artifact in artifacts
+    }
+    document = {"version": VERSION, "generator": generator, "inputs": dict(inputs), "files": files}
+    return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def load(root: Path) -> Owned:
+    """Read the manifest of an existing tree. One that is missing or damaged owns nothing and says why."""
+    path = root / MANIFEST
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return Owned({}, "not a plain file")
+        return Owned(_parse(path.read_bytes()))
+    except FileNotFoundError:
+        return Owned({}, MISSING)
+    except _CorruptError as error:
+        return Owned({}, str(error))
+
+
+def _parse(text: bytes) -> dict[str, Stamp]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _CorruptError(problem="damaged: not JSON") from error
+    version = document.get("version") if isinstance(document, dict) else None
+    if type(version) is not int or version < VERSION:
+        raise _CorruptError(problem="damaged: no version")
+    if version > VERSION:
+        raise _CorruptError(problem=f"written by a newer sparkiac (manifest version {version})")
+    files = document.get("files")
+    if not isinstance(files, dict):
+        raise _CorruptError(problem="damaged: no list of files")
+    return {path: _stamp(path, record) for path, record in files.items()}
+
+
+def _stamp(path: str, record: object) -> Stamp:
+    if unsafe_path(path) or path.split("/", maxsplit=1)[0] == MANIFEST:
+        raise _CorruptError(problem=f"damaged: names {path!r}")
+    digest, mode = (record.get("sha256"), record.get("mode")) if isinstance(record, dict) else (None, None)
+    if not (isinstance(digest, str) and _SHA256.fullmatch(digest)):
+        raise _CorruptError(problem=f"damaged: no sha256 of {path}")
+    if not (isinstance(mode, str) and _MODE.fullmatch(mode)):
+        raise _CorruptError(problem=f"damaged: no mode of {path}")
+    return Stamp(digest, executable=bool(int(mode, 8) & stat.S_IXUSR))

@@ -1,0 +1,103 @@
+"""Build the next tree beside the present one.
+
+Nothing is synced to the disk: a kill of the process loses nothing, and after a power cut the tree is
+reproduced from Git and the inventory (`git restore`, `generate --force`). Sixty syncs would take longer than
+all the rest.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from sparkiac.write import tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sparkiac.write.comparison import Comparison
+    from sparkiac.write.wanted import Wanted
+
+_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_CANNOT_LINK = frozenset(
+    {errno.EPERM, errno.EACCES, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL}
+)
+"""No hard links on this file system, or not to this file (`fs.protected_hardlinks`): then a copy does."""
+_CHUNK_BYTES = 1 << 20
+
+
+def build(new: Path, *, present: Path, comparison: Comparison, wanted: Wanted) -> None:
+    """Fill the empty directory `new`: link what stays, write what changes, carry what is another's.
+
+    Modes are set whatever the umask says. Raises `OSError`; `new` is then incomplete.
+    """
+    new.chmod(0o755)
+    made: set[str] = set()
+    for path, file in wanted.files.items():
+        _make_directories(new, tree.ancestors(path), made)
+        if path in comparison.kept:
+            _link(present / path, new / path)
+        else:
+            _write(new / path, file.content, mode=file.mode)
+    _carry(new, present, comparison.carried, made)
+
+
+def _make_directories(new: Path, paths: list[str], made: set[str]) -> None:
+    """Make these directories, of which the deepest is the first, where they are not made already."""
+    for path in reversed(paths):
+        if path not in made:
+            made.add(path)
+            (new / path).mkdir(mode=0o755)
+            (new / path).chmod(0o755)
+
+
+def _carry(new: Path, present: Path, paths: tuple[str, ...], ours: set[str]) -> None:
+    """Bring over the files and empty directories of others; their directories keep mode and time."""
+    theirs: set[str] = set(ours)
+    for path in paths:
+        if stat.S_ISDIR((present / path).lstat().st_mode):
+            _make_directories(new, [path, *tree.ancestors(path)], theirs)
+        else:
+            _make_directories(new, tree.ancestors(path), theirs)
+            _link(present / path, new / path)
+    for path in sorted(theirs - ours, reverse=True):
+        status = (present / path).stat()
+        os.utime(new / path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        (new / path).chmod(stat.S_IMODE(status.st_mode))
+
+
+def _link(source: Path, copy: Path) -> None:
+    """Give a file a second name: it keeps its inode and its times."""
+    try:
+        os.link(source, copy, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _CANNOT_LINK:
+            raise
+        _copy(source, copy, reason=error)
+
+
+def _copy(source: Path, copy: Path, *, reason: OSError) -> None:
+    status = source.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        copy.symlink_to(source.readlink())
+        return
+    if not stat.S_ISREG(status.st_mode):
+        raise reason
+    with source.open("rb") as reading, os.fdopen(os.open(copy, _FILE_FLAGS, 0o600), "wb") as writing:
+        while chunk := reading.read(_CHUNK_BYTES):
+            writing.write(chunk)
+        os.fchmod(writing.fileno(), stat.S_IMODE(status.st_mode))
+    os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _write(path: Path, content: bytes, *, mode: int) -> None:
+    descriptor = os.open(path, _FILE_FLAGS, 0o600)
+    try:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(descriptor, left) :]
+        os.fchmod(descriptor, mode)
+    finally:
+        os.close(descriptor)
