@@ -1,0 +1,195 @@
+"""Encoders: finished text in, the text of one place in one file format out.
+
+There is one function for each target format and none that serves two: what keeps a value whole in
+one format changes it in the next. A value is encoded once, when it is rendered; before that a
+command is a tuple of words. Each function is proven against the real parser of its format in
+tests/render and tests/e2e/test_escaping.py.
+
+A character that no artifact may carry raises ValueError. The inventory is refused for it long
+before; this is the second wall.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+Tree: TypeAlias = str | int | float | bool | Mapping[str, "Tree"] | Sequence["Tree"] | None
+"""Plain data, as JSON has it."""
+
+# Linux: MAX_ARG_STRLEN is 32 pages of 4 KiB for one word or one `NAME=value`, its closing NUL included.
+_WORD_BYTES = 32 * 4096 - 1
+# systemd: LONG_LINE_MAX (src/basic/fileio.h) is 1 MiB for a logical line; 64 bytes are left for its key.
+_UNIT_LINE_BYTES = 1024 * 1024 - 64
+
+# What no artifact carries: C0, DEL and C1 controls but tab and newline; the line separators, of which
+# some YAML readers make new lines; bidirectional overrides, which show a reviewer another text; BOM and
+# noncharacters, for which systemd drops the whole line; halves of surrogate pairs, which UTF-8 lacks.
+_REFUSED = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff"
+    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    + "]"
+)
+_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# A word that every systemd reads as itself: no quote, escape, specifier, variable or command separator.
+_PLAIN_WORD = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
+_PROGRAM = re.compile(r"/[A-Za-z0-9_@+=:,./-]+")
+_SYSCTL_DOTTED = re.compile(r"[a-z][a-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+")
+_SYSCTL_SLASHED = re.compile(r"[a-z][a-z0-9_-]*(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9_.-]+)+")
+_SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.:/+-]+(?: [A-Za-z0-9_.:/+-]+)*")
+# An underscore inside a word is no emphasis, and most names have one: it stays readable.
+_MARKDOWN_SYNTAX = re.compile(r"[\\`*\[\]<&|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+
+_SYSTEMD_QUOTED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\t": r"\t", "%": "%%"})
+_ENVIRONMENT_FILE_QUOTED = str.maketrans({character: "\\" + character for character in '\\"$`'})
+
+
+def checked(text: str) -> str:
+    """Return `text` itself, or raise ValueError at the first character that no artifact carries."""
+    refused = _REFUSED.search(text)
+    if refused:
+        raise _cannot_carry(text, refused.start(), "no generated file may carry it")
+    return text
+
+
+def systemd_argument(word: str) -> str:
+    """Encode one word of an Exec*= line, after the program.
+
+    systemd.service(5) "Command lines": C escapes inside double quotes, `%` starts a specifier, `$` a
+    variable even in quotes. A lone `;` would start a second command, so it is quoted too.
+    """
+    return _systemd_word(_sized(checked(word))).replace("$", "$$")
+
+
+def systemd_command(argv: Sequence[str]) -> str:
+    """Encode a whole Exec*= value.
+
+    The program is a literal path: systemd expands variables in the words, but not in what it starts.
+    """
+    program, *words = argv
+    if not _PROGRAM.fullmatch(program):
+        message = f"{program!r} is not a plain absolute path, as Exec*= needs for its program"
+        raise ValueError(message)
+    line = " ".join([program, *map(systemd_argument, words)])
+    size = len(line.encode())
+    if size > _UNIT_LINE_BYTES:
+        message = f"{size} bytes do not fit into one unit line of {_UNIT_LINE_BYTES}"
+        raise ValueError(message)
+    return line
+
+
+def systemd_environment(name: str, value: str) -> str:
+    """Encode one assignment of Environment=.
+
+    systemd.exec(5) "Environment=": quotes, C escapes and specifiers as in Exec*=, but `$` is literal.
+    """
+    return _systemd_word(_sized(_assignment(name, value)))
+
+
+def systemd_text(text: str) -> str:
+    """Encode free text such as Description=, where nothing is special but specifiers.
+
+    systemd.syntax(7): a line is stripped, and a last backslash continues it on the next line. Nothing
+    can be escaped here, so text that needs it is refused.
+    """
+    checked(text)
+    if "\n" in text:
+        raise _cannot_carry(text, text.index("\n"), "a unit's free text is one line")
+    if text != text.strip(" \t"):
+        raise _cannot_carry(text, 0 if text[0] in " \t" else len(text) - 1, "systemd strips it there")
+    if (len(text) - len(text.rstrip("\\"))) % 2:
+        raise _cannot_carry(text, len(text) - 1, "at its end it continues the unit's line")
+    return text.replace("%", "%%")
+
+
+def environment_file(name: str, value: str) -> str:
+    r"""Encode one line of an EnvironmentFile=.
+
+    systemd.exec(5) "EnvironmentFile=": in double quotes as in a shell, a backslash escapes ``\ " $ ` ``
+    and nothing else, a newline stands for itself; neither specifiers nor variables are expanded.
+    """
+    _sized(_assignment(name, value))
+    return f'{name}="{value.translate(_ENVIRONMENT_FILE_QUOTED)}"'
+
+
+def compose(text: str) -> str:
+    """Encode a value of a compose file: `$$` is a dollar sign that is not interpolated.
+
+    https://docs.docker.com/reference/compose-file/interpolation/. Quoting is the YAML writer's task.
+    """
+    return checked(text).replace("$", "$$")
+
+
+def compose_tree(tree: Tree) -> Tree:
+    """Encode every text in a compose file but the keys, which Compose does not interpolate."""
+    if isinstance(tree, str):
+        return compose(tree)
+    if isinstance(tree, Mapping):
+        return {key: compose_tree(value) for key, value in tree.items()}
+    if isinstance(tree, Sequence):
+        return [compose_tree(value) for value in tree]
+    return tree
+
+
+def shell_word(word: str) -> str:
+    """Encode one word of a POSIX shell command: single quotes, in which nothing is special."""
+    return shlex.quote(checked(word))
+
+
+def json_argument(value: Tree) -> str:
+    """Write data as the one word that a program reads as JSON, such as `--speculative-config=`.
+
+    The word still goes through the encoder of the file that it is put in.
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _sized(checked(text))
+
+
+def sysctl_line(key: str, value: str) -> str:
+    """Write one line of a sysctl.d file.
+
+    sysctl.d(5): the first separator decides; after a `/` the dots of a name such as `eth0.100` are its
+    own. There is no quoting and no comment after a value: `a # b` would be set as it stands.
+    """
+    if not (_SYSCTL_DOTTED.fullmatch(key) or _SYSCTL_SLASHED.fullmatch(key)):
+        message = f"{key!r} is not a sysctl: separate its names by dots, or by slashes only"
+        raise ValueError(message)
+    if not _SYSCTL_VALUE.fullmatch(value):
+        message = f"{value!r} is not a value for {key}: numbers or words, one space between them"
+        raise ValueError(message)
+    return f"{key} = {value}"
+
+
+def markdown_cell(text: str) -> str:
+    """Encode text for a cell of a table in GitHub Flavored Markdown.
+
+    CommonMark 2.4: a backslash makes punctuation literal; GFM 4.10: also the `|` between cells.
+    """
+    literal = _MARKDOWN_SYNTAX.sub(r"\\\g<0>", checked(text))
+    return literal.replace("\n", "<br>").replace("\t", " ")
+
+
+def _systemd_word(text: str) -> str:
+    return text if _PLAIN_WORD.fullmatch(text) else f'"{text.translate(_SYSTEMD_QUOTED)}"'
+
+
+def _assignment(name: str, value: str) -> str:
+    if not _ENVIRONMENT_NAME.fullmatch(name):
+        message = f"{name!r} is not a name for an environment variable"
+        raise ValueError(message)
+    return f"{name}={checked(value)}"
+
+
+def _sized(word: str) -> str:
+    size = len(word.encode())
+    if size > _WORD_BYTES:
+        message = f"{size} bytes are more than the {_WORD_BYTES} that Linux passes in one word"
+        raise ValueError(message)
+    return word
+
+
+def _cannot_carry(text: str, index: int, reason: str) -> ValueError:
+    return ValueError(f"character {index + 1} is U+{ord(text[index]):04X}: {reason}")
