@@ -1,0 +1,85 @@
+"""The scripts that run on a host, loaded or started by their paths, and a machine to run them on."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ROOT / "templates/host/usr/local/lib/sparkiac"
+
+
+def load(name: str) -> ModuleType:
+    """Import a script, whatever its name ends with, and leave no bytecode among the files that are shipped."""
+    loader = importlib.machinery.SourceFileLoader(f"host_{Path(name).stem}", str(SCRIPTS / name))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    assert spec
+    module = importlib.util.module_from_spec(spec)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = before
+    return module
+
+
+@pytest.fixture(scope="session")
+def scripts() -> Path:
+    """Return the directory of the scripts."""
+    return SCRIPTS
+
+
+@pytest.fixture(scope="session")
+def preflight() -> ModuleType:
+    """Import the preflight script."""
+    return load("preflight")
+
+
+@pytest.fixture(scope="session")
+def probe() -> ModuleType:
+    """Import the probe script."""
+    return load("probe.py")
+
+
+@pytest.fixture
+def machine(preflight: ModuleType, tmp_path: Path) -> Callable[..., Any]:
+    """Give a function that makes a host of files under a directory and of what commands answer."""
+
+    def make(commands: dict[str, str | Exception] | None = None, **files: str) -> Any:  # noqa: ANN401
+        class Machine(preflight.Host):
+            """A host whose commands are a table: the beginning of a command line → its output, or its error."""
+
+            root = tmp_path
+            root_uid = os.getuid()
+            machine = "aarch64"
+
+            def __init__(self) -> None:
+                self.ran: list[str] = []
+
+            def run(self, *argv: str) -> str:
+                line = " ".join(argv)
+                self.ran.append(line)
+                for start, answer in (commands or {}).items():
+                    if line.startswith(start):
+                        if isinstance(answer, Exception):
+                            raise answer
+                        return answer
+                raise FileNotFoundError(2, "No such file or directory", argv[0])
+
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return Machine()
+
+    return make

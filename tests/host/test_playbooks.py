@@ -1,0 +1,105 @@
+"""The playbooks, without a host: what Ansible and the linters think of them. Real hosts: tests/e2e."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.host import tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CHECKOUT = Path(__file__).parents[2]
+PLAYBOOKS = CHECKOUT / "playbooks"
+BIN = Path(sys.executable).parent
+BLOCKS = ("block", "rescue", "always")
+KEYWORDS = {
+    *["name", "when", "vars", "loop", "loop_control", "register", "changed_when", "failed_when", "check_mode"],
+    *["no_log", "diff", "environment", "until", "retries", "delay"],
+}
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a generated tree of two hosts."""
+    root = tmp_path_factory.mktemp("lab") / "lab"
+    tree.build(root, checkout=CHECKOUT)
+    return root
+
+
+def run(*argv: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1", "ANSIBLE_HOME": str(cwd / ".ansible")}
+    return subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+
+
+def tasks(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for entry in entries:
+        nested = [task for key in BLOCKS for task in entry.get(key, [])]
+        yield from tasks(nested) if nested else [entry]
+
+
+def test_syntax(generated: Path) -> None:
+    done = run(BIN / "ansible-playbook", "--syntax-check", "site.yml", cwd=generated)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+
+def test_ansible_lint(generated: Path) -> None:
+    done = run(BIN / "ansible-lint", "--offline", "--profile", "production", "site.yml", "playbooks", cwd=generated)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 failure(s), 0 warning(s)" in done.stderr + done.stdout
+
+
+def test_yamllint() -> None:
+    done = run(BIN / "yamllint", "--strict", "-d", "{extends: default}", ".", cwd=PLAYBOOKS)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_every_host_is_checked_before_one_is_changed() -> None:
+    first, second = yaml.safe_load((PLAYBOOKS / "deploy.yml").read_text())
+    assert first["any_errors_fatal"] is True
+    assert [role["role"] for role in first["roles"]] == ["preflight"]
+    assert "preflight" not in [role["role"] for role in second["roles"]]
+    assert {first["hosts"], second["hosts"]} == {"all"}
+
+
+@pytest.mark.parametrize("path", sorted(PLAYBOOKS.glob("roles/*/tasks/*.yml")), ids=lambda path: str(path)[-30:])
+def test_tasks_are_named_and_use_what_ansible_core_has(path: Path) -> None:
+    for task in tasks(yaml.safe_load(path.read_text())):
+        assert task.get("name"), task
+        modules = set(task) - KEYWORDS
+        assert len(modules) == 1, modules
+        assert modules.pop().startswith("ansible.builtin."), task["name"]
+
+
+@pytest.mark.parametrize("path", sorted(PLAYBOOKS.glob("roles/*/tasks/*.yml")), ids=lambda path: str(path)[-30:])
+def test_commands_take_words_literally(path: Path) -> None:
+    for task in tasks(yaml.safe_load(path.read_text())):
+        assert "ansible.builtin.shell" not in task
+        if command := task.get("ansible.builtin.command"):
+            assert "argv" in command, task["name"]
+            # Without this, Ansible expands $HOME and ~ in each word.
+            assert command["expand_argument_vars"] is False, task["name"]
+            assert "changed_when" in task, task["name"]
+
+
+def test_secrets_are_shown_nowhere() -> None:
+    writing = [
+        task
+        for path in PLAYBOOKS.glob("roles/*/tasks/*.yml")
+        for task in tasks(yaml.safe_load(path.read_text()))
+        if "sparkiac_secrets[" in str(task)
+    ]
+    assert [(task["no_log"], task["diff"]) for task in writing] == [(True, False)]
+
+
+def test_roles_have_one_shape() -> None:
+    for role in PLAYBOOKS.glob("roles/*"):
+        assert [path.name for path in role.iterdir()] == ["tasks"], role.name
+        assert (role / "tasks/main.yml").is_file()

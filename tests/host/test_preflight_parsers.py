@@ -1,0 +1,58 @@
+"""The parsers of preflight, on what the commands and files really say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+MEMINFO = """\
+MemTotal:       125458392 kB
+MemFree:         3341234 kB
+MemAvailable:   98123456 kB
+Active(anon):   11223344 kB
+HugePages_Total:       0
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("28.3.3\n", (28, 3, 3)),
+        ("v2.40.3", (2, 40, 3)),
+        ("26.1.5+dfsg1", (26, 1, 5)),
+        ("NVIDIA Container Toolkit CLI version 1.17.8\ncommit: f202b80a9b9d0db00d9b1d73c0128c8962c55f4d\n", (1, 17, 8)),
+        ("systemd 255 (255.4-1ubuntu8.10)\n+PAM +AUDIT", (255,)),
+    ],
+)
+def test_versions(preflight: ModuleType, text: str, version: tuple[int, ...]) -> None:
+    assert preflight.parse_version(text) == version
+
+
+def test_a_text_without_a_version_is_shown(preflight: ModuleType) -> None:
+    with pytest.raises(RuntimeError, match="no version in 'unknown'"):
+        preflight.parse_version("unknown")
+
+
+def test_gpus(preflight: ModuleType) -> None:
+    assert preflight.parse_gpus("NVIDIA GB10, 12.1, 580.142\n") == [["NVIDIA GB10", "12.1", "580.142"]]
+
+
+@pytest.mark.parametrize("text", ["", "No devices were found\n", "NVIDIA GB10, [N/A]\n"])
+def test_what_is_no_gpu_is_shown(preflight: ModuleType, text: str) -> None:
+    with pytest.raises(RuntimeError, match="nvidia-smi said") as raised:
+        preflight.parse_gpus(text)
+    assert repr(text) in str(raised.value)
+
+
+def test_meminfo(preflight: ModuleType) -> None:
+    found = preflight.parse_meminfo(MEMINFO)
+    assert found["MemTotal"] == 125458392 * 1024
+    assert found["MemAvailable"] == 98123456 * 1024
+
+
+def test_sizes_for_people(preflight: ModuleType) -> None:
+    assert preflight.gib(125458392 * 1024) == "119.6 GiB"

@@ -1,0 +1,59 @@
+"""What the scripts are written in: they run on hosts that have older tools than we have."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OLDEST_PYTHON = (3, 8)
+PYTHON_SCRIPTS = ["preflight", "probe.py"]
+
+
+@pytest.mark.parametrize("name", PYTHON_SCRIPTS)
+def test_they_parse_on_an_old_python(scripts: Path, name: str) -> None:
+    ast.parse((scripts / name).read_text(), feature_version=OLDEST_PYTHON)
+
+
+@pytest.mark.parametrize("name", PYTHON_SCRIPTS)
+def test_they_need_the_standard_library_only(scripts: Path, name: str) -> None:
+    imports = {
+        module.split(".")[0]
+        for node in ast.walk(ast.parse((scripts / name).read_text()))
+        for module in ([alias.name for alias in getattr(node, "names", [])] if isinstance(node, ast.Import) else [])
+        + ([node.module or ""] if isinstance(node, ast.ImportFrom) else [])
+    }
+    assert imports <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("name", PYTHON_SCRIPTS)
+def test_ruff(scripts: Path, name: str) -> None:
+    # `ruff check .` looks at *.py alone, and preflight has no suffix.
+    for command in (["check"], ["format", "--check"]):
+        argv = [sys.executable, "-m", "ruff", *command, scripts / name]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("name", ["preflight", "probe.py", "supervise"])
+def test_they_are_executable_and_short(scripts: Path, name: str) -> None:
+    assert (scripts / name).stat().st_mode & 0o111 == 0o111
+    assert len((scripts / name).read_text().splitlines()) <= 300
+
+
+def test_shellcheck(scripts: Path) -> None:
+    if not shutil.which("shellcheck"):
+        pytest.skip("shellcheck is not installed")
+    done = subprocess.run(["shellcheck", scripts / "supervise"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_nothing_else_is_shipped(scripts: Path) -> None:
+    assert sorted(path.name for path in scripts.iterdir()) == ["preflight", "probe.py", "supervise"]
