@@ -1,0 +1,24 @@
+"""Words for hints."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_LISTED: Final = 12
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Name the closest known word, or list what there is when that is short enough to read."""
+    words = sorted(known)
+    shown = ", ".join(words[:_LISTED]) + (", …" if len(words) > _LISTED else "")
+    return closest(word, words) or (f"known: {shown}" if words else "")
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Name the closest known word if one is close."""
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else ""

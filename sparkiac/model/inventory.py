@@ -1,0 +1,188 @@
+"""The user's file: hosts, deployments, services, defaults."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from sparkiac.model.base import (
+    AbsolutePath,
+    Address,
+    Bind,
+    Gib,
+    HostName,
+    ImageReference,
+    InterfaceAddress,
+    InterfaceName,
+    Line,
+    Model,
+    ModelHandle,
+    Name,
+    Port,
+    RecipeName,
+    RegistryName,
+    ShortText,
+    SysctlKey,
+    SysctlValue,
+    UrlPath,
+    UserName,
+    VariableName,
+    Version,
+    Waiver,
+    Word,
+)
+from sparkiac.model.platform import Platform
+from sparkiac.model.settings import Mount, Settings, Timeouts
+
+
+class HostMemory(Model):
+    """Memory facts of one machine."""
+
+    total_gib: Gib
+    """MemTotal as measured on this machine: 119 and 121 GiB both occur."""
+
+
+class FabricLink(Model):
+    """One high-speed link between machines."""
+
+    interface: InterfaceName
+    """Network interface on this host."""
+    address: InterfaceAddress
+    """Address with prefix length, such as 192.168.177.11/24."""
+    hca: Word | None = None
+    """RDMA device behind the interface, such as rocep1s0f1."""
+
+
+class Fabric(Model):
+    """The direct links of one host."""
+
+    links: Annotated[tuple[FabricLink, ...], Field(min_length=1)]
+    """The first link carries the traffic of distributed deployments."""
+
+
+class Ssh(Model):
+    """How Ansible reaches a host."""
+
+    user: UserName | None = None
+    """Login name; needs sudo."""
+    port: Port | None = None
+    """Port of sshd, if not 22."""
+
+
+class Host(Model):
+    """One machine."""
+
+    address: Address
+    """Address that Ansible and clients use."""
+    platform: Name | None = None
+    """Hardware profile; `dgx-spark` unless said otherwise."""
+    memory: HostMemory | None = None
+    """Measured memory."""
+    driver: Version | None = None
+    """Driver series or version that this host must run: '580' or '580.142'."""
+    fabric: Fabric | None = None
+    """High-speed links."""
+    ssh: Ssh | None = None
+    """SSH settings of this host."""
+    sysctl: dict[SysctlKey, int | SysctlValue] | None = None
+    """Kernel settings of this host, on top of the platform's."""
+    model_store: AbsolutePath | None = None
+    """Where this host keeps weights, if not where the defaults say."""
+    allow: tuple[Waiver, ...] = ()
+    """Waived rules."""
+
+
+class Defaults(Settings):
+    """Values for all deployments and hosts."""
+
+    user: UserName | None = None
+    """Login name for Ansible on every host."""
+    sysctl: dict[SysctlKey, int | SysctlValue] | None = None
+    """Kernel settings of every host, on top of the platform's."""
+
+
+class Deployment(Settings):
+    """A model served on one host, or on several as one distributed group."""
+
+    recipe: RecipeName
+    """Catalog entry that this deployment starts from."""
+    on: HostName | Annotated[tuple[HostName, ...], Field(min_length=1)]
+    """One host, or the hosts of one distributed group, the first one leading."""
+    port: Port
+    """Port on the host."""
+    variant: Name | None = None
+    """Variant of the recipe, which edits the whole of it."""
+    model: ModelHandle | None = None
+    """Model to serve, where the recipe leaves it open or another one is wanted."""
+    served_names: Annotated[tuple[Line, ...], Field(min_length=1)] | None = None
+    """Names that clients use in `model`; the handle unless said otherwise."""
+    description: ShortText | None = None
+    """Shown in the unit and in the plan."""
+    per_host: dict[HostName, Settings] | None = None
+    """Settings of single hosts of a group."""
+    allow: tuple[Waiver, ...] = ()
+    """Waived rules."""
+
+
+class ContainerService(Model):
+    """Any other container on a host."""
+
+    kind: Literal["container"]
+    """A generic container."""
+    image: ImageReference
+    """Image to run, pinned by the lock or by its own digest."""
+    on: HostName
+    """The host."""
+    port: Port | None = None
+    """Port on the host."""
+    container_port: Port | None = None
+    """Port inside the container; the same as `port` unless said otherwise."""
+    bind: Bind | None = None
+    """Where the port is published."""
+    health: UrlPath | None = None
+    """HTTP path that answers 200 when the service is well; asked with curl or wget inside the container."""
+    command: tuple[Line, ...] | None = None
+    """Arguments after the image's entrypoint."""
+    env: dict[VariableName, Line | int | float] | None = None
+    """Environment variables."""
+    mounts: dict[AbsolutePath, Mount] | None = None
+    """Path in the container → what is mounted there."""
+    gpu: bool = False
+    """Whether the container gets the GPU."""
+    read_only: bool = True
+    """Whether the image's own file system is read-only."""
+    timeouts: Timeouts | None = None
+    """Waits of the unit."""
+    description: ShortText | None = None
+    """Shown in the unit and in the plan."""
+    allow: tuple[Waiver, ...] = ()
+    """Waived rules."""
+
+
+class Registries(Model):
+    """Where images come from."""
+
+    mirrors: dict[RegistryName, RegistryName] = {}
+    """Registry or repository prefix → the one to pull from instead. The digest stays the same."""
+
+
+class Inventory(Model):
+    """One reviewed file that describes a fleet and what it serves."""
+
+    name: Name
+    """Name of the fleet; the output goes to generated/<name>."""
+    platforms: dict[Name, Platform] = {}
+    """Hardware profiles beside those of the catalog."""
+    registries: Registries = Field(default_factory=Registries)
+    """Mirrors."""
+    defaults: Defaults = Field(default_factory=Defaults)
+    """Values for all deployments and hosts."""
+    hosts: Annotated[dict[HostName, Host], Field(min_length=1)]
+    """The machines."""
+    deployments: dict[Name, Deployment] = {}
+    """What they serve."""
+    services: dict[Name, ContainerService] = {}
+    """Everything else that runs on them."""
+    allow: tuple[Waiver, ...] = ()
+    """Rules waived for the whole fleet."""

@@ -1,0 +1,90 @@
+"""What every layer may say about a deployment: recipe, variant, defaults, deployment, one host of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from sparkiac.model.base import (
+    AbsolutePath,
+    Bind,
+    Gib,
+    ImageReference,
+    Line,
+    Model,
+    OptionName,
+    OptionValue,
+    Seconds,
+    SecretRef,
+    VariableName,
+)
+
+
+class Mount(Model):
+    """A directory of the host inside the container."""
+
+    source: Literal["model_store"] | AbsolutePath
+    """`model_store`, or an absolute path on the host. It must exist: Docker creates nothing."""
+    read_only: bool = True
+    """A serving container has no business writing to weights."""
+
+
+class Ulimits(Model):
+    """Resource limits of the container's processes; -1 is unlimited."""
+
+    memlock: int | None = Field(default=None, ge=-1)
+    """Locked memory in bytes."""
+    stack: int | None = Field(default=None, ge=-1)
+    """Stack size in bytes."""
+    nofile: int | None = Field(default=None, ge=1)
+    """Open files."""
+
+
+class ContainerSettings(Model):
+    """How the container is run."""
+
+    ipc: Literal["host", "private"] | None = None
+    """`host` shares the host's /dev/shm, as the sources' commands do."""
+    shm_size_gib: Gib | None = None
+    """Size of the container's own /dev/shm; only with a private ipc namespace."""
+    tmp_size_gib: Gib | None = None
+    """Size of /tmp, which is memory: on this machine it is taken from the model."""
+    ulimits: Ulimits | None = None
+    """Resource limits."""
+    mounts: dict[AbsolutePath, Mount | None] | None = None
+    """Path in the container → what is mounted there."""
+    read_only: bool | None = None
+    """Whether the image's own file system is read-only."""
+
+
+class Timeouts(Model):
+    """Every wait has an end, and the recipe knows it."""
+
+    ready_s: Seconds | None = None
+    """Seconds from start to the first answer: preflight, container start, model load and warm-up."""
+    stop_s: Seconds | None = None
+    """Seconds that systemd waits for a stop; the container gets 30 s less."""
+    restart_delay_s: Seconds | None = None
+    """Seconds before the first restart; later ones wait longer, up to a minute."""
+
+
+class Settings(Model):
+    """Values that any layer may set; the later layer wins, leaf by leaf; `null` takes a value away."""
+
+    image: ImageReference | None = None
+    """Image to run; `generate` uses the digest that the lock holds for it."""
+    set: dict[OptionName, OptionValue] | None = None
+    """Engine options in snake_case: `max_model_len: 65536` is `--max-model-len=65536`."""
+    env: dict[VariableName, Line | int | float | None] | None = None
+    """Environment variables of the container. Never a secret: use `api_key`."""
+    container: ContainerSettings | None = None
+    """How the container is run."""
+    timeouts: Timeouts | None = None
+    """Waits of the unit."""
+    bind: Bind | None = None
+    """Where the port is published: loopback, lan (the host's address), fabric, or any."""
+    model_store: AbsolutePath | None = None
+    """Directory on the host that holds the weights."""
+    api_key: SecretRef | None = None
+    """Key that clients must present."""
