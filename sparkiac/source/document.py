@@ -1,0 +1,49 @@
+"""Data of a YAML file together with the place of every key and value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparkiac.report import Loc, Mark
+
+if TYPE_CHECKING:
+    from sparkiac.report import Path
+
+
+class Document(NamedTuple):
+    """What a file says, and where.
+
+    `data` holds plain values: dict, tuple, str, int, float, bool, None. `values` and `keys` map a path
+    to the mark of the value and of the key that introduces it. `lines` are for printing: a literal secret
+    is not in them.
+    """
+
+    name: str
+    lines: tuple[str, ...]
+    data: object
+    values: dict[Path, Mark]
+    keys: dict[Path, Mark]
+
+    def loc(self, mark: Mark) -> Loc:
+        """Add the file's name and the user's line to a mark."""
+        return Loc(self.name, mark, self.lines[mark.line - 1])
+
+    def at_value(self, path: Path) -> Loc:
+        """Place of the value at `path` if it stands on one line, of its key or its deepest known ancestor if not."""
+        mark = self.values.get(path)
+        if mark is not None and mark.end_line == mark.line:
+            return self.loc(mark)
+        return self.at_key(path)
+
+    def at_key(self, path: Path) -> Loc:
+        """Place of the key at `path`, or of its deepest known ancestor."""
+        for length in range(len(path), 0, -1):
+            mark = self.keys.get(path[:length]) or self.values.get(path[:length])
+            if mark is not None:
+                return self.loc(mark)
+        return self.loc(self._start())
+
+    def _start(self) -> Mark:
+        """First character of the data: comments may stand before it."""
+        line, column = self.values[()][:2] if () in self.values else (1, 1)
+        return Mark(line, column, line, column + 1)

@@ -1,0 +1,251 @@
+"""The YAML gate: a strict subset, checked on parser events before any object is built.
+
+Nothing that a reader could take in two ways gets through, and no input can make the parser run away:
+size, depth and number of nodes are bounded. Sources of the rules: YAML 1.2.2 and 1.1, and what
+PyYAML 6.0.3 was seen to do without this gate (duplicate keys merged silently, aliases expanded without
+bound, U+0085 taken for a line end).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import Any, Final
+
+import yaml
+
+from sparkiac.report import Finding, Mark, Path, Severity
+from sparkiac.source import secrets
+from sparkiac.source.document import Document
+from sparkiac.source.scalars import Ambiguous, resolve
+from sparkiac.source.text import FORBIDDEN, START, Fault, at_end, characters, decode, printable, refusal
+
+MAX_DEPTH: Final = 20
+MAX_NODES: Final = 200_000
+MAX_FAULTS: Final = 100
+"""More are not looked for: a file with so many is another kind of file."""
+
+_LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+_SLUGS: Final = {
+    "YML001": "encoding",
+    "YML002": "too-large",
+    "YML003": "character",
+    "YML004": "syntax",
+    "YML005": "duplicate-key",
+    "YML006": "not-plain-yaml",
+    "YML007": "ambiguous-word",
+    "YML008": "key-type",
+}
+_KEY_ON: Final = "on"
+"""The one word of the traps that is a key of the inventory: YAML 1.2, and so editors, read it as a text."""
+_QUOTE: Final = "quote it if a text is meant; write a plain decimal number, true, false or null otherwise"
+_LONGEST: Final = 40
+_SECOND: Final = -1
+"""Index under which the value of a repeated key is read, so that it does not take the first one's places."""
+
+
+class _Stop(Exception):  # noqa: N818  ends the walk, is no error to the caller
+    """The document cannot be read any further."""
+
+
+def read(raw: bytes, *, name: str) -> tuple[Document, tuple[Finding, ...]]:
+    """Turn bytes into a Document and what is wrong with it.
+
+    `data` of the document is None when it could not be read to its end; then there is a finding.
+    """
+    text, fault = decode(raw)
+    faults = [fault] if fault else list(islice(characters(text), MAX_FAULTS + 1))
+    if faults:
+        document = Document(name, _lines(printable(secrets.without_rest(text))), None, {}, {})
+        return document, _findings(document, faults)
+    walk = _Walk(text)
+    data = walk.run()
+    shown = secrets.without(text, walk.literals) if walk.literals else text
+    lines = _lines(shown if data is not None else secrets.without_rest(shown))
+    document = Document(name, lines, data, walk.values, walk.keys)
+    return document, _findings(document, walk.faults)
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(text.split("\n"))
+
+
+def _findings(document: Document, faults: list[Fault]) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(fault.code, _SLUGS[fault.code], Severity.ERROR, fault.message, document.loc(fault.mark), fault.hint)
+        for fault in faults
+    )
+
+
+class _Walk:
+    """Builds data from parser events and collects what is wrong on the way."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.faults: list[Fault] = []
+        self.values: dict[Path, Mark] = {}
+        self.keys: dict[Path, Mark] = {}
+        self.literals: list[Mark] = []
+        """Places of what stands where a reference to a secret is wanted."""
+        self.nodes = 0
+        self.in_secret = 0
+
+    def run(self) -> object:
+        """Give the data, or None after a fault that ends reading."""
+        loader = _LOADER(self.text)
+        try:
+            return self._document(loader)
+        except (yaml.YAMLError, ValueError) as error:  # ValueError: the pure loader's chr() and int()
+            self.faults.append(_syntax(self.text, error))
+        except _Stop:
+            pass
+        finally:
+            loader.dispose()
+        return None
+
+    def _document(self, loader: Any) -> object:  # noqa: ANN401  PyYAML's loaders, events and marks have no types
+        loader.get_event()
+        if loader.check_event(yaml.StreamEndEvent):
+            self._stop("YML004", START, "the file is empty", "start with `name:` and `hosts:`")
+        loader.get_event()
+        data = self._node(loader, loader.get_event(), ())
+        loader.get_event()
+        if not loader.check_event(yaml.StreamEndEvent):
+            mark = _mark(loader.get_event())
+            self._stop("YML006", mark, "a second document starts here", "one file holds one document")
+        if data is None:
+            self._stop("YML004", START, "the file says nothing", "start with `name:` and `hosts:`")
+        return data
+
+    def _node(self, loader: Any, event: Any, path: Path) -> object:  # noqa: ANN401
+        self._count(event)
+        if len(path) > MAX_DEPTH:
+            self._stop("YML002", _mark(event), f"nested more than {MAX_DEPTH} levels deep", "no key needs that")
+        if isinstance(event, yaml.AliasEvent):
+            self.values[path] = _mark(event)
+            message = f"alias *{self._shown(str(event.anchor))}"
+            self._report("YML006", _mark(event), message, "write the value out; `defaults:` is shared")
+            return None
+        if event.anchor is not None:
+            message = f"anchor &{self._shown(event.anchor)}"
+            self._report("YML006", _mark(event), message, "write the value out where it is used")
+        if event.tag is not None:
+            tag = self._shown(event.tag.replace("tag:yaml.org,2002:", "!!"))
+            self._report("YML006", _mark(event), f"tag {tag}", "remove it; values have their plain types")
+        if isinstance(event, yaml.ScalarEvent):
+            self.values[path] = _mark(event)
+            return self._scalar(event)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(loader, event, path)
+        return self._mapping(loader, event, path)
+
+    def _sequence(self, loader: Any, event: Any, path: Path) -> tuple[object, ...]:  # noqa: ANN401
+        items: list[object] = []
+        while not loader.check_event(yaml.SequenceEndEvent):
+            items.append(self._node(loader, loader.get_event(), (*path, len(items))))
+        self.values[path] = _mark(event, loader.get_event())
+        return tuple(items)
+
+    def _mapping(self, loader: Any, event: Any, path: Path) -> dict[str, object]:  # noqa: ANN401
+        items: dict[str, object] = {}
+        while not loader.check_event(yaml.MappingEndEvent):
+            key_event = loader.get_event()
+            key = self._key(key_event)
+            here = (*path, key)
+            if key not in items:
+                self.keys[here] = _mark(key_event)
+                items[key] = self._value(loader, here, key)
+                continue
+            message = f"key '{self._shown(key)}' stands here a second time; the first is in line {self.keys[here].line}"
+            self._report("YML005", _mark(key_event), message, "keep one of them")
+            self._value(loader, (*here, _SECOND), key)
+        self.values[path] = _mark(event, loader.get_event())
+        return items
+
+    def _value(self, loader: Any, path: Path, key: str) -> object:  # noqa: ANN401
+        """Read the value of `key`, and remember its place if it is a literal secret."""
+        secret = secrets.is_secret(key)
+        self.in_secret += secret
+        value = self._node(loader, loader.get_event(), path)
+        self.in_secret -= secret
+        if secret and not secrets.is_reference(value):
+            self.literals.append(self.values[path])
+        return value
+
+    def _key(self, event: Any) -> str:  # noqa: ANN401
+        if not isinstance(event, yaml.ScalarEvent):
+            self._stop("YML008", _mark(event), "a key must be a word", "lists and mappings cannot be keys")
+        self._count(event)
+        mark, shown = _mark(event), self._shown(event.value)
+        plain = event.style in (None, "")
+        if event.anchor is not None or event.tag is not None:
+            self._report("YML006", mark, "anchors and tags are not read", "remove it")
+        elif plain and event.value == "<<":
+            self._report("YML006", mark, "a merge key is not read", "write the keys out; `defaults:` is shared by all")
+        elif not (plain and event.value == _KEY_ON):
+            value = self._scalar(event)
+            if isinstance(value, str):
+                return value
+            self._report("YML008", mark, f"key {shown or '(empty)'} is not a text", f'write "{shown}" if it is a name')
+        return str(event.value)
+
+    def _scalar(self, event: Any) -> object:  # noqa: ANN401
+        mark = _mark(event)
+        if event.style not in (None, ""):
+            bad = FORBIDDEN.search(event.value)
+            if bad:
+                self._report("YML003", mark, refusal(bad.group()), "remove the escape")
+            return printable(event.value)
+        try:
+            return resolve(event.value)
+        except Ambiguous as reason:
+            self._report("YML007", mark, f"{self._shown(event.value)} is {reason}", _QUOTE)
+            return str(event.value)
+
+    def _shown(self, text: str) -> str:
+        """Make a text of the file fit for a message."""
+        if self.in_secret:
+            return "***"
+        return printable(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…").replace("\n", " ")
+
+    def _count(self, event: Any) -> None:  # noqa: ANN401
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            message = f"more than {MAX_NODES} keys and values"
+            self._stop("YML002", _mark(event), message, "split the fleet into several inventories")
+
+    def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
+        self.faults.append(Fault(code, mark, message, secrets.WANTED if self.in_secret else hint))
+        if len(self.faults) > MAX_FAULTS:
+            raise _Stop
+
+    def _stop(self, code: str, mark: Mark, message: str, hint: str) -> None:
+        self._report(code, mark, message, hint)
+        raise _Stop
+
+
+def _mark(start: Any, end: Any = None) -> Mark:  # noqa: ANN401
+    """Give the place of an event, or from the first event of a collection to its last."""
+    first, last = start.start_mark, (end or start).end_mark
+    return Mark(first.line + 1, first.column + 1, last.line + 1, last.column + 1)
+
+
+def _syntax(text: str, error: Exception) -> Fault:
+    """Say where a parser gave up. At the end of the file that is where it began what it found no end of."""
+    marks = (getattr(error, "problem_mark", None), getattr(error, "context_mark", None))
+    end = at_end(text)
+    place, begun = ((mark.line, mark.column) if mark else end for mark in marks)
+    line, column = min(end, begun) if place >= end else place
+    problem = re.sub(r"handle '.*", "handle", str(getattr(error, "problem", None) or "bad escape"), flags=re.DOTALL)
+    context = f", {getattr(error, 'context', '')}" if begun < min(place, end) else ""
+    hint = _syntax_hint(text.split("\n")[line][column : column + 1], problem)
+    message = f"not valid YAML: {problem}{context}"
+    return Fault("YML004", Mark(line + 1, column + 1, line + 1, column + 2), message, hint)
+
+
+def _syntax_hint(character: str, problem: str) -> str:
+    if character == "\t":
+        return "indent with blanks, not tabs"
+    if "cannot start any token" in problem:
+        return f"quote a value that starts with {character}"
+    return "quote a value that holds a colon and a blank" if "mapping values are not allowed" in problem else ""

@@ -1,0 +1,80 @@
+"""Bytes of a file → text, refused where two readers would see two texts.
+
+Sources: YAML 1.2.2, 5.1 and 5.2 (characters and encodings), and Unicode 23.7 for noncharacters, for which
+systemd drops the whole line of a unit.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.report import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_BYTES: Final = 4 * 1024 * 1024
+START: Final = Mark(1, 1, 1, 2)
+
+FORBIDDEN: Final = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+    + r"]|\r(?!\n)"
+)
+"""Controls, line separators, bidirectional overrides, byte order marks, surrogates, noncharacters, lone CR."""
+
+_BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
+
+
+class Fault(NamedTuple):
+    """What is wrong with the text of a file."""
+
+    code: str
+    mark: Mark
+    message: str
+    hint: str
+
+
+def decode(raw: bytes) -> tuple[str, Fault | None]:
+    """Read strict UTF-8. After a fault the text ends before it."""
+    if len(raw) > MAX_BYTES:
+        message = f"the file has {len(raw)} bytes; at most {MAX_BYTES} are read"
+        return "", Fault("YML002", START, message, "split the fleet into several inventories")
+    if raw.startswith(_BYTE_ORDER_MARKS):
+        message = "the file starts with a byte order mark"
+        return "", Fault("YML001", START, message, "save it as UTF-8 without a byte order mark")
+    try:
+        return raw.decode("utf-8"), None
+    except UnicodeDecodeError as error:
+        text = raw[: error.start].decode("utf-8")
+        message = f"byte {raw[error.start]:#04x} is not UTF-8"
+        return text, Fault("YML001", _mark_at(text, len(text)), message, "save the file as UTF-8")
+
+
+def characters(text: str) -> Iterator[Fault]:
+    """Give a fault for every character that no file may carry."""
+    for found in FORBIDDEN.finditer(text):
+        yield Fault("YML003", _mark_at(text, found.start()), refusal(found.group()), "remove the character")
+
+
+def refusal(character: str) -> str:
+    """Say why a character is not allowed."""
+    return f"character U+{ord(character):04X} is not allowed: it is invisible or changes how the text is read"
+
+
+def printable(text: str) -> str:
+    """Replace what a terminal would obey or hide."""
+    return FORBIDDEN.sub("\ufffd", text)
+
+
+def at_end(text: str) -> tuple[int, int]:
+    """Give line and column, both from 0, after the last line with text."""
+    shown = text.rstrip(" \r\n")
+    return shown.count("\n"), len(shown) - (shown.rfind("\n") + 1)
+
+
+def _mark_at(text: str, index: int) -> Mark:
+    line = text.count("\n", 0, index) + 1
+    column = index - text.rfind("\n", 0, index)
+    return Mark(line, column, line, column + 1)

@@ -1,0 +1,209 @@
+"""Pydantic's errors in the user's terms: place, sentence, hint."""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pydantic import BaseModel
+
+from sparkiac.hints import closest, nearest
+from sparkiac.model.base import SECRET_KEYS, SecretRef
+from sparkiac.report import Finding, Severity
+from sparkiac.source import secrets, wording
+from sparkiac.source.wording import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+    from sparkiac.report import Loc, Path
+    from sparkiac.source.document import Document
+
+_UNKNOWN_KEY: Final = ("INV001", "unknown-key")
+_BAD_VALUE: Final = ("INV002", "value")
+_MISSING_KEY: Final = ("INV003", "missing-key")
+
+_OTHER_BRANCH: Final = {*wording.TYPES, "string_pattern_mismatch", "literal_error"}
+_DETAILS: Final = 20
+"""Errors of pydantic that are read for each fault to be shown: a union has one for each alternative."""
+_LIKE_A_SECRET: Final = re.compile(r"api|key|secret|token|pass|credential", re.IGNORECASE)
+
+
+class _Place(NamedTuple):
+    """Where a fault is: all that pydantic says about one place is one fault."""
+
+    path: Path
+    kind: str
+    """`[key]`, `missing`, `extra_forbidden`, `reference`, or nothing for a value."""
+
+
+def explain(
+    error: ValidationError, *, document: Document, model: type[BaseModel], limit: int
+) -> tuple[tuple[Finding, ...], Document]:
+    """Turn the first errors of a validation into findings; give the document without what may be a secret.
+
+    What pydantic says about the alternatives of a union becomes one finding.
+    """
+    faults: dict[_Place, list[ErrorDetails]] = {}
+    for detail in error.errors(include_url=False)[: limit * _DETAILS]:
+        if not _is_echo(detail):
+            faults.setdefault(_place(detail, document, model), []).append(detail)
+    inner = {place.path[:length] for place in faults for length in range(len(place.path))}
+    chosen = [
+        place
+        for place, details in faults.items()
+        if place.kind or place.path not in inner or not {detail["type"] for detail in details} <= _OTHER_BRANCH
+    ]
+    document = _without_likely_secrets(document, chosen)
+    first = sorted(chosen, key=lambda place: _loc(place, document).mark)[:limit]
+    return tuple(_finding(place, faults[place], document, model) for place in first), document
+
+
+def _is_echo(detail: ErrorDetails) -> bool:
+    """Whether pydantic calls a collection too short because entries of it have faults of their own."""
+    return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
+
+
+def _place(detail: ErrorDetails, document: Document, model: type[BaseModel]) -> _Place:
+    kind = detail["type"] if detail["type"] in {"missing", "extra_forbidden"} else ""
+    kind = "[key]" if detail["loc"][-1:] == ("[key]",) else kind
+    path = _path(detail, document, exact=kind in {"", "missing"})
+    reference = _reference(model, path)
+    if reference is not None:
+        return _Place(reference, "reference")
+    return _Place((*path, detail["loc"][-1]) if kind == "missing" else path, kind)
+
+
+def _path(detail: ErrorDetails, document: Document, *, exact: bool) -> Path:
+    """Give the deepest path of the document in `loc`, which also holds names of types and markers.
+
+    A key of the document can be called like a type. So the value there must be the one with the fault.
+    """
+    paths: list[Path] = [()]
+    for part in detail["loc"]:
+        if (*paths[-1], part) in document.values:
+            paths.append((*paths[-1], part))
+    exactly = [path for path in paths if _at(document, path) is detail["input"]] if exact else []
+    return (exactly or paths)[-1]
+
+
+def _at(document: Document, path: Path) -> object:
+    found: Any = document.data
+    for part in path:
+        found = found[part]
+    return found
+
+
+def _reference(model: type[BaseModel], path: Path) -> Path | None:
+    """Give the part of a path that leads to a reference to a secret."""
+    for length, part in enumerate(path, start=1):
+        if part in SECRET_KEYS and _model_at(model, path[:length]) is SecretRef:
+            return path[:length]
+    return None
+
+
+def _without_likely_secrets(document: Document, places: list[_Place]) -> Document:
+    """Take the values of misspelt and invented keys for secrets out of the lines."""
+    unknown = [place.path for place in places if place.kind == "extra_forbidden"]
+    marks = [document.values[path] for path in unknown if _LIKE_A_SECRET.search(str(path[-1]))]
+    if not marks:
+        return document
+    return document._replace(lines=tuple(secrets.without("\n".join(document.lines), marks).split("\n")))
+
+
+def _loc(place: _Place, document: Document) -> Loc:
+    if place.kind == "missing":
+        return document.at_key(place.path[:-1])
+    if place.kind in {"[key]", "extra_forbidden"}:
+        return document.at_key(place.path)
+    return document.at_value(place.path)
+
+
+def _finding(place: _Place, details: list[ErrorDetails], document: Document, model: type[BaseModel]) -> Finding:
+    path, loc = place.path, _loc(place, document)
+    where = dotted(path[:-1]) or "the top level"
+    match place.kind:
+        case "missing":
+            message = f"{where} needs the key {wording.shown(path[-1])}"
+            return _error(_MISSING_KEY, message, loc, _description(model, path))
+        case "extra_forbidden":
+            message = f"unknown key {wording.shown(path[-1])} in {where}"
+            return _error(_UNKNOWN_KEY, message, loc, _known_key(model, path))
+        case "[key]":
+            return _error(_BAD_VALUE, f"name in {where}: {wording.reason(details)}", loc, "")
+        case "reference":
+            message = f"{dotted(path)}: a reference to a secret is wanted; what stands here is not shown"
+            return _error(_BAD_VALUE, message, loc, secrets.WANTED)
+        case _:
+            message = f"{dotted(path) or 'the file'}: {wording.reason(details)}"
+            return _error(_BAD_VALUE, message, loc, _hint(details, loc))
+
+
+def _error(code: tuple[str, str], message: str, loc: Loc, hint: str) -> Finding:
+    return Finding(*code, Severity.ERROR, message, loc, hint)
+
+
+def _hint(details: list[ErrorDetails], loc: Loc) -> str:
+    detail = details[0]
+    given = detail["input"]
+    if detail["type"] == "string_type" and isinstance(given, int | float):
+        return f"quote it if a text is meant: '{loc.text[loc.mark.column - 1 : loc.mark.end_column - 1]}'"
+    if detail["type"] == "literal_error" and isinstance(given, str):
+        words = detail.get("ctx", {})["expected"].replace(" or ", ", ").replace("'", "").split(", ")
+        return closest(given, words)
+    return ""
+
+
+def _known_key(model: type[BaseModel], path: Path) -> str:
+    owner = _model_at(model, path[:-1])
+    return "" if owner is None else nearest(str(path[-1]), owner.model_fields)
+
+
+def _description(model: type[BaseModel], path: Path) -> str:
+    from sparkiac.model.schema import descriptions  # noqa: PLC0415  reads source files; only for a hint
+
+    owner = _model_at(model, path[:-1])
+    return "" if owner is None else descriptions(owner).get(str(path[-1]), "")
+
+
+def _model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
+    """Find the model that describes the mapping at `path`."""
+    found: object = model
+    for part in path:
+        candidates = [step for inner in _models(found) for step in _step(inner, part)]
+        if not candidates:
+            return None
+        found = typing.Union[tuple(candidates)]  # noqa: UP007  built at run time
+    return next((inner for inner in _models(found) if _is_model(inner)), None)
+
+
+def _models(annotation: object) -> Iterator[Any]:
+    """Give the alternatives of a union, without Annotated's extras."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        yield from _models(typing.get_args(annotation)[0])
+    elif typing.get_origin(annotation) in {typing.Union, types.UnionType}:
+        for inner in typing.get_args(annotation):
+            yield from _models(inner)
+    else:
+        yield annotation
+
+
+def _step(annotation: Any, part: str | int) -> tuple[object, ...]:  # noqa: ANN401
+    if _is_model(annotation):
+        field = annotation.model_fields.get(part)
+        return () if field is None else (field.annotation,)
+    arguments = typing.get_args(annotation)
+    if typing.get_origin(annotation) is dict:
+        return (arguments[1],)
+    if typing.get_origin(annotation) is tuple and isinstance(part, int):
+        return (arguments[0],)
+    return ()
+
+
+def _is_model(annotation: object) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

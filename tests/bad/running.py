@@ -1,0 +1,43 @@
+"""`sparkiac check` as a process that may not take much: memory and time are bounded from outside."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MEMORY_KIB = 256 * 1024
+"""Heap and private mappings of the process: more ends it with a MemoryError, and so with a traceback."""
+SECONDS = 20
+"""One second is the goal; this bound is for machines that do something else at the same time."""
+
+_FINDING = re.compile(r"^(?P<file>\S+):(\d+):(\d+): (error|warning) ([A-Z]{3}[0-9]{3}) ", re.MULTILINE)
+
+
+class Checked(NamedTuple):
+    """How a check ended, and each finding as line, column and code, in the order in which they were printed."""
+
+    code: int
+    findings: list[tuple[int, int, str]]
+    text: str
+
+
+def check(inventory: Path) -> Checked:
+    """Check an inventory in the real command line; it must end in time, and never with a traceback."""
+    done = subprocess.run(
+        ["sh", "-c", f'ulimit -d {MEMORY_KIB} && exec "$0" "$@"', sys.executable, "-m", "sparkiac", "check", inventory],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    found = list(_FINDING.finditer(done.stderr))
+    assert {finding["file"] for finding in found} <= {str(inventory)}
+    places = [(int(finding[2]), int(finding[3]), finding[5]) for finding in found]
+    return Checked(done.returncode, places, done.stderr)

@@ -1,0 +1,194 @@
+"""The gate: data and places of what is read, and each fault of the text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkiac.report import Mark
+from sparkiac.source import gate
+from sparkiac.source.text import MAX_BYTES
+from tests.source.reading import FLEET, at, findings, only, source, stretch
+
+if TYPE_CHECKING:
+    from sparkiac.source.document import Document
+
+
+def read(text: str) -> Document:
+    """Read a text that has no fault."""
+    document, found = gate.read(text.encode(), name="lab.yaml")
+    assert found == ()
+    return document
+
+
+def test_data_is_plain() -> None:
+    document = read("a: 1\nb: [x, 1.5, true, null, {c: 'no'}]\nd:\ne: {}\non: spark-01\n")
+    assert document.data == {
+        "a": 1,
+        "b": ("x", 1.5, True, None, {"c": "no"}),
+        "d": None,
+        "e": {},
+        "on": "spark-01",
+    }
+
+
+def test_a_place_for_every_key_and_value() -> None:
+    text = "# first\na:\n  - b: 'x'\n    c: [1, 22]\n"
+    document = read(text)
+    assert document.keys == {
+        ("a",): Mark(2, 1, 2, 2),
+        ("a", 0, "b"): Mark(3, 5, 3, 6),
+        ("a", 0, "c"): Mark(4, 5, 4, 6),
+    }
+    assert document.values == {
+        (): Mark(2, 1, 5, 1),
+        ("a",): Mark(3, 3, 5, 1),
+        ("a", 0): Mark(3, 5, 5, 1),
+        ("a", 0, "b"): Mark(3, 8, 3, 11),
+        ("a", 0, "c"): Mark(4, 8, 4, 15),
+        ("a", 0, "c", 0): Mark(4, 9, 4, 10),
+        ("a", 0, "c", 1): Mark(4, 12, 4, 14),
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "data", "place"),
+    [
+        ("|\n  one\n  two\n", "one\ntwo\n", "|\n  one\n  two\n"),
+        (">-\n  one\n  two\n", "one two", ">-\n  one\n  two\n"),
+        ("one\n  two\n", "one two", "one\n  two"),
+        ("'one\n  two'\n", "one two", "'one\n  two'"),
+        ("'中文 😀'\n", "中文 😀", "'中文 😀'"),
+        ("x # comment\n", "x", "x"),
+        ("[x,\n  z]\n", ("x", "z"), "[x,\n  z]"),
+    ],
+)
+def test_places_of_values(value: str, data: object, place: str) -> None:
+    text = f"name: {value}rest: 1\n"
+    document = read(text)
+    assert document.data == {"name": data, "rest": 1}
+    assert at(text, ("name",)) == place
+    assert stretch(text, document.keys["rest",]) == "rest"
+
+
+def test_windows_line_ends() -> None:
+    document = read("a: 1\r\nb:\r\n  c: x\r\n")
+    assert document.data == {"a": 1, "b": {"c": "x"}}
+    assert document.values["b", "c"] == Mark(3, 6, 3, 7)
+
+
+def test_columns_count_characters() -> None:
+    finding = only(f"{FLEET}  😀中: {{address: 192.168.1.12}}\n")
+    assert finding.loc is not None
+    assert finding.loc.mark == Mark(4, 3, 4, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place", "message"),
+    [
+        ("", "YML004", (1, 1), "the file is empty"),
+        ("null\n", "YML004", (1, 1), "the file says nothing"),
+        ("a: [b\n", "YML004", (1, 4), "not valid YAML: did not find expected ',' or ']', while parsing"),
+        ("a: 'b\nc: d\n", "YML004", (1, 4), "not valid YAML: found unexpected end of stream, while scanning"),
+        ("a: @b\n", "YML004", (1, 4), "not valid YAML: found character that cannot start any token"),
+        ("a:\n\tb: c\n", "YML004", (2, 1), "not valid YAML: found character that cannot start any token"),
+        ("a: b: c\n", "YML004", (1, 5), "not valid YAML: mapping values are not allowed in this context"),
+        ("a: b\na: c\n", "YML005", (2, 1), "key 'a' stands here a second time; the first is in line 1"),
+        ("a: &x b\n", "YML006", (1, 4), "anchor &x"),
+        ("a: *x\n", "YML006", (1, 4), "alias *x"),
+        ("a: !x b\n", "YML006", (1, 4), "tag !x"),
+        ("a: ! b\n", "YML006", (1, 4), "tag !"),
+        ("a: !!str b\n", "YML006", (1, 4), "tag !!str"),
+        ("&x a: b\n", "YML006", (1, 1), "anchors and tags are not read"),
+        ("!x a: b\n", "YML006", (1, 1), "anchors and tags are not read"),
+        ("<<: b\n", "YML006", (1, 1), "a merge key is not read"),
+        ("a: b\n---\nc: d\n", "YML006", (2, 1), "a second document starts here"),
+        ("a: no\n", "YML007", (1, 4), "no is a truth value to some YAML readers and a word to others"),
+        ("no: a\n", "YML007", (1, 1), "no is a truth value to some YAML readers and a word to others"),
+        ("1: a\n", "YML008", (1, 1), "key 1 is not a text"),
+        ("? \n: a\n", "YML008", (1, 2), "key (empty) is not a text"),
+        ("? [a]\n: b\n", "YML008", (1, 3), "a key must be a word"),
+        ('a: "\\x07"\n', "YML003", (1, 4), "character U+0007 is not allowed"),
+        ('"\\u202e": a\n', "YML003", (1, 1), "character U+202E is not allowed"),
+        ("a: \ufdd0\n", "YML003", (1, 4), "character U+FDD0 is not allowed"),
+    ],
+)
+def test_faults(text: str, code: str, place: tuple[int, int], message: str) -> None:
+    document, found = gate.read(text.encode(), name="lab.yaml")
+    (finding,) = found
+    assert finding.loc is not None
+    assert (finding.code, finding.loc.mark[:2]) == (code, place)
+    assert finding.message.startswith(message)
+    assert finding.loc.file == document.name == "lab.yaml"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a:\n\tb: c\n", "indent with blanks, not tabs"),
+        ("a: @b\n", "quote a value that starts with @"),
+        ("a: b: c\n", "quote a value that holds a colon and a blank"),
+        ("a: [b\n", ""),
+    ],
+)
+def test_hints_for_syntax(text: str, hint: str) -> None:
+    assert only(text).hint == hint
+
+
+def test_words_of_the_file_are_cut_and_harmless_in_messages() -> None:
+    messages = [finding.message for finding in findings(f"a: *{'x' * 200}\nb: {'1_' * 200}\n'c\\n': 1\n")]
+    assert max(map(len, messages)) < 150
+    for finding in findings('hosts: {"\\e[31m": {address: 1}, "a\\nb": {x: 1}}\nname: lab\n'):
+        assert finding.message.isprintable()
+
+
+def test_a_repeated_key_leaves_the_first_one_in_place() -> None:
+    text = f"{FLEET}services:\n  a: {{kind: 5}}\n  a: {{kind: [], port: 99999999}}\n"
+    found = [(finding.code, finding.loc.mark[:2]) for finding in findings(text) if finding.loc]
+    assert ("YML005", (6, 3)) in found
+    assert ("INV002", (5, 13)) in found
+    assert not [place for _, place in found if place[0] == 6 and place != (6, 3)]
+
+
+def test_one_fault_is_one_finding() -> None:
+    for text in ("010: {address: x}", "a: {address: 010}", "a: *b", "a: {address: &c 10.0.0.1}", 'a: {address: "\\a"}'):
+        assert only(f"{FLEET}  {text}\n").code.startswith("YML")
+
+
+def test_both_stages_speak_at_once() -> None:
+    text = "nmae: lab\nhosts:\n  a: {address: 010}\n  b: {adress: x}\n  a: {}\n"
+    codes = [finding.code for finding in source(text).findings]
+    assert sorted(codes) == ["INV001", "INV001", "INV003", "INV003", "YML005", "YML007"]
+
+
+def codes(raw: bytes) -> list[str]:
+    return [finding.code for finding in gate.read(raw, name="x")[1]]
+
+
+def test_bounds() -> None:
+    exact = b"a: b\n#" + b"x" * (MAX_BYTES - 6)
+    assert codes(exact) == []
+    assert codes(exact + b"x") == ["YML002"]
+    depth = gate.MAX_DEPTH
+    assert codes(b"[" * depth + b"x" + b"]" * depth) == []
+    assert codes(b"[" * (depth + 1) + b"x" + b"]" * (depth + 1)) == ["YML002"]
+    nodes = gate.MAX_NODES
+    assert codes(b"[" + b"a," * (nodes - 1) + b"]") == []
+    assert codes(b"[" + b"a," * nodes + b"]") == ["YML002"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{FLEET}allow: [{'no,' * 300}]\n",
+        f"{FLEET}allow: [{'5,' * 300}]\n",
+        f"{FLEET}defaults: {{{','.join(f'k{number}: 1' for number in range(300))}}}\n",
+        "\x07" * 300,
+    ],
+)
+def test_a_long_list_of_faults_is_cut(text: str) -> None:
+    found = findings(text)
+    assert len(found) == gate.MAX_FAULTS + 1
+    assert (found[-1].code, found[-1].message) == ("YML009", "100 faults of this file are shown; there are more")
+    assert len(findings(f"{FLEET}allow: [{'no,' * 100}]\n")) == 100

@@ -1,0 +1,169 @@
+"""Pydantic's errors become sentences with the right place."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from sparkiac.model.base import Model
+from sparkiac.source import load
+from sparkiac.source.wording import dotted, shown
+from tests.source.reading import FLEET, findings, only
+
+NAME = "a name of 1 to 40 lower-case letters, digits and hyphens that starts with a letter"
+
+
+def deployment(keys: str) -> str:
+    return f"{FLEET}deployments:\n  d: {{recipe: a/b, {keys}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("value", "column", "message"),
+    [
+        ("1", 34, "deployments.d.on: a text or a list is wanted, not the number 1"),
+        ("1.5", 34, "deployments.d.on: a text or a list is wanted, not the number 1.5"),
+        ("true", 34, "deployments.d.on: a text or a list is wanted, not the truth value true"),
+        ("null", 34, "deployments.d.on: a text or a list is wanted, not nothing"),
+        ("{a: b}", 34, "deployments.d.on: a text or a list is wanted, not a mapping"),
+        ("[]", 34, "deployments.d.on: it has 0 entries and needs 1 or more"),
+        ("A", 34, f"deployments.d.on: 'A' is not {NAME}"),
+        ("[A]", 35, f"deployments.d.on[0]: 'A' is not {NAME}"),
+        ("[a, 1]", 38, "deployments.d.on[1]: a text is wanted, not the number 1"),
+        ("[[a]]", 35, "deployments.d.on[0]: a text is wanted, not a list"),
+        ("[{a: b}]", 35, "deployments.d.on[0]: a text is wanted, not a mapping"),
+        ("all", 34, "deployments.d.on: 'all' means something else to Ansible; choose another name"),
+        ("[a, all]", 38, "deployments.d.on[1]: 'all' means something else to Ansible; choose another name"),
+    ],
+)
+def test_a_wrong_host(value: str, column: int, message: str) -> None:
+    finding = only(deployment(f"port: 80, on: {value}"))
+    assert finding.loc is not None
+    assert (finding.loc.mark[:2], finding.code, finding.message) == ((5, column), "INV002", message)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("port: 0", "deployments.d.port: 0 is less than 1"),
+        ("port: 70000", "deployments.d.port: 70000 is more than 65535"),
+        ("port: '80'", "deployments.d.port: a whole number is wanted, not the text '80'"),
+        ("port: 1.5", "deployments.d.port: a whole number is wanted, not the number 1.5"),
+        (
+            "port: 8, bind: wan",
+            "deployments.d.bind: 'loopback', 'lan', 'fabric' or 'any' is wanted, not the text 'wan'",
+        ),
+        ("port: 8, bind: 5", "deployments.d.bind: 'loopback', 'lan', 'fabric' or 'any' is wanted, not the number 5"),
+        ("port: 8, description: ''", "deployments.d.description: '' is not one line of text that neither starts"),
+        (f"port: 8, description: {'x' * 201}", "deployments.d.description: it has 201 characters and may have 200"),
+        (f"port: 8, env: {{A: {'x' * 130_901}}}", "deployments.d.env.A: 130901 bytes are more than the 130900 that"),
+        (f"port: 8, set: {{a: [x, {'x' * 130_901}]}}", "deployments.d.set.a: 130901 bytes are more than the 130900"),
+        (f"port: 8, set: {{a: {{b: {'x' * 130_901}}}}}", "deployments.d.set.a: 130910 bytes are more than the 130900"),
+        ("port: 8, env: {A: {int: 3}}", "deployments.d.env.A: a text or a number is wanted, not a mapping"),
+        ("port: 8, env: {int: {str: 3}}", "deployments.d.env.int: a text or a number is wanted, not a mapping"),
+        ("port: 8, set: {a: [[1]]}", "deployments.d.set.a[0]: a text or a number is wanted, not a list"),
+        ("port: 8, container: {shm_size_gib: 0}", "deployments.d.container.shm_size_gib: 0 is not more than 0"),
+        ("port: 8, container: {mounts: {/x: 5}}", "deployments.d.container.mounts./x: a mapping is wanted, not the"),
+        (
+            "port: 8, container: {mounts: {/x: {source: 5}}}",
+            "deployments.d.container.mounts./x.source: 'model_store' or a text is wanted, not the number 5",
+        ),
+        (
+            "port: 8, container: {mounts: {/x: {source: rel}}}",
+            "deployments.d.container.mounts./x.source: 'rel' is not 'model_store' or an absolute path of letters",
+        ),
+        ("port: 8, set: {A: 1}", "name in deployments.d.set: 'A' is not an option name in snake_case"),
+        ("port: 8, per_host: {'a b': {x: 1}}", "name in deployments.d.per_host: 'a b' is not a name of 1 to 40"),
+        ("port: 8, model: [a]", "deployments.d.model: a text is wanted, not a list"),
+    ],
+)
+def test_a_wrong_value(keys: str, message: str) -> None:
+    finding = findings(deployment(f"on: spark-01, {keys}"))[0]
+    assert finding.code == "INV002"
+    assert finding.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint"),
+    [
+        ("name: lab\n", (1, 1), "the top level needs the key 'hosts'", "The machines."),
+        ("# a\nname: lab\n", (2, 1), "the top level needs the key 'hosts'", "The machines."),
+        (f"{FLEET}  b: {{}}\n", (4, 3), "hosts.b needs the key 'address'", "Address that Ansible and clients use."),
+        (f"{FLEET}x: 1\n", (4, 1), "unknown key 'x' in the top level", "known: allow, defaults, deployments,"),
+        (f"{FLEET}? {'k' * 99}\n: 1\n", (4, 3), f"unknown key '{'k' * 58}… in the top level", "known: allow"),
+        (f"{FLEET}defaults: {{usr: x}}\n", (4, 12), "unknown key 'usr' in defaults", "did you mean 'user'?"),
+        (f"{FLEET}allow: [{{code: ABC123}}]\n", (4, 9), "allow[0] needs the key 'reason'", "Why it is right here."),
+        (f"{FLEET}defaults: {{bind: lann}}\n", (4, 18), "defaults.bind: 'loopback', 'lan',", "did you mean 'lan'?"),
+        (f"{FLEET}defaults: {{bind: zzz}}\n", (4, 18), "defaults.bind: 'loopback', 'lan',", ""),
+        (f"{FLEET}defaults: {{image: 1.10}}\n", (4, 19), "defaults.image: a text is wanted", "quote it if a text is"),
+        ("- a\n", (1, 1), "the file: a mapping is wanted, not a list", ""),
+        ("lab\n", (1, 1), "the file: a mapping is wanted, not the text 'lab'", ""),
+        (f"{FLEET}defaults:\n  image: >\n    a\n    b\n", (5, 3), "defaults.image: 'a b\\n' is not an image", ""),
+        ("name: lab\nhosts: {}\n", (2, 8), "hosts: it has 0 entries and needs 1 or more", ""),
+    ],
+)
+def test_place_and_hint(text: str, place: tuple[int, int], message: str, hint: str) -> None:
+    finding = only(text)
+    assert finding.loc is not None
+    assert finding.loc.mark[:2] == place
+    assert finding.message.startswith(message)
+    assert finding.hint.startswith(hint)
+    assert bool(finding.hint) is bool(hint)
+
+
+def test_a_number_is_quoted_as_it_stands() -> None:
+    assert only(f"{FLEET}defaults: {{image: 1.10}}\n").hint == "quote it if a text is meant: '1.10'"
+
+
+def test_a_bad_name_hides_no_fault_below_it() -> None:
+    messages = [finding.message for finding in findings("name: lab\nhosts: {'a b': {adress: x}}\n")]
+    assert messages == [
+        f"name in hosts: 'a b' is not {NAME}",
+        "hosts.'a b' needs the key 'address'",
+        "unknown key 'adress' in hosts.'a b'",
+    ]
+
+
+class Odd(Model):
+    """Bounds that the inventory does not have today."""
+
+    word: Annotated[str, Field(min_length=2)] = "ab"
+    number: Annotated[int, Field(multiple_of=5)] = 5
+    flag: bool = False
+    nothing: None = None
+    free: dict[str, object] | None = None
+    any_key: dict[str, dict[str, Model]] | None = None
+    either: Model | tuple[Model, ...] = ()
+    listed: Annotated[tuple[Model, ...], Field(min_length=1)] | None = None
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("word: a", "word: it has 1 characters and needs 2 or more", ""),
+        ("number: 7", "number: Input should be a multiple of 5", ""),
+        ("flag: maybe", "flag: true or false is wanted, not the text 'maybe'", ""),
+        ("nothing: x", "nothing: nothing is wanted, not the text 'x'", ""),
+        ("any_key: {a: {b: {c: 1}}}", "unknown key 'c' in any_key.a.b", ""),
+        ("either: [{c: 1}]", "unknown key 'c' in either[0]", ""),
+        ("listed: [{c: 1}]", "unknown key 'c' in listed[0]", ""),
+        ("either: 5", "either: a mapping or a list is wanted, not the number 5", ""),
+    ],
+)
+def test_other_models(text: str, message: str, hint: str) -> None:
+    (finding,) = load(text.encode(), name="x", model=Odd).findings
+    assert (finding.message, finding.hint) == (message, hint)
+
+
+def test_dotted() -> None:
+    assert dotted(("hosts", "spark-01", "fabric", "links", 0, "a b", "x\ny")) == (
+        "hosts.spark-01.fabric.links[0].'a b'.'x\\ny'"
+    )
+    assert dotted(()) == ""
+    assert dotted(("'",)) == '"\'"'
+
+
+def test_shown() -> None:
+    assert (shown("a"), shown(True), shown(1.5), shown("x" * 99)) == ("'a'", "true", "1.5", f"'{'x' * 58}…")  # noqa: FBT003
+    assert len(shown("\x07" * 99)) == 60
