@@ -1,0 +1,157 @@
+"""Inventory, catalog and lock → every value that holds, each with its origin.
+
+Precedence, later wins: engine default < platform < recipe < variant < inventory defaults < deployment <
+one host of it. Names that lead nowhere are findings; nothing after this stage looks a name up again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac import catalog
+from sparkiac.engines import vllm
+from sparkiac.model.settings import Settings
+from sparkiac.resolve import references, wanted
+from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, nest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.model.catalog import Recipe
+    from sparkiac.model.inventory import Deployment, Inventory
+    from sparkiac.model.lock import Lock
+    from sparkiac.report import Finding, Path
+    from sparkiac.source import Source
+
+_SETTINGS: Final = tuple(Settings.model_fields)
+_PLATFORM: Final = (
+    "title",
+    "architecture",
+    "gpu",
+    "driver",
+    "memory_gib",
+    "requires",
+    "kernel_parameters",
+    "sysctl",
+    "docker_free_gib",
+)
+_SERVICE: Final = (
+    *("image", "on", "port", "container_port", "bind", "health", "command", "env", "mounts", "gpu"),
+    *("read_only", "timeouts", "description"),
+)
+_SERVICE_DEFAULTS: Final = {
+    "bind": "lan",
+    "gpu": False,
+    "read_only": True,
+    "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 10},
+}
+
+
+class Resolved(NamedTuple):
+    """Everything decided by names and layers.
+
+    `leaves` holds each value at its path: ("hosts", name, …), ("deployments", name, host, …),
+    ("services", name, …). `values` is the same as a nested mapping.
+    """
+
+    inventory: Source[Inventory]
+    lock: Lock | None
+    leaves: Leaves
+    values: dict[str, Any]
+    findings: tuple[Finding, ...]
+
+
+def resolve(inventory: Source[Inventory], lock: Lock | None) -> Resolved:
+    """Resolve a valid inventory. Opens no file but the catalog's."""
+    assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
+    findings = tuple(references.check(inventory))
+    if findings:
+        return Resolved(inventory, lock, {}, {}, findings)
+    leaves: Leaves = {}
+    for name in inventory.value.hosts:
+        leaves |= _at(("hosts", name), _host(inventory, name))
+    for name, deployment in inventory.value.deployments.items():
+        for host in hosts_of(deployment):
+            leaves |= _at(("deployments", name, host), _placement(inventory, name, host))
+    for name in inventory.value.services:
+        leaves |= _at(("services", name), _service(inventory, name))
+    values = nest(leaves)
+    return Resolved(inventory, lock, leaves, values, tuple(wanted.check(inventory, leaves, values)))
+
+
+def hosts_of(deployment: Deployment) -> tuple[str, ...]:
+    """Give the hosts of a deployment, the leading one first."""
+    return (deployment.on,) if isinstance(deployment.on, str) else deployment.on
+
+
+def _at(base: Path, leaves: Leaves) -> Leaves:
+    return {(*base, *path): leaf for path, leaf in leaves.items()}
+
+
+def _inventory_layer(inventory: Source[Inventory], base: Path, keys: tuple[str, ...], *, target: Path = ()) -> Leaves:
+    return from_document(inventory.document, base, layer="inventory", keys=keys, target=target)
+
+
+def _host(inventory: Source[Inventory], name: str) -> Leaves:
+    base = ("hosts", name)
+    own = _inventory_layer(inventory, base, ("address", "driver", "fabric", "sysctl", "model_store"))
+    memory = _inventory_layer(inventory, (*base, "memory"), ("total_gib",))
+    ssh = _inventory_layer(inventory, (*base, "ssh"), ("user", "port"), target=("ssh",))
+    defaults = _inventory_layer(inventory, ("defaults",), ("sysctl", "model_store"))
+    login = _inventory_layer(inventory, ("defaults",), ("user",), target=("ssh",))
+    measured: Leaves = {("memory_gib",): memory["total_gib",]} if memory else {}
+    return merge(_platform(inventory, name), defaults, login, own, measured, ssh)
+
+
+def platform_of(inventory: Inventory, host: str) -> str:
+    """Give the name of a host's hardware profile."""
+    return inventory.hosts[host].platform or "dgx-spark"
+
+
+def _platform(inventory: Source[Inventory], host: str) -> Leaves:
+    assert inventory.value is not None  # noqa: S101
+    name = platform_of(inventory.value, host)
+    if name in inventory.value.platforms:
+        return _inventory_layer(inventory, ("platforms", name), _PLATFORM)
+    known = catalog.platform(name)
+    assert known is not None, "references were checked"  # noqa: S101
+    return from_document(known.document, (), layer=f"platform {name}", keys=_PLATFORM)
+
+
+def _placement(inventory: Source[Inventory], name: str, host: str) -> Leaves:
+    assert inventory.value is not None  # noqa: S101
+    deployment = inventory.value.deployments[name]
+    known = catalog.recipe(deployment.recipe)
+    assert known is not None, "references were checked"  # noqa: S101
+    base = ("deployments", name)
+    return merge(
+        constant(vllm.DEFAULTS, layer="engine vllm"),
+        *_recipe_layers(known, deployment),
+        _inventory_layer(inventory, ("defaults",), _SETTINGS),
+        _store(inventory, host),
+        _inventory_layer(inventory, base, (*_SETTINGS, "model", "served_names", "description", "port")),
+        _inventory_layer(inventory, (*base, "per_host", host), _SETTINGS),
+    )
+
+
+def _recipe_layers(known: Source[Recipe], deployment: Deployment) -> Iterator[Leaves]:
+    layer = f"recipe {deployment.recipe}"
+    yield from_document(known.document, (), layer=layer, keys=(*_SETTINGS, "model", "needs_models", "weights_gib"))
+    if deployment.variant is not None:
+        variant = f"variant {deployment.recipe}#{deployment.variant}"
+        yield from_document(known.document, ("variants", deployment.variant), layer=variant, keys=_SETTINGS)
+
+
+def _store(inventory: Source[Inventory], host: str) -> Leaves:
+    """Give where a host keeps weights."""
+    return {path: leaf for path, leaf in _host(inventory, host).items() if path == ("model_store",)}
+
+
+def _service(inventory: Source[Inventory], name: str) -> Leaves:
+    assert inventory.value is not None  # noqa: S101
+    return merge(
+        constant(_SERVICE_DEFAULTS, layer="service default"),
+        _inventory_layer(inventory, ("defaults",), ("bind",)),
+        _store(inventory, inventory.value.services[name].on),
+        _inventory_layer(inventory, ("services", name), _SERVICE),
+    )

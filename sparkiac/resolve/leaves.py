@@ -1,0 +1,85 @@
+"""Layers of values that remember where each one came from.
+
+A layer is flat: path → (value, origin). Merging is then one dictionary update per layer, and no leaf can
+lose its origin on the way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sparkiac.report import Origin, Path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from sparkiac.source.document import Document
+
+Leaves = dict[Path, tuple[Any, Origin]]
+
+
+def from_document(document: Document, base: Path, *, layer: str, keys: Iterable[str], target: Path = ()) -> Leaves:
+    """Flatten the named keys of the mapping at `base` of a document; a mapping that is not there is empty."""
+    data = _at(document.data, base)
+    chosen = {key: data[key] for key in keys if key in data}
+
+    def origin(path: Path) -> Origin:
+        place = (*base, *path)
+        return Origin(layer, document.name, document.values.get(place) or document.keys.get(place))
+
+    return {(*target, *path): leaf for path, leaf in _flatten(chosen, (), origin).items()}
+
+
+def constant(data: Mapping[str, Any], *, layer: str) -> Leaves:
+    """Flatten values that no file holds."""
+    return _flatten(data, (), lambda _: Origin(layer))
+
+
+def merge(*layers: Leaves) -> Leaves:
+    """Lay later layers over earlier ones. None takes a value away, with all below it."""
+    merged: Leaves = {}
+    for layer in layers:
+        for path, leaf in layer.items():
+            if leaf[0] is None:
+                for gone in [known for known in merged if known[: len(path)] == path]:
+                    del merged[gone]
+            else:
+                merged[path] = leaf
+    return merged
+
+
+def nest(leaves: Leaves) -> dict[str, Any]:
+    """Build the nested mapping that these leaves describe, keys sorted."""
+    nested: dict[str, Any] = {}
+    for path in sorted(leaves, key=lambda path: tuple(map(str, path))):
+        inner = nested
+        for part in path[:-1]:
+            inner = inner.setdefault(str(part), {})
+        inner[str(path[-1])] = leaves[path][0]
+    return nested
+
+
+def _flatten(data: Mapping[str, Any], path: Path, origin: Callable[[Path], Origin]) -> Leaves:
+    leaves: Leaves = {}
+    for key, value in data.items():
+        here = (*path, key)
+        if isinstance(value, dict) and not _is_atomic(here):
+            leaves |= _flatten(value, here, origin)
+        else:
+            leaves[here] = (value, origin(here))
+    return leaves
+
+
+def _is_atomic(path: Path) -> bool:
+    """Whether a mapping at this path is one value: an engine option, a mount, a secret, a GPU."""
+    match path:
+        case ("set", _) | ("container", "mounts", _) | ("mounts", _) | ("api_key",) | ("gpu",):
+            return True
+        case _:
+            return False
+
+
+def _at(data: Any, path: Path) -> dict[str, Any]:  # noqa: ANN401
+    for part in path:
+        data = data.get(part) if isinstance(data, dict) else None
+    return data if isinstance(data, dict) else {}

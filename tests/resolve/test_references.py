@@ -1,0 +1,104 @@
+"""Names that lead nowhere: each has its finding, at its place, with the nearest name."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkiac.resolve import hosts_of
+from tests.plan.fleets import PAIR, SPARK, deployment, faults, resolved, service
+
+IN_GROUP = "on: [spark-02, spark-01]"
+
+
+def hints(text: str) -> list[str]:
+    return [finding.hint for finding in resolved(text).findings]
+
+
+def test_a_good_inventory_has_no_finding() -> None:
+    for text in (PAIR, deployment(), service("port: 8765")):
+        assert faults(text) == []
+
+
+def test_an_unknown_recipe() -> None:
+    text = deployment().replace("base/single-spark", "base/single-sprak")
+    assert faults(text) == ["REF001 6:13 no recipe is called 'base/single-sprak'"]
+    assert hints(text) == ["did you mean 'base/single-spark'?"]
+
+
+def test_an_unknown_variant() -> None:
+    text = deployment("variant: dflash")
+    assert faults(text) == ["REF001 10:14 no variant is called 'dflash'"]
+
+
+def test_a_recipe_for_any_model_needs_one() -> None:
+    text = deployment().replace("    model: example/model\n", "")
+    assert faults(text) == ["REF003 5:3 recipe base/single-spark serves any model, and chat names none"]
+    assert "add `model: organisation/name`" in hints(text)[0]
+
+
+def test_an_unknown_platform() -> None:
+    text = deployment(host="spark-01: {address: 192.168.1.11, platform: dgx-sprak}")
+    assert faults(text) == ["REF001 3:53 no platform is called 'dgx-sprak'"]
+    assert hints(text) == ["did you mean 'dgx-spark'?"]
+
+
+def test_an_own_platform_is_known() -> None:
+    text = deployment(host="spark-01: {address: 192.168.1.11, platform: pc}")
+    assert faults(text + "platforms: {pc: {title: PC, architecture: amd64}}\n") == []
+
+
+def test_an_unknown_host_of_a_deployment() -> None:
+    text = deployment().replace("on: spark-01", "on: spark-1")
+    assert faults(text) == ["REF001 8:9 no host is called 'spark-1'"]
+    assert hints(text) == ["did you mean 'spark-01'?"]
+
+
+def test_an_unknown_host_of_a_service() -> None:
+    assert faults(service().replace("on: spark-01", "on: spark-9")) == ["REF001 8:9 no host is called 'spark-9'"]
+
+
+def test_an_unknown_host_in_a_group() -> None:
+    text = PAIR.replace(IN_GROUP, "on: [spark-02, spark-03]")
+    assert faults(text) == ["REF001 10:20 no host is called 'spark-03'"]
+
+
+def test_a_host_twice_in_a_group() -> None:
+    text = PAIR.replace(IN_GROUP, "on: [spark-02, spark-02]")
+    assert faults(text) == ["REF002 10:20 spark-02 is named twice"]
+
+
+def test_a_group_needs_the_fabric() -> None:
+    text = PAIR.replace(
+        "192.168.1.12, fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.12/24}]}", "10.1.1.1"
+    )
+    assert faults(text) == ["REF003 10:10 spark-02 has no fabric link, and big spans 2 hosts"]
+    assert hints(text) == ["add hosts.spark-02.fabric.links"]
+
+
+def test_a_group_of_one_needs_no_fabric() -> None:
+    text = deployment().replace("on: spark-01", "on: [spark-01]")
+    assert faults(text) == []
+
+
+def test_settings_for_a_host_that_the_deployment_is_not_on() -> None:
+    text = deployment("per_host: {spark-02: {bind: any}}", host=f"{SPARK}, spark-02: {{address: 192.168.1.12}}")
+    assert faults(text) == ["REF001 10:16 no host of this deployment is called 'spark-02'"]
+
+
+def test_a_service_and_a_deployment_with_one_name() -> None:
+    text = deployment() + "services: {chat: {kind: container, image: 'a:1', on: spark-01}}\n"
+    assert faults(text) == ["REF002 10:12 'chat' is a deployment already (line 5); both would be unit sparkiac-chat"]
+
+
+def test_all_faults_at_once_and_nothing_is_resolved_then() -> None:
+    text = deployment("variant: x").replace("on: spark-01", "on: spark-9")
+    found = resolved(text)
+    assert [finding.code for finding in found.findings] == ["REF001", "REF001"]
+    assert (found.leaves, found.values) == ({}, {})
+
+
+@pytest.mark.parametrize(("on", "hosts"), [("spark-02", ("spark-02",)), (IN_GROUP[4:], ("spark-02", "spark-01"))])
+def test_the_leading_host_is_the_first(on: str, hosts: tuple[str, ...]) -> None:
+    fleet = resolved(PAIR.replace(IN_GROUP, f"on: {on}")).inventory.value
+    assert fleet is not None
+    assert hosts_of(fleet.deployments["big"]) == hosts

@@ -1,0 +1,141 @@
+"""Values that something asks for: missing, taken away by a null, or of a type that cannot be read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plan.fleets import PAIR, deployment, faults, resolved, service
+
+NAMED = "spark-01: {address: spark-01.example.org}"
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "key"),
+    [
+        ("image: null", "10:12", "image"),
+        ("bind: null", "10:11", "bind"),
+        ("set: null", "10:5", "set.port"),
+        ("set: {port: null}", "10:17", "set.port"),
+        ("container: {ipc: null}", "10:22", "container.ipc"),
+        ("container: {tmp_size_gib: null}", "10:31", "container.tmp_size_gib"),
+        ("container: {read_only: null}", "10:28", "container.read_only"),
+        ("timeouts: {ready_s: null}", "10:25", "timeouts.ready_s"),
+        ("timeouts: {stop_s: null}", "10:24", "timeouts.stop_s"),
+        ("timeouts: {restart_delay_s: null}", "10:33", "timeouts.restart_delay_s"),
+    ],
+)
+def test_a_null_that_takes_away_what_is_needed(line: str, place: str, key: str) -> None:
+    assert faults(deployment(line)) == [f"REF003 {place} no layer gives chat a value for {key}"]
+
+
+def test_a_null_for_the_recipes_model() -> None:
+    text = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
+    text = text.replace("model: example/model", "model: null")
+    assert faults(text) == ["REF003 7:12 no layer gives chat a value for model"]
+
+
+def test_a_null_in_the_defaults_is_told_of_the_deployment() -> None:
+    text = deployment(defaults="{model_store: /srv/models, bind: null}")
+    assert faults(text) == ["REF003 5:3 no layer gives chat a value for bind"]
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "key"),
+    [("bind: null", "9:11", "bind"), ("timeouts: {stop_s: null}", "9:24", "timeouts.stop_s")],
+)
+def test_a_null_in_a_service(line: str, place: str, key: str) -> None:
+    assert faults(service(line, "port: 80")) == [f"REF003 {place} no layer gives asr a value for {key}"]
+
+
+def test_nulls_that_take_away_what_is_not_needed() -> None:
+    lines = ("api_key: null", "served_names: null", "description: null", "env: null")
+    assert faults(deployment(*lines, "container: {mounts: null, ulimits: null, shm_size_gib: null}")) == []
+    assert faults(service("env: null", "mounts: null", "command: null", "health: null", "description: null")) == []
+
+
+def test_a_deployment_that_mounts_the_store_needs_to_know_where_it_is() -> None:
+    text = deployment(defaults="{}")
+    assert faults(text) == ["REF003 5:3 chat mounts the model store, and nothing says where that is"]
+    assert faults(deployment("container: {mounts: null}", defaults="{}")) == []
+    assert faults(deployment(defaults="{}", host="spark-01: {address: 192.168.1.11, model_store: /data}")) == []
+
+
+def test_a_service_that_mounts_the_store_needs_to_know_where_it_is() -> None:
+    mounts = "mounts: {/models: {source: model_store}}"
+    assert faults(service(mounts)) == ["REF003 5:3 asr mounts the model store, and nothing says where that is"]
+    assert faults(service(mounts, defaults="{model_store: /srv/models}")) == []
+
+
+def test_lan_needs_an_ip_address() -> None:
+    message = "bind: lan needs an IP address, and spark-01 is reached as 'spark-01.example.org'"
+    assert faults(deployment(host=NAMED)) == [f"REF003 5:3 {message}"]
+    assert faults(deployment("bind: lan", host=NAMED)) == [f"REF003 10:11 {message}"]
+    assert faults(service("port: 80", host=NAMED)) == [f"REF003 5:3 {message}"]
+
+
+@pytest.mark.parametrize("bind", ["any", "loopback"])
+def test_other_binds_need_none(bind: str) -> None:
+    assert faults(deployment(f"bind: {bind}", host=NAMED)) == []
+    assert faults(service(f"bind: {bind}", "port: 80", host=NAMED)) == []
+
+
+def test_a_service_without_a_port_binds_nothing() -> None:
+    assert faults(service(host=NAMED)) == []
+
+
+def test_fabric_needs_a_link() -> None:
+    message = "bind: fabric, and spark-01 has no fabric link"
+    assert faults(deployment("bind: fabric")) == [f"REF003 10:11 {message}"]
+    assert faults(service("bind: fabric", "port: 80")) == [f"REF003 9:11 {message}"]
+    assert faults(PAIR + "    bind: fabric\n") == []
+
+
+@pytest.mark.parametrize(
+    ("option", "wanted"),
+    [
+        ("port: '8000'", "a port number"),
+        ("port: 0", "a port number"),
+        ("port: 65536", "a port number"),
+        ("port: true", "a port number"),
+        ("port: [8000]", "a port number"),
+        ("gpu_memory_utilization: '0.5'", "a number above 0 and at most 1"),
+        ("gpu_memory_utilization: 0", "a number above 0 and at most 1"),
+        ("gpu_memory_utilization: 1.1", "a number above 0 and at most 1"),
+        ("gpu_memory_utilization: 1.0e+308", "a number above 0 and at most 1"),
+        ("gpu_memory_utilization: true", "a number above 0 and at most 1"),
+        ("speculative_config: '{}'", "a mapping whose `model` is a text"),
+        ("speculative_config: {model: 3}", "a mapping whose `model` is a text"),
+        ("speculative_config: {model: {a: b}}", "a mapping whose `model` is a text"),
+    ],
+)
+def test_an_option_that_the_plan_cannot_read(option: str, wanted: str) -> None:
+    name = option.split(":", maxsplit=1)[0]
+    column = 13 + len(name)
+    assert faults(deployment(f"set: {{{option}}}")) == [f"INV002 10:{column} set.{name} of chat: {wanted} is wanted"]
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["port: 1", "port: 65535", "gpu_memory_utilization: 1", "gpu_memory_utilization: 0.01", "speculative_config: {}"],
+)
+def test_an_option_at_its_bounds(option: str) -> None:
+    assert faults(deployment(f"set: {{{option}}}")) == []
+
+
+def test_an_option_of_the_defaults_is_shown_there() -> None:
+    text = deployment(defaults="{model_store: /srv/models, set: {port: x}}")
+    assert faults(text) == ["INV002 2:50 set.port of chat: a port number is wanted"]
+
+
+def test_an_option_of_a_recipe_is_shown_at_the_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkiac.engines.vllm.DEFAULTS", {"set": {"port": 0}})
+    assert "INV002 5:3 set.port of chat: a port number is wanted" in faults(deployment())
+
+
+@pytest.mark.parametrize(("line", "column"), [("health: /health", 13), ("container_port: 80", 21)])
+def test_what_has_no_effect_without_a_port(line: str, column: int) -> None:
+    key = line.split(":", maxsplit=1)[0]
+    text = service(line)
+    assert faults(text) == [f"REF003 9:{column} asr has a {key} and no port"]
+    assert [finding.hint for finding in resolved(text).findings] == ["add `port:`"]
+    assert faults(service(line, "port: 80")) == []
