@@ -1,0 +1,111 @@
+"""Inventories as texts, taken through the stages in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import pipeline, source
+from sparkiac.model.inventory import Inventory
+from sparkiac.model.lock import Lock
+from sparkiac.plan import build
+from sparkiac.resolve import resolve
+
+if TYPE_CHECKING:
+    from sparkiac.plan import Container, Plan
+    from sparkiac.report import Finding
+    from sparkiac.resolve import Resolved
+
+ONES: Final = "sha256:" + "1" * 64
+TWOS: Final = "sha256:" + "2" * 64
+LOCK: Final = f"""\
+version: 1
+images:
+  nvcr.io/nvidia/vllm:26.04-py3: {{digest: "{ONES}", entrypoint: [/opt/nvidia/nvidia_entrypoint.sh]}}
+  vllm/vllm-openai:gemma4-0505-arm64-cu130: {{digest: "{TWOS}"}}
+"""
+SPARK: Final = "spark-01: {address: 192.168.1.11}"
+PAIR: Final = """\
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    on: [spark-02, spark-01]
+    port: 8001
+"""
+"""One distributed group; the second host leads."""
+
+
+def deployment(*lines: str, defaults: str = "{model_store: /srv/models}", host: str = SPARK) -> str:
+    """Write an inventory with the deployment `chat` and these further lines of it."""
+    head = f"name: lab\ndefaults: {defaults}\nhosts: {{{host}}}\ndeployments:\n  chat:\n    recipe: base/single-spark\n"
+    return head + "".join(f"    {line}\n" for line in ("model: example/model", "on: spark-01", "port: 8001", *lines))
+
+
+def service(*lines: str, defaults: str = "{}", host: str = SPARK) -> str:
+    """Write an inventory with the service `asr` and these further lines of it."""
+    head = f"name: lab\ndefaults: {defaults}\nhosts: {{{host}}}\nservices:\n  asr:\n    kind: container\n"
+    image = f"image: example.org/asr@{ONES}"
+    return head + "".join(f"    {line}\n" for line in (image, "on: spark-01", *lines))
+
+
+def lock(text: str = LOCK) -> Lock:
+    """Read a lock that is valid."""
+    found = source.load(text.encode(), name="lab.lock.yaml", model=Lock)
+    assert found.value is not None, found.findings
+    return found.value
+
+
+def resolved(text: str, *, locked: str = LOCK) -> Resolved:
+    """Resolve an inventory whose form is valid."""
+    inventory = source.load(text.encode(), name="lab.yaml", model=Inventory)
+    assert inventory.value is not None, inventory.findings
+    return resolve(inventory, lock(locked))
+
+
+def planned(text: str, *, locked: str = LOCK) -> Plan:
+    """Plan an inventory that has no fault."""
+    found = resolved(text, locked=locked)
+    assert found.findings == ()
+    return build(found)
+
+
+def containers(text: str, *, locked: str = LOCK) -> dict[str, Container]:
+    """Give the planned containers by `host/name`."""
+    plan = planned(text, locked=locked)
+    return {f"{host.name}/{each.name}": each for host in plan.hosts for each in host.containers}
+
+
+def container(text: str, *, locked: str = LOCK) -> Container:
+    """Give the one planned container."""
+    [found] = containers(text, locked=locked).values()
+    return found
+
+
+def checked(text: str, *, locked: str | None = LOCK, allow_unlocked: bool = False) -> pipeline.Outcome:
+    """Run the pipeline up to the rules."""
+    pins = None if locked is None else pipeline.File("lab.lock.yaml", locked.encode())
+    return pipeline.check(pipeline.File("lab.yaml", text.encode()), pins, allow_unlocked=allow_unlocked)
+
+
+def said(findings: tuple[Finding, ...]) -> list[str]:
+    """Write findings as `CODE line:column message`."""
+    return [
+        f"{finding.code} {finding.loc.mark.line}:{finding.loc.mark.column} {finding.message}"
+        if finding.loc
+        else f"{finding.code} {finding.message}"
+        for finding in findings
+    ]
+
+
+def faults(text: str) -> list[str]:
+    """Write what resolving finds."""
+    return said(resolved(text).findings)

@@ -1,0 +1,46 @@
+"""vLLM's command line from options, and what makes one node of a group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sparkiac.engines import vllm
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (65536, ["--max-model-len=65536"]),
+        (0.85, ["--max-model-len=0.85"]),
+        ("auto", ["--max-model-len=auto"]),
+        ("", ["--max-model-len="]),
+        (True, ["--max-model-len"]),
+        (False, ["--no-max-model-len"]),
+        (0, ["--max-model-len=0"]),
+        (("a", "b c", 3), ["--max-model-len", "a", "b c", "3"]),
+        ({"b": 1, "a": ["x", None]}, ['--max-model-len={"a":["x",null],"b":1}']),
+        ({}, ["--max-model-len={}"]),
+    ],
+)
+def test_one_option(value: object, words: list[str]) -> None:
+    assert vllm.arguments("example/model", {"max_model_len": value}) == ("example/model", *words)
+
+
+def test_options_are_sorted_and_follow_the_model() -> None:
+    options: dict[str, Any] = {"port": 8000, "dtype": "auto", "host": "::"}
+    assert vllm.arguments("example/model", options) == ("example/model", "--dtype=auto", "--host=::", "--port=8000")
+    assert vllm.arguments("example/model", {}) == ("example/model",)
+
+
+def test_the_leading_node_serves_and_the_others_are_headless() -> None:
+    common = {
+        "distributed_executor_backend": "mp",
+        "nnodes": 3,
+        "master_addr": "10.0.0.1",
+        "master_port": vllm.MASTER_PORT,
+    }
+    nodes = [vllm.group_options(rank=rank, size=3, master="10.0.0.1") for rank in range(3)]
+    assert nodes[0] == common | {"node_rank": 0}
+    assert nodes[1:] == [common | {"node_rank": rank, "headless": True} for rank in (1, 2)]

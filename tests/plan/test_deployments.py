@@ -1,0 +1,169 @@
+"""A deployment on one host: its container, leaf by leaf."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sparkiac.plan import Health, Mount, Published, Secret
+from tests.plan.fleets import LOCK, ONES, container, deployment
+
+GEMMA = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
+GEMMA = GEMMA.replace("    model: example/model\n", "")
+PROBE = Mount("/usr/local/lib/sparkiac/probe.py", "/run/sparkiac/probe.py", read_only=True)
+
+
+def test_the_whole_container() -> None:
+    chat = container(deployment())
+    assert (chat.kind, chat.name, chat.unit) == ("deployment", "chat", "sparkiac-chat")
+    assert (chat.description, chat.path) == ("example/model", ("deployments", "chat"))
+    assert chat.image.pull == f"nvcr.io/nvidia/vllm@{ONES}"
+    assert (chat.published, chat.listen) == (Published("192.168.1.11", 8001, 8000), ("192.168.1.11", 8001))
+    assert (chat.host_network, chat.devices, chat.node) == (False, (), None)
+    assert (chat.ipc, chat.shm_size_bytes, chat.tmp_size_bytes, chat.read_only) == ("host", None, 1 << 30, True)
+    assert (chat.ready_s, chat.stop_s, chat.restart_delay_s) == (1200, 120, 30)
+    assert (chat.gpu, chat.secrets, chat.entrypoint) == (True, (), None)
+    assert chat.mounts == (Mount("/srv/models", "/models", read_only=True), PROBE)
+    assert (chat.store, chat.models, chat.served) == ("/srv/models", ("example/model",), ("example/model",))
+    assert chat.health_path == "/health"
+
+
+def test_the_description_is_the_users_if_there_is_one() -> None:
+    assert container(deployment("description: For the team")).description == "For the team"
+
+
+@pytest.mark.parametrize(
+    ("bind", "address"),
+    [("loopback", "127.0.0.1"), ("lan", "192.168.1.11"), ("fabric", "10.0.0.1"), ("any", "0.0.0.0")],  # noqa: S104
+)
+def test_where_a_port_is_published(bind: str, address: str) -> None:
+    fabric = "fabric: {links: [{interface: enp1s0f1np1, address: 10.0.0.1/24}]}"
+    chat = container(deployment(f"bind: {bind}", host=f"spark-01: {{address: 192.168.1.11, {fabric}}}"))
+    assert chat.published == Published(address, 8001, 8000)
+    assert chat.listen == (address, 8001)
+
+
+def test_the_probe_asks_inside_the_container_whatever_is_published() -> None:
+    chat = container(deployment("bind: loopback", "set: {port: 9000}", "served_names: [fast, chat]"))
+    words = ("CMD", "python3", "/run/sparkiac/probe.py", "http://127.0.0.1:9000", "fast", "chat")
+    assert chat.health == Health(words, interval_s=15, timeout_s=150)
+    assert chat.published == Published("127.0.0.1", 8001, 9000)
+
+
+def test_the_names_that_clients_use() -> None:
+    chat = container(deployment("served_names: [fast, chat]"))
+    assert chat.served == ("fast", "chat")
+    at = chat.command.index("--served-model-name")
+    assert chat.command[at : at + 3] == ("--served-model-name", "fast", "chat")
+
+
+def test_the_command_says_vllm_serve_where_the_entrypoint_does_not() -> None:
+    chat = container(deployment())
+    assert chat.command[:3] == ("vllm", "serve", "example/model")
+    assert chat.argv == ("/opt/nvidia/nvidia_entrypoint.sh", *chat.command)
+
+
+def test_the_command_starts_with_the_model_where_the_entrypoint_is_vllm_serve() -> None:
+    chat = container(GEMMA)
+    assert chat.command[0] == "google/gemma-4-26B-A4B-it"
+    assert chat.argv[:3] == ("vllm", "serve", "google/gemma-4-26B-A4B-it")
+
+
+def test_the_command_of_an_image_that_nothing_is_known_of_is_written_out() -> None:
+    chat = container(deployment(f"image: example.org/engine:1@{ONES}"))
+    assert (chat.image.entrypoint, chat.argv[:2]) == (None, ("vllm", "serve"))
+
+
+def test_a_key_wraps_the_entrypoint_so_that_no_argument_and_no_environment_shows_it() -> None:
+    chat = container(deployment("api_key: {secret: team_key}"))
+    assert chat.secrets == (Secret("team_key", "/run/secrets/vllm_api_key"),)
+    assert chat.entrypoint is not None
+    assert chat.entrypoint[:2] == ("/bin/sh", "-c")
+    assert chat.entrypoint[3:] == ("sh", "/opt/nvidia/nvidia_entrypoint.sh")
+    assert chat.argv == (*chat.entrypoint, *chat.command)
+    assert not any("KEY" in name for name in chat.env)
+    assert not any("key" in word for word in chat.command)
+
+
+def test_a_key_and_an_image_that_is_vllm_serve_itself() -> None:
+    chat = container(GEMMA.replace("    port:", "    api_key: {secret: k}\n    port:"))
+    assert chat.entrypoint is not None
+    assert chat.entrypoint[3:] == ("sh", "vllm", "serve")
+    assert chat.command[0] == "google/gemma-4-26B-A4B-it"
+
+
+def test_the_environment_is_text_and_sorted() -> None:
+    chat = container(deployment("env: {Z: 1.5, A: x, HF_HUB_OFFLINE: 0}"))
+    assert (chat.env["Z"], chat.env["A"], chat.env["HF_HUB_OFFLINE"]) == ("1.5", "x", "0")
+    assert list(chat.env) == sorted(chat.env)
+    assert container(deployment("env: null")).env == {}
+
+
+def test_mounts_are_sorted_and_read_only_unless_said() -> None:
+    lines = "container: {mounts: {/z: {source: /srv/z, read_only: false}, /a: {source: model_store}}}"
+    assert container(deployment(lines)).mounts == (
+        Mount("/srv/models", "/a", read_only=True),
+        Mount("/srv/models", "/models", read_only=True),
+        PROBE,
+        Mount("/srv/z", "/z", read_only=False),
+    )
+
+
+def test_sizes_are_bytes() -> None:
+    chat = container(deployment("container: {ipc: private, shm_size_gib: 0.5, tmp_size_gib: 2, ulimits: {stack: 9}}"))
+    assert (chat.ipc, chat.shm_size_bytes, chat.tmp_size_bytes) == ("private", 1 << 29, 2 << 30)
+    assert chat.ulimits == {"stack": 9}
+
+
+def test_the_models_that_the_store_must_hold() -> None:
+    assert container(GEMMA).models == ("google/gemma-4-26B-A4B-it", "google/gemma-4-26B-A4B-it-assistant")
+    drafter = "set: {speculative_config: {method: draft_model, model: example/draft}}"
+    assert container(deployment(drafter)).models == ("example/model", "example/draft")
+    assert container(deployment("set: {speculative_config: {method: ngram}}")).models == ("example/model",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "host", "memory_bytes"),
+    [
+        (["set: {gpu_memory_utilization: 0.5}"], "", 119 * (1 << 29)),
+        (["set: {gpu_memory_utilization: 0.5}"], ", memory: {total_gib: 121}", 121 * (1 << 29)),
+        (["set: {gpu_memory_utilization: 1}"], "", 119 << 30),
+        (["set: {gpu_memory_utilization: null}"], "", None),
+        (["set: {gpu_memory_utilization: 0.5}"], ", platform: pc", None),
+    ],
+)
+def test_memory_is_computed_or_unknown(lines: list[str], host: str, memory_bytes: int | None) -> None:
+    text = deployment(*lines, host=f"spark-01: {{address: 192.168.1.11{host}}}")
+    chat = container(text + "platforms: {pc: {title: PC, architecture: amd64}}\n")
+    assert chat.memory_bytes == memory_bytes
+
+
+def test_a_machine_without_a_gpu_gives_none() -> None:
+    text = deployment(host="spark-01: {address: 192.168.1.11, platform: pc}")
+    assert not container(text + "platforms: {pc: {title: PC, architecture: amd64}}\n").gpu
+
+
+def test_the_caches_name_changes_with_all_that_compiled_code_depends_on() -> None:
+    other = LOCK.replace("1" * 64, "3" * 64)
+    keys = {
+        container(deployment()).cache_key,
+        container(deployment(), locked=other).cache_key,
+        container(deployment("set: {dtype: float16}")).cache_key,
+        container(deployment("env: {VLLM_FLAG: 1}")).cache_key,
+        container(deployment().replace("example/model", "example/other")).cache_key,
+    }
+    assert len(keys) == 5
+    assert all(key is not None and re.fullmatch(r"[0-9a-f]{16}", key) for key in keys)
+
+
+def test_the_caches_name_stays_when_only_the_host_side_changes() -> None:
+    """A key that moves without need throws away minutes of compilation."""
+    same = [
+        deployment(),
+        deployment("bind: any", "timeouts: {ready_s: 7}", "description: x", "api_key: {secret: k}"),
+        deployment(defaults="{model_store: /elsewhere}"),
+        deployment().replace("port: 8001", "port: 8002"),
+        deployment() + "registries: {mirrors: {nvcr.io: mirror.lan}}\n",
+    ]
+    assert len({container(text).cache_key for text in same}) == 1

@@ -1,0 +1,129 @@
+"""One machine and all that it runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkiac.plan.memory import left_bytes, taken_bytes
+from tests.plan.fleets import ONES, deployment, planned, service
+
+GIB = 1 << 30
+SECOND = """\
+  code:
+    {recipe: base/single-spark, model: example/code, on: spark-01, port: 8002, set: {gpu_memory_utilization: 0.1}}
+"""
+ASR = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01, port: 8765}}}}\n"
+BOX = """\
+platforms:
+  box:
+    title: Box
+    architecture: arm64
+    gpu: {name: NVIDIA GB10, compute_capability: "12.1"}
+    driver: "580"
+    memory_gib: 119
+    requires: {docker: "28.0", systemd: "254"}
+    kernel_parameters: {nvidia_drm.modeset: "Y"}
+    docker_free_gib: 60
+"""
+PC = "platforms: {pc: {title: PC, architecture: amd64}}\n"
+
+
+def test_hosts_and_containers_are_sorted_by_name() -> None:
+    hosts = "spark-02: {address: 192.168.1.12}, spark-01: {address: 192.168.1.11}"
+    plan = planned(deployment(host=hosts) + SECOND + ASR)
+    assert (plan.name, [host.name for host in plan.hosts]) == ("lab", ["spark-01", "spark-02"])
+    assert [[each.name for each in host.containers] for host in plan.hosts] == [["asr", "chat", "code"], []]
+
+
+def test_a_hosts_facts() -> None:
+    line = (
+        "spark-01: {address: 192.168.1.11, ssh: {user: milo, port: 2222}, memory: {total_gib: 121}, driver: '580.142'"
+    )
+    [host] = planned(deployment(host=line + ", sysctl: {vm.swappiness: 10, net.core.rmem_max: '1 2'}}")).hosts
+    assert (host.address, host.user, host.ssh_port) == ("192.168.1.11", "milo", 2222)
+    assert (host.architecture, host.driver, host.memory_bytes) == ("arm64", "580.142", 121 * GIB)
+    assert host.platform.startswith("NVIDIA DGX Spark")
+    assert list(host.sysctls.items()) == [("net.core.rmem_max", "1 2"), ("vm.swappiness", "10")]
+
+
+def test_what_a_machine_of_which_little_is_known_has_not() -> None:
+    [host] = planned(deployment(host="spark-01: {address: 192.168.1.11, platform: pc}") + PC).hosts
+    assert (host.user, host.ssh_port, host.driver, host.memory_bytes, dict(host.sysctls)) == (
+        None,
+        None,
+        None,
+        None,
+        {},
+    )
+
+
+def test_memory_is_added_up_over_engines_and_not_over_services() -> None:
+    [host] = planned(deployment("set: {gpu_memory_utilization: 0.5}") + SECOND + ASR).hosts
+    assert taken_bytes(host) == pytest.approx(0.6 * 119 * GIB, abs=2)
+    left, taken = left_bytes(host), taken_bytes(host)
+    assert left is not None
+    assert taken is not None
+    assert left + taken == 119 * GIB
+
+
+def test_one_engine_of_unknown_size_makes_the_sum_unknown() -> None:
+    [host] = planned(deployment("set: {gpu_memory_utilization: null}") + SECOND).hosts
+    assert (taken_bytes(host), left_bytes(host)) == (None, None)
+
+
+def test_a_machine_of_unknown_size_has_an_unknown_rest() -> None:
+    text = service(host="spark-01: {address: 192.168.1.11, platform: pc}") + PC
+    [host] = planned(text).hosts
+    assert (taken_bytes(host), left_bytes(host)) == (0, None)
+
+
+def test_what_the_preflight_expects_of_a_machine() -> None:
+    host_line = "spark-01: {address: 192.168.1.11, platform: box}"
+    text = deployment("api_key: {secret: team_key}", host=host_line) + SECOND + ASR + BOX
+    [host] = planned(text).hosts
+    wanted = host.preflight
+    chat, code = (each for each in host.containers if each.kind == "deployment")
+    assert {key: wanted[key] for key in ("host", "architecture", "gpu", "driver", "memory_bytes")} == {
+        "host": "spark-01",
+        "architecture": "aarch64",
+        "gpu": {"name": "NVIDIA GB10", "compute_capability": "12.1"},
+        "driver": "580",
+        "memory_bytes": 119 * GIB,
+    }
+    assert wanted["kernel_parameters"] == {"nvidia_drm.modeset": "Y"}
+    assert wanted["versions"] == {"docker": "28.0", "systemd": "254"}
+    assert wanted["disk"] == [{"path": "/var/lib/docker", "free_bytes": 60 * GIB}]
+    assert wanted["ports"] == [
+        {"address": "192.168.1.11", "port": port, "unit": unit}
+        for unit, port in (("sparkiac-asr", 8765), ("sparkiac-chat", 8001), ("sparkiac-code", 8002))
+    ]
+    assert wanted["secrets"] == [{"name": "team_key", "mode": "0600"}]
+    assert wanted["store"] == [{"path": "/srv/models", "models": ["models--example--code", "models--example--model"]}]
+    assert wanted["units"] == {
+        "asr": {"image": f"example.org/asr@{ONES}"},
+        "chat": {
+            "image": chat.image.pull,
+            "memory_bytes": chat.memory_bytes,
+            "secrets": ["team_key"],
+            "cache": f"/var/cache/sparkiac/chat/{chat.cache_key}",
+        },
+        "code": {
+            "image": code.image.pull,
+            "memory_bytes": code.memory_bytes,
+            "cache": f"/var/cache/sparkiac/code/{code.cache_key}",
+        },
+    }
+
+
+def test_what_is_not_known_is_not_expected() -> None:
+    [host] = planned(service(host="spark-01: {address: 192.168.1.11, platform: pc}") + PC).hosts
+    assert host.preflight == {
+        "host": "spark-01",
+        "architecture": "x86_64",
+        "units": {"asr": {"image": f"example.org/asr@{ONES}"}},
+    }
+
+
+def test_a_deployment_without_a_store_asks_for_no_weights() -> None:
+    [host] = planned(deployment("container: {mounts: null}", defaults="{}")).hosts
+    assert "store" not in host.preflight

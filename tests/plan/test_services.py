@@ -1,0 +1,56 @@
+"""Any other container on a host."""
+
+from __future__ import annotations
+
+from sparkiac.plan import Health, Mount, Published
+from tests.plan.fleets import ONES, container, service
+
+
+def test_a_service_that_says_no_more_than_it_must() -> None:
+    asr = container(service())
+    assert (asr.kind, asr.name, asr.unit, asr.description) == ("service", "asr", "sparkiac-asr", "asr")
+    assert asr.path == ("services", "asr")
+    assert asr.image.pull == f"example.org/asr@{ONES}"
+    assert (asr.published, asr.listen, asr.health, asr.health_path) == (None, None, None, None)
+    assert (asr.command, dict(asr.env), asr.mounts, asr.entrypoint) == ((), {}, (), None)
+    assert (asr.gpu, asr.read_only, asr.ipc, asr.host_network) == (False, True, "private", False)
+    assert (asr.ready_s, asr.stop_s, asr.restart_delay_s) == (300, 60, 10)
+    assert (asr.memory_bytes, asr.cache_key, asr.store, asr.models, asr.served) == (None, None, None, (), ())
+    assert (asr.secrets, asr.devices, dict(asr.ulimits), asr.shm_size_bytes) == ((), (), {}, None)
+    assert asr.tmp_size_bytes == 256 << 20
+
+
+def test_a_port_is_published_on_the_lan() -> None:
+    asr = container(service("port: 8765"))
+    assert asr.published == Published("192.168.1.11", 8765, 8765)
+    assert asr.listen == ("192.168.1.11", 8765)
+
+
+def test_a_container_port_of_its_own() -> None:
+    asr = container(service("port: 8765", "container_port: 80", "bind: loopback", "health: /health"))
+    assert asr.published == Published("127.0.0.1", 8765, 80)
+    assert asr.health_path == "/health"
+    url = "http://127.0.0.1:80/health"
+    command = ("CMD-SHELL", f"curl -fsS -m 4 {url} >/dev/null || wget -q -T 4 -O /dev/null {url}")
+    assert asr.health == Health(command, interval_s=15, timeout_s=10)
+
+
+def test_everything_that_can_be_said() -> None:
+    asr = container(
+        service(
+            "description: Speech to text",
+            "command: [--model, 'a b']",
+            "env: {Z: 1, A: x}",
+            "mounts: {/z: {source: /srv/z, read_only: false}, /a: {source: model_store}}",
+            "gpu: true",
+            "read_only: false",
+            "timeouts: {ready_s: 7, stop_s: 8, restart_delay_s: 9}",
+            defaults="{model_store: /srv/models}",
+        )
+    )
+    assert asr.description == "Speech to text"
+    assert (asr.command, asr.argv) == (("--model", "a b"), ("--model", "a b"))
+    assert list(asr.env.items()) == [("A", "x"), ("Z", "1")]
+    assert asr.mounts == (Mount("/srv/models", "/a", read_only=True), Mount("/srv/z", "/z", read_only=False))
+    assert (asr.gpu, asr.read_only) == (True, False)
+    assert (asr.ready_s, asr.stop_s, asr.restart_delay_s) == (7, 8, 9)
