@@ -1,0 +1,68 @@
+"""The image's entrypoint already is `vllm serve`, and the command says it once more.
+
+Upstream vllm/vllm-openai images start with the entrypoint `vllm serve`; NVIDIA's NGC images run the command as it
+is written. A command copied from one to the other becomes `vllm serve vllm serve …`, which ends with
+`unrecognized arguments: serve`, and a restart policy turns that into a loop. Deployments are safe: their command
+is derived from the image. A service with a command of its own can have the fault.
+
+Bad:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+services:
+  chat:
+    kind: container
+    image: vllm/vllm-openai@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    command: [vllm, serve, google/gemma-4-26B-A4B-it]
+```
+
+Good:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+services:
+  chat:
+    kind: container
+    image: vllm/vllm-openai@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    command: [google/gemma-4-26B-A4B-it]
+```
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENT001",
+    slug="double-vllm-serve",
+    severity=Severity.ERROR,
+    sources=("guide 000 L98-100, L647",),
+    since="0.1.0",
+)
+_SERVE: Final = ("vllm", "serve")
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find containers whose words hold `vllm serve` twice."""
+    for host in plan.hosts:
+        for container in host.containers:
+            if sum(pair == _SERVE for pair in pairwise(container.argv)) > 1:
+                path = (*container.path, "command")
+                message = (
+                    f"{container.name} would run `vllm serve vllm serve …`: "
+                    f"the entrypoint of {container.image.reference} is `vllm serve` already"
+                )
+                yield Hit(path, message, "start the command with the model", leaf=path, host=host.name)

@@ -1,0 +1,68 @@
+"""Nothing says how the image of a deployment starts.
+
+The command of a deployment follows the image: `vllm serve` is written where the image's entrypoint does not say it
+already. For an image that is neither in the catalog nor locked with its entrypoint, that is a guess, and a wrong guess
+is a container that ends at once. Write the image's entrypoint into the lock, or run an image of the catalog.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: google/gemma-4-26B-A4B-it
+    image: example.org/vllm@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: google/gemma-4-26B-A4B-it
+    image: vllm/vllm-openai@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENT100",
+    slug="unknown-entrypoint",
+    severity=Severity.ERROR,
+    sources=("guide 000 L98-100: the two image families take their command differently",),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find deployments whose image has no known entrypoint."""
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.kind == "deployment" and container.image.entrypoint is None:
+                path = (*container.path, "image")
+                message = f"nothing says how {container.image.reference} starts, which {container.name} runs"
+                leaf = (*container.path, host.name, "image")
+                yield Hit(path, message, "add its entrypoint to the lock's entry", leaf=leaf, host=host.name)

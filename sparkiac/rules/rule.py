@@ -1,0 +1,34 @@
+"""What a rule is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from sparkiac.report import Path, Severity
+
+
+class Rule(NamedTuple):
+    """A rule's name, weight and sources."""
+
+    code: str
+    slug: str
+    severity: Severity
+    sources: tuple[str, ...]
+    since: str
+    """First version of sparkiac that has it."""
+    waivable: bool = True
+    """Whether an inventory may allow what the rule refuses."""
+
+
+class Hit(NamedTuple):
+    """One thing that a rule found."""
+
+    path: Path
+    """Where it shows in the inventory."""
+    message: str
+    hint: str
+    leaf: Path | None = None
+    """The resolved value that is at fault, for its origin."""
+    host: str | None = None
+    """The host that it is about, for that host's waivers."""

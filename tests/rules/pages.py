@@ -1,0 +1,32 @@
+"""A rule's page, cut into its examples."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sparkiac import rules
+from tests.plan.fleets import LOCK
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_EXAMPLE = re.compile(r"^(Bad|Good)[^\n]*:\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MODULES = rules.modules()
+CODES = [module.RULE.code for module in MODULES]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An inventory beside those of the page, and what the rule says of it (`CODE line:column message`)."""
+
+    text: str
+    said: tuple[str, ...] = ()
+    locked: str | None = LOCK
+
+
+def examples(module: ModuleType, kind: str) -> list[str]:
+    """Give the page's Bad or Good inventories."""
+    return [text for found, text in _EXAMPLE.findall(inspect.getdoc(module) or "") if found == kind]
