@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 
 from sparkiac.render.escape import json_argument
 from sparkiac.render.yamltext import Unsafe, dump
+from tests.pythons import environment
 from tests.render.hostile import SPECULATIVE_CONFIG, by_name, corpus, different
 
 RECORDER = "import json, os, sys; print(json.dumps([os.fsencode(word).decode() for word in sys.argv[1:]]))"
@@ -49,35 +48,12 @@ PLAY = """
 """
 # Each of these was read as something else by one version of Ansible or another when it stood alone.
 SINGLE = ("", "no", "010", "~", "$HOME", "{{ 7 * 7 }}", "*", "=", "22:22", "[1, 2]", "a b", "{% raw %}")
-NEWEST = Path("/var/tmp/sparkiac-ansible-core-2.21")  # noqa: S108 - kept between runs
-
-
-def python_3_12() -> Path:
-    """Return the Python 3.12 that ansible-core 2.21 needs."""
-    found = [*Path.home().glob(".pyenv/versions/3.12.*/bin/python3.12"), shutil.which("python3.12")]
-    if found[0] is None:
-        pytest.skip("no Python 3.12, which ansible-core 2.21 needs")
-    return Path(found[0])
-
-
-def newest_ansible() -> Path:
-    """Return the ansible-playbook of the newest supported ansible-core, installed by the first run."""
-    playbook = NEWEST / "bin/ansible-playbook"
-    with NEWEST.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not playbook.exists():
-            subprocess.run([python_3_12(), "-m", "venv", "--clear", NEWEST], check=True)
-            install = [NEWEST / "bin/pip", "install", "--quiet", "ansible-core>=2.21,<2.22"]
-            done = subprocess.run(install, capture_output=True, text=True, check=False)
-            if done.returncode:
-                pytest.skip(f"ansible-core 2.21 cannot be installed: {done.stderr[-300:]}")
-    return playbook
 
 
 @pytest.fixture(scope="module", params=["of this environment", "2.21"])
 def playbook(request: pytest.FixtureRequest) -> Path:
     if request.param == "2.21":
-        return newest_ansible()
+        return environment("3.12", "ansible-core>=2.21,<2.22") / "ansible-playbook"
     return Path(sys.executable).with_name("ansible-playbook")
 
 

@@ -1,0 +1,20 @@
+"""Plan → artifacts. One module per kind of file; nothing here decides anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparkiac.render import ansible, hosts, summary
+
+if TYPE_CHECKING:
+    from sparkiac.artifact import Artifact
+    from sparkiac.plan import Plan
+
+
+def render(plan: Plan) -> tuple[Artifact, ...]:
+    """Render the whole output tree, sorted by path."""
+    on_hosts = {host.name: hosts.render(host) for host in plan.hosts}
+    artifacts = [artifact for found in on_hosts.values() for artifact in found]
+    artifacts += ansible.render(plan, on_hosts)
+    artifacts.append(summary.render(plan))
+    return tuple(sorted(artifacts, key=lambda artifact: artifact.path))

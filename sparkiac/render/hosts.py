@@ -1,0 +1,85 @@
+"""Everything that lies on one host: hosts/<name>/ mirrors its root directory."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import assets
+from sparkiac.artifact import Artifact
+from sparkiac.plan.preflight import cache_path
+from sparkiac.render import compose
+from sparkiac.render.templates import fill
+
+if TYPE_CHECKING:
+    from sparkiac.plan import Container, HostPlan
+
+OWNED: Final = "etc/sparkiac/owned.json"
+"""List of all that sparkiac put on the host, so that the next apply can take away what is gone."""
+SCRIPTS: Final = "usr/local/lib/sparkiac"
+_UNIT_TEMPLATE: Final = "host/etc/systemd/system/sparkiac.service.j2"
+_LONGEST_DELAY_S: Final = 60
+"""systemd counts restarts until somebody starts the unit by hand, so a late crash waits this long as well."""
+_SYSCTL: Final = "etc/sysctl.d/90-sparkiac.conf"
+
+
+def render(host: HostPlan) -> tuple[Artifact, ...]:
+    """Render the files of one host, with their paths in the output tree."""
+    found = [_script(path, content) for path, content in _scripts()]
+    found.append(_json("etc/sparkiac/preflight.json", host.preflight))
+    if host.sysctls:
+        found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
+    for container in host.containers:
+        found.append(Artifact(unit_path(container), _unit(container, host)))
+        found.append(Artifact(compose_path(container), compose.project(container)))
+    owned = {
+        "files": sorted([*(artifact.path for artifact in found), OWNED]),
+        "units": [container.unit for container in host.containers],
+    }
+    found.append(_json(OWNED, owned))
+    return tuple(Artifact(f"hosts/{host.name}/{each.path}", each.content, each.mode) for each in found)
+
+
+def unit_path(container: Container) -> str:
+    """Give the path of the container's unit on its host."""
+    return f"etc/systemd/system/{container.unit}.service"
+
+
+def compose_path(container: Container) -> str:
+    """Give the path of the container's compose file on its host."""
+    return f"etc/sparkiac/{container.name}/compose.yaml"
+
+
+def _scripts() -> list[tuple[str, bytes]]:
+    return [(path, file.read_bytes()) for path, file in assets.files(f"templates/host/{SCRIPTS}")]
+
+
+def _script(name: str, content: bytes) -> Artifact:
+    return Artifact(f"{SCRIPTS}/{name}", content, 0o755)
+
+
+def _json(path: str, data: object) -> Artifact:
+    return Artifact(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
+
+
+def _unit(container: Container, host: HostPlan) -> bytes:
+    mounts = ["/etc/sparkiac", "/var/lib/docker", *sorted({mount.source for mount in container.mounts})]
+    cache = cache_path(container)
+    values = {
+        "name": container.name,
+        "description": container.description,
+        "mounts": [*mounts, cache] if cache else mounts,
+        "secrets": [secret.name for secret in container.secrets],
+        "ready_s": container.ready_s,
+        "stop_s": container.stop_s,
+        "restart_delay_s": container.restart_delay_s,
+        "restart_max_s": max(_LONGEST_DELAY_S, container.restart_delay_s),
+        "after": _engines_before(container, host),
+    }
+    return fill(_UNIT_TEMPLATE, values)
+
+
+def _engines_before(container: Container, host: HostPlan) -> list[str]:
+    """Name the engines of the host that load first: two that measure free memory at once mislead each other."""
+    engines = [each.unit for each in host.containers if each.kind == "deployment"]
+    return engines[: engines.index(container.unit)] if container.unit in engines else []

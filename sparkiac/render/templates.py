@@ -1,0 +1,46 @@
+"""The Jinja2 environment: templates hold layout and no decisions."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from sparkiac import assets
+from sparkiac.plan.values import GIB
+from sparkiac.render import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def fill(template: str, values: Mapping[str, Any]) -> bytes:
+    """Fill the template at this path under templates/."""
+    return _environment().get_template(template).render(values).encode()
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(assets.directory("templates")),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701  no template makes HTML; each target format has its own filter
+    )
+    environment.filters.update(
+        systemd_argument=escape.systemd_argument,
+        systemd_environment=escape.systemd_environment,
+        systemd_text=escape.systemd_text,
+        sysctl_line=escape.sysctl_line,
+        markdown_cell=escape.markdown_cell,
+        gib=gib,
+    )
+    return environment
+
+
+def gib(size_bytes: int | None) -> str:
+    """Write a size for people."""
+    return "unknown" if size_bytes is None else f"{size_bytes / GIB:.1f} GiB"

@@ -1,0 +1,132 @@
+"""hosts/<name>/ mirrors the target's root: units, settings, scripts, and the list of all that."""
+
+from __future__ import annotations
+
+import configparser
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkiac import assets
+from tests.plan.fleets import PAIR, deployment, service
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sparkiac.artifact import Artifact
+
+    Rendered = Callable[[str], Mapping[str, Artifact]]
+
+ROOT = "hosts/spark-01/"
+UNIT = f"{ROOT}etc/systemd/system/sparkiac-chat.service"
+
+
+def unit(artifact: Artifact) -> dict[str, dict[str, list[str]]]:
+    """Read a unit file: section → key → values in order."""
+    sections: dict[str, dict[str, list[str]]] = {}
+    for line in artifact.content.decode().splitlines():
+        if line.startswith("["):
+            found = sections.setdefault(line.strip("[]"), {})
+        elif line and not line.startswith("#"):
+            key, _, value = line.partition("=")
+            found.setdefault(key, []).append(value)
+    return sections
+
+
+def test_the_files_of_a_host(rendered: Rendered) -> None:
+    scripts = {
+        f"{ROOT}usr/local/lib/sparkiac/{path}" for path, _ in assets.files("templates/host/usr/local/lib/sparkiac")
+    }
+    assert {path for path in rendered(deployment()) if path.startswith("hosts/")} == scripts | {
+        UNIT,
+        f"{ROOT}etc/sparkiac/chat/compose.yaml",
+        f"{ROOT}etc/sparkiac/owned.json",
+        f"{ROOT}etc/sparkiac/preflight.json",
+        f"{ROOT}etc/sysctl.d/90-sparkiac.conf",
+    }
+
+
+def test_the_list_names_every_file_and_itself(rendered: Rendered) -> None:
+    tree = rendered(PAIR)
+    for host in ("spark-01", "spark-02"):
+        owned = json.loads(tree[f"hosts/{host}/etc/sparkiac/owned.json"].content)
+        root = f"hosts/{host}/"
+        assert owned["files"] == sorted(path.removeprefix(root) for path in tree if path.startswith(root))
+        assert owned["units"] == ["sparkiac-big"]
+
+
+def test_a_host_that_runs_nothing_still_has_its_list(rendered: Rendered) -> None:
+    tree = rendered(deployment(host="spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"))
+    assert json.loads(tree["hosts/spark-02/etc/sparkiac/owned.json"].content)["units"] == []
+    assert not [path for path in tree if path.startswith("hosts/spark-02/etc/systemd")]
+
+
+def test_scripts_are_copies_that_run(rendered: Rendered) -> None:
+    tree = rendered(deployment())
+    scripts = dict(assets.files("templates/host/usr/local/lib/sparkiac"))
+    assert {"preflight", "probe.py", "supervise"} <= scripts.keys()
+    for name, source in scripts.items():
+        artifact = tree[f"{ROOT}usr/local/lib/sparkiac/{name}"]
+        assert (artifact.content, artifact.mode) == (source.read_bytes(), 0o755)
+        assert artifact.content.startswith(b"#!")
+
+
+def test_everything_else_is_not_executable(rendered: Rendered) -> None:
+    modes = {path: artifact.mode for path, artifact in rendered(PAIR).items() if "/usr/local/lib/" not in path}
+    assert {path for path, mode in modes.items() if mode != 0o644 and not path.startswith("playbooks/")} == set()
+
+
+def test_the_unit_of_a_deployment(rendered: Rendered) -> None:
+    text = deployment("api_key: {secret: team_key}", "timeouts: {ready_s: 700, stop_s: 70, restart_delay_s: 7}")
+    found = unit(rendered(text)[UNIT])
+    service_section = found["Service"]
+    assert found["Unit"]["Description"] == ["example/model"]
+    assert service_section["ExecStart"] == ["/usr/local/lib/sparkiac/supervise chat"]
+    assert service_section["ExecStartPre"] == ["+/usr/local/lib/sparkiac/preflight --start chat"]
+    assert service_section["TimeoutStartSec"] == ["700"]
+    assert service_section["TimeoutStopSec"] == ["70"]
+    assert service_section["RestartSec"] == ["7"]
+    assert service_section["LoadCredential"] == ["team_key:/etc/sparkiac/secrets/team_key"]
+    assert service_section["RuntimeDirectory"] == ["sparkiac-chat"]
+    assert found["Install"]["WantedBy"] == ["multi-user.target docker.service"]
+
+
+def test_the_unit_waits_for_every_mounted_path(rendered: Rendered) -> None:
+    tree = rendered(deployment())
+    cache = json.loads(tree[f"{ROOT}etc/sparkiac/preflight.json"].content)["units"]["chat"]["cache"]
+    assert unit(tree[UNIT])["Unit"]["RequiresMountsFor"] == [
+        f"/etc/sparkiac /var/lib/docker /srv/models /usr/local/lib/sparkiac/probe.py {cache}"
+    ]
+
+
+def test_a_service_has_no_cache_and_no_secret(rendered: Rendered) -> None:
+    found = unit(rendered(service("description: '100 % \"speech\"'"))[UNIT.replace("chat", "asr")])
+    assert found["Unit"]["Description"] == ['100 %% "speech"']
+    assert found["Unit"]["RequiresMountsFor"] == ["/etc/sparkiac /var/lib/docker"]
+    assert "LoadCredential" not in found["Service"]
+
+
+def test_a_path_with_specifiers_reaches_systemd_whole(rendered: Rendered) -> None:
+    """A path may hold `@`, `=` and `+`, which mean nothing to systemd; a `%` cannot stand in one."""
+    found = unit(rendered(service("mounts: {/data: {source: /srv/a@b=c+d}}"))[UNIT.replace("chat", "asr")])
+    assert found["Unit"]["RequiresMountsFor"][0].endswith(" /srv/a@b=c+d")
+
+
+def test_the_kernel_settings(rendered: Rendered) -> None:
+    host = "spark-01: {address: 192.168.1.11, sysctl: {net.ipv4.tcp_rmem: '1 2 3'}}"
+    content = rendered(deployment(host=host))[f"{ROOT}etc/sysctl.d/90-sparkiac.conf"].content.decode()
+    parser = configparser.ConfigParser(delimiters="=")
+    parser.read_string("[all]\n" + content)
+    assert dict(parser["all"]) == {"net.ipv4.tcp_rmem": "1 2 3", "vm.swappiness": "1"}
+
+
+def test_no_kernel_settings_no_file(rendered: Rendered) -> None:
+    tree = rendered(deployment(host="spark-01: {address: 192.168.1.11, sysctl: null}"))
+    assert f"{ROOT}etc/sysctl.d/90-sparkiac.conf" not in tree
+
+
+@pytest.mark.parametrize("name", ["owned.json", "preflight.json"])
+def test_json_is_sorted_and_ends_with_a_newline(rendered: Rendered, name: str) -> None:
+    text = rendered(PAIR)[f"{ROOT}etc/sparkiac/{name}"].content.decode()
+    assert text == json.dumps(json.loads(text), indent=1, sort_keys=True) + "\n"
