@@ -1,0 +1,53 @@
+"""The command line: a group that imports a command when it is called."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final
+
+import click
+
+from sparkiac import __version__
+
+COMMANDS: Final = {
+    "generate": "Render an inventory into reviewed files.",
+    "check": "Check an inventory and its lock.",
+    "plan": "Show what runs where.",
+    "schema": "Print the JSON Schema of the inventory.",
+}
+"""Command → its line in the help, kept here so that `--help` imports none of them."""
+
+
+class _Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"sparkiac.commands.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from sparkiac.hints import nearest  # noqa: PLC0415  only for a wrong word
+
+            ctx.fail(f"no command is called {args[0]!r}; {nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sparkiac")
+def cli() -> None:
+    """Infrastructure as code for large language models on NVIDIA DGX Spark.
+
+    One inventory in; docker-compose files, systemd units, host checks and Ansible playbooks out, pinned to image
+    digests. Review them in Git, then apply them: cd generated/NAME && ansible-playbook site.yml
+    """

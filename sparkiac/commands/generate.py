@@ -1,0 +1,108 @@
+"""`sparkiac generate`: the inventory as reviewed files."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sparkiac import __version__
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import FORMAT, INVENTORY, exit_code, lock_path, printable, read, show
+
+if TYPE_CHECKING:
+    from sparkiac.artifact import Artifact
+    from sparkiac.pipeline import File, Outcome
+    from sparkiac.write import Changes
+
+_WRITE_EXITS: Final = {"Refused": Exit.STALE, "Unsafe": Exit.IO, "Busy": Exit.BUSY}
+
+
+@click.command()
+@INVENTORY
+@FORMAT
+@click.option("--output", type=click.Path(path_type=Path), help="Directory to write; generated/<name> if not given.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 3 if the tree is not up to date.")
+@click.option("--diff", "show_diff", is_flag=True, help="Write nothing; print what would change, exit 3 if anything.")
+@click.option("--force", is_flag=True, help="Overwrite files that were changed by hand.")
+@click.option("--allow-unlocked", is_flag=True, help="Render images without a digest, for a first look.")
+def generate(  # noqa: PLR0913  one parameter for each option
+    inventory: Path,
+    output_format: str,
+    *,
+    output: Path | None,
+    only_check: bool,
+    show_diff: bool,
+    force: bool,
+    allow_unlocked: bool,
+) -> int:
+    """Render INVENTORY into generated/<name>, to be reviewed, committed and applied.
+
+    Exits 0 when done, 1 on findings, 2 on bad input, 3 when the tree is stale or was changed by hand, 4 when the
+    lock is missing or incomplete, 5 when another run is writing, 6 when a file cannot be read or written.
+    """
+    from sparkiac import pipeline, write
+
+    files = read(inventory)
+    outcome = pipeline.check(*files, allow_unlocked=allow_unlocked)
+    if outcome.plan is None or outcome.report.failed:
+        return _refuse(outcome, inventory, output_format)
+    artifacts = pipeline.render(outcome.plan)
+    target = printable(output or Path("generated") / outcome.plan.name)
+    planned = only_check or show_diff
+    act = write.survey if planned else write.commit
+    try:
+        changes = act(artifacts, target, inputs=_inputs(files), generator=__version__, force=force)
+    except write.WriteError as error:
+        show(outcome, output_format, output=str(target), error=str(error))
+        click.echo(f"{target}: {error}", err=True)
+        return _WRITE_EXITS[type(error).__name__]
+    show(outcome, output_format, **_as_json(changes, target))
+    if output_format == "text":
+        _tell(changes, target, artifacts, planned=planned, show_diff=show_diff)
+    return Exit.STALE if planned and changes.any else Exit.OK
+
+
+def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:
+    show(outcome, output_format)
+    return _missing_lock(inventory, output_format) if outcome.only_unpinned else exit_code(outcome)
+
+
+def _inputs(files: tuple[File, File | None]) -> dict[str, str]:
+    """Give name and hash of each input; names without folders, so that the working folder does not show."""
+    return {Path(file.name).name: hashlib.sha256(file.raw).hexdigest() for file in files if file is not None}
+
+
+def _missing_lock(inventory: Path, output_format: str) -> int:
+    if output_format == "text":
+        lock = lock_path(inventory)
+        state = "does not pin all images" if lock.is_file() else "does not exist"
+        click.echo(f"{lock} {state}; --allow-unlocked renders a first look without it", err=True)
+    return Exit.LOCK
+
+
+def _as_json(changes: Changes, target: Path) -> dict[str, object]:
+    return {
+        "output": str(target),
+        "created": list(changes.created),
+        "changed": list(changes.changed),
+        "removed": list(changes.removed),
+        "unchanged": changes.unchanged,
+    }
+
+
+def _tell(changes: Changes, target: Path, artifacts: tuple[Artifact, ...], *, planned: bool, show_diff: bool) -> None:
+    from sparkiac import write
+
+    if show_diff:
+        click.echo(write.diff(artifacts, target), nl=False)
+    else:
+        for sign, paths in (("+", changes.created), ("~", changes.changed), ("-", changes.removed)):
+            for path in paths:
+                click.echo(f"{sign} {target}/{path}")
+    counts = f"{len(changes.created)} new, {len(changes.changed)} changed, {len(changes.removed)} removed"
+    verb = "would be written" if planned else "written"
+    state = f"{verb}: {counts}, {changes.unchanged} as before" if changes.any else "up to date"
+    click.echo(f"{target}: {state}", err=show_diff)

@@ -1,0 +1,69 @@
+"""What commands read and print in common: the inventory, its lock, and the findings."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparkiac.commands.exits import Exit
+
+if TYPE_CHECKING:
+    from sparkiac.pipeline import File, Outcome
+
+INVENTORY = click.argument("inventory", type=click.Path(path_type=Path))
+FORMAT = click.option(
+    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="How to print findings."
+)
+
+
+def read(inventory: Path) -> tuple[File, File | None]:
+    """Read an inventory and, if it is there, the lock beside it."""
+    from sparkiac.pipeline import File
+
+    if not inventory.is_file():
+        reason = "is a directory" if inventory.is_dir() else "is not a file" if inventory.exists() else "does not exist"
+        message = f"{click.format_filename(inventory)} {reason}; name an inventory file, such as inventories/lab.yaml"
+        raise click.UsageError(message)
+    printable(inventory)
+    lock = lock_path(inventory)
+    return (
+        File(str(inventory), inventory.read_bytes()),
+        File(str(lock), lock.read_bytes()) if lock.is_file() else None,
+    )
+
+
+def printable(path: Path) -> Path:
+    """Give the path back; refuse one that no message and no manifest could carry."""
+    if not str(path).isprintable():
+        message = f"{click.format_filename(path)} has a character in its name that cannot be printed"
+        raise click.UsageError(message)
+    return path
+
+
+def lock_path(inventory: Path) -> Path:
+    """Give the path of an inventory's lock: lab.yaml → lab.lock.yaml."""
+    return inventory.with_name(f"{inventory.stem}.lock.yaml")
+
+
+def exit_code(outcome: Outcome) -> Exit:
+    """Give the exit code that a check deserves."""
+    if outcome.plan is None:
+        return Exit.BAD_INPUT
+    return Exit.FINDINGS if outcome.report.failed else Exit.OK
+
+
+def show(outcome: Outcome, output_format: str, **extra: Any) -> None:  # noqa: ANN401  plain JSON data
+    """Print findings: text to standard error, JSON (with `extra`) to standard output."""
+    if output_format == "json":
+        from sparkiac.formats.json import findings as as_json
+
+        click.echo(json.dumps(as_json(outcome.report) | extra, indent=1))
+        return
+    from sparkiac.formats.text import findings as as_text
+    from sparkiac.formats.text import wants_colour
+
+    click.echo(as_text(outcome.report, colour=wants_colour(sys.stderr)), err=True, nl=False)

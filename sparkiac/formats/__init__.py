@@ -1,0 +1,1 @@
+"""Findings as text and JSON. What a finding says is not decided here."""

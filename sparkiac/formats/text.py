@@ -1,0 +1,74 @@
+"""Findings for people: place, sentence, the user's own line, hint, source."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from typing import TYPE_CHECKING, Final, TextIO
+
+from sparkiac.report import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.report import Finding, Loc, Report
+
+_COLOURS: Final = {Severity.ERROR: "\x1b[31m", Severity.WARNING: "\x1b[33m", Severity.INFO: "\x1b[36m"}
+_BOLD: Final = "\x1b[1m"
+_RESET: Final = "\x1b[0m"
+_WIDEST: Final = 160
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether to colour: only on a terminal, and never with NO_COLOR (see no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def findings(report: Report, *, colour: bool) -> str:
+    """Write all findings and a last line that counts them; nothing for an empty report."""
+    lines = [line for finding in report.findings for line in _finding(finding, colour=colour)]
+    if lines:
+        lines.append(counts(report))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def counts(report: Report) -> str:
+    """Write `1 error, 2 warnings`."""
+    words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
+    found = [(report.number_of(severity), word) for severity, word in words]
+    parts = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in found if number]
+    return ", ".join(parts) or "no findings"
+
+
+def _finding(finding: Finding, *, colour: bool) -> Iterator[str]:
+    place = f"{finding.loc.file}:{finding.loc.mark.line}:{finding.loc.mark.column}: " if finding.loc else ""
+    severity = str(finding.severity)
+    if colour:
+        place, severity = f"{_BOLD}{place}{_RESET}", f"{_COLOURS[finding.severity]}{severity}{_RESET}"
+    yield f"{place}{severity} {finding.code} {finding.slug}: {finding.message}"
+    if finding.loc and finding.loc.text.strip():
+        yield from _excerpt(finding.loc)
+    for label, text in (("hint", finding.hint), ("from", finding.origin), ("source", finding.source)):
+        if text:
+            yield f"  {label}: {text}"
+
+
+def _excerpt(loc: Loc) -> Iterator[str]:
+    """Show the line with carets under the place; a very long line is cut around it."""
+    mark, text = loc.mark, loc.text.replace("\t", " ").rstrip("\r")
+    start = max(0, mark.column - 1 - _WIDEST // 2) if len(text) > _WIDEST else 0
+    shown = text[start : start + _WIDEST]
+    end = mark.end_column if mark.end_line == mark.line else len(text) + 1
+    before = _width(shown[: mark.column - 1 - start])
+    under = max(1, _width(shown[mark.column - 1 - start : end - 1 - start]))
+    gutter = f"  {mark.line} | "
+    yield f"{gutter}{shown}"
+    yield f"{' ' * (len(gutter) - 2)}| {' ' * before}{'^' * under}"
+
+
+def _width(text: str) -> int:
+    """Count terminal columns: wide characters take two, combining ones none."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )

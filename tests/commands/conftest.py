@@ -1,0 +1,46 @@
+"""The command line in this process, in a folder of its own: fast, and an exception is a failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkiac.__main__ import run
+from tests.conftest import Outcome
+from tests.plan.fleets import LOCK, deployment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Cli = Callable[..., Outcome]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def lab(folder: Path) -> Path:
+    """Stand in a folder with an inventory and its lock."""
+    (folder / "lab.yaml").write_text(deployment())
+    (folder / "lab.lock.yaml").write_text(LOCK)
+    return folder
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Give a function that runs `sparkiac …` here."""
+
+    def call(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        code = run(list(arguments))
+        said = capsys.readouterr()
+        assert "Traceback" not in said.out + said.err
+        return Outcome(code, said.out, said.err)
+
+    return call

@@ -1,0 +1,162 @@
+"""The shape of the house: sizes, and who calls a stage. What imports what is held by import-linter."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sparkiac import assets
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE: Final = ROOT / "sparkiac"
+MODULES: Final = sorted(PACKAGE.rglob("*.py"))
+RULES: Final = [path for path in MODULES if path.parent.name == "rules" and "_" in path.stem.strip("_")]
+TEMPLATES: Final = sorted((ROOT / "templates").rglob("*.j2"))
+SCRIPTS: Final = [path for _, path in assets.files("templates/host/usr/local/lib/sparkiac")]
+LONGEST_FUNCTION: Final = 40
+LONGEST_MODULE: Final = 300
+LONGEST_RULE: Final = 80
+LONGEST_TEMPLATE: Final = 80
+PURE: Final = ("artifact.py", "engines", "hints.py", "model", "pipeline.py", "plan", "render", "report.py", "resolve")
+STAGES: Final = {
+    "sparkiac.source": {"load": {"sparkiac/catalog/__init__.py", "sparkiac/pipeline.py"}},
+    "sparkiac.resolve": {"resolve": {"sparkiac/pipeline.py"}},
+    "sparkiac.plan": {"build": {"sparkiac/pipeline.py"}},
+    "sparkiac.rules": {"check": {"sparkiac/pipeline.py"}},
+    "sparkiac.render": {"render": {"sparkiac/pipeline.py"}},
+    "sparkiac.write": {"commit": {"sparkiac/commands/generate.py"}, "survey": {"sparkiac/commands/generate.py"}},
+}
+"""Package → the function that is the stage → who may call it."""
+
+
+def name(path: Path) -> str:
+    """Give a path as people write it."""
+    return path.relative_to(ROOT).as_posix()
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Give name and length of every function, docstring included; a command's options stand above it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+            yield f"{name(path)}:{node.lineno} {node.name}", node.end_lineno - node.lineno + 1
+
+
+def runtime(path: Path) -> Iterator[ast.AST]:
+    """Give all nodes of a module that run: what stands under TYPE_CHECKING does not."""
+    pending: list[ast.AST] = [ast.parse(path.read_text())]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        pending += ast.iter_child_nodes(node)
+
+
+@pytest.mark.parametrize("path", [*MODULES, *SCRIPTS], ids=name)
+def test_a_module_fits_into_the_head(path: Path) -> None:
+    assert lines(path) <= LONGEST_MODULE
+
+
+def test_a_function_fits_on_a_screen() -> None:
+    python = [*MODULES, *(path for path in SCRIPTS if "python" in path.read_text().partition("\n")[0])]
+    found = [each for path in python for each in functions(path)]
+    assert len(found) > 100
+    assert [each for each in found if each[1] > LONGEST_FUNCTION] == []
+
+
+def test_functions_are_small_in_general() -> None:
+    """As in tox: nine of ten stay under 24 lines."""
+    sizes = sorted(size for path in MODULES for _, size in functions(path))
+    assert sizes[len(sizes) * 9 // 10] <= 24
+
+
+@pytest.mark.parametrize("path", RULES, ids=name)
+def test_a_rule_is_short_but_for_its_page(path: Path) -> None:
+    page = ast.parse(path.read_text()).body[0]
+    assert page.end_lineno is not None
+    assert lines(path) - page.end_lineno <= LONGEST_RULE
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=name)
+def test_a_template_is_short(path: Path) -> None:
+    assert lines(path) <= LONGEST_TEMPLATE
+
+
+def test_every_module_says_what_it_is() -> None:
+    assert [name(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))] == []
+
+
+def test_there_is_no_drawer_for_everything() -> None:
+    drawers = {"utils", "util", "helpers", "common", "misc"}
+    assert [name(path) for path in MODULES if drawers & {path.stem, path.parent.name}] == []
+
+
+def imported(path: Path) -> Iterator[tuple[str, str]]:
+    """Give what a module takes from others at run time, as (module, name)."""
+    for node in runtime(path):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("package", STAGES)
+def test_only_the_pipeline_calls_a_stage(package: str) -> None:
+    for stage, callers in STAGES[package].items():
+        inside = PACKAGE / package.partition(".")[2]
+        outside = [path for path in MODULES if inside not in path.parents]
+        found = {name(path) for path in outside if (package, stage) in imported(path)}
+        parent, _, own = package.rpartition(".")
+        for path in outside:
+            if (parent, own) in imported(path):
+                calls = {ast.unparse(node.func) for node in runtime(path) if isinstance(node, ast.Call)}
+                attributes = {ast.unparse(node) for node in runtime(path) if isinstance(node, ast.Attribute)}
+                found |= {name(path)} if f"{own}.{stage}" in calls | attributes else set()
+        assert found == callers, f"{package}.{stage}"
+
+
+def test_the_pure_stages_print_nothing_and_open_nothing() -> None:
+    """Reading the catalog and templates has its own modules: catalog and assets."""
+    forbidden = {"open", "print", "input", "eval", "exec", "breakpoint", "__import__"}
+    pure = [path for path in MODULES if path.relative_to(PACKAGE).parts[0] in (*PURE, "rules", "source")]
+    assert len(pure) > 30
+    found = [
+        f"{name(path)}:{node.lineno} {ast.unparse(node.func)}"
+        for path in pure
+        for node in runtime(path)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in forbidden
+    ]
+    assert found == []
+
+
+def test_no_part_is_left_for_later() -> None:
+    words = ("TODO", "FIXME", "XXX", "NotImplementedError", "HACK")
+    sources = [*MODULES, *SCRIPTS, *TEMPLATES, *(path for path in (ROOT / "playbooks").rglob("*.yml"))]
+    assert [(name(path), word) for path in sources for word in words if word in path.read_text()] == []
+
+
+def test_a_command_is_small_and_there_is_one_for_each_file() -> None:
+    for path in (PACKAGE / "commands").glob("*.py"):
+        commands = [
+            node.name
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.FunctionDef)
+            and any(ast.unparse(decorator).startswith("click.command") for decorator in node.decorator_list)
+        ]
+        assert commands == ([] if path.stem in {"__init__", "exits", "inputs"} else [path.stem])
+
+
+def test_the_import_contracts_are_kept() -> None:
+    program = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run([program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
