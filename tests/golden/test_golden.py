@@ -1,0 +1,85 @@
+"""Inventories and all that comes of them, stored as files: a change of output is a diff that a person reads.
+
+A case is a directory with `inventory.yaml`, its lock if it has one, `report.txt` with what the command said, and
+`expected/` with the hosts' files and the plan. `pytest --update-golden` rewrites the last two; review that in Git.
+The scripts and playbooks of a tree are copies, proven in tests/render, and are not stored again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from sparkiac.__main__ import run
+from tests.conftest import ROOT
+
+HERE = Path(__file__).parent
+CASES = sorted(path.name for path in HERE.iterdir() if (path / "inventory.yaml").is_file())
+COPIES = "usr/local/lib/sparkiac/"
+
+
+def tree(root: Path) -> dict[str, str]:
+    """Read the stored part of a tree."""
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
+    return {
+        name: path.read_text()
+        for name, path in sorted(files.items())
+        if name == "PLAN.md" or (name.startswith("hosts/") and COPIES not in name)
+    }
+
+
+def store(root: Path, files: dict[str, str]) -> None:
+    """Write a tree anew."""
+    shutil.rmtree(root, ignore_errors=True)
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_output_is_as_stored(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
+) -> None:
+    case = HERE / name
+    monkeypatch.chdir(case)
+    code = run(["generate", "inventory.yaml", "--output", str(tmp_path / "out")])
+    report = f"{capsys.readouterr().err}exit code {code}\n"
+    found = tree(tmp_path / "out")
+    if request.config.getoption("--update-golden"):
+        (case / "report.txt").write_text(report)
+        store(case / "expected", found)
+    assert report == (case / "report.txt").read_text()
+    assert found == tree(case / "expected")
+    assert bool(found) == (code == 0)
+
+
+def test_there_is_no_stray_file() -> None:
+    allowed = {"inventory.yaml", "inventory.lock.yaml", "report.txt", "expected"}
+    assert {path.name for case in CASES for path in (HERE / case).iterdir()} <= allowed
+    assert {path.name for path in HERE.iterdir() if path.is_dir()} - {"__pycache__"} == set(CASES)
+
+
+def whole(root: Path) -> dict[str, tuple[bytes, bool]]:
+    """Read everything in a tree: bytes, and whether a file may be executed, which is what Git keeps."""
+    return {
+        path.relative_to(root).as_posix(): (path.read_bytes(), bool(path.stat().st_mode & stat.S_IXUSR))
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and ".ansible" not in path.parts
+    }
+
+
+def test_the_committed_output_of_the_lab_is_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert run(["generate", "inventories/lab.yaml", "--output", str(tmp_path / "lab")]) == 0
+    fresh, committed = whole(tmp_path / "lab"), whole(ROOT / "generated" / "lab")
+    hint = "run: sparkiac generate inventories/lab.yaml"
+    assert fresh.keys() == committed.keys(), hint
+    assert [path for path, file in fresh.items() if file != committed[path]] == [], hint
