@@ -89,7 +89,7 @@ def fork(run: Callable[[], None]) -> int:
 
 def kill_at_random(observer: Observer, rounds: int) -> None:
     """Kill a child that commits one tree after the other."""
-    chance = random.Random(20260101)  # noqa: S311 - not a secret
+    chance = random.Random(20260101)
 
     def alternate() -> NoReturn:
         for tag in cycle("ab"):

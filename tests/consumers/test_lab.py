@@ -1,0 +1,120 @@
+"""What the shipped inventories render, read by the programs that will read it: no output is the only good output."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkiac import pipeline
+from sparkiac.pipeline import File
+
+if TYPE_CHECKING:
+    from sparkiac.artifact import Artifact
+
+ROOT = Path(__file__).parent.parent.parent
+INVENTORIES = ("lab", "solo")
+BIN = Path(sys.executable).parent
+WORST_EXPOSURE = 1.0
+"""Highest score of `systemd-analyze security` (0 is best, 10 worst)."""
+
+
+def rendered(name: str) -> tuple[Artifact, ...]:
+    inventory, lock = (ROOT / f"inventories/{name}{suffix}" for suffix in (".yaml", ".lock.yaml"))
+    outcome = pipeline.check(File(inventory.name, inventory.read_bytes()), File(lock.name, lock.read_bytes()))
+    assert outcome.plan is not None
+    assert not outcome.report.findings
+    return pipeline.render(outcome.plan)
+
+
+@pytest.fixture(scope="module", params=INVENTORIES)
+def tree(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder that holds the whole rendered tree of one shipped inventory."""
+    folder: Path = tmp_path_factory.mktemp(request.param)
+    for artifact in rendered(request.param):
+        path = folder / artifact.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(artifact.content)
+        path.chmod(artifact.mode)
+    return folder
+
+
+def run(*argv: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "ANSIBLE_NOCOLOR": "1"}
+    return subprocess.run(argv, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+
+
+def test_compose_reads_every_project(tree: Path) -> None:
+    projects = sorted(tree.glob("hosts/*/etc/sparkiac/*/compose.yaml"))
+    assert projects
+    for project in projects:
+        done = run("docker-compose", "--env-file", "/dev/null", "-f", str(project), "config", "-q", cwd=tree)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_ansible_reads_the_playbooks(tree: Path) -> None:
+    done = run("ansible-playbook", "site.yml", "--syntax-check", cwd=tree)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+def test_ansible_sees_the_hosts_and_their_variables(tree: Path) -> None:
+    done = run("ansible-inventory", "--list", cwd=tree)
+    assert done.returncode == 0, done.stderr
+    assert '"sparkiac"' in done.stdout
+
+
+def test_ansible_lint_has_nothing_to_say(tree: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(tree, tmp_path / "tree")
+    done = run("ansible-lint", "--offline", "--profile", "production", "--strict", "-q", "site.yml", cwd=copy)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def units(tree: Path) -> dict[str, bytes]:
+    """Give every file that systemd would see, by its path on the host."""
+    return {
+        "/" + path.relative_to(host).as_posix(): path.read_bytes()
+        for host in sorted(tree.glob("hosts/*"))
+        for path in sorted(host.rglob("*"))
+        if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def analyze():  # noqa: ANN201  a function of the bed's
+    """Give systemd 257's own `systemd-analyze`, which runs in the test bed's root; skipped where that is missing."""
+    from tests.e2e.bed import rootfs  # noqa: PLC0415  root and Debian's tools are needed for it
+    from tests.e2e.bed.bed import requirements  # noqa: PLC0415
+
+    missing = requirements()
+    if missing:
+        pytest.skip("needs " + "; ".join(missing))
+    return rootfs.systemd_analyze
+
+
+def test_systemd_has_nothing_to_say_about_the_units(tree: Path, analyze) -> None:  # noqa: ANN001
+    files = units(tree)
+    names = [path for path in files if path.endswith(".service")]
+    assert names
+    done = analyze(["verify", *names], files)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_units_are_hardly_exposed(tree: Path, analyze) -> None:  # noqa: ANN001
+    files = units(tree)
+    for name in (path for path in files if path.endswith(".service")):
+        done = analyze(["security", "--offline=true", f"--threshold={int(WORST_EXPOSURE * 10)}", name], files)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_verify_would_notice_an_unknown_key(tree: Path, analyze) -> None:  # noqa: ANN001
+    """The check can fail: systemd-analyze exits 0 for this, so only its output tells."""
+    files = units(tree)
+    name = next(path for path in files if path.endswith(".service"))
+    files[name] = files[name].replace(b"Restart=always", b"Restart=always\nRestrat=always")
+    assert "Restrat" in analyze(["verify", name], files).stderr

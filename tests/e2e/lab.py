@@ -1,0 +1,134 @@
+"""The shipped lab inventory, moved to the bed's hosts: other addresses, platform, user, mirror and digests."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.e2e.bed import Bed
+
+ROOT = Path(__file__).parent.parent.parent
+STORE = "/home/spark/.cache/huggingface"
+KEY = "canary-4f1d2c-not-a-real-key"
+MULTIPLEX = "-o ControlMaster=auto -o ControlPersist=60s"
+PLATFORM = """
+platforms:
+  bed:
+    title: systemd host of the test bed with a stand-in GPU
+    architecture: amd64
+    gpu: {name: NVIDIA GB10, compute_capability: "12.1"}
+    driver: "580"
+    requires: {docker: "26.0", compose: "2.26", container_toolkit: "1.17.8", systemd: "254"}
+    sysctl: {vm.swappiness: 1, net.core.rmem_max: 268435456, net.ipv4.tcp_keepalive_time: 600}
+    docker_free_gib: 1
+registries:
+  mirrors: {nvcr.io: "10.77.0.1:5000", docker.io: "10.77.0.1:5000/hub"}
+"""
+IMAGES = {
+    "nvcr.io/nvidia/vllm:26.04-py3": ("nvidia/vllm", ("/opt/nvidia/nvidia_entrypoint.sh",)),
+    "vllm/vllm-openai:gemma4-0505-arm64-cu130": ("hub/vllm/vllm-openai", ("vllm", "serve")),
+}
+"""Reference in the recipe → repository in the bed's registry, and the entrypoint of the stand-in image."""
+
+
+@dataclass(frozen=True)
+class Recap:
+    """What Ansible did: its exit code, changed tasks by host, and all that it printed."""
+
+    code: int
+    changed: dict[str, int]
+    output: str
+
+
+@dataclass(frozen=True)
+class Lab:
+    """An inventory for the bed in a folder of its own, and its generated tree."""
+
+    bed: Bed
+    folder: Path
+
+    @property
+    def inventory(self) -> Path:
+        """The inventory file, which a test may edit."""
+        return self.folder / "inventories/lab.yaml"
+
+    @property
+    def tree(self) -> Path:
+        """The generated tree."""
+        return self.folder / "generated/lab"
+
+    def write(self) -> None:
+        """Write inventory, lock and secrets, and push the images."""
+        self.inventory.parent.mkdir()
+        self.inventory.write_text(moved((ROOT / "inventories/lab.yaml").read_text()))
+        images = {
+            reference: {"digest": self.bed.push(repository, entrypoint=entrypoint), "entrypoint": list(entrypoint)}
+            for reference, (repository, entrypoint) in IMAGES.items()
+        }
+        lock = {"version": 1, "images": images}
+        self.inventory.with_name("lab.lock.yaml").write_text(json.dumps(lock))
+        (self.folder / "secrets.json").write_text(json.dumps({"sparkiac_secrets": {"vllm_api_key": KEY}}))
+
+    def stage(self) -> None:
+        """Put repositories without weights into each host's model store: the stand-in reads none."""
+        for host in self.bed.hosts:
+            preflight = json.loads((self.tree / f"hosts/{host}/etc/sparkiac/preflight.json").read_text())
+            names = [name for store in preflight["store"] for name in store["models"]]
+            snapshots = " ".join(f"{STORE}/hub/{name}/snapshots/{'0' * 40}" for name in names)
+            self.bed.ssh(host, f'for each in {snapshots}; do mkdir -p "$each"; echo {{}} >"$each/config.json"; done')
+
+    def edit(self, before: str, after: str) -> None:
+        """Replace one text of the inventory."""
+        text = self.inventory.read_text()
+        assert before in text
+        self.inventory.write_text(text.replace(before, after))
+
+    def generate(self) -> str:
+        """Run `sparkiac generate` and give what it printed."""
+        command = [sys.executable, "-m", "sparkiac", "generate", "inventories/lab.yaml"]
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def apply(self, *options: str) -> Recap:
+        """Run `ansible-playbook site.yml` over SSH, as an operator does in the generated tree."""
+        playbook = Path(sys.executable).with_name("ansible-playbook")
+        env = {
+            "ANSIBLE_PRIVATE_KEY_FILE": str(self.bed.ssh_key),
+            "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {MULTIPLEX}",
+            "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.bed.control_path),
+            "ANSIBLE_NOCOLOR": "1",
+            "PATH": f"{playbook.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
+        }
+        argv = [playbook, "site.yml", "-e", f"@{self.folder}/secrets.json", *options]
+        done = self.bed.run(argv, cwd=self.tree, env=env, timeout=600, check=False)
+        output = done.stdout + done.stderr
+        found = re.findall(r"^(spark-\d+)\s+: ok=\d+\s+changed=(\d+)", output, re.MULTILINE)
+        return Recap(done.returncode, {host: int(count) for host, count in found}, output)
+
+    def get(self, host: str, path: str, *, key: str | None = KEY) -> tuple[int, Any]:
+        """Ask a host's model server over the network; give status and parsed body."""
+        header = ["-H", f"Authorization: Bearer {key}"] if key else []
+        url = f"http://{self.bed.hosts[host].address}:8001{path}"
+        done = self.bed.run(["curl", "-s", "-m", "10", "-w", "\n%{http_code}", *header, url], check=False)
+        body, _, status = done.stdout.rpartition("\n")
+        return int(status or 0), json.loads(body) if body.startswith(("{", "[")) else body
+
+    def served(self, host: str) -> list[str]:
+        """Give the model names that a host's server lists."""
+        status, body = self.get(host, "/v1/models")
+        return [model["id"] for model in body["data"]] if status == 200 else []
+
+
+def moved(text: str) -> str:
+    """Move the shipped lab to the bed; its deployments stay word for word."""
+    for number in (1, 2):
+        text = text.replace(f"address: 192.168.1.1{number}", f"address: 10.77.0.1{number}\n    platform: bed")
+    text = text.replace("user: milo", "user: spark").replace("/home/milo/.cache/huggingface", STORE)
+    return text + PLATFORM

@@ -1,0 +1,157 @@
+"""The whole way, on real hosts: generate, apply over SSH, change, reboot. The tests build on each other, in order."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.bed.shell import wait_for
+from tests.e2e.lab import KEY, Lab
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.bed import Bed
+
+SERVED = {"spark-01": "RedHatAI/Qwen3.6-35B-A3B-NVFP4", "spark-02": "google/gemma-4-26B-A4B-it"}
+UNITS = {"spark-01": "sparkiac-qwen36", "spark-02": "sparkiac-gemma4"}
+
+
+@pytest.fixture(scope="module")
+def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """Give the lab for the bed, generated and with its model store filled."""
+    folder: Path = tmp_path_factory.mktemp("lab")
+    found = Lab(bed, folder)
+    found.write()
+    found.generate()
+    found.stage()
+    return found
+
+
+def container(bed: Bed, host: str) -> str:
+    return bed.ssh(host, f"docker ps -q --no-trunc --filter name={UNITS[host]}-server", root=True).stdout.strip()
+
+
+def active(bed: Bed, host: str) -> bool:
+    return bed.ssh(host, f"systemctl is-active {UNITS[host]}", check=False).stdout.strip() == "active"
+
+
+def test_wrong_driver_stops_the_play_before_anything_changed(lab: Lab) -> None:
+    lab.bed.set_driver("spark-02", "590.44")
+    recap = lab.apply()
+    lab.bed.set_driver("spark-02", "580.142")
+    assert recap.code != 0
+    assert "590.44" in recap.output
+    assert "580.142" in recap.output
+    assert recap.changed == {"spark-01": 0, "spark-02": 0}, recap.output
+    for host in lab.bed.hosts:
+        left = lab.bed.ssh(host, "ls -d /etc/sparkiac /usr/local/lib/sparkiac 2>/dev/null; id sparkiac", check=False)
+        assert left.stdout == ""
+
+
+def test_first_apply_brings_both_models_up(lab: Lab) -> None:
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    for host in UNITS:
+        assert active(lab.bed, host)
+        assert lab.served(host) == [SERVED[host]]
+        assert lab.get(host, "/v1/models", key=None)[0] == 401
+    assert KEY not in recap.output
+
+
+def test_command_in_the_container_is_the_planned_one(lab: Lab) -> None:
+    _, qwen = lab.get("spark-01", "/standin")
+    assert '--speculative-config={"method":"mtp","num_speculative_tokens":2}' in qwen["argv"]
+    assert "--max-model-len=131072" in qwen["argv"]
+    _, gemma = lab.get("spark-02", "/standin")
+    assert gemma["argv"][:2] == ["serve", SERVED["spark-02"]]
+
+
+def test_kernel_settings_are_read_back(lab: Lab) -> None:
+    for host in lab.bed.hosts:
+        values = lab.bed.ssh(host, "cat /proc/sys/vm/swappiness /proc/sys/net/core/rmem_max").stdout.split()
+        assert values == ["1", "268435456"]
+
+
+def test_container_is_confined_and_keeps_its_key_to_itself(lab: Lab) -> None:
+    for host in lab.bed.hosts:
+        found = json.loads(lab.bed.ssh(host, f"docker inspect {container(lab.bed, host)}", root=True).stdout)[0]
+        assert found["HostConfig"]["CapDrop"] == ["ALL"]
+        assert found["HostConfig"]["ReadonlyRootfs"] is True
+        assert found["HostConfig"]["RestartPolicy"]["Name"] == "no"
+        assert "@sha256:" in found["Config"]["Image"]
+        assert KEY not in json.dumps(found)
+        seen = lab.bed.ssh(host, f"cat /proc/*/cmdline | tr '\\0' ' ' | grep -c {KEY[:12]}[-]", root=True, check=False)
+        assert seen.stdout.strip() == "0"
+        assert KEY not in lab.bed.ssh(host, f"journalctl -u {UNITS[host]}", root=True).stdout
+        mode = lab.bed.ssh(host, "stat -c '%a %U' /etc/sparkiac/secrets/vllm_api_key", root=True).stdout.strip()
+        assert mode == "600 root"
+
+
+def test_second_apply_changes_nothing(lab: Lab) -> None:
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    assert recap.changed == {"spark-01": 0, "spark-02": 0}, recap.output
+
+
+def test_check_on_converged_hosts_is_clean(lab: Lab) -> None:
+    recap = lab.apply("--check", "--diff")
+    assert recap.code == 0, recap.output
+    assert recap.changed == {"spark-01": 0, "spark-02": 0}, recap.output
+    assert "+++" not in recap.output
+
+
+def test_check_names_just_what_would_change(lab: Lab) -> None:
+    before = {host: container(lab.bed, host) for host in UNITS}
+    recipe = "    recipe: google/gemma-4-26b-a4b-it-fp8"
+    lab.edit(recipe, f"{recipe}\n    set: {{max_model_len: 32768}}")
+    printed = lab.generate()
+    assert "~ generated/lab/hosts/spark-02/etc/sparkiac/gemma4/compose.yaml" in printed
+    assert "spark-01" not in printed
+    recap = lab.apply("--check", "--diff")
+    assert recap.code == 0, recap.output
+    assert recap.changed["spark-01"] == 0
+    assert recap.changed["spark-02"] > 0
+    assert "--max-model-len=32768" in recap.output
+    assert {host: container(lab.bed, host) for host in UNITS} == before
+
+
+def test_change_restarts_only_what_changed(lab: Lab) -> None:
+    before = {host: container(lab.bed, host) for host in UNITS}
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    assert recap.changed["spark-01"] == 0
+    assert container(lab.bed, "spark-01") == before["spark-01"]
+    assert container(lab.bed, "spark-02") != before["spark-02"]
+    _, gemma = lab.get("spark-02", "/standin")
+    assert "--max-model-len=32768" in gemma["argv"]
+
+
+def test_reboot_brings_the_service_back(lab: Lab) -> None:
+    lab.bed.reboot("spark-01")
+    wait_for(lambda: active(lab.bed, "spark-01"), "the unit after a reboot", timeout=120)
+    assert lab.served("spark-01") == [SERVED["spark-01"]]
+
+
+def test_killed_container_is_replaced(lab: Lab) -> None:
+    before = container(lab.bed, "spark-02")
+    lab.bed.ssh("spark-02", f"docker kill {before}", root=True)
+    wait_for(lambda: container(lab.bed, "spark-02") not in {"", before}, "a new container", timeout=90)
+    wait_for(lambda: active(lab.bed, "spark-02"), "the unit with it", timeout=60)
+    assert lab.served("spark-02") == [SERVED["spark-02"]]
+
+
+def test_removed_deployment_is_taken_away(lab: Lab) -> None:
+    text = lab.inventory.read_text()
+    start, end = text.index("  gemma4:"), text.index("\nplatforms:")
+    lab.inventory.write_text(text[:start] + text[end:])
+    lab.generate()
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    left = "systemctl is-active sparkiac-gemma4; ls /etc/sparkiac/gemma4 /etc/systemd/system/sparkiac-gemma4.service"
+    done = lab.bed.ssh("spark-02", left, check=False)
+    assert done.stdout.strip() == "inactive"
+    assert container(lab.bed, "spark-02") == ""
+    assert lab.apply().changed == {"spark-01": 0, "spark-02": 0}
