@@ -22,9 +22,11 @@ from sparkiac.model.base import (
     Port,
     RecipeName,
     RegistryName,
+    ServedName,
     ShortText,
     SysctlKey,
     SysctlValue,
+    UnitName,
     UrlPath,
     UserName,
     VariableName,
@@ -115,7 +117,7 @@ class Deployment(Settings):
     """Variant of the recipe, which edits the whole of it."""
     model: ModelHandle | None = None
     """Model to serve, where the recipe leaves it open or another one is wanted."""
-    served_names: Annotated[tuple[Line, ...], Field(min_length=1)] | None = None
+    served_names: Annotated[tuple[ServedName, ...], Field(min_length=1)] | None = None
     """Names that clients use in `model`; the handle unless said otherwise."""
     description: ShortText | None = None
     """Shown in the unit and in the plan."""
@@ -144,7 +146,7 @@ class ContainerService(Model):
     """HTTP path that answers 200 when the service is well; asked with curl or wget inside the container."""
     command: tuple[Line, ...] | None = None
     """Arguments after the image's entrypoint."""
-    env: dict[VariableName, Line | int | float] | None = None
+    env: dict[VariableName, Line | int] | None = None
     """Environment variables."""
     mounts: dict[AbsolutePath, Mount] | None = None
     """Path in the container → what is mounted there."""
@@ -180,9 +182,9 @@ class Inventory(Model):
     """Values for all deployments and hosts."""
     hosts: Annotated[dict[HostName, Host], Field(min_length=1)]
     """The machines."""
-    deployments: dict[Name, Deployment] = {}
+    deployments: dict[UnitName, Deployment] = {}
     """What they serve."""
-    services: dict[Name, ContainerService] = {}
+    services: dict[UnitName, ContainerService] = {}
     """Everything else that runs on them."""
     allow: tuple[Waiver, ...] = ()
     """Rules waived for the whole fleet."""

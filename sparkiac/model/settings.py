@@ -76,7 +76,7 @@ class Settings(Model):
     """Image to run; `generate` uses the digest that the lock holds for it."""
     set: dict[OptionName, OptionValue] | None = None
     """Engine options in snake_case: `max_model_len: 65536` is `--max-model-len=65536`."""
-    env: dict[VariableName, Line | int | float | None] | None = None
+    env: dict[VariableName, Line | int | None] | None = None
     """Environment variables of the container. Never a secret: use `api_key`."""
     container: ContainerSettings | None = None
     """How the container is run."""

@@ -10,7 +10,8 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.model.base import SECRET, SECRET_KEYS
+from sparkiac.model.base import SECRET_KEYS
+from sparkiac.model.forms import SECRET
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.model.base import FORMS
+from sparkiac.model.forms import FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

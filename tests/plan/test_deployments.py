@@ -94,8 +94,8 @@ def test_a_key_and_an_image_that_is_vllm_serve_itself() -> None:
 
 
 def test_the_environment_is_text_and_sorted() -> None:
-    chat = container(deployment("env: {Z: 1.5, A: x, HF_HUB_OFFLINE: 0}"))
-    assert (chat.env["Z"], chat.env["A"], chat.env["HF_HUB_OFFLINE"]) == ("1.5", "x", "0")
+    chat = container(deployment("env: {Z: 15, A: x, HF_HUB_OFFLINE: 0}"))
+    assert (chat.env["Z"], chat.env["A"], chat.env["HF_HUB_OFFLINE"]) == ("15", "x", "0")
     assert list(chat.env) == sorted(chat.env)
     assert container(deployment("env: null")).env == {}
 

@@ -59,19 +59,19 @@ def test_an_unknown_host_of_a_service() -> None:
 
 def test_an_unknown_host_in_a_group() -> None:
     text = PAIR.replace(IN_GROUP, "on: [spark-02, spark-03]")
-    assert faults(text) == ["REF001 10:20 no host is called 'spark-03'"]
+    assert faults(text) == ["REF001 14:20 no host is called 'spark-03'"]
 
 
 def test_a_host_twice_in_a_group() -> None:
     text = PAIR.replace(IN_GROUP, "on: [spark-02, spark-02]")
-    assert faults(text) == ["REF002 10:20 spark-02 is named twice"]
+    assert faults(text) == ["REF002 14:20 spark-02 is named twice"]
 
 
 def test_a_group_needs_the_fabric() -> None:
-    text = PAIR.replace(
-        "192.168.1.12, fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.12/24}]}", "10.1.1.1"
-    )
-    assert faults(text) == ["REF003 10:10 spark-02 has no fabric link, and big spans 2 hosts"]
+    link = "    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}\n"
+    text = PAIR.replace(link, "")
+    assert text != PAIR
+    assert faults(text) == ["REF003 13:10 spark-02 has no fabric link, and big spans 2 hosts"]
     assert hints(text) == ["add hosts.spark-02.fabric.links"]
 
 

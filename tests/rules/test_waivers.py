@@ -37,9 +37,9 @@ def test_a_finding_about_a_host_is_waived_there() -> None:
 
 @pytest.mark.parametrize("hit", [Hit(("hosts", "spark-02"), "wrong", ""), Hit(("deployments", "big"), "wrong", "")])
 def test_a_waiver_covers_nothing_beside_its_place(hit: Hit) -> None:
-    text = PAIR.replace("spark-01: {", f"spark-01: {{{ALLOW}, ")
+    text = PAIR.replace("  spark-01:\n", f"  spark-01:\n    {ALLOW}\n")
     assert said(verdict(text, saying(hit)))[0].startswith("TST001")
-    assert said(verdict(text, saying(hit)))[1].startswith("WVR001 4:29 nothing here is refused by TST001")
+    assert said(verdict(text, saying(hit)))[1].startswith("WVR001 5:20 nothing here is refused by TST001")
 
 
 def test_one_waiver_covers_several_findings() -> None:

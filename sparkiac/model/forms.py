@@ -1,0 +1,65 @@
+"""The text forms that inventories are made of: a regular expression, and what it allows in words.
+
+Names are not free text: they become paths, unit names, container names and Ansible hosts.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+FORMS: Final[dict[str, str]] = {}
+"""Regular expression → the sentence that a person reads when a value does not match."""
+
+
+def _form(pattern: str, words: str) -> str:
+    FORMS[pattern] = words
+    return pattern
+
+
+NAME: Final = _form(
+    r"^[a-z][a-z0-9-]{0,39}$", "a name of 1 to 40 lower-case letters, digits and hyphens that starts with a letter"
+)
+SECRET: Final = _form(
+    r"^[a-z][a-z0-9_-]{0,39}$", "a name of 1 to 40 lower-case letters, digits, _ and - that starts with a letter"
+)
+OPTION: Final = _form(r"^[a-z][a-z0-9_]{0,63}$", "an option name in snake_case, such as max_model_len")
+VARIABLE: Final = _form(
+    r"^[A-Za-z_][A-Za-z0-9_]{0,127}$", "a name of letters, digits and underscores that does not start with a digit"
+)
+LINE: Final = _form(r"^[^\x00-\x1f\x7f]*$", "one line of text without control characters")
+TITLE: Final = _form(
+    r"^[^\x00-\x20\x7f\\]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f\\])?$",
+    "one line of text that neither starts nor ends with a blank or a backslash",
+)
+PATH: Final = _form(r"^(/[A-Za-z0-9._@+=:-]+)+$", "an absolute path of letters, digits and . _ @ + = : -")
+URL_PATH: Final = _form(r"^/[A-Za-z0-9._~/-]*$", "a URL path that starts with /")
+IMAGE: Final = _form(
+    r"^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*"
+    r"(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$",
+    "an image reference such as nvcr.io/nvidia/vllm:26.04-py3, with or without @sha256:<64 hex digits>",
+)
+DIGEST: Final = _form(r"^sha256:[0-9a-f]{64}$", "a digest: sha256: and 64 lower-case hex digits")
+REGISTRY: Final = _form(
+    r"^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*$", "a registry host, with an optional port and path"
+)
+HANDLE: Final = _form(
+    r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$", "a model handle such as google/gemma-4-26B-A4B-it"
+)
+SERVED: Final = _form(
+    r"^[^\x00-\x20\x7f-][^\x00-\x1f\x7f]*$", "one line of text that starts with neither a blank nor a hyphen"
+)
+RECIPE: Final = _form(
+    r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$", "a recipe name such as google/gemma-4-26b-a4b-it-fp8"
+)
+ADDRESS: Final = _form(r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$", "an IPv4 address or a DNS name")
+PREFIXED: Final = _form(r"^[0-9A-Fa-f.:]+/[0-9]{1,3}$", "an address with a prefix length, such as 192.168.177.11/24")
+INTERFACE: Final = _form(r"^[a-z][a-z0-9_.]{0,14}$", "a network interface name of at most 15 characters")
+USER: Final = _form(r"^[a-z][a-z0-9_-]{0,31}$", "a Linux user name")
+VERSION: Final = _form(r"^[0-9]+(\.[0-9]+){0,3}$", "a quoted version such as '580.142'")
+SYSCTL_KEY: Final = _form(r"^[a-z][a-z0-9_]*(\.[A-Za-z0-9_-]+)+$", "a sysctl key such as vm.swappiness")
+SYSCTL_VALUE: Final = _form(r"^-?[0-9]+( -?[0-9]+)*$", "an integer, or several with one blank between them")
+KERNEL_PARAMETER: Final = _form(
+    r"^[A-Za-z0-9_]+\.[A-Za-z0-9_]+$", "a kernel module and its parameter, such as nvidia_drm.modeset"
+)
+WORD: Final = _form(r"^[A-Za-z0-9_-]{1,32}$", "a word of 1 to 32 letters, digits, _ and -")
+CODE: Final = _form(r"^[A-Z]{3}[0-9]{3}$", "a code of three capitals and three digits, such as ENT001")
