@@ -9,7 +9,7 @@ from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock
 from sparkiac.plan import Plan, build
 from sparkiac.report import Finding, Report, Severity
-from sparkiac.resolve import resolve
+from sparkiac.resolve import check_names, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +46,7 @@ def check(inventory: File, lock: File | None, *, allow_unlocked: bool = False) -
     pins = source.load(lock.raw, name=lock.name, model=Lock) if lock else None
     faults = (*loaded.findings, *(pins.findings if pins else ()))
     if faults or loaded.value is None:
-        return Outcome(Report.of(faults), None)
+        return Outcome(Report.of((*faults, *check_names(loaded))), None)
     resolved = resolve(loaded, pins.value if pins else None)
     if resolved.findings:
         return Outcome(Report.of(resolved.findings), None)

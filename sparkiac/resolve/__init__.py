@@ -64,7 +64,7 @@ class Resolved(NamedTuple):
 def resolve(inventory: Source[Inventory], lock: Lock | None) -> Resolved:
     """Resolve a valid inventory. Opens no file but the catalog's."""
     assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
-    findings = tuple(references.check(inventory))
+    findings = check_names(inventory)
     if findings:
         return Resolved(inventory, lock, {}, {}, findings)
     leaves: Leaves = {}
@@ -77,6 +77,11 @@ def resolve(inventory: Source[Inventory], lock: Lock | None) -> Resolved:
         leaves |= _at(("services", name), _service(inventory, name))
     values = nest(leaves)
     return Resolved(inventory, lock, leaves, values, tuple(wanted.check(inventory, leaves, values)))
+
+
+def check_names(inventory: Source[Inventory]) -> tuple[Finding, ...]:
+    """Check the names of an inventory, also of a faulty one: all its faults shall come at once."""
+    return tuple(references.check(inventory.document))
 
 
 def hosts_of(deployment: Deployment) -> tuple[str, ...]:

@@ -1,97 +1,116 @@
-"""Names of the inventory that must lead somewhere: what resolving checks before it merges layers."""
+"""Names of the inventory that must lead somewhere: what resolving checks before it merges layers.
+
+Names are read from the document, not from the model: so they are checked in a faulty file as well, and all its
+faults come at once. Of a value that has not the shape of a name nothing is said here; the model says it.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
 from sparkiac.hints import nearest
+from sparkiac.model import forms
 from sparkiac.report import Finding, Loc, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.model.inventory import Deployment, Inventory
     from sparkiac.report import Path
-    from sparkiac.source import Source
+    from sparkiac.source.document import Document
 
 _UNKNOWN: Final = ("REF001", "unknown-name")
 _TWICE: Final = ("REF002", "name-twice")
 _NEEDED: Final = ("REF003", "needed")
 
 
-def check(inventory: Source[Inventory]) -> Iterator[Finding]:
+def check(document: Document) -> Iterator[Finding]:
     """Give a finding for every name of the inventory that leads nowhere or is used twice."""
-    fleet = inventory.value
-    assert fleet is not None  # noqa: S101
-    at = inventory.document.at_value
-    for name, host in fleet.hosts.items():
-        known = {*fleet.platforms, *catalog.platform_names()}
-        if host.platform is not None and host.platform not in known:
-            yield _unknown("platform", host.platform, known, at(("hosts", name, "platform")))
-    yield from _same_machine(inventory)
-    for name, deployment in fleet.deployments.items():
-        yield from _deployment(inventory, name, deployment)
-    for name, service in fleet.services.items():
-        if service.on not in fleet.hosts:
-            yield _unknown("host", service.on, fleet.hosts, at(("services", name, "on")))
-        if name in fleet.deployments:
-            line = inventory.document.at_key(("deployments", name)).mark.line
+    platforms = {*_entries(document, "platforms"), *catalog.platform_names()}
+    for name, host in _entries(document, "hosts").items():
+        path: Path = ("hosts", name, "platform")
+        if isinstance(platform := host.get("platform"), str) and platform not in platforms:
+            yield _unknown("platform", platform, platforms, document.at_value(path))
+    yield from _same_machine(document)
+    for name, deployment in _entries(document, "deployments").items():
+        yield from _recipe(document, name, deployment)
+        yield from _hosts(document, ("deployments", name), deployment)
+    for name, service in _entries(document, "services").items():
+        yield from _hosts(document, ("services", name), service)
+        if name in _entries(document, "deployments"):
+            line = document.at_key(("deployments", name)).mark.line
             message = f"{name!r} is a deployment already (line {line}); both would be unit sparkiac-{name}"
-            yield _error(_TWICE, message, inventory.document.at_key(("services", name)), "rename one of them")
+            yield _error(_TWICE, message, document.at_key(("services", name)), "rename one of them")
 
 
-def _same_machine(inventory: Source[Inventory]) -> Iterator[Finding]:
+def _entries(document: Document, kind: str) -> dict[str, dict[str, Any]]:
+    """Give the named entries under a key of the document."""
+    data: Any = document.data
+    entries = data.get(kind) if isinstance(data, dict) else None
+    entries = entries if isinstance(entries, dict) else {}
+    return {name: entry if isinstance(entry, dict) else {} for name, entry in entries.items()}
+
+
+def _same_machine(document: Document) -> Iterator[Finding]:
     """Find two names for one machine: each would undo what the other one did."""
-    assert inventory.value is not None  # noqa: S101
-    first: dict[tuple[str, int | None], str] = {}
-    for name, host in inventory.value.hosts.items():
-        other = first.setdefault((host.address, host.ssh.port if host.ssh else None), name)
+    first: dict[tuple[str, str], str] = {}
+    for name, host in _entries(document, "hosts").items():
+        address = host.get("address")
+        other = first.setdefault((address, repr(host.get("ssh"))), name) if isinstance(address, str) else name
         if other != name:
-            place = inventory.document.at_value(("hosts", name, "address"))
-            message = f"{name} and {other} are one machine: both are reached at {host.address}"
+            place = document.at_value(("hosts", name, "address"))
+            message = f"{name} and {other} are one machine: both are reached at {address}"
             yield _error(_TWICE, message, place, "give each host its own address, or remove one of them")
 
 
-def _deployment(inventory: Source[Inventory], name: str, deployment: Deployment) -> Iterator[Finding]:
-    fleet, at = inventory.value, inventory.document.at_value
-    assert fleet is not None  # noqa: S101
+def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterator[Finding]:
     base: Path = ("deployments", name)
-    yield from _hosts(inventory, name, deployment)
-    known = catalog.recipe(deployment.recipe)
-    if known is None or known.value is None:
-        yield _unknown("recipe", deployment.recipe, catalog.recipe_names(), at((*base, "recipe")))
+    recipe, variant = _name(forms.RECIPE, deployment.get("recipe")), _name(forms.NAME, deployment.get("variant"))
+    if recipe is None:
         return
-    if deployment.variant is not None and deployment.variant not in known.value.variants:
-        yield _unknown("variant", deployment.variant, known.value.variants, at((*base, "variant")))
-    if known.value.model is None and deployment.model is None:
-        message = f"recipe {deployment.recipe} serves any model, and {name} names none"
-        hint = "add `model: organisation/name`, as on the model hub"
-        yield _error(_NEEDED, message, inventory.document.at_key(base), hint)
+    known = catalog.recipe(recipe)
+    if known is None or known.value is None:
+        place = document.at_value((*base, "recipe"))
+        yield _unknown("recipe", recipe, catalog.recipe_names(), place)
+        return
+    if variant is not None and variant not in known.value.variants:
+        yield _unknown("variant", variant, known.value.variants, document.at_value((*base, "variant")))
+    if known.value.model is None and deployment.get("model") is None:
+        message = f"recipe {recipe} serves any model, and {name} names none"
+        yield _error(_NEEDED, message, document.at_key(base), "add `model: organisation/name`, as on the model hub")
 
 
-def _hosts(inventory: Source[Inventory], name: str, deployment: Deployment) -> Iterator[Finding]:
-    fleet, at = inventory.value, inventory.document.at_value
-    assert fleet is not None  # noqa: S101
-    base: Path = ("deployments", name)
-    if isinstance(deployment.on, str):
-        chosen = {(*base, "on"): deployment.on}
-    else:
-        chosen = {(*base, "on", index): host for index, host in enumerate(deployment.on)}
-    seen: set[str] = set()
+def _name(form: str, value: object) -> str | None:
+    return value if isinstance(value, str) and re.fullmatch(form, value) else None
+
+
+def _hosts(document: Document, base: Path, entry: dict[str, Any]) -> Iterator[Finding]:
+    """Check the hosts that a deployment or service is on, and those that it says something special of."""
+    known, seen = _entries(document, "hosts"), set[str]()
+    chosen = dict(_chosen(entry.get("on"), (*base, "on")))
     for path, host in chosen.items():
-        if host not in fleet.hosts:
-            yield _unknown("host", host, fleet.hosts, at(path))
+        if host not in known:
+            yield _unknown("host", host, known, document.at_value(path))
         elif host in seen:
-            yield _error(_TWICE, f"{host} is named twice", at(path), "a group needs different hosts")
-        elif len(chosen) > 1 and fleet.hosts[host].fabric is None:
-            message = f"{host} has no fabric link, and {name} spans {len(chosen)} hosts"
-            yield _error(_NEEDED, message, at(path), f"add hosts.{host}.fabric.links")
+            yield _error(_TWICE, f"{host} is named twice", document.at_value(path), "a group needs different hosts")
+        elif len(chosen) > 1 and known[host].get("fabric") is None:
+            message = f"{host} has no fabric link, and {base[-1]} spans {len(chosen)} hosts"
+            yield _error(_NEEDED, message, document.at_value(path), f"add hosts.{host}.fabric.links")
         seen.add(host)
-    for host in deployment.per_host or {}:
+    special = entry.get("per_host")
+    for host in special if isinstance(special, dict) and chosen else ():
         if host not in chosen.values():
-            place = inventory.document.at_key((*base, "per_host", host))
+            place = document.at_key((*base, "per_host", host))
             yield _unknown("host of this deployment", host, chosen.values(), place)
+
+
+def _chosen(on: object, path: Path) -> Iterator[tuple[Path, str]]:
+    """Give path and name of each host of `on`, which is one name or a list of names."""
+    if isinstance(on, str):
+        yield path, on
+    elif isinstance(on, tuple):
+        yield from (((*path, index), host) for index, host in enumerate(on) if isinstance(host, str))
 
 
 def _unknown(what: str, name: str, known: Iterable[Any], loc: Loc) -> Finding:

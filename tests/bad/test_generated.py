@@ -52,7 +52,7 @@ CASES: dict[str, tuple[bytes | str, list[tuple[int, int, str]]]] = {
     "c20-variable-of-128-kib": (f"{SERVICE}    env: {{A: {'é' * (64 << 10)}}}\n", [(9, 14, "INV002")]),
     "c20-option-of-128-kib": (
         f"{DEPLOYMENT}    set: {{a: {LONG}, b: [x, {LONG}], c: {{d: {LONG}}}}}\n",
-        [(9, 14, "INV002"), (9, 131_091, "INV002"), (9, 262_173, "INV002")],
+        [(5, 3, "REF003"), (9, 14, "INV002"), (9, 131_091, "INV002"), (9, 262_173, "INV002")],
     ),
     "c21-line-of-a-mebibyte": (
         f'{SERVICE}    env: {{A: "{"x" * (1 << 20)}", B: [], C: "{"$" * (1 << 20)}"}}\n',

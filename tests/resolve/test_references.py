@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.resolve import hosts_of
+from sparkiac.model.inventory import Inventory
+from sparkiac.resolve import check_names, hosts_of
+from sparkiac.source import load
 from tests.plan.fleets import PAIR, SPARK, deployment, faults, resolved, service
 
 IN_GROUP = "on: [spark-02, spark-01]"
@@ -102,3 +104,19 @@ def test_the_leading_host_is_the_first(on: str, hosts: tuple[str, ...]) -> None:
     fleet = resolved(PAIR.replace(IN_GROUP, f"on: {on}")).inventory.value
     assert fleet is not None
     assert hosts_of(fleet.deployments["big"]) == hosts
+
+
+def test_two_names_for_one_machine() -> None:
+    text = "name: twins\nhosts:\n  one: {address: 192.168.1.11}\n  two: {address: 192.168.1.11}\n"
+    assert faults(text) == ["REF002 4:18 two and one are one machine: both are reached at 192.168.1.11"]
+    apart = text.replace("two: {", "two: {ssh: {port: 2222}, ")
+    assert faults(apart) == []
+
+
+def test_names_of_a_faulty_file_are_checked_as_far_as_they_are_names() -> None:
+    text = deployment().replace("on: spark-01", "on: 5").replace("base/single-spark", "'../../x'")
+    found = check_names(load((text + "hosts2: {}\n").encode(), name="lab.yaml", model=Inventory))
+    assert found == ()
+    text = deployment().replace("port: 8001", "port: none").replace("on: spark-01", "on: spark-9")
+    found = check_names(load(text.encode(), name="lab.yaml", model=Inventory))
+    assert [finding.message for finding in found] == ["no host is called 'spark-9'"]
