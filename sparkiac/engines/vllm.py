@@ -32,7 +32,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 30},
     "bind": "lan",
 }
-"""The lowest layer of every vLLM deployment. Load time: guide 000 and blog 001 give up to 15 minutes."""
+"""The lowest layer of every vLLM deployment. Load time: Spark guide and vLLM blog give up to 15 minutes."""
 
 
 def arguments(model: str, options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ RULE: Final = Rule(
     code="ENT001",
     slug="double-vllm-serve",
     severity=Severity.ERROR,
-    sources=("guide 000 L98-100, L647",),
+    sources=("Spark guide L98-100, L647",),
     since="0.1.0",
 )
 _SERVE: Final = ("vllm", "serve")

@@ -42,7 +42,7 @@ RULE: Final = Rule(
     code="IMG003",
     slug="unpinned-image",
     severity=Severity.ERROR,
-    sources=("guide 000 L3, L105, L112", "blog 001 L27, L62"),
+    sources=("Spark guide L3, L105, L112", "vLLM blog L27, L62"),
     since="0.1.0",
     waivable=False,
 )

@@ -57,7 +57,7 @@ RULE: Final = Rule(
     code="NET007",
     slug="port-used-twice",
     severity=Severity.ERROR,
-    sources=("post 002 L103-110: two models and three services share two hosts",),
+    sources=("dual-Spark post L103-110: two models and three services share two hosts",),
     since="0.1.0",
     waivable=False,
 )

@@ -1,6 +1,7 @@
 """The three commands that people run today, typed in as facts: flag, variable, mount, limit, wait.
 
-Sources: post 002 (units of Spark 1 and Spark 2) and guide 000, section 6. A fact is a tuple; its last part is the
+Sources: dual-Spark post (002, units of Spark 1 and Spark 2) and Spark guide (000), section 6. A fact is a tuple; its
+last part is the
 value. `Description=` is left out: it has no effect on what runs.
 """
 

@@ -44,7 +44,7 @@ def test_check_shows_the_users_line_and_what_to_do(cli: Cli, folder: Path) -> No
         "  10 |     image: vllm/vllm-openai:x\n"
         "     |            ^^^^^^^^^^^^^^^^^^\n"
         "  hint: add it to the lock, or write its digest after @ in the inventory\n"
-        "  source: guide 000 L3, L105, L112; blog 001 L27, L62\n"
+        "  source: Spark guide L3, L105, L112; vLLM blog L27, L62\n"
         "1 error\n"
     )
 
@@ -63,7 +63,7 @@ def test_check_gives_json_for_machines(cli: Cli, folder: Path) -> None:
         "end_line": 5,
         "end_column": 7,
         "hint": "add it to the lock, or write its digest after @ in the inventory",
-        "source": "guide 000 L3, L105, L112; blog 001 L27, L62",
+        "source": "Spark guide L3, L105, L112; vLLM blog L27, L62",
         "origin": "recipe base/single-spark catalog/recipes/base/single-spark.yaml:5",
     }
 
