@@ -147,3 +147,8 @@ def test_the_schema_describes_every_field(cli: Cli) -> None:
     for name, definition in {"": schema, **schema["$defs"]}.items():
         for field, facts in definition.get("properties", {}).items():
             assert facts.get("description"), f"{name}.{field}"
+
+
+def test_the_committed_schema_is_up_to_date(cli: Cli) -> None:
+    """`sparkiac schema > schema/inventory.schema.json` renews it."""
+    assert cli("schema").out == (ROOT / "schema/inventory.schema.json").read_text()
