@@ -143,6 +143,16 @@ def test_killed_container_is_replaced(lab: Lab) -> None:
     assert lab.served("spark-02") == [SERVED["spark-02"]]
 
 
+def test_hung_server_is_replaced(lab: Lab) -> None:
+    """It takes connections and never answers: four health checks fail, then the watchdog fires."""
+    before = container(lab.bed, "spark-02")
+    url = f"http://{lab.bed.hosts['spark-02'].address}:8001/standin"
+    lab.bed.run(["curl", "-sf", "-m", "10", "-d", '{"behaviour": "hang"}', url])
+    wait_for(lambda: container(lab.bed, "spark-02") not in {"", before}, "a new container", timeout=300)
+    wait_for(lambda: active(lab.bed, "spark-02"), "the unit with it", timeout=60)
+    assert lab.served("spark-02") == [SERVED["spark-02"]]
+
+
 def test_removed_deployment_is_taken_away(lab: Lab) -> None:
     text = lab.inventory.read_text()
     start, end = text.index("  gemma4:"), text.index("\nplatforms:")
