@@ -39,14 +39,18 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[ModuleType] | None 
     A rule that raises gives an internal-error finding: what it would have said is not known.
     """
     chosen = modules() if rules is None else tuple(rules)
-    findings: list[Finding] = [*waivers.unknown(resolved, (module.RULE.code for module in chosen))]
+    given = waivers.given(resolved)
+    findings: list[Finding] = [*waivers.unknown(resolved, given, (module.RULE.code for module in chosen))]
     for module in chosen:
         try:
             hits = tuple(module.check(plan))
         except Exception as error:  # noqa: BLE001  a broken rule must not pass silently
             findings.append(_broken(module.RULE, error))
         else:
-            findings += waivers.apply(resolved, hits, module.RULE, _located(hits, module.RULE, resolved))
+            located = _located(hits, module.RULE, resolved)
+            findings += waivers.apply(
+                resolved, given.get(module.RULE.code, ()), module.RULE, zip(hits, located, strict=True)
+            )
     return tuple(findings)
 
 

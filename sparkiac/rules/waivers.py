@@ -8,23 +8,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.report import Finding, Severity
+from sparkiac.report import Finding, Path, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.report import Path
     from sparkiac.resolve import Resolved
     from sparkiac.rules.rule import Hit, Rule
 
 _KINDS: Final = ("hosts", "deployments", "services")
 
 
-def apply(resolved: Resolved, hits: Iterable[Hit], rule: Rule, findings: Iterable[Finding]) -> Iterator[Finding]:
+Given = dict[str, tuple[Path, ...]]
+"""Code → the places of its waivers, each path ending in ("allow", index)."""
+
+
+def given(resolved: Resolved) -> Given:
+    """Collect the waivers of an inventory."""
+    found: Given = {}
+    for path, code in _waivers(resolved.inventory.document.data):
+        found[code] = (*found.get(code, ()), path)
+    return found
+
+
+def apply(
+    resolved: Resolved, allowed: tuple[Path, ...], rule: Rule, hits: Iterable[tuple[Hit, Finding]]
+) -> Iterator[Finding]:
     """Drop the findings of `rule` that are waived, and warn of its waivers that waived nothing."""
-    allowed = [path for path, waiver in waivers(resolved) if waiver["code"] == rule.code]
     used: set[Path] = set()
-    for hit, finding in zip(hits, findings, strict=True):
+    for hit, finding in hits:
         covering = [path for path in allowed if _covers(path[:-2], hit)] if rule.waivable else []
         used.update(covering)
         if not covering:
@@ -34,27 +46,24 @@ def apply(resolved: Resolved, hits: Iterable[Hit], rule: Rule, findings: Iterabl
             yield _unused(resolved, path, rule)
 
 
+def unknown(resolved: Resolved, found: Given, codes: Iterable[str]) -> Iterator[Finding]:
+    """Give a finding for every waiver whose code no rule has."""
+    for code in sorted(found.keys() - set(codes)):
+        for path in found[code]:
+            yield _warning(resolved, path, f"no rule has the code {code}", "remove the waiver")
+
+
 def _covers(scope: Path, hit: Hit) -> bool:
     return hit.path[: len(scope)] == scope or scope == ("hosts", hit.host)
 
 
-def unknown(resolved: Resolved, codes: Iterable[str]) -> Iterator[Finding]:
-    """Give a finding for every waiver whose code no rule has."""
-    known = set(codes)
-    for path, waiver in waivers(resolved):
-        if waiver["code"] not in known:
-            yield _warning(resolved, path, f"no rule has the code {waiver['code']}", "remove the waiver")
-
-
-def waivers(resolved: Resolved) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Give every waiver with its path, which ends in ("allow", index)."""
-    data: Any = resolved.inventory.document.data
+def _waivers(data: Any) -> Iterator[tuple[Path, str]]:  # noqa: ANN401  a document's data
     for index, waiver in enumerate(data.get("allow", ())):
-        yield ("allow", index), waiver
+        yield ("allow", index), waiver["code"]
     for kind in _KINDS:
         for name, entry in data.get(kind, {}).items():
             for index, waiver in enumerate(entry.get("allow", ())):
-                yield (kind, name, "allow", index), waiver
+                yield (kind, name, "allow", index), waiver["code"]
 
 
 def _unused(resolved: Resolved, path: Path, rule: Rule) -> Finding:
