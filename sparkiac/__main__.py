@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import os
 import sys
+from typing import NoReturn
 
 import click
 
@@ -13,16 +15,20 @@ from sparkiac.cli import cli
 from sparkiac.commands.exits import Exit
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Run the command line. A user's mistake ends with a sentence, only a defect with a traceback."""
-    # A command lives for a fraction of a second: collecting cycles and looking for plugins in every installed
-    # distribution cost a tenth of it.
+    # A command lives for a fraction of a second: collecting cycles, looking for plugins in every installed
+    # distribution, and taking all modules apart at the end would cost a fifth of it.
     gc.disable()
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that cannot show a character shows its code
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    with contextlib.suppress(BrokenPipeError):  # the reader has seen enough: `sparkiac plan … | head`
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -36,6 +42,8 @@ def run(arguments: list[str]) -> int:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
+    except BrokenPipeError:
+        return Exit.OK
     except OSError as error:
         return _io_failed(error)
     return int(code or 0)
