@@ -21,7 +21,7 @@ def print_plan(plan: Plan) -> None:
     console = Console(highlight=False, emoji=False)
     for host in plan.hosts:
         console.print(_host(host))
-        console.print()
+        console.print(Text(f"{_memory(host)}\n"))
     if any(container.image.example for host in plan.hosts for container in host.containers):
         console.print(Text("Some digests are examples and name no real image.", style="yellow"))
 
@@ -34,8 +34,6 @@ def _host(host: HostPlan) -> Table:
     table.add_column("model or image", overflow="fold")
     for container in host.containers:
         table.add_row(*(Text(cell) for cell in _row(container)))
-    table.caption = Text(_memory(host))
-    table.caption_justify = "left"
     return table
 
 
