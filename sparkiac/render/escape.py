@@ -17,6 +17,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from sparkiac.characters import REFUSED
+
 Tree: TypeAlias = str | int | float | bool | Mapping[str, "Tree"] | Sequence["Tree"] | None
 """Plain data, as JSON has it."""
 
@@ -25,14 +27,7 @@ _WORD_BYTES = 32 * 4096 - 1
 # systemd: LONG_LINE_MAX (src/basic/fileio.h) is 1 MiB for a logical line; 64 bytes are left for its key.
 _UNIT_LINE_BYTES = 1024 * 1024 - 64
 
-# What no artifact carries: C0, DEL and C1 controls but tab and newline; the line separators, of which
-# some YAML readers make new lines; bidirectional overrides, which show a reviewer another text; BOM and
-# noncharacters, for which systemd drops the whole line; halves of surrogate pairs, which UTF-8 lacks.
-_REFUSED = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff"
-    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
-    + "]"
-)
+_REFUSED = re.compile(rf"[{REFUSED}\r]")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # A word that every systemd reads as itself: no quote, escape, specifier, variable or command separator.
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_@+=:,./-]+")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.characters import REFUSED
 from sparkiac.report import Mark
 
 if TYPE_CHECKING:
@@ -17,12 +18,8 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 4 * 1024 * 1024
 START: Final = Mark(1, 1, 1, 2)
 
-FORBIDDEN: Final = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
-    + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
-    + r"]|\r(?!\n)"
-)
-"""Controls, line separators, bidirectional overrides, byte order marks, surrogates, noncharacters, lone CR."""
+FORBIDDEN: Final = re.compile(rf"[{REFUSED}]|\r(?!\n)")
+"""What no file may carry, and a carriage return that ends no line."""
 
 _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 

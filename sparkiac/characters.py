@@ -1,0 +1,14 @@
+"""Characters that no file of an inventory and no generated file may carry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_NONCHARACTERS: Final = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+
+REFUSED: Final = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff" + _NONCHARACTERS
+)
+"""Body of a regular expression's set: C0, DEL and C1 controls but tab and line ends; the line separators, of which
+some YAML readers make new lines; bidirectional overrides, which show a reviewer another text; the byte order mark;
+noncharacters, for which systemd drops a whole line; halves of surrogate pairs, which UTF-8 lacks."""
