@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
-from sparkiac.plan.preflight import cache_path
+from sparkiac.plan.deployments import PROBE
 from sparkiac.render import compose
 from sparkiac.render.templates import fill
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 OWNED: Final = "etc/sparkiac/owned.json"
 """List of all that sparkiac put on the host, so that the next apply can take away what is gone."""
 SCRIPTS: Final = "usr/local/lib/sparkiac"
+_DIRECTORIES: Final = ("/etc/sparkiac", "/var/cache/sparkiac", "/var/lib/docker")
+"""What every unit needs mounted. The cache's own directory is not named: its name changes with every option."""
 _UNIT_TEMPLATE: Final = "host/etc/systemd/system/sparkiac.service.j2"
 _LONGEST_DELAY_S: Final = 60
 """systemd counts restarts until somebody starts the unit by hand, so a late crash waits this long as well."""
@@ -63,12 +65,10 @@ def _json(path: str, data: object) -> Artifact:
 
 
 def _unit(container: Container, host: HostPlan) -> bytes:
-    mounts = ["/etc/sparkiac", "/var/lib/docker", *sorted({mount.source for mount in container.mounts})]
-    cache = cache_path(container)
     values = {
         "name": container.name,
         "description": container.description,
-        "mounts": [*mounts, cache] if cache else mounts,
+        "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in container.mounts if mount.source != PROBE})],
         "secrets": [secret.name for secret in container.secrets],
         "ready_s": container.ready_s,
         "stop_s": container.stop_s,

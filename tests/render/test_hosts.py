@@ -93,17 +93,19 @@ def test_the_unit_of_a_deployment(rendered: Rendered) -> None:
 
 
 def test_the_unit_waits_for_every_mounted_path(rendered: Rendered) -> None:
-    tree = rendered(deployment())
-    cache = json.loads(tree[f"{ROOT}etc/sparkiac/preflight.json"].content)["units"]["chat"]["cache"]
-    assert unit(tree[UNIT])["Unit"]["RequiresMountsFor"] == [
-        f"/etc/sparkiac /var/lib/docker /srv/models /usr/local/lib/sparkiac/probe.py {cache}"
-    ]
+    found = unit(rendered(deployment())[UNIT])
+    assert found["Unit"]["RequiresMountsFor"] == ["/etc/sparkiac /var/cache/sparkiac /var/lib/docker /srv/models"]
+
+
+def test_the_unit_stays_as_it_is_when_an_option_changes(rendered: Rendered) -> None:
+    changed = rendered(deployment("set: {max_model_len: 1024}"))
+    assert changed[UNIT].content == rendered(deployment())[UNIT].content
 
 
 def test_a_service_has_no_cache_and_no_secret(rendered: Rendered) -> None:
     found = unit(rendered(service("description: '100 % \"speech\"'"))[UNIT.replace("chat", "asr")])
     assert found["Unit"]["Description"] == ['100 %% "speech"']
-    assert found["Unit"]["RequiresMountsFor"] == ["/etc/sparkiac /var/lib/docker"]
+    assert found["Unit"]["RequiresMountsFor"] == ["/etc/sparkiac /var/cache/sparkiac /var/lib/docker"]
     assert "LoadCredential" not in found["Service"]
 
 
