@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sparkiac.plan.memory import left_bytes, taken_bytes
-from sparkiac.plan.values import GIB
+from sparkiac.plan.memory import gib, left_bytes, taken_bytes
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
@@ -44,20 +43,16 @@ def _title(host: HostPlan) -> str:
 def _row(container: Container) -> tuple[str, ...]:
     listen = "{}:{}".format(*container.listen) if container.listen else "-"
     what = ", ".join(container.served) or container.description
-    return container.name, listen, _gib(container.memory_bytes), f"{what}\n{_short(container.image.pull)}"
+    return container.name, listen, gib(container.memory_bytes), f"{what}\n{_short(container.image.pull)}"
 
 
 def _memory(host: HostPlan) -> str:
     total, taken, left = host.memory_bytes, taken_bytes(host), left_bytes(host)
     driver = f"driver {host.driver}; " if host.driver else ""
-    return f"{driver}memory {_gib(total)}: engines take {_gib(taken)}, {_gib(left)} are left"
+    return f"{driver}memory {gib(total)}: engines take {gib(taken)}, {gib(left)} are left"
 
 
 def _short(pinned: str) -> str:
     """Cut a digest to the twelve digits that people compare; the files hold all of it."""
     repository, _, digest = pinned.partition("@sha256:")
     return f"{repository}@{digest[:12]}" if digest else pinned
-
-
-def _gib(size_bytes: int | None) -> str:
-    return "unknown" if size_bytes is None else f"{size_bytes / GIB:.1f} GiB"

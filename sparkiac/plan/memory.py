@@ -1,8 +1,10 @@
-"""What the engines of a host take from its memory at start. Unknown stays unknown."""
+"""What the engines of a host take from its memory at start, and how a size is written. Unknown stays unknown."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from sparkiac.plan.values import GIB
 
 if TYPE_CHECKING:
     from sparkiac.plan.values import HostPlan
@@ -18,3 +20,8 @@ def left_bytes(host: HostPlan) -> int | None:
     """Give what is left for the system, the page cache and services; None if a term is not known."""
     taken = taken_bytes(host)
     return None if taken is None or host.memory_bytes is None else host.memory_bytes - taken
+
+
+def gib(size_bytes: int | None) -> str:
+    """Write a size for people."""
+    return "unknown" if size_bytes is None else f"{size_bytes / GIB:.1f} GiB"

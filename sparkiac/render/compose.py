@@ -35,7 +35,7 @@ def _service(container: Container) -> dict[str, Any]:
         "command": list(container.command) or None,
         "environment": dict(container.env),
         "volumes": _volumes(container),
-        "secrets": [_secret(container, index) for index in range(len(container.secrets))],
+        "secrets": [{"source": secret.name, "target": secret.target} for secret in container.secrets],
         "ports": _ports(container),
         "network_mode": "host" if container.host_network else None,
         "ipc": "host" if container.ipc == "host" else None,
@@ -69,11 +69,6 @@ def _bind(mount: Mount) -> dict[str, Any]:
     if mount.read_only:
         volume["read_only"] = True
     return volume | {"bind": {"create_host_path": False}}
-
-
-def _secret(container: Container, index: int) -> dict[str, str]:
-    secret = container.secrets[index]
-    return {"source": secret.name, "target": secret.target}
 
 
 def _ports(container: Container) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import assets
@@ -52,6 +53,7 @@ def compose_path(container: Container) -> str:
     return f"etc/sparkiac/{container.name}/compose.yaml"
 
 
+@cache
 def _scripts() -> list[tuple[str, bytes]]:
     return [(path, file.read_bytes()) for path, file in assets.files(f"templates/host/{SCRIPTS}")]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from sparkiac import assets
-from sparkiac.plan.values import GIB
+from sparkiac.plan.memory import gib
 from sparkiac.render import escape
 
 if TYPE_CHECKING:
@@ -39,8 +39,3 @@ def _environment() -> Environment:
         gib=gib,
     )
     return environment
-
-
-def gib(size_bytes: int | None) -> str:
-    """Write a size for people."""
-    return "unknown" if size_bytes is None else f"{size_bytes / GIB:.1f} GiB"

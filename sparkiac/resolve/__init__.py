@@ -72,9 +72,10 @@ def resolve(inventory: Source[Inventory], lock: Lock | None) -> Resolved:
         leaves |= _at(("hosts", name), _host(inventory, name))
     for name, deployment in inventory.value.deployments.items():
         for host in hosts_of(deployment):
-            leaves |= _at(("deployments", name, host), _placement(inventory, name, host))
-    for name in inventory.value.services:
-        leaves |= _at(("services", name), _service(inventory, name))
+            store = _store(leaves, host)
+            leaves |= _at(("deployments", name, host), _placement(inventory, name, host, store=store))
+    for name, service in inventory.value.services.items():
+        leaves |= _at(("services", name), _service(inventory, name, store=_store(leaves, service.on)))
     values = nest(leaves)
     return Resolved(inventory, lock, leaves, values, tuple(wanted.check(inventory, leaves, values)))
 
@@ -108,14 +109,9 @@ def _host(inventory: Source[Inventory], name: str) -> Leaves:
     return merge(_platform(inventory, name), defaults, login, own, measured, ssh)
 
 
-def platform_of(inventory: Inventory, host: str) -> str:
-    """Give the name of a host's hardware profile."""
-    return inventory.hosts[host].platform or "dgx-spark"
-
-
 def _platform(inventory: Source[Inventory], host: str) -> Leaves:
     assert inventory.value is not None  # noqa: S101
-    name = platform_of(inventory.value, host)
+    name = inventory.value.hosts[host].platform or "dgx-spark"
     if name in inventory.value.platforms:
         return _inventory_layer(inventory, ("platforms", name), _PLATFORM)
     known = catalog.platform(name)
@@ -123,7 +119,7 @@ def _platform(inventory: Source[Inventory], host: str) -> Leaves:
     return from_document(known.document, (), layer=f"platform {name}", keys=_PLATFORM)
 
 
-def _placement(inventory: Source[Inventory], name: str, host: str) -> Leaves:
+def _placement(inventory: Source[Inventory], name: str, host: str, *, store: Leaves) -> Leaves:
     assert inventory.value is not None  # noqa: S101
     deployment = inventory.value.deployments[name]
     known = catalog.recipe(deployment.recipe)
@@ -133,7 +129,7 @@ def _placement(inventory: Source[Inventory], name: str, host: str) -> Leaves:
         constant(vllm.DEFAULTS, layer="engine vllm"),
         *_recipe_layers(known, deployment),
         _inventory_layer(inventory, ("defaults",), _SETTINGS),
-        _store(inventory, host),
+        store,
         _inventory_layer(inventory, base, (*_SETTINGS, "model", "served_names", "description", "port")),
         _inventory_layer(inventory, (*base, "per_host", host), _SETTINGS),
     )
@@ -147,16 +143,16 @@ def _recipe_layers(known: Source[Recipe], deployment: Deployment) -> Iterator[Le
         yield from_document(known.document, ("variants", deployment.variant), layer=variant, keys=_SETTINGS)
 
 
-def _store(inventory: Source[Inventory], host: str) -> Leaves:
-    """Give where a host keeps weights."""
-    return {path: leaf for path, leaf in _host(inventory, host).items() if path == ("model_store",)}
+def _store(leaves: Leaves, host: str) -> Leaves:
+    """Give where a host keeps weights, from what is resolved of it already."""
+    path: Path = ("hosts", host, "model_store")
+    return {("model_store",): leaves[path]} if path in leaves else {}
 
 
-def _service(inventory: Source[Inventory], name: str) -> Leaves:
-    assert inventory.value is not None  # noqa: S101
+def _service(inventory: Source[Inventory], name: str, *, store: Leaves) -> Leaves:
     return merge(
         constant(_SERVICE_DEFAULTS, layer="service default"),
         _inventory_layer(inventory, ("defaults",), ("bind",)),
-        _store(inventory, inventory.value.services[name].on),
+        store,
         _inventory_layer(inventory, ("services", name), _SERVICE),
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.report import Path
     from sparkiac.source.document import Document
 
+Entries = dict[str, dict[str, Any]]
 _UNKNOWN: Final = ("REF001", "unknown-name")
 _TWICE: Final = ("REF002", "name-twice")
 _NEEDED: Final = ("REF003", "needed")
@@ -27,24 +28,25 @@ _NEEDED: Final = ("REF003", "needed")
 
 def check(document: Document) -> Iterator[Finding]:
     """Give a finding for every name of the inventory that leads nowhere or is used twice."""
+    hosts, deployments = _entries(document, "hosts"), _entries(document, "deployments")
     platforms = {*_entries(document, "platforms"), *catalog.platform_names()}
-    for name, host in _entries(document, "hosts").items():
+    for name, host in hosts.items():
         path: Path = ("hosts", name, "platform")
         if isinstance(platform := host.get("platform"), str) and platform not in platforms:
             yield _unknown("platform", platform, platforms, document.at_value(path))
-    yield from _same_machine(document)
-    for name, deployment in _entries(document, "deployments").items():
+    yield from _same_machine(document, hosts)
+    for name, deployment in deployments.items():
         yield from _recipe(document, name, deployment)
-        yield from _hosts(document, ("deployments", name), deployment)
+        yield from _hosts(document, ("deployments", name), deployment, known=hosts)
     for name, service in _entries(document, "services").items():
-        yield from _hosts(document, ("services", name), service)
-        if name in _entries(document, "deployments"):
+        yield from _hosts(document, ("services", name), service, known=hosts)
+        if name in deployments:
             line = document.at_key(("deployments", name)).mark.line
             message = f"{name!r} is a deployment already (line {line}); both would be unit sparkiac-{name}"
             yield _error(_TWICE, message, document.at_key(("services", name)), "rename one of them")
 
 
-def _entries(document: Document, kind: str) -> dict[str, dict[str, Any]]:
+def _entries(document: Document, kind: str) -> Entries:
     """Give the named entries under a key of the document."""
     data: Any = document.data
     entries = data.get(kind) if isinstance(data, dict) else None
@@ -52,10 +54,10 @@ def _entries(document: Document, kind: str) -> dict[str, dict[str, Any]]:
     return {name: entry if isinstance(entry, dict) else {} for name, entry in entries.items()}
 
 
-def _same_machine(document: Document) -> Iterator[Finding]:
+def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
     """Find two names for one machine: each would undo what the other one did."""
     first: dict[tuple[str, str], str] = {}
-    for name, host in _entries(document, "hosts").items():
+    for name, host in hosts.items():
         address = host.get("address")
         other = first.setdefault((address, repr(host.get("ssh"))), name) if isinstance(address, str) else name
         if other != name:
@@ -85,9 +87,9 @@ def _name(form: str, value: object) -> str | None:
     return value if isinstance(value, str) and re.fullmatch(form, value) else None
 
 
-def _hosts(document: Document, base: Path, entry: dict[str, Any]) -> Iterator[Finding]:
+def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entries) -> Iterator[Finding]:
     """Check the hosts that a deployment or service is on, and those that it says something special of."""
-    known, seen = _entries(document, "hosts"), set[str]()
+    seen = set[str]()
     chosen = dict(_chosen(entry.get("on"), (*base, "on")))
     for path, host in chosen.items():
         if host not in known:
