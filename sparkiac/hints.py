@@ -22,3 +22,9 @@ def closest(word: str, known: Iterable[str]) -> str:
     """Name the closest known word if one is close."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else ""
+
+
+def build_it(name: str) -> str:
+    """Say how an image that no registry has comes into being, and into the lock."""
+    script = f"builds/{name}/build RECORD"
+    return f"generate it with --allow-unlocked, run {script} on a Spark, then `sparkiac lock INVENTORY --record RECORD`"

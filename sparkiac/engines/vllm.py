@@ -1,17 +1,19 @@
-"""vLLM: defaults, command line, health.
+"""vLLM: defaults, command line, speculative decoding, distributed groups.
 
-The command follows the image: `serve_words` are left out where the image's entrypoint says them already.
+Its options depend on the release, so none are listed here. Sources: docs.vllm.ai; the Spark guide for what sm_121
+needs.
 """
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.engines.engine import Engine, Request, Start
+from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SERVE_WORDS: Final = ("vllm", "serve")
 CACHE: Final = "/cache"
 """Directory inside the container that keeps compiled kernels between restarts."""
 MASTER_PORT: Final = 29501
@@ -21,6 +23,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "set": {"host": "0.0.0.0", "port": 8000},  # noqa: S104  inside the container; `bind` decides what is published
     "env": {
         "HF_HUB_OFFLINE": 1,
+        "HF_MODULES_CACHE": f"{CACHE}/modules",
         "VLLM_NO_USAGE_STATS": 1,
         "VLLM_CACHE_ROOT": f"{CACHE}/vllm",
         "VLLM_CONFIG_ROOT": f"{CACHE}/config",
@@ -34,16 +37,21 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """The lowest layer of every vLLM deployment. Load time: Spark guide and vLLM blog give up to 15 minutes."""
 
+DFLASH: Final[Mapping[str, Any]] = {
+    "set": {"attention_backend": "triton_attn", "kv_cache_dtype": None},
+    "env": {"VLLM_USE_DEEP_GEMM": 0},
+}
+"""What DFlash needs around it: a KV cache in BF16, and a backend that runs on sm_121 (Spark guide L677, L768, L781)."""
 
-def arguments(model: str, options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Write model and options as vLLM's arguments: the model, then one sorted `--option=value` each.
 
-    True is a bare switch, False its `--no-` form, a list is several words, a mapping is compact JSON.
-    """
-    words = [model]
-    for name in sorted(options):
-        words += _option(f"--{name.replace('_', '-')}", options[name])
-    return tuple(words)
+def start(request: Request) -> Start:
+    """Write the model, then one sorted `--option=value` each."""
+    options = dict(request.options)
+    if request.served:
+        options["served_model_name"] = request.served
+    if request.speculative is not None:
+        options["speculative_config"] = {key: value for key, value in request.speculative.items() if value is not None}
+    return Start((request.model, *written(options)))
 
 
 def group_options(*, rank: int, size: int, master: str) -> dict[str, Any]:
@@ -61,13 +69,19 @@ def group_options(*, rank: int, size: int, master: str) -> dict[str, Any]:
     return options | ({"headless": True} if rank else {})
 
 
-def _option(flag: str, value: object) -> list[str]:
-    if value is True:
-        return [flag]
-    if value is False:
-        return [f"--no-{flag[2:]}"]
-    if isinstance(value, dict):
-        return [f"{flag}={json.dumps(value, sort_keys=True, separators=(',', ':'))}"]
-    if isinstance(value, tuple):
-        return [flag, *(str(item) for item in value)]
-    return [f"{flag}={value}"]
+ENGINE: Final = Engine(
+    name="vllm",
+    title="vLLM",
+    sources=("Spark guide L19", "docs.vllm.ai: vllm serve"),
+    defaults=DEFAULTS,
+    words=("vllm", "serve"),
+    start=start,
+    health="/health",
+    metrics="/metrics",
+    key_variable="VLLM_API_KEY",
+    memory_share="gpu_memory_utilization",
+    speculative=frozenset({"ngram", "suffix", "mtp", "deepseek_mtp", "dflash", "eagle3", "draft_model"}),
+    edits={"dflash": DFLASH},
+    groups=True,
+    tested=True,
+)

@@ -28,7 +28,7 @@ class Model(BaseModel):
     )
 
 
-SECRET_KEYS: Final = frozenset({"api_key"})
+SECRET_KEYS: Final = frozenset({"api_key", "secret_key"})
 """Fields that hold a SecretRef. What stands there instead is never printed."""
 
 MAX_ARGUMENT: Final = 130_900
@@ -105,13 +105,24 @@ VariableName = Annotated[str, _matches(forms.VARIABLE)]
 Line = Annotated[str, _matches(forms.LINE), AfterValidator(_argument)]
 ShortText = Annotated[str, StringConstraints(pattern=forms.TITLE, max_length=200)]
 AbsolutePath = Annotated[str, _matches(forms.PATH), AfterValidator(_path)]
+FileSource = Annotated[str, _matches(forms.SOURCE)]
+Url = Annotated[str, _matches(forms.URL)]
+Commit = Annotated[str, _matches(forms.COMMIT)]
+GitAddress = Annotated[str, _matches(forms.GIT), AfterValidator(_path)]
+GitRef = Annotated[str, _matches(forms.GIT_REF)]
+InsidePath = Annotated[str, _matches(forms.INSIDE), AfterValidator(_path)]
+FileName = Annotated[str, _matches(forms.FILE)]
+Pin = Annotated[str, _matches(forms.PIN)]
 UrlPath = Annotated[str, _matches(forms.URL_PATH)]
 ImageReference = Annotated[str, _matches(forms.IMAGE)]
 Digest = Annotated[str, _matches(forms.DIGEST)]
+Sha256 = Annotated[str, _matches(forms.SHA256)]
 RegistryName = Annotated[str, _matches(forms.REGISTRY)]
 ServedName = Annotated[str, _matches(forms.SERVED), AfterValidator(_argument)]
 ModelHandle = Annotated[str, _matches(forms.HANDLE)]
+OllamaModel = Annotated[str, _matches(forms.OLLAMA)]
 RecipeName = Annotated[str, _matches(forms.RECIPE)]
+EntryName = Annotated[str, _matches(forms.ENTRY)]
 Address = Annotated[str, _matches(forms.ADDRESS), AfterValidator(_address)]
 InterfaceName = Annotated[str, _matches(forms.INTERFACE)]
 InterfaceAddress = Annotated[str, _matches(forms.PREFIXED), AfterValidator(_interface_address)]

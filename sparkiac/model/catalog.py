@@ -1,21 +1,32 @@
-"""Catalog entries: recipes and image families."""
+"""Catalog entries: recipes, their variants, and fragments that fit any recipe."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from sparkiac.model.base import (
-    AbsolutePath,
-    Gib,
-    ImageReference,
-    Line,
-    Model,
-    ModelHandle,
-    Name,
-    ShortText,
-    Version,
-)
-from sparkiac.model.settings import Settings
+from pydantic import Field
+
+from sparkiac.model.base import Code, EntryName, Model, Name, ShortText
+from sparkiac.model.facts import ModelFacts
+from sparkiac.model.settings import Serving, Settings
+
+EngineName = Literal["vllm", "sglang", "llama-cpp", "tensorrt-llm", "aeon-vllm"]
+"""One module of sparkiac/engines each."""
+UseCase = Literal[
+    "agents",
+    "any",
+    "audio",
+    "chat",
+    "coding",
+    "fast",
+    "judge",
+    "long-context",
+    "multimodal",
+    "quality",
+    "reasoning",
+    "vision",
+]
+Status = Literal["recipe", "mention", "superseded", "retired"]
 
 
 class Measurement(Model):
@@ -30,7 +41,7 @@ class Measurement(Model):
 
 
 class Correction(Model):
-    """A difference between this recipe and the command that its source printed."""
+    """A difference between this entry and the command that its source printed."""
 
     what: ShortText
     """What differs."""
@@ -38,56 +49,77 @@ class Correction(Model):
     """Why it must."""
 
 
-class Recipe(Settings):
-    """A model served by an engine in an image with known-good options, with its sources."""
+class Standing(Model):
+    """What differs in every recipe from the commands that sources print. Entries do not repeat it."""
+
+    corrections: tuple[Correction, ...]
+    """The differences."""
+
+
+class Expected(Model):
+    """A finding that this entry gives on a reference host, and why it stays."""
+
+    code: Code
+    """The rule's code."""
+    why: ShortText
+    """Why."""
+
+
+class Entry(Model):
+    """What every entry tells about itself."""
 
     title: ShortText
     """One line."""
-    engine: Literal["vllm"]
-    """The serving engine."""
-    sources: tuple[ShortText, ...]
-    """Documents that the recipe is taken from."""
-    model: ModelHandle | None = None
-    """Model handle; a template leaves it open."""
-    needs_models: tuple[ModelHandle, ...] = ()
-    """Other repositories that must be in the model store: tokenizer, drafter."""
-    weights_gib: Gib | None = None
-    """Size of the weights once loaded."""
-    variants: dict[Name, Settings] = {}
-    """Named edits of the whole recipe."""
+    sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
+    """Documents that the entry is taken from."""
+    status: Status = "recipe"
+    """`recipe` can be deployed; a `mention` is named by its source and no more; `superseded` and `retired` say why."""
+    why: ShortText | None = None
+    """Why the entry is not a recipe, or no longer."""
+    instead: EntryName | None = None
+    """What to take instead: vendor/name, or vendor/name#variant."""
+    notes: tuple[ShortText, ...] = ()
+    """What to know before using it."""
     measured: tuple[Measurement, ...] = ()
     """Figures of the sources."""
     corrections: tuple[Correction, ...] = ()
     """Differences from the sources."""
     not_verified: tuple[ShortText, ...] = ()
     """What only a real machine can show."""
+    findings: tuple[Expected, ...] = ()
+    """What `check` says about it on a reference host."""
 
 
-class ImageTag(Model):
-    """What is known about one tag."""
+class Recipe(Entry, Serving):
+    """A model served by an engine in an image with known-good options, with its sources."""
 
-    vllm: Version | None = None
-    """vLLM release inside."""
-    cuda: Version | None = None
-    """CUDA release inside."""
-    notes: tuple[ShortText, ...] = ()
-    """What to know before using it."""
-    moving: bool = False
-    """Whether the tag is moved to newer builds."""
+    engine: EngineName
+    """The serving engine."""
+    nodes: Annotated[int, Field(ge=1, le=64)] = 1
+    """Machines that it needs."""
+    use_cases: tuple[UseCase, ...] = ()
+    """What it is good for, as its sources say."""
+    facts: ModelFacts = Field(default_factory=ModelFacts)
+    """What is known about the model."""
 
 
-class ImageFamily(Model):
-    """Images that are built and started alike."""
+class Variant(Entry, Serving):
+    """A named edit of a whole recipe: model, image, options, environment. `null` takes a value away."""
 
-    repository: ImageReference
-    """Repository without tag."""
-    title: ShortText
-    """What it is."""
-    entrypoint: tuple[Line, ...]
-    """The image's own entrypoint; the lock's record of the pinned image takes precedence."""
-    home: AbsolutePath
-    """Home directory of the user inside."""
-    tags: dict[str, ImageTag]
-    """Known tags."""
-    sources: tuple[ShortText, ...]
-    """Where these facts come from."""
+    nodes: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Machines that it needs, if not as many as the recipe."""
+    use_cases: tuple[UseCase, ...] = ()
+    """What it is good for beside."""
+    facts: ModelFacts | None = None
+    """What is known about the model, where the variant serves another one."""
+
+
+class Fragment(Entry, Settings):
+    """Settings that fit any recipe of an engine."""
+
+    engine: EngineName | None = None
+    """The engine that it is for; any unless said."""
+    nodes: Annotated[int, Field(ge=1, le=64)] | None = None
+    """Machines that it is for."""
+    needs: tuple[Name, ...] = ()
+    """Fragments that belong with it."""

@@ -32,6 +32,31 @@ TITLE: Final = _form(
     "one line of text that neither starts nor ends with a blank or a backslash",
 )
 PATH: Final = _form(r"^(/[A-Za-z0-9._@+=:-]+)+$", "an absolute path of letters, digits and . _ @ + = : -")
+FILE: Final = _form(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", "the name of a file, without a directory")
+SOURCE: Final = _form(
+    r"^((https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?|file://)(/[A-Za-z0-9._@+=:~%-]+)+|hf:/(/[A-Za-z0-9._@+=:~%-]+){3,})$",
+    "the address of a file: https://…, file:///… or hf://organisation/model/path",
+)
+URL: Final = _form(
+    r"^https?://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9._~/-]*)?$",
+    "an http or https address such as http://192.168.1.10:8009/v1",
+)
+COMMIT: Final = _form(r"^[0-9a-f]{40}$", "a full commit: 40 lower-case hex digits, quoted")
+GIT: Final = _form(
+    r"^(https://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?|file://)(/[A-Za-z0-9._@+=~-]+)+$",
+    "the address of a Git repository: https://… or file:///…, without a user's name",
+)
+GIT_REF: Final = _form(
+    r"^[A-Za-z0-9_]([A-Za-z0-9_+-]|\.[A-Za-z0-9_+-])*(/[A-Za-z0-9_]([A-Za-z0-9_+-]|\.[A-Za-z0-9_+-])*)*$",
+    "the name of a branch or a tag, such as main or release/1.2",
+)
+INSIDE: Final = _form(
+    r"^[A-Za-z0-9._@+=-]+(/[A-Za-z0-9._@+=-]+)*$", "a path inside a repository, such as mods/fix-ds4-gpu-cache"
+)
+PIN: Final = _form(
+    r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._-]+(,[A-Za-z0-9._-]+)*\])?==[0-9][A-Za-z0-9.!+_-]*$",
+    "an exact pin such as nvidia-cutlass-dsl[cu13]==4.5.0",
+)
 URL_PATH: Final = _form(r"^/[A-Za-z0-9._~/-]*$", "a URL path that starts with /")
 IMAGE: Final = _form(
     r"^([a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?/)?[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*"
@@ -39,11 +64,16 @@ IMAGE: Final = _form(
     "an image reference such as nvcr.io/nvidia/vllm:26.04-py3, with or without @sha256:<64 hex digits>",
 )
 DIGEST: Final = _form(r"^sha256:[0-9a-f]{64}$", "a digest: sha256: and 64 lower-case hex digits")
+SHA256: Final = _form(r"^[0-9a-f]{64}$", "64 lower-case hex digits, quoted")
 REGISTRY: Final = _form(
     r"^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*$", "a registry host, with an optional port and path"
 )
 HANDLE: Final = _form(
     r"^[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*$", "a model handle such as google/gemma-4-26B-A4B-it"
+)
+OLLAMA: Final = _form(
+    r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*(:[A-Za-z0-9][A-Za-z0-9._-]*)?$",
+    "an Ollama model such as qwen3:8b",
 )
 SERVED: Final = _form(
     r"^[^\x00-\x20\x7f-][^\x00-\x1f\x7f]*$", "one line of text that starts with neither a blank nor a hyphen"
@@ -62,4 +92,7 @@ KERNEL_PARAMETER: Final = _form(
     r"^[A-Za-z0-9_]+\.[A-Za-z0-9_]+$", "a kernel module and its parameter, such as nvidia_drm.modeset"
 )
 WORD: Final = _form(r"^[A-Za-z0-9_-]{1,32}$", "a word of 1 to 32 letters, digits, _ and -")
+ENTRY: Final = _form(
+    r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*(#[a-z][a-z0-9-]{0,39})?$", "a recipe, with or without #variant"
+)
 CODE: Final = _form(r"^[A-Z]{3}[0-9]{3}$", "a code of three capitals and three digits, such as ENT001")

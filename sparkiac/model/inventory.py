@@ -9,33 +9,28 @@ from pydantic import Field
 from sparkiac.model.base import (
     AbsolutePath,
     Address,
-    Bind,
     Gib,
     HostName,
-    ImageReference,
     InterfaceAddress,
     InterfaceName,
-    Line,
     Model,
-    ModelHandle,
     Name,
     Port,
     RecipeName,
     RegistryName,
-    ServedName,
     ShortText,
     SysctlKey,
     SysctlValue,
     UnitName,
-    UrlPath,
     UserName,
-    VariableName,
     Version,
     Waiver,
     Word,
 )
+from sparkiac.model.build import Build
 from sparkiac.model.platform import Platform
-from sparkiac.model.settings import Mount, Settings, Timeouts
+from sparkiac.model.services import Service
+from sparkiac.model.settings import Serving, Settings
 
 
 class HostMemory(Model):
@@ -104,60 +99,23 @@ class Defaults(Settings):
     """Kernel settings of every host, on top of the platform's."""
 
 
-class Deployment(Settings):
+class Deployment(Serving):
     """A model served on one host, or on several as one distributed group."""
 
     recipe: RecipeName
     """Catalog entry that this deployment starts from."""
     on: HostName | Annotated[tuple[HostName, ...], Field(min_length=1)]
     """One host, or the hosts of one distributed group, the first one leading."""
-    port: Port
-    """Port on the host."""
     variant: Name | None = None
     """Variant of the recipe, which edits the whole of it."""
-    model: ModelHandle | None = None
-    """Model to serve, where the recipe leaves it open or another one is wanted."""
-    served_names: Annotated[tuple[ServedName, ...], Field(min_length=1)] | None = None
-    """Names that clients use in `model`; the handle unless said otherwise."""
+    fragments: tuple[Name, ...] = ()
+    """Fragments of the catalog, laid over the recipe in this order."""
     description: ShortText | None = None
     """Shown in the unit and in the plan."""
+    clients: tuple[Literal["tools"], ...] = ()
+    """What its clients need: `tools` for agents and whatever else sends tools with a request."""
     per_host: dict[HostName, Settings] | None = None
     """Settings of single hosts of a group."""
-    allow: tuple[Waiver, ...] = ()
-    """Waived rules."""
-
-
-class ContainerService(Model):
-    """Any other container on a host."""
-
-    kind: Literal["container"]
-    """A generic container."""
-    image: ImageReference
-    """Image to run, pinned by the lock or by its own digest."""
-    on: HostName
-    """The host."""
-    port: Port | None = None
-    """Port on the host."""
-    container_port: Port | None = None
-    """Port inside the container; the same as `port` unless said otherwise."""
-    bind: Bind | None = None
-    """Where the port is published."""
-    health: UrlPath | None = None
-    """HTTP path that answers 200 when the service is well; asked with curl or wget inside the container."""
-    command: tuple[Line, ...] | None = None
-    """Arguments after the image's entrypoint."""
-    env: dict[VariableName, Line | int] | None = None
-    """Environment variables."""
-    mounts: dict[AbsolutePath, Mount] | None = None
-    """Path in the container → what is mounted there."""
-    gpu: bool = False
-    """Whether the container gets the GPU."""
-    read_only: bool = True
-    """Whether the image's own file system is read-only."""
-    timeouts: Timeouts | None = None
-    """Waits of the unit."""
-    description: ShortText | None = None
-    """Shown in the unit and in the plan."""
     allow: tuple[Waiver, ...] = ()
     """Waived rules."""
 
@@ -184,7 +142,9 @@ class Inventory(Model):
     """The machines."""
     deployments: dict[UnitName, Deployment] = {}
     """What they serve."""
-    services: dict[UnitName, ContainerService] = {}
+    services: dict[UnitName, Service] = {}
     """Everything else that runs on them."""
+    builds: dict[Name, Build] = {}
+    """Name of an image → how it is built from source; laid over the catalog's build of that name."""
     allow: tuple[Waiver, ...] = ()
     """Rules waived for the whole fleet."""

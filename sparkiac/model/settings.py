@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from sparkiac.model.base import (
     AbsolutePath,
     Bind,
+    FileSource,
     Gib,
     ImageReference,
     Line,
     Model,
+    ModelHandle,
     OptionName,
     OptionValue,
+    Port,
     Seconds,
     SecretRef,
+    ServedName,
+    ShortText,
     VariableName,
 )
+from sparkiac.model.forms import FILE
+from sparkiac.model.speculative import Speculative
 
 
 class Mount(Model):
@@ -28,6 +35,15 @@ class Mount(Model):
     """`model_store`, or an absolute path on the host. It must exist: Docker creates nothing."""
     read_only: bool = True
     """A serving container has no business writing to weights."""
+
+
+class ExtraFile(Model):
+    """A file that the image lacks: a patched loader, a parser plugin, a chat template."""
+
+    url: FileSource | None = None
+    """Where it comes from: https://…, file:///…, or hf://organisation/model/path. The lock holds its sha256."""
+    why: ShortText | None = None
+    """What it is for."""
 
 
 class Ulimits(Model):
@@ -54,6 +70,10 @@ class ContainerSettings(Model):
     """Resource limits."""
     mounts: dict[AbsolutePath, Mount | None] | None = None
     """Path in the container → what is mounted there."""
+    files: dict[AbsolutePath, ExtraFile | None] | None = None
+    """Path in the container → a file that is fetched, checked and mounted there read-only."""
+    prelude: tuple[Annotated[tuple[Line, ...], Field(min_length=1)], ...] | None = None
+    """Commands that run in the container before the server, one after the other, each as a list of words."""
     read_only: bool | None = None
     """Whether the image's own file system is read-only."""
 
@@ -76,6 +96,8 @@ class Settings(Model):
     """Image to run; `generate` uses the digest that the lock holds for it."""
     set: dict[OptionName, OptionValue] | None = None
     """Engine options in snake_case: `max_model_len: 65536` is `--max-model-len=65536`."""
+    speculative: Speculative | None = None
+    """Speculative decoding. It edits the rest of the settings as far as the method needs."""
     env: dict[VariableName, Line | int | None] | None = None
     """Environment variables of the container. Never a secret: use `api_key`."""
     container: ContainerSettings | None = None
@@ -88,3 +110,20 @@ class Settings(Model):
     """Directory on the host that holds the weights."""
     api_key: SecretRef | None = None
     """Key that clients must present."""
+
+
+class Serving(Settings):
+    """What a recipe, a variant and a deployment say beside: the model, its names, its port."""
+
+    model: ModelHandle | None = None
+    """Model handle, as on the model hub."""
+    model_path: AbsolutePath | None = None
+    """Path in the container of a model that is served from a directory: <model_store>/<organisation>/<name>."""
+    model_file: Annotated[str, Field(pattern=FILE)] | None = None
+    """File of that directory, for engines that load one file."""
+    needs_models: tuple[ModelHandle, ...] | None = None
+    """Other repositories that must be in the model store: tokenizer, drafter."""
+    served_names: Annotated[tuple[ServedName, ...], Field(min_length=1)] | None = None
+    """Names that clients use in `model`; the handle unless said otherwise."""
+    port: Port | None = None
+    """Port on the host."""

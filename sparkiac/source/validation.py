@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from sparkiac.hints import closest, nearest
 from sparkiac.model.base import SECRET_KEYS, SecretRef
 from sparkiac.report import Finding, Severity
-from sparkiac.source import secrets, wording
+from sparkiac.source import secrets, tagged, wording
 from sparkiac.source.wording import dotted
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def explain(
     What pydantic says about the alternatives of a union becomes one finding.
     """
     faults: dict[_Place, list[ErrorDetails]] = {}
-    for detail in error.errors(include_url=False)[: limit * _DETAILS]:
+    for detail in map(tagged.plain, error.errors(include_url=False)[: limit * _DETAILS]):
         if not _is_echo(detail):
             faults.setdefault(_place(detail, document, model), []).append(detail)
     inner = {place.path[:length] for place in faults for length in range(len(place.path))}
@@ -73,7 +73,7 @@ def _place(detail: ErrorDetails, document: Document, model: type[BaseModel]) -> 
     kind = detail["type"] if detail["type"] in {"missing", "extra_forbidden"} else ""
     kind = "[key]" if detail["loc"][-1:] == ("[key]",) else kind
     path = _path(detail, document, exact=kind in {"", "missing"})
-    reference = _reference(model, path)
+    reference = _reference(model, path, document)
     if reference is not None:
         return _Place(reference, "reference")
     return _Place((*path, detail["loc"][-1]) if kind == "missing" else path, kind)
@@ -99,10 +99,10 @@ def _at(document: Document, path: Path) -> object:
     return found
 
 
-def _reference(model: type[BaseModel], path: Path) -> Path | None:
+def _reference(model: type[BaseModel], path: Path, document: Document) -> Path | None:
     """Give the part of a path that leads to a reference to a secret."""
     for length, part in enumerate(path, start=1):
-        if part in SECRET_KEYS and _model_at(model, path[:length]) is SecretRef:
+        if part in SECRET_KEYS and SecretRef in _models_at(model, path[:length], document.data):
             return path[:length]
     return None
 
@@ -130,10 +130,10 @@ def _finding(place: _Place, details: list[ErrorDetails], document: Document, mod
     match place.kind:
         case "missing":
             message = f"{where} needs the key {wording.shown(path[-1])}"
-            return _error(_MISSING_KEY, message, loc, _description(model, path))
+            return _error(_MISSING_KEY, message, loc, _description(model, path, document))
         case "extra_forbidden":
             message = f"unknown key {wording.shown(path[-1])} in {where}"
-            return _error(_UNKNOWN_KEY, message, loc, _known_key(model, path))
+            return _error(_UNKNOWN_KEY, message, loc, _known_key(model, path, document))
         case "[key]":
             return _error(_BAD_VALUE, f"name in {where}: {wording.reason(details)}", loc, "")
         case "reference":
@@ -159,27 +159,40 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
     return ""
 
 
-def _known_key(model: type[BaseModel], path: Path) -> str:
-    owner = _model_at(model, path[:-1])
-    return "" if owner is None else nearest(str(path[-1]), owner.model_fields)
+def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
+    owners = _models_at(model, path[:-1], document.data)
+    return nearest(str(path[-1]), owners[0].model_fields) if owners else ""
 
 
-def _description(model: type[BaseModel], path: Path) -> str:
+def _description(model: type[BaseModel], path: Path, document: Document) -> str:
     from sparkiac.model.schema import descriptions  # noqa: PLC0415  reads source files; only for a hint
 
-    owner = _model_at(model, path[:-1])
-    return "" if owner is None else descriptions(owner).get(str(path[-1]), "")
+    owners, key = _models_at(model, path[:-1], document.data), str(path[-1])
+    if words := tagged.tags(owners, key):
+        return f"one of: {', '.join(sorted(words))}"
+    return descriptions(owners[0]).get(key, "") if owners else ""
 
 
-def _model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
-    """Find the model that describes the mapping at `path`."""
-    found: object = model
+def _models_at(model: type[BaseModel], path: Path, data: Any) -> tuple[type[BaseModel], ...]:  # noqa: ANN401
+    """Find the models that may describe the mapping at `path`; of a union, those that `data` has the tag of."""
+    found: tuple[Any, ...] = (model,)
     for part in path:
-        candidates = [step for inner in _models(found) for step in _step(inner, part)]
-        if not candidates:
-            return None
-        found = typing.Union[tuple(candidates)]  # noqa: UP007  built at run time
-    return next((inner for inner in _models(found) if _is_model(inner)), None)
+        found = tuple(inner for each in _chosen(found, data) for step in _step(each, part) for inner in _models(step))
+        data = _inside(data, part)
+    return tagged.fitting(filter(_is_model, found), data)
+
+
+def _inside(data: Any, part: str | int) -> object:  # noqa: ANN401
+    try:
+        return data[part]
+    except (LookupError, TypeError):
+        return None
+
+
+def _chosen(alternatives: tuple[Any, ...], data: object) -> tuple[Any, ...]:
+    """Leave out the models of a union that the data does not choose."""
+    models = tagged.fitting(filter(_is_model, alternatives), data)
+    return tuple(each for each in alternatives if not _is_model(each) or each in models)
 
 
 def _models(annotation: object) -> Iterator[Any]:

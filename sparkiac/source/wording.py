@@ -22,6 +22,7 @@ TYPES: Final = {
     "bool_type": "true or false",
     "dict_type": "a mapping",
     "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
     "tuple_type": "a list",
     "none_required": "nothing",
 }

@@ -40,9 +40,9 @@ LEGAL = {
 }
 CORPUS = tuple(text for text in corpus() if "\n" not in text and "\t" not in text and len(text.encode()) < 130_900)
 OPTIONS: dict[str, Any] = {
-    "speculative_config": SPECULATIVE_CONFIG,
+    "hf_overrides": SPECULATIVE_CONFIG,
     "chat_template": "{% for m in messages %}{{ m['content'] }}\n{% endfor %}$HOME\\",
-    "served_model_name": ["a b", "$c"],
+    "lora_modules": ["a b", "$c"],
 }
 DIGEST = "@sha256:" + "1" * 64
 
@@ -109,7 +109,7 @@ def test_texts_come_out_as_they_went_in(generated: Path) -> None:
 
 def test_engine_options_come_out_as_they_went_in(generated: Path) -> None:
     command = server(generated, "chat")["command"]
-    speculative = next(word for word in command if word.startswith("--speculative-config="))
-    assert json.loads(speculative.partition("=")[2]) == SPECULATIVE_CONFIG
+    overrides = next(word for word in command if word.startswith("--hf-overrides="))
+    assert json.loads(overrides.partition("=")[2]) == SPECULATIVE_CONFIG
     assert f"--chat-template={OPTIONS['chat_template']}" in command
-    assert command[command.index("--served-model-name") + 1 :][:2] == OPTIONS["served_model_name"]
+    assert command[command.index("--lora-modules") + 1 :][:2] == OPTIONS["lora_modules"]

@@ -6,11 +6,19 @@ from typing import Any
 
 import pytest
 
-from sparkiac.engines import vllm
+from sparkiac.engines import Request, vllm
+from sparkiac.engines.words import written
+
+
+def words(options: dict[str, Any], served: tuple[str, ...] = (), **speculative: object) -> tuple[str, ...]:
+    """Start vLLM with these options and give what follows `vllm serve`."""
+    start = vllm.start(Request("example/model", served, options, speculative or None))
+    assert start.env == {}
+    return start.arguments
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "expected"),
     [
         (65536, ["--max-model-len=65536"]),
         (0.85, ["--max-model-len=0.85"]),
@@ -24,14 +32,27 @@ from sparkiac.engines import vllm
         ({}, ["--max-model-len={}"]),
     ],
 )
-def test_one_option(value: object, words: list[str]) -> None:
-    assert vllm.arguments("example/model", {"max_model_len": value}) == ("example/model", *words)
+def test_one_option(value: object, expected: list[str]) -> None:
+    assert list(written({"max_model_len": value})) == expected
+    assert words({"max_model_len": value}) == ("example/model", *expected)
 
 
 def test_options_are_sorted_and_follow_the_model() -> None:
     options: dict[str, Any] = {"port": 8000, "dtype": "auto", "host": "::"}
-    assert vllm.arguments("example/model", options) == ("example/model", "--dtype=auto", "--host=::", "--port=8000")
-    assert vllm.arguments("example/model", {}) == ("example/model",)
+    assert words(options) == ("example/model", "--dtype=auto", "--host=::", "--port=8000")
+    assert words({}) == ("example/model",)
+
+
+def test_names_and_drafter_are_options_too() -> None:
+    found = words({"port": 1}, ("fast", "a b"), method="ngram", num_speculative_tokens=4)
+    assert found == (
+        "example/model",
+        "--port=1",
+        "--served-model-name",
+        "fast",
+        "a b",
+        '--speculative-config={"method":"ngram","num_speculative_tokens":4}',
+    )
 
 
 def test_the_leading_node_serves_and_the_others_are_headless() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from sparkiac.formats.json import findings as as_json
 from sparkiac.formats.text import findings as as_text
-from sparkiac.model import catalog, inventory, lock, platform, settings
+from sparkiac.model import catalog, inventory, lock, platform, services, settings
 from sparkiac.model.base import SECRET_KEYS, Model, SecretRef
 from sparkiac.report import Report
 from sparkiac.source import gate
@@ -148,7 +148,7 @@ def test_a_literal_says_what_to_write_even_where_the_word_is_ambiguous() -> None
 
 
 def test_every_field_that_holds_a_reference_is_known() -> None:
-    modules = (catalog, inventory, lock, platform, settings)
+    modules = (catalog, inventory, lock, platform, services, settings)
     models = {
         found
         for module in modules

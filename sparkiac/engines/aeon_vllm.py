@@ -1,0 +1,75 @@
+"""AEON-7's vLLM images with DFlash, which are told what to serve by environment variables alone.
+
+Sources: Spark guide L716-741; README of AEON-7/vllm-dflash; the image's start script as a fork has it. The script
+ignores arguments and writes vLLM's command line itself, always on 0.0.0.0:8000. Image, script and README disagree
+about defaults, so a deployment says every value that it cares for.
+
+The script takes a key from VLLM_API_KEY, puts it into the server's arguments, and prints them into its log. So no key
+is handed to it: who wants one publishes the port on loopback and puts a gateway in front. A model or drafter that is
+a handle is downloaded at the start, which an offline container cannot: both are paths.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.engines import vllm
+from sparkiac.engines.engine import Engine, Option, Request, Start, known
+from sparkiac.engines.words import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULTS: Final[Mapping[str, Any]] = vllm.DEFAULTS
+"""The lowest layer of every such deployment: the server inside is vLLM, with its caches and its port."""
+
+_FIXED: Final = {
+    "host": Option("text", ("0.0.0.0",)),  # noqa: S104  inside the container
+    "port": Option("integer", ("8000",)),
+}
+"""What the script writes itself."""
+_NAMED: Final = known(
+    integer="max_model_len max_num_seqs max_num_batched_tokens",
+    number="gpu_memory_utilization",
+    text="kv_cache_dtype attention_backend quantization extra_args torch_matmul_precision",
+)
+OPTIONS: Final[Mapping[str, Option]] = _FIXED | {
+    name: option._replace(spelling=name.upper()) for name, option in _NAMED.items()
+}
+
+
+def start(request: Request) -> Start:
+    """Give the variables; an empty drafter is plain vLLM."""
+    env = {"MODEL_PATH": request.model, "DFLASH_DRAFTER": ""}
+    if request.served:
+        env["SERVED_MODEL_NAME"] = request.served[0]
+    env |= variables({name: value for name, value in request.options.items() if name not in _FIXED}, OPTIONS)
+    chosen = request.speculative or {}
+    if chosen.get("method") == "dflash":
+        env["DFLASH_DRAFTER"] = str(chosen["model"])
+        if chosen.get("num_speculative_tokens") is not None:
+            env["DFLASH_NUM_SPEC_TOKENS"] = str(chosen["num_speculative_tokens"])
+    return Start((), env)
+
+
+ENGINE: Final = Engine(
+    name="aeon-vllm",
+    title="AEON-7's vLLM",
+    sources=("Spark guide L716-741", "github.com/AEON-7/vllm-dflash: README.md"),
+    defaults=DEFAULTS,
+    words=(),
+    start=start,
+    health="/health",
+    metrics="/metrics",
+    key_variable=None,
+    options=OPTIONS,
+    elsewhere={"model_path": "model_path", "served_model_name": "served_names", "dflash_drafter": "speculative"},
+    needs={"model_path": "the image downloads a model that is named by its handle at the start"},
+    local=True,
+    one_name=True,
+    memory_share="gpu_memory_utilization",
+    speculative=frozenset({"dflash"}),
+    # DFlash is not causal, so the KV cache stays BF16, which is what the script chooses then (Spark guide L741).
+    edits={"dflash": {"set": {"kv_cache_dtype": None}}},
+    tested=True,
+)

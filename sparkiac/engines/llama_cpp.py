@@ -1,0 +1,92 @@
+"""llama.cpp's server: defaults, command line, speculative decoding.
+
+Sources: tools/server/README.md of ggml-org/llama.cpp at 00dc8057 (autumn 2026), which its own help text is made
+into; common/arg.cpp, which takes a value only as a word of its own; .devops/cuda.Dockerfile for the image. No source
+ran it on a Spark.
+
+It serves one GGUF file. Weights and KV cache are allocated at start, as large as the options make them: there is no
+fraction of the memory to plan with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.engines.engine import Engine, Request, Start
+from sparkiac.engines.llama_cpp_options import OPTIONS
+from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.words import written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULTS: Final[Mapping[str, Any]] = {
+    # Its own port was 8080 and is 9931 since August 2026. Metrics are off unless asked for.
+    "set": {"host": "0.0.0.0", "port": 8080, "metrics": True},  # noqa: S104  inside the container
+    "env": {
+        "LLAMA_ARG_OFFLINE": 1,
+        "LLAMA_CACHE": f"{CACHE}/llama.cpp",
+        # Kernels that the driver compiles for this GPU (CUDA programming guide, "CUDA Environment Variables").
+        "CUDA_CACHE_PATH": f"{CACHE}/cuda",
+    },
+    "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
+    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 30},
+    "bind": "lan",
+}
+"""The lowest layer of every llama.cpp deployment."""
+
+_TYPES: Final = {
+    "mtp": "draft-mtp",
+    "dflash": "draft-dflash",
+    "eagle3": "draft-eagle3",
+    "draft_model": "draft-simple",
+}
+"""Method → its type. Of n-grams there are five types, each with options of its own: `set.spec_type` chooses one."""
+
+
+def start(request: Request) -> Start:
+    """Write the options, the model's file among them; the names are one word with commas."""
+    options = {**_speculative(request.speculative or {}), **request.options, "model": request.model}
+    if request.served:
+        options["alias"] = ",".join(request.served)
+    return Start(written(options, OPTIONS, joined=False))
+
+
+def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    if not chosen:
+        return {}
+    wanted = {
+        "spec_type": _TYPES.get(chosen["method"], chosen["method"]),
+        "spec_draft_model": chosen.get("model"),
+        "spec_draft_n_max": chosen.get("num_speculative_tokens"),
+    }
+    return {name: value for name, value in wanted.items() if value is not None}
+
+
+ENGINE: Final = Engine(
+    name="llama-cpp",
+    title="llama.cpp",
+    sources=("Spark guide L20, L344", "github.com/ggml-org/llama.cpp: tools/server/README.md"),
+    defaults=DEFAULTS,
+    words=("/app/llama-server",),
+    start=start,
+    health="/health",
+    metrics="/metrics",
+    key_variable="LLAMA_API_KEY",
+    options=OPTIONS,
+    elsewhere={
+        "model": "model_file",
+        "alias": "served_names",
+        "hf_repo": "model_file",
+        "hf_file": "model_file",
+        "spec_draft_model": "speculative",
+        "api_key": "api_key",
+    },
+    needs={
+        "model_path": "llama.cpp loads a GGUF file from a directory, and downloads nothing at the start",
+        "model_file": "llama.cpp loads one GGUF file of that directory",
+    },
+    local=True,
+    python=False,
+    speculative=frozenset(_TYPES),
+)

@@ -1,0 +1,98 @@
+"""SGLang: defaults, command line, speculative decoding.
+
+Sources: the server's own argument fields and start-up code, package sglang 0.5.23; docs.sglang.io, "Quickstart" and
+"Server arguments". No source ran it on a Spark.
+
+The key can stand in the arguments or in a configuration file; from there the server shows it in `/server_info`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.engines.engine import Engine, Request, Start
+from sparkiac.engines.sglang_options import OPTIONS
+from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.words import written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DEFAULTS: Final[Mapping[str, Any]] = {
+    # Its own defaults are 127.0.0.1 and 30000. Metrics are off unless asked for.
+    "set": {"host": "0.0.0.0", "port": 30000, "enable_metrics": True},  # noqa: S104  inside the container
+    "env": {
+        "HF_HUB_OFFLINE": 1,
+        "HF_MODULES_CACHE": f"{CACHE}/modules",
+        # The base of all its caches: Triton, Inductor, FlashInfer, DeepGEMM.
+        "SGLANG_CACHE_DIR": f"{CACHE}/sglang",
+        "SGLANG_JIT_CACHE_DIR": f"{CACHE}/sglang/jit",
+        # Else /health generates a token, and a long prompt before it would look like a server that hangs.
+        "SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION": 0,
+    },
+    "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
+    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 30},
+    "bind": "lan",
+}
+"""The lowest layer of every SGLang deployment."""
+
+_ALGORITHMS: Final = {
+    "ngram": "NGRAM",
+    "mtp": "NEXTN",
+    "deepseek_mtp": "NEXTN",
+    "dflash": "DFLASH",
+    "eagle3": "EAGLE3",
+    "draft_model": "STANDALONE",
+}
+_CHAINED: Final = frozenset({"mtp", "deepseek_mtp", "eagle3", "draft_model"})
+"""Methods that guess one token after the other; the others guess a block at once."""
+
+
+def start(request: Request) -> Start:
+    """Write the model and its one name, then the options. `--config` must be a word of its own."""
+    options = {**_speculative(request.speculative or {}), **request.options, "model_path": request.model}
+    if request.served:
+        options["served_model_name"] = request.served[0]
+    if "config" in options:
+        options["config"] = (options["config"],)
+    return Start(written(options, OPTIONS))
+
+
+def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a method's options. A draft's width counts the token that it starts from: one more than are guessed."""
+    if not chosen:
+        return {}
+    method, tokens = chosen["method"], chosen.get("num_speculative_tokens")
+    options: dict[str, Any] = {"speculative_algorithm": _ALGORITHMS.get(method, method)}
+    if chosen.get("model") is not None:
+        options["speculative_draft_model_path"] = chosen["model"]
+    if tokens is not None:
+        options["speculative_num_draft_tokens"] = tokens + (method != "ngram")
+        if method in _CHAINED:
+            options |= {"speculative_num_steps": tokens, "speculative_eagle_topk": 1}
+    return options
+
+
+ENGINE: Final = Engine(
+    name="sglang",
+    title="SGLang",
+    sources=("Spark guide L21", "docs.sglang.io: Server arguments (0.5.23)"),
+    defaults=DEFAULTS,
+    words=("python3", "-m", "sglang.launch_server"),
+    start=start,
+    health="/health",
+    metrics="/metrics",
+    key_variable=None,
+    options=OPTIONS,
+    elsewhere={
+        "model_path": "model",
+        "served_model_name": "served_names",
+        "speculative_algorithm": "speculative",
+        "speculative_draft_model_path": "speculative",
+        "api_key": "api_key",
+    },
+    one_name=True,
+    memory_share="mem_fraction_static",
+    speculative=frozenset(_ALGORITHMS),
+)
+"""`mem_fraction_static` is weights and KV cache over the whole memory; activations come on top."""

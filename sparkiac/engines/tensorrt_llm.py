@@ -1,0 +1,92 @@
+"""TensorRT-LLM's `trtllm-serve`: defaults and command line.
+
+Sources in NVIDIA/TensorRT-LLM: tensorrt_llm/commands/serve.py (about 1.2), docs/source/commands/trtllm-serve.rst
+(autumn 2026, after the TensorRT backend was removed), openai_server.py, docker/Dockerfile.multi. Releases differ: the
+table holds what those sources name together. No source ran it on a Spark.
+
+Its options are spelled with underscores. Speculative decoding, attention backend and Prometheus metrics are chosen in
+a YAML file, `set.config`; what the file says must not be said as an option too, for releases differ in which one holds.
+The server takes no API key. `free_gpu_memory_fraction` is of the memory that is free once weights are loaded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.engines.engine import Engine, Request, Start, chosen, known
+from sparkiac.engines.vllm import CACHE
+from sparkiac.engines.words import written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.engines.engine import Option
+
+DEFAULTS: Final[Mapping[str, Any]] = {
+    # Its own host is localhost.
+    "set": {"host": "0.0.0.0", "port": 8000},  # noqa: S104  inside the container; `bind` decides what is published
+    "env": {
+        "HF_HUB_OFFLINE": 1,
+        "TRANSFORMERS_OFFLINE": 1,
+        "HF_MODULES_CACHE": f"{CACHE}/modules",
+        "TRTLLM_NO_USAGE_STATS": 1,
+        "TRITON_CACHE_DIR": f"{CACHE}/triton",
+        "TORCHINDUCTOR_CACHE_DIR": f"{CACHE}/inductor",
+    },
+    "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
+    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 30},
+    "bind": "lan",
+}
+"""The lowest layer of every TensorRT-LLM deployment."""
+
+_KNOWN: Final = known(
+    integer="""
+    cluster_size context_parallel_size cp_size ep_size gpus_per_node max_batch_size max_beam_width max_num_tokens
+    max_seq_len moe_cluster_parallel_size moe_expert_parallel_size num_postprocess_workers pipeline_parallel_size port
+    pp_size tensor_parallel_size tp_size
+    """,
+    number="free_gpu_memory_fraction kv_cache_free_gpu_memory_fraction video_pruning_rate",
+    text="""
+    chat_template config custom_module_dirs custom_tokenizer disagg_cluster_uri extra_llm_api_options
+    extra_visual_gen_options hf_revision host metadata_server_config_file otlp_traces_endpoint reasoning_parser
+    revision set tokenizer tool_parser visual_gen_args
+    """,
+    switch="""
+    allow_request_chat_template enable_attention_dp enable_chunked_prefill enable_visual_gen
+    fail_fast_on_attention_window_too_large grpc trust_remote_code
+    """,
+    reversible="telemetry",
+    json="media_io_kwargs",
+)
+_CHOSEN: Final = chosen(
+    backend="pytorch _autodeploy tensorrt trt",
+    kv_cache_dtype="auto fp8 nvfp4",
+    log_level="internal_error error warning info verbose debug trace",
+    server_role="CONTEXT GENERATION MM_ENCODER VISUAL_GEN",
+)
+OPTIONS: Final[Mapping[str, Option]] = _KNOWN | _CHOSEN
+
+
+def start(request: Request) -> Start:
+    """Write the model, then the options with underscores."""
+    options = dict(request.options)
+    if request.served:
+        options["served_model_name"] = request.served[0]
+    return Start((request.model, *written(options, OPTIONS, separator="_")))
+
+
+ENGINE: Final = Engine(
+    name="tensorrt-llm",
+    title="TensorRT-LLM",
+    sources=("Spark guide L22", "github.com/NVIDIA/TensorRT-LLM: commands/serve.py, trtllm-serve.rst"),
+    defaults=DEFAULTS,
+    words=("trtllm-serve",),
+    start=start,
+    health="/health",
+    # /metrics is JSON and empties with each read; the Prometheus one is there only where the YAML file asks for it.
+    metrics=None,
+    key_variable=None,
+    options=OPTIONS,
+    elsewhere={"model": "model", "served_model_name": "served_names", "api_key": "api_key"},
+    one_name=True,
+)

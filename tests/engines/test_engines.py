@@ -1,0 +1,79 @@
+"""What holds for every engine: its parts fit together, and its defaults are a layer like any other."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from sparkiac.engines import named
+from sparkiac.model.catalog import EngineName
+from sparkiac.model.settings import Serving, Settings
+from sparkiac.model.speculative import Dflash, Drafted, Mtp, Ngram, Suffix
+
+DEPLOYED = get_args(EngineName)
+ALL = (*DEPLOYED, "ollama")
+METHODS = {
+    method
+    for model in (Ngram, Suffix, Mtp, Dflash, Drafted)
+    for method in get_args(model.model_fields["method"].annotation)
+}
+every_engine = pytest.mark.parametrize("name", ALL)
+
+
+@every_engine
+def test_an_engine_is_found_by_its_name_and_tells_its_sources(name: str) -> None:
+    engine = named(name)
+    assert engine.name == name
+    assert engine.title
+    assert engine.sources
+    assert engine.health.startswith("/")
+
+
+@pytest.mark.parametrize("name", DEPLOYED)
+def test_defaults_are_settings_that_an_inventory_could_say(name: str) -> None:
+    """All that a deployment needs of its engine is there: address, waits, confinement."""
+    defaults = Settings.model_validate(dict(named(name).defaults), strict=False)
+    assert defaults.set is not None
+    assert (defaults.set["host"], type(defaults.set["port"])) == ("0.0.0.0", int)  # noqa: S104  compared
+    assert defaults.env is not None
+    assert any(variable.endswith("OFFLINE") for variable in defaults.env)
+    assert defaults.container is not None
+    assert (defaults.container.ipc, defaults.container.read_only) == ("private", True)
+    assert defaults.container.tmp_size_gib
+    assert defaults.timeouts is not None
+    assert None not in (defaults.timeouts.ready_s, defaults.timeouts.stop_s, defaults.timeouts.restart_delay_s)
+    assert defaults.bind == "lan"
+
+
+@pytest.mark.parametrize("name", DEPLOYED)
+def test_caches_are_kept_between_restarts(name: str) -> None:
+    """The image is read-only: a path that a variable names lies in the cache."""
+    paths = [value for value in named(name).defaults["env"].values() if str(value).startswith("/")]
+    assert paths
+    assert all(path.startswith("/cache/") for path in paths)
+
+
+@every_engine
+def test_the_parts_of_an_engine_fit_together(name: str) -> None:
+    engine = named(name)
+    if engine.options is None:
+        assert name == "vllm"
+        return
+    assert engine.options.keys().isdisjoint(engine.elsewhere)
+    assert set(engine.elsewhere.values()) <= Serving.model_fields.keys()
+    assert set(engine.needs) <= Serving.model_fields.keys()
+    assert engine.defaults["set"].keys() <= engine.options.keys()
+    assert engine.memory_share is None or engine.options[engine.memory_share].kind == "number"
+    assert engine.speculative <= METHODS
+    assert engine.edits.keys() <= engine.speculative
+    assert not any(option.choices for option in engine.options.values() if option.kind not in {"text", "integer"})
+    assert not any(option.negated for option in engine.options.values() if option.kind != "switch")
+
+
+def test_vllm_has_every_method_that_can_be_said() -> None:
+    assert named("vllm").speculative == METHODS
+
+
+def test_only_engines_that_a_source_ran_count_as_tested() -> None:
+    assert {name for name in DEPLOYED if named(name).tested} == {"vllm", "aeon-vllm"}

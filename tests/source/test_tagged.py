@@ -1,0 +1,93 @@
+"""Unions that one key tells apart: a service's kind, a method of speculative decoding."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.source.reading import FLEET, only
+
+KINDS = "'container', 'parakeet', 'chatterbox', 'gpu-exporter', 'ollama', 'open-webui', 'hermes-agent' or 'openclaw'"
+
+
+@pytest.mark.parametrize(
+    ("entry", "column", "message", "hint"),
+    [
+        (
+            "{kind: parakete}",
+            22,
+            f"services.x.kind: {KINDS} is wanted, not the text 'parakete'",
+            "did you mean 'parakeet'?",
+        ),
+        ("{kind: 5}", 22, f"services.x.kind: {KINDS} is wanted, not the number 5", ""),
+        ("{kind: [a]}", 22, f"services.x.kind: {KINDS} is wanted, not a list", ""),
+        ("{kind: null}", 22, f"services.x.kind: {KINDS} is wanted, not nothing", ""),
+        (
+            "{on: a}",
+            12,
+            "services.x needs the key 'kind'",
+            "one of: chatterbox, container, gpu-exporter, hermes-agent,",
+        ),
+        ("5", 15, "services.x: a mapping is wanted, not the number 5", ""),
+        ("{kind: ollama, on: a, modles: []}", 37, "unknown key 'modles' in services.x", "did you mean 'models'?"),
+        (
+            "{kind: openclaw, on: a, image: b, aliases: {x: {to: b}}}",
+            39,
+            "unknown key 'image' in services.x",
+            "known: aliases, allow, description, kind, on",
+        ),
+        (
+            "{kind: ollama, on: a, secret_key: word}",
+            37,
+            "unknown key 'secret_key' in services.x",
+            "known: allow, bind,",
+        ),
+        (
+            "{kind: open-webui, on: a, secret_key: word}",
+            53,
+            "services.x.secret_key: a reference to a secret is wanted; what stands",
+            "write {secret: NAME}",
+        ),
+        (
+            "{kind: openclaw, on: a, aliases: {x: {to: b, sampling: {topp: 1}}}}",
+            71,
+            "unknown key 'topp' in services.x.aliases.x.sampling",
+            "did you mean 'top_p'?",
+        ),
+        (
+            "{kind: openclaw, on: a, aliases: {x: {}}}",
+            49,
+            "services.x.aliases.x needs the key 'to'",
+            "Deployment or service that serves it.",
+        ),
+    ],
+)
+def test_a_service(entry: str, column: int, message: str, hint: str) -> None:
+    finding = only(f"{FLEET}services: {{x: {entry}}}\n")
+    assert finding.loc is not None
+    assert finding.loc.mark[:2] == (4, column)
+    assert finding.message.startswith(message)
+    assert finding.hint.startswith(hint)
+    assert bool(finding.hint) is bool(hint)
+    assert "word" not in finding.loc.text
+
+
+@pytest.mark.parametrize(
+    ("entry", "message", "hint"),
+    [
+        ("{method: mpt}", "defaults.speculative.method: 'ngram', 'suffix',", "did you mean 'mtp'?"),
+        (
+            "{model: a/b}",
+            "defaults.speculative needs the key 'method'",
+            "one of: deepseek_mtp, dflash, draft_model, eagle3",
+        ),
+        (
+            "{method: ngram, model: a/b}",
+            "unknown key 'model' in defaults.speculative",
+            "known: method, num_speculative_to",
+        ),
+    ],
+)
+def test_a_method(entry: str, message: str, hint: str) -> None:
+    finding = only(f"{FLEET}defaults: {{speculative: {entry}}}\n")
+    assert finding.message.startswith(message)
+    assert finding.hint.startswith(hint)
