@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import BaseModel
 
-from sparkiac.model.catalog import ImageFamily, Recipe
+from sparkiac.model.build import KnownBuild
+from sparkiac.model.catalog import Correction, Fragment, Recipe, Standing, Variant
+from sparkiac.model.drafters import Drafters, Pair
+from sparkiac.model.images import ImageFamily
+from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
+from sparkiac.model.profiles import Profiles
+from sparkiac.model.symptoms import Symptom
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:
@@ -29,9 +35,65 @@ def recipe(name: str) -> Source[Recipe] | None:
 
 
 @cache
+def variant(recipe: str, name: str) -> Source[Variant] | None:
+    """Give the variant `name` of a recipe, or None if there is none."""
+    return _entry(f"recipes/{recipe}/{name}.yaml", Variant)
+
+
+@cache
+def fragment(name: str) -> Source[Fragment] | None:
+    """Give the fragment `name`, or None if there is none."""
+    return _entry(f"fragments/{name}.yaml", Fragment)
+
+
+@cache
+def drafters() -> tuple[Pair, ...]:
+    """Give all pairs of target and drafter, in the order of the table."""
+    found = _entry("drafters.yaml", Drafters)
+    assert found is not None, "the table is shipped"  # noqa: S101
+    assert found.value is not None, "an entry is valid"  # noqa: S101
+    return found.value.pairs
+
+
+def drafter(target: str | None, *, method: str) -> Pair | None:
+    """Give the pair for a target and a method, or None if no source names one."""
+    return next((pair for pair in drafters() if pair.target == target and pair.method == method), None)
+
+
+@cache
+def standing() -> tuple[Correction, ...]:
+    """Give the corrections that hold for every recipe."""
+    found = _entry("standing.yaml", Standing)
+    assert found is not None, "the file is shipped"  # noqa: S101
+    assert found.value is not None, "an entry is valid"  # noqa: S101
+    return found.value.corrections
+
+
+@cache
+def profiles() -> Profiles:
+    """Give the profiles of checks."""
+    found = _entry("profiles.yaml", Profiles)
+    assert found is not None, "the file is shipped"  # noqa: S101
+    assert found.value is not None, "an entry is valid"  # noqa: S101
+    return found.value
+
+
+@cache
 def platform(name: str) -> Source[Platform] | None:
     """Give the hardware profile `name`, or None if there is none."""
     return _entry(f"platforms/{name}.yaml", Platform)
+
+
+@cache
+def build(name: str) -> Source[KnownBuild] | None:
+    """Give the build of the image `name`, or None if there is none."""
+    return _entry(f"builds/{name}.yaml", KnownBuild)
+
+
+@cache
+def service_kind(name: str) -> Source[ServiceKind] | None:
+    """Give what is known of a kind of service, or None for a container of which nothing is."""
+    return _entry(f"services/{name}.yaml", ServiceKind)
 
 
 def recipe_names() -> tuple[str, ...]:
@@ -39,9 +101,24 @@ def recipe_names() -> tuple[str, ...]:
     return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in (_ROOT / "recipes").glob("*/*.yaml")))
 
 
+def variant_names(recipe: str) -> tuple[str, ...]:
+    """Give the names of a recipe's variants, sorted."""
+    return tuple(sorted(path.stem for path in (_ROOT / "recipes" / recipe).glob("*.yaml")))
+
+
+def fragment_names() -> tuple[str, ...]:
+    """Give the names of all fragments, sorted."""
+    return tuple(sorted(path.stem for path in (_ROOT / "fragments").glob("*.yaml")))
+
+
 def platform_names() -> tuple[str, ...]:
     """Give the names of all hardware profiles, sorted."""
     return tuple(sorted(path.stem for path in (_ROOT / "platforms").glob("*.yaml")))
+
+
+def build_names() -> tuple[str, ...]:
+    """Give the names of all builds, sorted."""
+    return tuple(sorted(path.stem for path in (_ROOT / "builds").glob("*.yaml")))
 
 
 @cache
@@ -50,9 +127,15 @@ def image_families() -> tuple[Source[ImageFamily], ...]:
     return tuple(_families())
 
 
+@cache
+def symptoms() -> tuple[Symptom, ...]:
+    """Give all known symptoms, sorted by code."""
+    return tuple(_symptoms())
+
+
 def image_family(repository: str) -> Source[ImageFamily] | None:
     """Give the family of images with this repository, or None if it is not known."""
-    return next((found for found in image_families() if found.document.data["repository"] == repository), None)  # type: ignore[index]
+    return next((found for found in image_families() if found.value and found.value.repository == repository), None)
 
 
 def _families() -> Iterator[Source[ImageFamily]]:
@@ -60,6 +143,13 @@ def _families() -> Iterator[Source[ImageFamily]]:
         found = _entry(f"images/{path.name}", ImageFamily)
         if found is not None:
             yield found
+
+
+def _symptoms() -> Iterator[Symptom]:
+    for path in sorted((_ROOT / "symptoms").glob("*.yaml")):
+        found = _entry(f"symptoms/{path.name}", Symptom)
+        if found is not None and found.value is not None:
+            yield found.value
 
 
 def _entry(path: str, model: type[M]) -> Source[M] | None:

@@ -8,7 +8,6 @@ import pytest
 
 from sparkiac import catalog
 from sparkiac.model.catalog import Recipe
-from tests.plan.fleets import ONES, checked, deployment, said
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,27 +27,6 @@ def test_a_recipe_is_valid_and_tells_its_sources(name: str) -> None:
     assert all(correction.why for correction in found.value.corrections)
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_deploys_without_a_finding_but_for_its_lock(name: str) -> None:
-    outcome = checked(deployment(f"image: vllm/vllm-openai@{ONES}").replace("base/single-spark", name))
-    assert said(outcome.report.findings) == []
-    outcome = checked(deployment().replace("base/single-spark", name), locked=None)
-    assert [finding.code for finding in outcome.report.findings] == ["IMG003"]
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_a_recipes_image_is_of_a_family_and_a_tag_that_are_known(name: str) -> None:
-    found = catalog.recipe(name)
-    assert found is not None
-    assert found.value is not None
-    assert found.value.image is not None
-    repository, _, tag = found.value.image.partition(":")
-    family = catalog.image_family(repository)
-    assert family is not None
-    assert family.value is not None
-    assert tag in family.value.tags
-
-
 def test_names_are_sorted_and_the_shipped_ones_are_there() -> None:
     assert list(RECIPES) == sorted(RECIPES)
     assert {"base/single-spark", "google/gemma-4-26b-a4b-it-fp8", "redhatai/qwen3.6-35b-a3b-nvfp4"} <= set(RECIPES)
@@ -64,15 +42,10 @@ def test_a_platform_is_valid_and_tells_its_sources(name: str) -> None:
     assert found.value.sources
 
 
-def test_families_are_valid_and_have_repositories_of_their_own() -> None:
-    families = [found.value for found in catalog.image_families()]
-    assert all(family is not None and family.sources for family in families)
-    repositories = [family.repository for family in families if family is not None]
-    assert len(set(repositories)) == len(repositories)
-
-
 def test_what_is_not_there_is_none() -> None:
     assert catalog.recipe("example/none") is None
+    assert catalog.variant("base/single-spark", "none") is None
+    assert catalog.fragment("none") is None
     assert catalog.platform("none") is None
     assert catalog.image_family("example.org/none") is None
 

@@ -1,0 +1,185 @@
+"""Intended differences between what a source runs and what sparkiac runs, and those that hold for every command."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from tests.catalog.printed import Fact, flags
+from tests.catalog.rendered import DEPLOYMENT, LEADER, STORE
+
+
+class Difference(NamedTuple):
+    """Facts that only one side has, and what it is about."""
+
+    about: str
+    gone: frozenset[Fact]
+    new: frozenset[Fact]
+
+
+class Standing(NamedTuple):
+    """A difference that holds for every command, as far as the command has what is to go."""
+
+    about: str
+    gone: tuple[Fact, ...] = ()
+    """Beginnings of facts."""
+    new: frozenset[Fact] = frozenset()
+    """Facts that are rendered; the source may have them too."""
+    only: Fact | None = None
+    """Beginning of a fact that the source must have, or the difference is none."""
+
+    def of(self, printed: frozenset[Fact]) -> Difference:
+        """Give the difference from one command."""
+        if self.only and not matching(printed, (self.only,)):
+            return Difference(self.about, frozenset(), frozenset())
+        gone = matching(printed, self.gone) - self.new
+        return Difference(self.about, gone, self.new - printed)
+
+
+def matching(printed: frozenset[Fact], beginnings: tuple[Fact, ...]) -> frozenset[Fact]:
+    """Give the facts that begin so."""
+    return frozenset(fact for fact in printed if any(fact[: len(each)] == each for each in beginnings))
+
+
+def named(section: str, *names: str) -> frozenset[Fact]:
+    """Make facts without a value."""
+    return frozenset((section, name) for name in names)
+
+
+def pairs(section: str, **values: str) -> frozenset[Fact]:
+    """Make facts with a value."""
+    return frozenset((section, name, value) for name, value in values.items())
+
+
+CACHE: Final = (
+    "~/vllm-compile-cache is not mounted; compiled code is kept in a cache named after image, command and environment"
+)
+CONFINED: Final = "the image's file system is read-only, and the container has no capabilities"
+DOCKER_CLIENT: Final = "the Docker client runs as a user of its own, with one socket and nothing else"
+OFFLINE: Final = "HF_HUB_OFFLINE=1, and the model store is mounted read-only"
+_SUPERVISION: Final = (
+    Standing(
+        "--restart, --rm, -d and --name, docker stop and docker rm before a start: one systemd unit instead",
+        gone=(
+            *(("container", "detached"), ("container", "rm"), ("container", "restart"), ("container", "name")),
+            *(("start step", "docker stop"), ("start step", "docker rm"), ("unit", "Restart")),
+        ),
+        new=pairs("container", restart="no", name=f"sparkiac-{DEPLOYMENT}")
+        | pairs("unit", Restart="always", RestartSec="30", TimeoutStopSec="120")
+        | {("unit", "After", "docker.service"), ("unit", "After", "network-online.target")}
+        | named("unit", "RestartSteps", "RestartMaxDelaySec", "StartLimitIntervalSec", "WatchdogSec", "WatchdogSignal")
+        | named("unit", "KillMode", "ExecStopPost", "NotifyAccess", "Group"),
+    ),
+    Standing(
+        "a unit is ready when the model answers, and waits 1200 s for it unless its recipe says otherwise",
+        gone=(("unit", "Type"), ("unit", "TimeoutStartSec")),
+        new=pairs("unit", Type="notify", TimeoutStartSec="1200"),
+    ),
+    Standing(
+        "the page cache is dropped by a start step that runs as root",
+        gone=(("unit", "PermissionsStartOnly"), ("start step", "drop the page cache, failing without root")),
+        new=frozenset({("start step", "+/usr/local/lib/sparkiac/preflight")}),
+    ),
+    Standing(
+        DOCKER_CLIENT,
+        gone=(("unit", "User"),),
+        new=pairs("unit", User="sparkiac"),
+    ),
+    Standing(
+        DOCKER_CLIENT,
+        new=named("unit", "Documentation", "Requires", "Wants", "PartOf", "RequiresMountsFor", "WantedBy", "Slice")
+        | named("unit", "OOMScoreAdjust", "RuntimeDirectory", "RuntimeDirectoryMode", "Environment", "UMask")
+        | named("unit", "NoNewPrivileges", "AmbientCapabilities", "CapabilityBoundingSet", "ProtectSystem")
+        | named("unit", "ProtectHome", "PrivateTmp", "PrivateDevices", "DevicePolicy", "PrivateNetwork")
+        | named("unit", "IPAddressDeny", "RestrictAddressFamilies", "PrivateUsers", "PrivateIPC", "ProtectHostname")
+        | named("unit", "ProtectClock", "ProtectKernelTunables", "ProtectKernelModules", "ProtectKernelLogs")
+        | named("unit", "ProtectControlGroups", "ProtectProc", "ProcSubset", "RestrictNamespaces", "RestrictRealtime")
+        | named("unit", "RestrictSUIDSGID", "LockPersonality", "MemoryDenyWriteExecute", "RemoveIPC", "KeyringMode")
+        | named("unit", "SystemCallArchitectures", "SystemCallFilter", "SystemCallErrorNumber"),
+    ),
+)
+_CONTAINMENT: Final = (
+    Standing(
+        "images are pulled before, by the digest that the lock holds",
+        new=frozenset({("container", "digest"), ("container", "pull_policy", "never")}),
+    ),
+    Standing(
+        "no HF_TOKEN and no other login token reaches the serving container",
+        gone=(("env", "HF_TOKEN"),),
+    ),
+    Standing(OFFLINE, new=frozenset({("env", "HF_HUB_OFFLINE", "1")})),
+    Standing(
+        CONFINED,
+        new=named("container", "init", "tmpfs", "cap_drop", "security_opt", "pids_limit")
+        | named("container", "oom_score_adj", "cgroup_parent", "stop_grace_period", "logging"),
+    ),
+    Standing(
+        CACHE,
+        new=frozenset({("mount", "/cache", "/var/cache/sparkiac")}),
+    ),
+    Standing(
+        "the container is asked whether it answers as clients would ask",
+        new=frozenset({("mount", "/run/sparkiac/probe.py", "/usr/local/lib/sparkiac/probe.py")})
+        | {("read-only", "/run/sparkiac/probe.py"), ("container", "healthcheck")},
+    ),
+    Standing(
+        "--gpus all and --runtime nvidia are a device reservation",
+        gone=(("container", "runtime"),),
+        new=pairs("container", gpus="all"),
+    ),
+    Standing(
+        "--shm-size is left out where --ipc host is set",
+        gone=(("container", "shm-size"),),
+        only=("container", "ipc", "host"),
+    ),
+    *(
+        Standing(
+            "the inventory names the model store, which is in nobody's home directory",
+            gone=(printed,),
+            new=frozenset({(*printed[:2], STORE)}),
+            only=printed,
+        )
+        for printed in (("mount", "/models", "~/vllm"), ("mount", "/root/.cache/huggingface", "~/.cache/huggingface"))
+    ),
+)
+ALL: Final = (*_SUPERVISION, *_CONTAINMENT)
+READ_ONLY: Final = (Standing(CONFINED, new=frozenset({("container", "read_only", "true")})),)
+PUBLISHED: Final = (
+    Standing(
+        "a port is published on one address, not on every interface",
+        new=frozenset({("bind", "127.0.0.1")}),
+    ),
+    Standing(
+        "--network host is a published port",
+        gone=(("container", "network", "host"),),
+        new=frozenset({("port", "8000", "8000")}),
+        only=("container", "network", "host"),
+    ),
+)
+LISTENS: Final = (
+    Standing(
+        "host and port are always said, and inside the container they are 0.0.0.0 and 8000",
+        new=frozenset(flags(host="0.0.0.0", port=8000)),  # noqa: S104  compared, not bound
+    ),
+)
+GROUP: Final = (
+    Standing(
+        "the leader of a group listens on one address of its host, not on every interface",
+        gone=(("flag", "host"),),
+        new=frozenset(flags(host=LEADER, port=8000)),
+    ),
+)
+VLLM: Final = (
+    Standing("no usage statistics leave the machine", new=pairs("env", VLLM_NO_USAGE_STATS="1")),
+    Standing(
+        CACHE,
+        new=pairs("env", VLLM_CACHE_ROOT="/cache/vllm", VLLM_CONFIG_ROOT="/cache/config")
+        | pairs("env", TRITON_CACHE_DIR="/cache/triton", TORCHINDUCTOR_CACHE_DIR="/cache/inductor")
+        | pairs("env", FLASHINFER_WORKSPACE_BASE="/cache/flashinfer", HF_MODULES_CACHE="/cache/modules"),
+    ),
+)
+
+
+def read_only(printed: frozenset[Fact]) -> Difference:
+    """Make every mount of a source read-only: a serving container has no business writing to weights."""
+    mounts = {("read-only", fact[1]) for fact in printed if fact[0] == "mount"}
+    return Difference(OFFLINE, frozenset(), frozenset(mounts - printed))
