@@ -1,7 +1,8 @@
 """Inventory, catalog and lock → every value that holds, each with its origin.
 
-Precedence, later wins: engine default < platform < recipe < variant < inventory defaults < deployment <
-one host of it. Names that lead nowhere are findings; nothing after this stage looks a name up again.
+Precedence, later wins: engine default < platform < recipe < variant < fragments < what the speculative method needs <
+inventory defaults < deployment < one host of it. Names that lead nowhere are findings; nothing after this stage looks
+a name up again.
 """
 
 from __future__ import annotations
@@ -9,21 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.engines import vllm
-from sparkiac.model.settings import Settings
-from sparkiac.resolve import references, wanted
-from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, nest
+from sparkiac.model.settings import Serving, Settings
+from sparkiac.resolve import builds, catalogued, references, services, uses, wanted
+from sparkiac.resolve.leaves import Leaves, from_document, merge, nest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sparkiac.model.catalog import Recipe
     from sparkiac.model.inventory import Deployment, Inventory
     from sparkiac.model.lock import Lock
     from sparkiac.report import Finding, Path
     from sparkiac.source import Source
 
 _SETTINGS: Final = tuple(Settings.model_fields)
+_SERVING: Final = tuple(Serving.model_fields)
 _PLATFORM: Final = (
     "title",
     "architecture",
@@ -35,23 +33,13 @@ _PLATFORM: Final = (
     "sysctl",
     "docker_free_gib",
 )
-_SERVICE: Final = (
-    *("image", "on", "port", "container_port", "bind", "health", "command", "env", "mounts", "gpu"),
-    *("read_only", "timeouts", "description"),
-)
-_SERVICE_DEFAULTS: Final = {
-    "bind": "lan",
-    "gpu": False,
-    "read_only": True,
-    "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 10},
-}
 
 
 class Resolved(NamedTuple):
     """Everything decided by names and layers.
 
     `leaves` holds each value at its path: ("hosts", name, …), ("deployments", name, host, …),
-    ("services", name, …). `values` is the same as a nested mapping.
+    ("services", name, …), ("builds", name, …). `values` is the same as a nested mapping.
     """
 
     inventory: Source[Inventory]
@@ -75,14 +63,18 @@ def resolve(inventory: Source[Inventory], lock: Lock | None) -> Resolved:
             store = _store(leaves, host)
             leaves |= _at(("deployments", name, host), _placement(inventory, name, host, store=store))
     for name, service in inventory.value.services.items():
-        leaves |= _at(("services", name), _service(inventory, name, store=_store(leaves, service.on)))
+        own = services.layers(inventory.document, name, service.kind, store=_store(leaves, service.on))
+        leaves |= _at(("services", name), own)
+    leaves |= builds.resolve(inventory, leaves)
     values = nest(leaves)
-    return Resolved(inventory, lock, leaves, values, tuple(wanted.check(inventory, leaves, values)))
+    checks = (wanted.check, services.check, builds.check)
+    findings = tuple(finding for check in checks for finding in check(inventory, leaves, values))
+    return Resolved(inventory, lock, leaves, values, findings)
 
 
 def check_names(inventory: Source[Inventory]) -> tuple[Finding, ...]:
     """Check the names of an inventory, also of a faulty one: all its faults shall come at once."""
-    return tuple(references.check(inventory.document))
+    return (*references.check(inventory.document), *uses.check(inventory.document))
 
 
 def hosts_of(deployment: Deployment) -> tuple[str, ...]:
@@ -122,37 +114,19 @@ def _platform(inventory: Source[Inventory], host: str) -> Leaves:
 def _placement(inventory: Source[Inventory], name: str, host: str, *, store: Leaves) -> Leaves:
     assert inventory.value is not None  # noqa: S101
     deployment = inventory.value.deployments[name]
-    known = catalog.recipe(deployment.recipe)
-    assert known is not None, "references were checked"  # noqa: S101
     base = ("deployments", name)
-    return merge(
-        constant(vllm.DEFAULTS, layer="engine vllm"),
-        *_recipe_layers(known, deployment),
+    return catalogued.laid(
+        deployment.recipe,
+        deployment.variant,
+        deployment.fragments,
         _inventory_layer(inventory, ("defaults",), _SETTINGS),
         store,
-        _inventory_layer(inventory, base, (*_SETTINGS, "model", "served_names", "description", "port")),
+        _inventory_layer(inventory, base, (*_SERVING, "description")),
         _inventory_layer(inventory, (*base, "per_host", host), _SETTINGS),
     )
-
-
-def _recipe_layers(known: Source[Recipe], deployment: Deployment) -> Iterator[Leaves]:
-    layer = f"recipe {deployment.recipe}"
-    yield from_document(known.document, (), layer=layer, keys=(*_SETTINGS, "model", "needs_models", "weights_gib"))
-    if deployment.variant is not None:
-        variant = f"variant {deployment.recipe}#{deployment.variant}"
-        yield from_document(known.document, ("variants", deployment.variant), layer=variant, keys=_SETTINGS)
 
 
 def _store(leaves: Leaves, host: str) -> Leaves:
     """Give where a host keeps weights, from what is resolved of it already."""
     path: Path = ("hosts", host, "model_store")
     return {("model_store",): leaves[path]} if path in leaves else {}
-
-
-def _service(inventory: Source[Inventory], name: str, *, store: Leaves) -> Leaves:
-    return merge(
-        constant(_SERVICE_DEFAULTS, layer="service default"),
-        _inventory_layer(inventory, ("defaults",), ("bind",)),
-        store,
-        _inventory_layer(inventory, ("services", name), _SERVICE),
-    )

@@ -71,9 +71,14 @@ def _flatten(data: Mapping[str, Any], path: Path, origin: Callable[[Path], Origi
 
 
 def _is_atomic(path: Path) -> bool:
-    """Whether a mapping at this path is one value: an engine option, a mount, a secret, a GPU."""
+    """Whether a mapping at this path is one value: an engine option, a mount, a file, a secret, a GPU, a method."""
     match path:
-        case ("set", _) | ("container", "mounts", _) | ("mounts", _) | ("api_key",) | ("gpu",):
+        case (
+            ("set", _)
+            | ("container", "mounts" | "files", _)
+            | ("mounts", _)
+            | ("api_key" | "secret_key" | "gpu" | "speculative",)
+        ):
             return True
         case _:
             return False

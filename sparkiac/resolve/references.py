@@ -17,6 +17,7 @@ from sparkiac.report import Finding, Loc, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from sparkiac.model.catalog import Entry, Recipe, Variant
     from sparkiac.report import Path
     from sparkiac.source.document import Document
 
@@ -24,6 +25,7 @@ Entries = dict[str, dict[str, Any]]
 _UNKNOWN: Final = ("REF001", "unknown-name")
 _TWICE: Final = ("REF002", "name-twice")
 _NEEDED: Final = ("REF003", "needed")
+_NO_RECIPE: Final = ("REF004", "no-recipe")
 
 
 def check(document: Document) -> Iterator[Finding]:
@@ -76,11 +78,46 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterat
         place = document.at_value((*base, "recipe"))
         yield _unknown("recipe", recipe, catalog.recipe_names(), place)
         return
-    if variant is not None and variant not in known.value.variants:
-        yield _unknown("variant", variant, known.value.variants, document.at_value((*base, "variant")))
-    if known.value.model is None and deployment.get("model") is None:
+    yield from _usable(known.value, recipe, document.at_value((*base, "recipe")))
+    chosen = None if variant is None else catalog.variant(recipe, variant)
+    if variant is not None and (chosen is None or chosen.value is None):
+        yield _unknown("variant", variant, catalog.variant_names(recipe), document.at_value((*base, "variant")))
+    elif chosen is not None and chosen.value is not None:
+        yield from _usable(chosen.value, f"{recipe}#{variant}", document.at_value((*base, "variant")))
+    yield from _fragments(document, base, deployment.get("fragments"), engine=known.value.engine)
+    yield from _nodes(document, base, deployment.get("on"), (known.value, chosen.value if chosen else None))
+    if known.value.model is None and deployment.get("model") is None and known.value.status == "recipe":
         message = f"recipe {recipe} serves any model, and {name} names none"
         yield _error(_NEEDED, message, document.at_key(base), "add `model: organisation/name`, as on the model hub")
+
+
+def _usable(entry: Entry, name: str, place: Loc) -> Iterator[Finding]:
+    """Refuse what a source only mentions, or took out of service: there is no command to render."""
+    if entry.status in {"mention", "retired"}:
+        state = "only mentioned by its source" if entry.status == "mention" else "out of service"
+        hint = f"the nearest recipe is {entry.instead}" if entry.instead else "write a recipe of your own from base/"
+        yield Finding(*_NO_RECIPE, Severity.ERROR, f"{name} is {state}: {entry.why}", place, hint, entry.sources[0])
+
+
+def _fragments(document: Document, base: Path, chosen: object, *, engine: str) -> Iterator[Finding]:
+    for index, name in enumerate(chosen if isinstance(chosen, tuple) else ()):
+        place = document.at_value((*base, "fragments", index))
+        found = catalog.fragment(name) if isinstance(name, str) and re.fullmatch(forms.NAME, name) else None
+        if isinstance(name, str) and found is None:
+            yield _unknown("fragment", name, catalog.fragment_names(), place)
+        elif found is not None and found.value is not None and found.value.engine not in {None, engine}:
+            message = f"fragment {name} is for {found.value.engine}, and {base[-1]} runs {engine}"
+            yield _error(_NEEDED, message, place, "remove it")
+
+
+def _nodes(document: Document, base: Path, on: object, entries: tuple[Recipe, Variant | None]) -> Iterator[Finding]:
+    """Find a deployment on fewer hosts than its recipe was made for."""
+    recipe, variant = entries
+    needed = (variant.nodes if variant else None) or recipe.nodes
+    given = len(on) if isinstance(on, tuple) else 1
+    if given < needed:
+        message = f"{base[-1]} needs {needed} hosts, and `on` names {given}"
+        yield _error(_NEEDED, message, document.at_value((*base, "on")), "name them all: on: [spark-01, spark-02]")
 
 
 def _name(form: str, value: object) -> str | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac import engines
 from sparkiac.report import Finding, Loc, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sparkiac.engines import Engine
     from sparkiac.model.inventory import Inventory
     from sparkiac.report import Path
     from sparkiac.resolve.leaves import Leaves
@@ -17,30 +19,25 @@ if TYPE_CHECKING:
 
 _VALUE: Final = ("INV002", "value")
 _NEEDED: Final = ("REF003", "needed")
-_TIMEOUTS: Final = (("timeouts", "ready_s"), ("timeouts", "stop_s"), ("timeouts", "restart_delay_s"))
+TIMEOUTS: Final = (("timeouts", "ready_s"), ("timeouts", "stop_s"), ("timeouts", "restart_delay_s"))
 _OF_DEPLOYMENT: Final = (
-    *(("image",), ("model",), ("bind",), ("set", "port")),
+    *(("image",), ("model",), ("bind",), ("port",), ("set", "port")),
     *(("container", "ipc"), ("container", "tmp_size_gib"), ("container", "read_only")),
-    *_TIMEOUTS,
+    *TIMEOUTS,
 )
-_OF_SERVICE: Final = (("bind",), *_TIMEOUTS)
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:
     """Give a finding for every value that something asks for and no layer gives, or gives as another type."""
     for base, found in _placements(values):
-        yield from _missing(inventory, leaves, base, _OF_DEPLOYMENT)
-        yield from _store(inventory, base, found, found.get("container", {}).get("mounts", {}))
-        yield from _bind(inventory, leaves, base, host=str(base[2]))
+        engine = engines.named(found["engine"])
+        yield from missing(inventory, leaves, base, _OF_DEPLOYMENT)
+        yield from _engine(inventory, leaves, base, engine)
+        yield from store(inventory, base, found, found.get("container", {}).get("mounts", {}))
+        yield from bind(inventory, leaves, base, host=str(base[2]))
         yield from _options(inventory, leaves, (*base, "set"))
-    for name, found in values.get("services", {}).items():
-        base = ("services", name)
-        yield from _missing(inventory, leaves, base, _OF_SERVICE)
-        yield from _store(inventory, base, found, found.get("mounts", {}))
-        if (*base, "port") in leaves:
-            yield from _bind(inventory, leaves, base, host=leaves[*base, "on"][0])
-        else:
-            yield from _portless(inventory, leaves, base)
+        yield from _files(inventory, base, found.get("container", {}).get("files", {}))
+        yield from _drafter(inventory, leaves, base, engine)
 
 
 def _placements(values: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -49,7 +46,7 @@ def _placements(values: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]
             yield ("deployments", name, host), found
 
 
-def _missing(inventory: Source[Inventory], leaves: Leaves, base: Path, needed: tuple[Path, ...]) -> Iterator[Finding]:
+def missing(inventory: Source[Inventory], leaves: Leaves, base: Path, needed: tuple[Path, ...]) -> Iterator[Finding]:
     """Find values that no layer gives, or that a `null` takes away."""
     for tail in needed:
         if (*base, *tail) not in leaves:
@@ -58,23 +55,34 @@ def _missing(inventory: Source[Inventory], leaves: Leaves, base: Path, needed: t
             yield _error(_NEEDED, f"no layer gives {base[1]} a value for {key}", place, f"add `{key}:`")
 
 
-def _store(
+def _engine(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:
+    """Find keys that the engine cannot do without."""
+    for key, why in engine.needs.items():
+        if (*base, key) not in leaves:
+            message = f"no layer gives {base[1]} a value for {key}: {why}"
+            yield _error(_NEEDED, message, inventory.document.at_value((*base[:2], key)), f"add `{key}:`")
+
+
+def store(
     inventory: Source[Inventory], base: Path, values: dict[str, Any], mounts: dict[str, Any]
 ) -> Iterator[Finding]:
-    if "model_store" not in values and any(mount["source"] == "model_store" for mount in mounts.values()):
+    """Find mounts of the model store on a host that has none."""
+    mounted = any(mount["source"] == "model_store" for mount in mounts.values()) or "model_path" in values
+    if "model_store" not in values and mounted:
         message = f"{base[1]} mounts the model store, and nothing says where that is"
         hint = "add `model_store: /srv/models` to defaults"
         yield _error(_NEEDED, message, inventory.document.at_key(base[:2]), hint)
 
 
-def _bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str) -> Iterator[Finding]:
-    bind = leaves[*base, "bind"][0] if (*base, "bind") in leaves else None
+def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str) -> Iterator[Finding]:
+    """Find an address to listen on that the host does not have, or that nothing tells."""
+    chosen = leaves[*base, "bind"][0] if (*base, "bind") in leaves else None
     address = leaves["hosts", host, "address"][0]
     place = inventory.document.at_value((*base[:2], "bind"))
-    if bind == "lan" and not _is_ip(address):
+    if chosen == "lan" and not _is_ip(address):
         message = f"bind: lan needs an IP address, and {host} is reached as {address!r}"
         yield _error(_NEEDED, message, place, f"write hosts.{host}.address as an IP address, or choose bind: any")
-    if bind == "fabric" and ("hosts", host, "fabric", "links") not in leaves:
+    if chosen == "fabric" and ("hosts", host, "fabric", "links") not in leaves:
         message = f"bind: fabric, and {host} has no fabric link"
         yield _error(_NEEDED, message, place, f"add hosts.{host}.fabric.links, or choose bind: lan")
 
@@ -98,24 +106,44 @@ def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1
 
 
-def _is_drafter(value: object) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("model", ""), str)
+def _never(_value: object) -> bool:
+    """Fit nothing: the option has a key of its own."""
+    return False
 
 
 _READ: Final = {
     "port": (_is_port, "a port number"),
     "gpu_memory_utilization": (_is_share, "a number above 0 and at most 1"),
-    "speculative_config": (_is_drafter, "a mapping whose `model` is a text"),
+    "mem_fraction_static": (_is_share, "a number above 0 and at most 1"),
+    "speculative_config": (_never, "`speculative:`, which says the same,"),
+    "served_model_name": (_never, "`served_names:`, which the checks read as well,"),
 }
 """Engine options that the plan reads: everything else is the engine's own."""
 
 
-def _portless(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
-    """Find what has no effect without a port: a health check that is never asked is worse than none."""
-    for key in ("health", "container_port"):
-        if (*base, key) in leaves:
-            message = f"{base[1]} has a {key} and no port"
-            yield _error(_NEEDED, message, inventory.document.at_value((*base, key)), "add `port:`")
+def _files(inventory: Source[Inventory], base: Path, files: dict[str, Any]) -> Iterator[Finding]:
+    """Find files of which the catalog knows that they are needed, and not where they come from."""
+    for target, file in files.items():
+        if file.get("url") is None:
+            path = (*base[:2], "container", "files", target, "url")
+            message = f"{base[1]} needs a file at {target}, and nothing says where it comes from: {file.get('why', '')}"
+            hint = f"add container.files: {{{target}: {{url: …}}}}"
+            yield _error(_NEEDED, message.removesuffix(": "), inventory.document.at_value(path), hint)
+
+
+def _drafter(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:
+    """Find a method that needs a drafter, and a target that none is known for, or one that would be downloaded."""
+    leaf = leaves.get((*base, "speculative"))
+    if leaf is None:
+        return
+    drafter, place = leaf[0].get("model"), inventory.document.at_value((*base[:2], "speculative"))
+    if leaf[0]["method"] == "dflash" and drafter is None:
+        model = leaves[*base, "model"][0] if (*base, "model") in leaves else "no model"
+        message = f"no DFlash drafter is known for {model}"
+        yield _error(_NEEDED, message, place, "add speculative.model; `sparkiac recipes show` names what sources pair")
+    if engine.local and drafter is not None and not drafter.startswith("/"):
+        message = f"{engine.title} would download the drafter {drafter} of {base[1]} at the start"
+        yield _error(_NEEDED, message, place, "mount it with container.mounts, and give speculative.model its path")
 
 
 def _is_ip(address: str) -> bool:

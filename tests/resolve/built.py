@@ -7,10 +7,11 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from sparkiac import catalog
 from tests.plan.fleets import ONES
 
 MODELS = ("example/one", "example/Two.2")
+RECIPES = ("base/single-spark", "google/gemma-4-26b-a4b-it-fp8", "redhatai/qwen3.6-35b-a3b-nvfp4")
+"""Recipes that run on any number of hosts and ask the inventory for nothing."""
 HOSTS = ("spark-01", "spark-02", "spark-03")
 _TEXTS = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_size=1, max_size=12).map(
     lambda text: f"x{text.strip()}y"  # a description may start and end with no blank or backslash
@@ -47,6 +48,7 @@ def settings() -> st.SearchStrategy[dict[str, Any]]:
         bind=st.sampled_from(["loopback", "lan", "fabric", "any"]),
         model_store=st.sampled_from(["/srv/a", "/srv/b"]),
         api_key=st.sampled_from([{"secret": "key_a"}, {"secret": "key_b"}]),
+        speculative=st.sampled_from([{"method": "ngram", "num_speculative_tokens": 4}, {"method": "mtp"}]),
     )
 
 
@@ -68,7 +70,7 @@ def _host(number: int) -> st.SearchStrategy[dict[str, Any]]:
 def _deployment(draw: st.DrawFn, hosts: list[str]) -> dict[str, Any]:
     group = draw(st.lists(st.sampled_from(hosts), min_size=1, max_size=3, unique=True))
     fixed = {
-        "recipe": draw(st.sampled_from(catalog.recipe_names())),
+        "recipe": draw(st.sampled_from(RECIPES)),
         "model": draw(st.sampled_from(MODELS)),
         "on": group[0] if len(group) == 1 and draw(st.booleans()) else group,
         "port": draw(_PORTS),

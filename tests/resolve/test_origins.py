@@ -10,9 +10,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 import sparkiac
-from sparkiac import resolve
 from sparkiac.engines import vllm
 from sparkiac.report import Mark, Origin
+from sparkiac.resolve import services
 from tests.conftest import ROOT
 from tests.plan.fleets import PAIR, deployment, resolved, service
 from tests.resolve.built import as_yaml, fleets
@@ -39,7 +39,7 @@ def prove(found: Resolved, text: str) -> int:
         assert isinstance(origin, Origin), path
         if origin.file is None:
             start = 2 if path[0] == "services" else 3
-            table = {"engine vllm": vllm.DEFAULTS, "service default": resolve._SERVICE_DEFAULTS}[origin.layer]  # noqa: SLF001
+            table = {"engine vllm": vllm.DEFAULTS, "service default": services.DEFAULTS}[origin.layer]
             assert get(table, path[start:]) == value, path
             continue
         assert origin.mark is not None, path
@@ -83,5 +83,6 @@ def test_an_origin_reads_as_layer_file_and_line() -> None:
     assert str(leaves[*chat, "set", "dtype"][1]) == "inventory lab.yaml:10"
     assert str(leaves[*chat, "timeouts", "stop_s"][1]) == "engine vllm"
     recipe = leaves[*chat, "set", "max_num_seqs"][1]
-    assert str(recipe) == "recipe base/single-spark catalog/recipes/base/single-spark.yaml:9"
+    line = 1 + (PACKAGE / "catalog/recipes/base/single-spark.yaml").read_text().splitlines().index("  max_num_seqs: 4")
+    assert str(recipe) == f"recipe base/single-spark catalog/recipes/base/single-spark.yaml:{line}"
     assert leaves["hosts", "spark-01", "driver"][1].layer == "platform dgx-spark"

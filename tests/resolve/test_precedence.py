@@ -11,15 +11,18 @@ from hypothesis import strategies as st
 
 from sparkiac import catalog, source
 from sparkiac.engines import vllm
-from sparkiac.model.catalog import Recipe
+from sparkiac.model.catalog import Fragment, Recipe, Variant
 from tests.plan.fleets import deployment, resolved, service
 from tests.resolve.built import as_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pydantic import BaseModel
+
     from sparkiac.report import Path
     from sparkiac.resolve import Resolved
+    from sparkiac.source import Source
 
 LEAVES: Final[dict[Path, Callable[[int], Any]]] = {
     ("image",): lambda n: f"example.org/engine:{n}",
@@ -39,17 +42,21 @@ LEAVES: Final[dict[Path, Callable[[int], Any]]] = {
     ("timeouts", "ready_s"): lambda n: n,
     ("timeouts", "stop_s"): lambda n: n,
     ("timeouts", "restart_delay_s"): lambda n: n,
+    ("container", "files", "/opt/file"): lambda n: {"url": f"https://example.org/{n}"},
+    ("container", "prelude"): lambda n: [["echo", str(n)]],
+    ("speculative",): lambda n: {"method": "ngram", "num_speculative_tokens": n},
     ("bind",): lambda n: ("loopback", "lan", "fabric", "any")[n % 4],
     ("model_store",): lambda n: f"/srv/{n}",
     ("api_key",): lambda n: {"secret": f"key_{n}"},
 }
 """Every leaf that all layers can set, and how to make a value that tells the layers apart."""
-LAYERS: Final = ("engine", "recipe", "variant", "defaults", "deployment", "per_host")
+LAYERS: Final = ("engine", "recipe", "variant", "fragment", "defaults", "deployment", "per_host")
 """From the weakest to the strongest."""
 ORIGINS: Final = {
     "engine": "engine vllm",
     "recipe": "recipe test/recipe",
     "variant": "variant test/recipe#fast",
+    "fragment": "fragment extra",
 }
 NOTHING: Final = object()
 
@@ -73,6 +80,13 @@ def plain(value: object) -> object:
     return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
+def loaded(name: str, data: dict[str, Any], model: type[BaseModel]) -> Source[Any]:
+    """Load a catalog entry that is written here."""
+    found = source.load(as_yaml(data).encode(), name=f"catalog/{name}.yaml", model=model)
+    assert found.value is not None, found.findings
+    return found
+
+
 def resolve_layers(layers: dict[str, dict[str, Any]]) -> Resolved:
     """Resolve one deployment whose settings are these, layer by layer; the engine's are what they are."""
     recipe = {
@@ -82,11 +96,13 @@ def resolve_layers(layers: dict[str, dict[str, Any]]) -> Resolved:
         "image": "example.org/engine:recipe",
         "model": "example/model",
         **layers.get("recipe", {}),
-        "variants": {"fast": layers.get("variant", {})},
     }
+    entry = {"title": "Test", "sources": ["test"]}
+    variant, fragment = entry | layers.get("variant", {}), entry | layers.get("fragment", {})
     chat = {
         "recipe": "test/recipe",
         "variant": "fast",
+        "fragments": ["extra"],
         "on": "spark-01",
         "port": 8001,
         **layers.get("deployment", {}),
@@ -100,9 +116,14 @@ def resolve_layers(layers: dict[str, dict[str, Any]]) -> Resolved:
         "deployments": {"chat": chat},
     }
     with pytest.MonkeyPatch.context() as patch:
-        known = source.load(as_yaml(recipe).encode(), name="catalog/recipes/test/recipe.yaml", model=Recipe)
-        assert known.value is not None, known.findings
-        patch.setattr(catalog, "recipe", {"test/recipe": known}.get)
+        known = {
+            "test/recipe": loaded("recipes/test/recipe", recipe, Recipe),
+            "fast": loaded("recipes/test/recipe/fast", variant, Variant),
+            "extra": loaded("fragments/extra", fragment, Fragment),
+        }
+        patch.setattr(catalog, "recipe", known.get)
+        patch.setattr(catalog, "variant", lambda _recipe, name: known.get(name))
+        patch.setattr(catalog, "fragment", known.get)
         return resolved(as_yaml(inventory))
 
 
@@ -159,10 +180,16 @@ def test_a_null_takes_a_whole_mapping_away() -> None:
 
 
 def test_an_engine_option_is_one_value_and_never_merged() -> None:
-    recipe = {"set": {"speculative_config": {"method": "mtp", "num_speculative_tokens": 2}}}
-    own = {"set": {"speculative_config": {"method": "ngram"}}}
+    recipe = {"set": {"hf_overrides": {"rope_type": "yarn", "factor": 2}}}
+    own = {"set": {"hf_overrides": {"factor": 4}}}
     leaves = resolve_layers({"recipe": recipe, "deployment": own}).leaves
-    assert leaves["deployments", "chat", "spark-01", "set", "speculative_config"][0] == {"method": "ngram"}
+    assert leaves["deployments", "chat", "spark-01", "set", "hf_overrides"][0] == {"factor": 4}
+
+
+def test_a_method_of_speculative_decoding_is_one_value_and_never_merged() -> None:
+    recipe = {"speculative": {"method": "mtp", "num_speculative_tokens": 2}}
+    leaves = resolve_layers({"recipe": recipe, "deployment": {"speculative": {"method": "ngram"}}}).leaves
+    assert leaves["deployments", "chat", "spark-01", "speculative"][0] == {"method": "ngram"}
 
 
 def test_a_variant_edits_flags_environment_and_image() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkiac.engines import vllm
 from tests.plan.fleets import PAIR, deployment, faults, resolved, service
 
 NAMED = "spark-01: {address: spark-01.example.org}"
@@ -103,9 +104,8 @@ def test_fabric_needs_a_link() -> None:
         ("gpu_memory_utilization: 1.1", "a number above 0 and at most 1"),
         ("gpu_memory_utilization: 1.0e+308", "a number above 0 and at most 1"),
         ("gpu_memory_utilization: true", "a number above 0 and at most 1"),
-        ("speculative_config: '{}'", "a mapping whose `model` is a text"),
-        ("speculative_config: {model: 3}", "a mapping whose `model` is a text"),
-        ("speculative_config: {model: {a: b}}", "a mapping whose `model` is a text"),
+        ("speculative_config: {method: ngram}", "`speculative:`, which says the same,"),
+        ("served_model_name: qwen", "`served_names:`, which the checks read as well,"),
     ],
 )
 def test_an_option_that_the_plan_cannot_read(option: str, wanted: str) -> None:
@@ -116,7 +116,7 @@ def test_an_option_that_the_plan_cannot_read(option: str, wanted: str) -> None:
 
 @pytest.mark.parametrize(
     "option",
-    ["port: 1", "port: 65535", "gpu_memory_utilization: 1", "gpu_memory_utilization: 0.01", "speculative_config: {}"],
+    ["port: 1", "port: 65535", "gpu_memory_utilization: 1", "gpu_memory_utilization: 0.01"],
 )
 def test_an_option_at_its_bounds(option: str) -> None:
     assert faults(deployment(f"set: {{{option}}}")) == []
@@ -128,7 +128,7 @@ def test_an_option_of_the_defaults_is_shown_there() -> None:
 
 
 def test_an_option_of_a_recipe_is_shown_at_the_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparkiac.engines.vllm.DEFAULTS", {"set": {"port": 0}})
+    monkeypatch.setattr("sparkiac.engines.named", lambda _: vllm.ENGINE._replace(defaults={"set": {"port": 0}}))
     assert "INV002 5:3 set.port of chat: a port number is wanted" in faults(deployment())
 
 

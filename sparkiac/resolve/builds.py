@@ -1,0 +1,118 @@
+"""Builds that something runs: the inventory's keys over the catalog's, and what is still missing then."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac import catalog
+from sparkiac.model import forms
+from sparkiac.model.build import Build
+from sparkiac.report import Finding, Severity
+from sparkiac.resolve.leaves import Leaves, constant, from_document, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sparkiac.model.build import KnownBuild
+    from sparkiac.model.inventory import Inventory
+    from sparkiac.report import Loc, Path
+    from sparkiac.source import Source
+
+_VALUE: Final = ("INV002", "value")
+_NEEDED: Final = ("REF003", "needed")
+_KEYS: Final = tuple(Build.model_fields)
+_DEFAULTS: Final = {"allow_subject_match": False}
+_OF_ANY: Final = ("why", "repository", "commit")
+_OF_CHECKOUT: Final = ("base", "install")
+"""What a build needs unless it runs a program, which chooses both by itself."""
+_EXAMPLES: Final = {
+    "base": "registry/image:tag",
+    "commit": "'<40 hex digits>'",
+    "install": "[python3, -m, pip, install, .]",
+    "pull_requests": "[{number: 1, repository: https://…, commit: '<40 hex digits>'}]",
+    "repository": "https://…",
+    "why": "…",
+}
+
+
+def resolve(inventory: Source[Inventory], leaves: Leaves) -> Leaves:
+    """Resolve every build that a deployment or service runs."""
+    found: Leaves = {}
+    for name in sorted({name for _, name in _used(inventory, leaves)}):
+        layers = merge(constant(_DEFAULTS, layer="build default"), _catalogued(name), _own(inventory, name))
+        found |= {("builds", name, *path): leaf for path, leaf in layers.items()}
+    return found
+
+
+def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:
+    """Give a finding for every build in use that lacks something, at the place of whoever runs it."""
+    for user, name in _used(inventory, leaves):
+        build = values["builds"][name]
+        place = inventory.document.at_value((*user, "image"))
+        yield from _missing(name, build, user=str(user[1]), place=place)
+        yield from _contradictions(inventory, name, build, place)
+
+
+def images(leaves: Leaves) -> Iterator[tuple[Path, str]]:
+    """Give each deployment and service with its image, a deployment once for each of its hosts."""
+    for path, (value, _) in leaves.items():
+        match path:
+            case ("deployments", _, _, "image") | ("services", _, "image"):
+                yield path[:2], value
+
+
+def _used(inventory: Source[Inventory], leaves: Leaves) -> Iterator[tuple[Path, str]]:
+    """Give each deployment and service whose image is the name of a build, once."""
+    assert inventory.value is not None  # noqa: S101
+    for user, name in dict.fromkeys(images(leaves)):
+        if name in inventory.value.builds or _known(name) is not None:
+            yield user, name
+
+
+def _known(name: str) -> Source[KnownBuild] | None:
+    return catalog.build(name) if re.fullmatch(forms.NAME, name) else None
+
+
+def _catalogued(name: str) -> Leaves:
+    known = catalog.build(name)
+    return from_document(known.document, (), layer=f"build {name}", keys=_KEYS) if known else {}
+
+
+def _own(inventory: Source[Inventory], name: str) -> Leaves:
+    return from_document(inventory.document, ("builds", name), layer="inventory", keys=_KEYS)
+
+
+def _missing(name: str, build: Mapping[str, Any], *, user: str, place: Loc) -> Iterator[Finding]:
+    known = catalog.build(name)
+    asks = known.value.asks if known and known.value else {}
+    needed = (*_OF_ANY, *(() if "program" in build else _OF_CHECKOUT), *asks)
+    lacking = [key for key in dict.fromkeys(needed) if key not in build]
+    if lacking:
+        message = f"{user} runs the build {name}, and nothing says its {' and its '.join(lacking)}"
+        said = "".join(f"; {key}: {asks[key]}" for key in lacking if key in asks)
+        wanted = ", ".join(f"{key}: {_EXAMPLES[key]}" for key in lacking)
+        yield _error(_NEEDED, message, place, f"add `builds: {{{name}: {{{wanted}}}}}`{said}")
+
+
+def _contradictions(inventory: Source[Inventory], name: str, build: Mapping[str, Any], place: Loc) -> Iterator[Finding]:
+    for key in _OF_CHECKOUT if "program" in build else ():
+        if key in build:
+            message = f"the build {name} runs a program, which takes no {key}"
+            yield _error(_VALUE, message, _place(inventory, name, key) or place, f"remove one of them: `{key}: null`")
+    base = build.get("base", "")
+    assert inventory.value is not None  # noqa: S101
+    if base in inventory.value.builds or _known(base) is not None:
+        message = f"the build {name} starts from {base}, which is a build itself"
+        hint = "start from an image of a registry, and write all changes into one build"
+        yield _error(_VALUE, message, _place(inventory, name, "base") or place, hint)
+
+
+def _place(inventory: Source[Inventory], name: str, key: str) -> Loc | None:
+    """Give the user's own line of a build's key, if there is one."""
+    path: Path = ("builds", name, key)
+    return inventory.document.at_value(path) if path in inventory.document.values else None
+
+
+def _error(code: tuple[str, str], message: str, loc: Loc, hint: str) -> Finding:
+    return Finding(*code, Severity.ERROR, message, loc, hint)

@@ -1,0 +1,115 @@
+"""A catalog entry as layers: what a deployment starts from, before the inventory says anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac import catalog, engines
+from sparkiac.model.settings import Serving, Settings
+from sparkiac.resolve import speculation
+from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, nest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.model.catalog import Recipe, Status, Variant
+    from sparkiac.model.facts import ModelFacts
+
+_SETTINGS: Final = tuple(Settings.model_fields)
+_SERVING: Final = tuple(Serving.model_fields)
+
+
+class Catalogued(NamedTuple):
+    """A recipe, or a recipe with one of its variants, as it would be deployed."""
+
+    name: str
+    """vendor/name, or vendor/name#variant."""
+    recipe: Recipe
+    variant: Variant | None
+    leaves: Leaves
+    values: dict[str, Any]
+
+    @property
+    def entry(self) -> Recipe | Variant:
+        """Give the entry that the name leads to."""
+        return self.variant or self.recipe
+
+    @property
+    def status(self) -> Status:
+        """Give its status: a variant of what cannot be deployed is no better."""
+        return self.recipe.status if self.entry.status == "recipe" else self.entry.status
+
+    @property
+    def usable(self) -> bool:
+        """Whether it is meant to be deployed."""
+        return self.status == "recipe"
+
+    @property
+    def nodes(self) -> int:
+        """Count the machines that it needs."""
+        return (self.variant.nodes if self.variant else None) or self.recipe.nodes
+
+    @property
+    def use_cases(self) -> tuple[str, ...]:
+        """Name what it is good for, sorted: what the recipe says, and what the variant adds."""
+        return tuple(sorted({*self.recipe.use_cases, *self.entry.use_cases}))
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Give what is known of its model."""
+        return (self.variant.facts if self.variant else None) or self.recipe.facts
+
+
+def layers(recipe: str, variant: str | None, fragments: tuple[str, ...] = ()) -> Iterator[Leaves]:
+    """Give the layers of a recipe, its variant and fragments; the names must be known."""
+    known = catalog.recipe(recipe)
+    assert known is not None, "references were checked"  # noqa: S101
+    yield from_document(known.document, (), layer=f"recipe {recipe}", keys=(*_SERVING, "engine", "nodes"))
+    if variant is not None:
+        edited = catalog.variant(recipe, variant)
+        assert edited is not None, "references were checked"  # noqa: S101
+        yield from_document(edited.document, (), layer=f"variant {recipe}#{variant}", keys=(*_SERVING, "nodes"))
+    yield from map(of_fragment, fragments)
+
+
+def laid(recipe: str, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> Leaves:
+    """Lay engine, catalog and the inventory's `own` layers, with what the chosen method of speculation needs."""
+    known = catalog.recipe(recipe)
+    assert known is not None and known.value is not None, "references were checked"  # noqa: S101, PT018
+    engine = engines.named(known.value.engine)
+    below = merge(constant(engine.defaults, layer=f"engine {engine.name}"), *layers(recipe, variant, fragments))
+    leaves = merge(below, *own)
+    if ("speculative",) in leaves:
+        leaves = speculation.complete(merge(below, speculation.edits(leaves, engine), *own))
+    return leaves
+
+
+def of_fragment(name: str) -> Leaves:
+    """Give the one layer of a fragment that is known."""
+    known = catalog.fragment(name)
+    assert known is not None, "the name is known"  # noqa: S101
+    return from_document(known.document, (), layer=f"fragment {name}", keys=_SETTINGS)
+
+
+def names() -> tuple[str, ...]:
+    """Name all recipes and variants, each recipe before its variants."""
+    return tuple(name for recipe in catalog.recipe_names() for name in (recipe, *variants(recipe)))
+
+
+def variants(recipe: str) -> tuple[str, ...]:
+    """Give the full names of a recipe's variants, sorted."""
+    return tuple(f"{recipe}#{variant}" for variant in catalog.variant_names(recipe))
+
+
+def named(name: str) -> Catalogued:
+    """Give the entry of a name that `names` has."""
+    recipe, _, variant = name.partition("#")
+    known, edited = catalog.recipe(recipe), catalog.variant(recipe, variant) if variant else None
+    assert known is not None and known.value is not None, "the name is known"  # noqa: S101, PT018
+    leaves = laid(recipe, variant or None, ())
+    return Catalogued(name, known.value, edited.value if edited else None, leaves, nest(leaves))
+
+
+def everything() -> tuple[Catalogued, ...]:
+    """Give all recipes and variants, each recipe before its variants."""
+    return tuple(named(name) for name in names())

@@ -1,0 +1,108 @@
+"""Choosing among the catalog's entries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac import catalog
+from sparkiac.catalog import fitting
+from sparkiac.catalog.fitting import Load
+from sparkiac.resolve import catalogued
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sparkiac.catalog.fitting import Room
+    from sparkiac.resolve.catalogued import Catalogued
+
+MACHINE: Final = "dgx-spark"
+"""The machine that `fits beside` is about."""
+
+
+class Wanted(NamedTuple):
+    """What is looked for; what is not given does not matter. Texts are parts, in any case."""
+
+    model: str | None = None
+    """Part of name, model handle or title."""
+    use_cases: tuple[str, ...] = ()
+    """All of them."""
+    max_weights_gib: float | None = None
+    nodes: int | None = None
+    quantization: str | None = None
+    engine: str | None = None
+    image: str | None = None
+
+
+class Hit(NamedTuple):
+    """An entry that is wanted."""
+
+    found: Catalogued
+    variants: tuple[Catalogued, ...]
+    """Variants of it that are wanted as well, and need the same room."""
+    room: Room | None = None
+    """What it needs together with those that it shall fit beside."""
+
+
+def search(wanted: Wanted, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
+    """Give all usable entries that match, without those that are known not to fit beside the others."""
+    chosen = [found for found in catalogued.everything() if found.usable and matches(found, wanted)]
+    if not beside:
+        return _grouped((found, None) for found in chosen)
+    others = [load(catalogued.named(name)) for name in beside]
+    rooms = ((found, fitting.together([*others, load(found)], memory_gib=memory_gib())) for found in chosen)
+    return _grouped((found, room) for found, room in rooms if room.fits is not False and found.nodes == 1)
+
+
+def matches(found: Catalogued, wanted: Wanted) -> bool:
+    """Whether an entry is what is wanted. What is not known does not match."""
+    values, quantization = found.values, found.facts.quantization
+    weights = fitting.weights_gib(found.facts.weights)
+    named = (found.name, found.entry.title, values.get("model", ""))
+    return (
+        (wanted.model is None or any(_has(text, wanted.model) for text in named))
+        and set(wanted.use_cases) <= set(found.use_cases)
+        and (wanted.max_weights_gib is None or (weights is not None and weights[0] <= wanted.max_weights_gib))
+        and wanted.nodes in {None, found.nodes}
+        and (wanted.quantization is None or _has(quantization.format if quantization else "", wanted.quantization))
+        and wanted.engine in {None, found.recipe.engine}
+        and (wanted.image is None or _has(values.get("image", ""), wanted.image))
+    )
+
+
+def load(found: Catalogued) -> Load:
+    """Say what an entry loads on one machine."""
+    if "model" not in found.values:
+        return Load(found.name, None, "serves any model")
+    return fitting.load(found.name, found.facts, found.values.get("speculative"), nodes=found.nodes)
+
+
+def memory_gib() -> float:
+    """Give the memory of the machine."""
+    known = catalog.platform(MACHINE)
+    assert known is not None and known.value is not None, "it is shipped"  # noqa: S101, PT018
+    assert known.value.memory_gib is not None, "it is known"  # noqa: S101
+    return known.value.memory_gib
+
+
+def _has(text: str, part: str) -> bool:
+    return part.casefold() in text.casefold()
+
+
+def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[Hit, ...]:
+    """Put variants below their recipe if that is wanted too; with another need of room they stand for themselves."""
+    hits: list[Hit] = []
+    for found, room in chosen:
+        base = next(_bases(hits, found, room), None)
+        if base is None:
+            hits.append(Hit(found, (), room))
+        else:
+            hits[base] = hits[base]._replace(variants=(*hits[base].variants, found))
+    return tuple(hits)
+
+
+def _bases(hits: list[Hit], found: Catalogued, room: Room | None) -> Iterator[int]:
+    for index, hit in enumerate(hits):
+        if found.variant is not None and hit.found.variant is None and hit.found.recipe is found.recipe:
+            same = room is None or (hit.room is not None and room.loads[-1][1:] == hit.room.loads[-1][1:])
+            if same:
+                yield index

@@ -1,0 +1,122 @@
+"""A service's layers, by its kind, and the values that it must have once they are merged.
+
+Precedence, later wins: service default < its kind, from the catalog < inventory defaults (`bind` only) < service.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac import catalog
+from sparkiac.engines import ollama
+from sparkiac.hints import nearest
+from sparkiac.model.kinds import ServiceKind
+from sparkiac.model.services import (
+    ContainerService,
+    HermesAgentService,
+    OllamaService,
+    OpenClawService,
+    OpenWebuiService,
+)
+from sparkiac.report import Finding, Severity
+from sparkiac.resolve import uses, wanted
+from sparkiac.resolve.leaves import Leaves, constant, from_document, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.model.inventory import Inventory
+    from sparkiac.report import Path
+    from sparkiac.source import Source
+    from sparkiac.source.document import Document
+
+DEFAULTS: Final = {
+    "bind": "lan",
+    "gpu": False,
+    "read_only": True,
+    "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 10},
+}
+"""The lowest layer of every container, and as far as it fits, of every program."""
+_SHAPES: Final = (ContainerService, OllamaService, OpenWebuiService, HermesAgentService, OpenClawService)
+_OWN: Final = tuple(sorted({field for shape in _SHAPES for field in shape.model_fields} - {"allow"}))
+_OF_KIND: Final = tuple(sorted(ServiceKind.model_fields.keys() - {"title", "sources", "notes", "not_verified"}))
+_OF_CONTAINER: Final = (("bind",), *wanted.TIMEOUTS)
+_OF_PROGRAM: Final = (("port",), *_OF_CONTAINER)
+_UNKNOWN: Final = ("REF001", "unknown-name")
+_NEEDED: Final = ("REF003", "needed")
+
+
+def layers(document: Document, name: str, kind: str, *, store: Leaves) -> Leaves:
+    """Merge everything that is said of a service."""
+    own = from_document(document, ("services", name), layer="inventory", keys=_OWN)
+    if kind == "openclaw":
+        return own
+    known = catalog.service_kind(kind)
+    below = from_document(known.document, (), layer=f"service kind {kind}", keys=_OF_KIND) if known else {}
+    default = {"bind": DEFAULTS["bind"], "timeouts": DEFAULTS["timeouts"]} if kind == "hermes-agent" else DEFAULTS
+    engine = constant({"set": ollama.DEFAULTS["set"]}, layer="engine ollama") if kind == "ollama" else {}
+    general = from_document(document, ("defaults",), layer="inventory", keys=("bind",))
+    return merge(constant(default, layer="service default"), engine, below, general, store, own)
+
+
+def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:
+    """Give a finding for every value that a service needs and no layer gives."""
+    for name, found in values.get("services", {}).items():
+        base, kind = ("services", name), found["kind"]
+        if kind == "hermes-agent":
+            yield from wanted.missing(inventory, leaves, base, _OF_PROGRAM)
+            yield from wanted.bind(inventory, leaves, base, host=found["on"])
+        elif kind != "openclaw":
+            yield from _container(inventory, leaves, base, found)
+        for use in uses.of(base, found):
+            yield from _model(inventory, values, use, name=name)
+
+
+def _container(inventory: Source[Inventory], leaves: Leaves, base: Path, found: dict[str, Any]) -> Iterator[Finding]:
+    document, kind = inventory.document, found["kind"]
+    if "image" not in found:
+        unknown = "" if kind == "container" else f", and no source names one for kind {kind}"
+        message = f"{base[1]} needs an image{unknown}"
+        yield _error(_NEEDED, message, document, base, "add `image:`, and its digest to the lock")
+    yield from wanted.missing(inventory, leaves, base, _OF_CONTAINER if kind == "container" else _OF_PROGRAM)
+    yield from wanted.store(inventory, base, found, found.get("mounts", {}))
+    if "port" in found:
+        yield from wanted.bind(inventory, leaves, base, host=found["on"])
+    elif kind == "container":
+        yield from _portless(inventory, found, base)
+
+
+def _portless(inventory: Source[Inventory], found: dict[str, Any], base: Path) -> Iterator[Finding]:
+    """Find what has no effect without a port: a health check that is never asked is worse than none."""
+    for key in ("health", "container_port"):
+        if key in found:
+            message = f"{base[1]} has a {key} and no port"
+            yield _error(_NEEDED, message, inventory.document, (*base, key), "add `port:`")
+
+
+def _model(inventory: Source[Inventory], values: dict[str, Any], use: uses.Use, *, name: str) -> Iterator[Finding]:
+    """Find a model that what is used does not serve, or that must be named and is not."""
+    if values["services"][name]["kind"] == "open-webui":
+        return
+    offered = served(values, use.name)
+    path = (*use.path[:-1], "model")
+    if use.model is None and not offered:
+        message = f"{name} uses {use.name}, which names no model"
+        yield _error(_NEEDED, message, inventory.document, use.path, f"add `model:`, or services.{use.name}.models")
+    elif use.model is not None and offered and use.model not in offered:
+        message = f"{use.name} serves no model called {use.model!r}"
+        yield _error(_UNKNOWN, message, inventory.document, path, nearest(use.model, offered))
+
+
+def served(values: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Name the models that a deployment or service serves, as far as they are known."""
+    if name in values.get("deployments", {}):
+        placed = next(iter(values["deployments"][name].values()))
+        return tuple(placed.get("served_names") or filter(None, (placed.get("model"),)))
+    found = values["services"][name]
+    return tuple(found.get("models") or found.get("served_names") or ())
+
+
+def _error(code: tuple[str, str], message: str, document: Document, path: Path, hint: str) -> Finding:
+    place = document.at_value(path) if len(path) > len(("services", "name")) else document.at_key(path)
+    return Finding(*code, Severity.ERROR, message, place, hint)

@@ -1,0 +1,33 @@
+"""What a method of speculative decoding changes beside itself: a layer of its own, and the drafter of the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparkiac import catalog
+from sparkiac.report import Origin
+from sparkiac.resolve.leaves import Leaves, constant
+
+if TYPE_CHECKING:
+    from sparkiac.engines import Engine
+
+_METHOD = ("speculative",)
+
+
+def edits(leaves: Leaves, engine: Engine) -> Leaves:
+    """Give the settings that the chosen method needs, above the catalog's and below the inventory's."""
+    method = leaves[_METHOD][0]["method"]
+    return constant(engine.edits.get(method, {}), layer=f"speculative {method}")
+
+
+def complete(leaves: Leaves) -> Leaves:
+    """Fill in drafter and number of tokens where the catalog knows them for the target."""
+    chosen, origin = leaves[_METHOD]
+    target = leaves["model",][0] if ("model",) in leaves else None
+    pair = catalog.drafter(target, method=chosen["method"])
+    if pair is None:
+        return leaves
+    known = {"model": pair.drafter, "num_speculative_tokens": pair.num_speculative_tokens}
+    added = {key: value for key, value in known.items() if value is not None and chosen.get(key) is None}
+    layer = f"{origin.layer}, completed from the table of drafters" if added else origin.layer
+    return leaves | {_METHOD: (chosen | added, Origin(layer, origin.file, origin.mark))}

@@ -1,0 +1,112 @@
+"""What a method of speculative decoding edits, and where its drafter comes from (rows 6.1, 6.2, 6.3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.plan.fleets import container, deployment, faults, resolved
+
+TARGET = "Qwen/Qwen3.6-35B-A3B"
+PLACE = ("deployments", "chat", "spark-01")
+
+
+def guessing(speculative: str, *lines: str, defaults: str = "{model_store: /srv/models}") -> str:
+    """Write a deployment of a model that has a DFlash drafter, with this method and an fp8 KV cache of its recipe."""
+    text = deployment(f"speculative: {speculative}", *lines, defaults=defaults)
+    return text.replace("example/model", TARGET).replace("base/single-spark", "redhatai/qwen3.6-35b-a3b-nvfp4")
+
+
+def chat(text: str) -> dict[str, Any]:
+    """Give the resolved values of the deployment."""
+    values: dict[str, Any] = resolved(text).values["deployments"]["chat"]["spark-01"]
+    return values
+
+
+def test_dflash_edits_the_whole_recipe() -> None:
+    found = chat(guessing("{method: dflash}"))
+    assert "kv_cache_dtype" not in found["set"]
+    assert found["set"]["attention_backend"] == "triton_attn"
+    assert found["env"]["VLLM_USE_DEEP_GEMM"] == 0
+
+
+def test_another_method_edits_nothing() -> None:
+    found = chat(guessing("{method: mtp}"))
+    assert found["set"]["kv_cache_dtype"] == "fp8"
+    assert "attention_backend" not in found["set"]
+    assert "VLLM_USE_DEEP_GEMM" not in found["env"]
+
+
+def test_the_inventory_has_the_last_word() -> None:
+    own = guessing("{method: dflash}", "set: {attention_backend: FLASHINFER}", "env: {VLLM_USE_DEEP_GEMM: 1}")
+    found = chat(own)
+    assert (found["set"]["attention_backend"], found["env"]["VLLM_USE_DEEP_GEMM"]) == ("FLASHINFER", 1)
+    fleet = guessing("{method: dflash}", defaults="{model_store: /srv/models, set: {attention_backend: FLASH_ATTN}}")
+    assert chat(fleet)["set"]["attention_backend"] == "FLASH_ATTN"
+
+
+def test_an_edit_tells_where_it_comes_from() -> None:
+    leaves = resolved(guessing("{method: dflash}")).leaves
+    assert str(leaves[*PLACE, "set", "attention_backend"][1]) == "speculative dflash"
+    assert leaves[*PLACE, "speculative"][1].layer == "inventory, completed from the table of drafters"
+
+
+def test_the_drafter_of_the_target_comes_from_the_table() -> None:
+    found = chat(guessing("{method: dflash}"))["speculative"]
+    assert found == {"method": "dflash", "model": "z-lab/Qwen3.6-35B-A3B-DFlash", "num_speculative_tokens": 15}
+
+
+def test_a_drafter_and_a_number_of_ones_own_stay() -> None:
+    own = {"method": "dflash", "model": "example/draft", "num_speculative_tokens": 7}
+    assert chat(guessing("{method: dflash, model: example/draft, num_speculative_tokens: 7}"))["speculative"] == own
+
+
+def test_a_target_without_a_known_drafter() -> None:
+    text = guessing("{method: dflash}").replace(TARGET, "example/unknown")
+    assert faults(text) == ["REF003 10:18 no DFlash drafter is known for example/unknown"]
+
+
+def test_a_method_that_needs_no_drafter_asks_for_none() -> None:
+    assert faults(guessing("{method: ngram}").replace(TARGET, "example/unknown")) == []
+
+
+@pytest.mark.parametrize(
+    ("speculative", "written"),
+    [
+        (
+            "{method: ngram, num_speculative_tokens: 4, prompt_lookup_min: 2, prompt_lookup_max: 5}",
+            '{"method":"ngram","num_speculative_tokens":4,"prompt_lookup_max":5,"prompt_lookup_min":2}',
+        ),
+        ("{method: suffix, num_speculative_tokens: 8}", '{"method":"suffix","num_speculative_tokens":8}'),
+        (
+            "{method: mtp, num_speculative_tokens: 3, moe_backend: triton}",
+            '{"method":"mtp","moe_backend":"triton","num_speculative_tokens":3}',
+        ),
+        (
+            "{method: mtp, model: /model/assistant, num_speculative_tokens: 3}",
+            '{"method":"mtp","model":"/model/assistant","num_speculative_tokens":3}',
+        ),
+        ("{method: deepseek_mtp, num_speculative_tokens: 2}", '{"method":"deepseek_mtp","num_speculative_tokens":2}'),
+        ("{method: eagle3, model: example/head}", '{"method":"eagle3","model":"example/head"}'),
+        ("{method: draft_model, model: example/small}", '{"method":"draft_model","model":"example/small"}'),
+    ],
+)
+def test_each_method_as_vllm_reads_it(speculative: str, written: str) -> None:
+    assert f"--speculative-config={written}" in container(guessing(speculative)).command
+
+
+def test_a_key_without_a_value_is_not_written() -> None:
+    assert '--speculative-config={"method":"mtp"}' in container(guessing("{method: mtp, model: null}")).command
+
+
+@pytest.mark.parametrize(
+    ("speculative", "models"),
+    [
+        ("{method: mtp, model: example/assistant}", ("example/assistant",)),
+        ("{method: mtp, model: /model/assistant}", ()),
+        ("{method: mtp}", ()),
+    ],
+)
+def test_a_drafter_of_the_hub_must_be_in_the_store(speculative: str, models: tuple[str, ...]) -> None:
+    assert container(guessing(speculative)).models == (TARGET, *models)
