@@ -1,6 +1,31 @@
 """Everything decided, as immutable data. Nothing is looked up or chosen after this stage."""
 
 from sparkiac.plan.build import build
-from sparkiac.plan.values import Container, Health, HostPlan, Image, Mount, Plan, Published, Secret
+from sparkiac.plan.values import (
+    Build,
+    Container,
+    Export,
+    ExtraFile,
+    Health,
+    HostPlan,
+    Image,
+    Mount,
+    Plan,
+    Published,
+    Secret,
+)
 
-__all__ = ["Container", "Health", "HostPlan", "Image", "Mount", "Plan", "Published", "Secret", "build"]
+__all__ = [
+    "Build",
+    "Container",
+    "Export",
+    "ExtraFile",
+    "Health",
+    "HostPlan",
+    "Image",
+    "Mount",
+    "Plan",
+    "Published",
+    "Secret",
+    "build",
+]

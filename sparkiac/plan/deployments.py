@@ -6,24 +6,27 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac import catalog, engines
 from sparkiac.engines import vllm
+from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address, fabric_address
-from sparkiac.plan.images import image
-from sparkiac.plan.settings import source, waits
-from sparkiac.plan.values import GIB, Container, Health, Image, Mount, Published, Secret
+from sparkiac.plan.builds import image_of
+from sparkiac.plan.facts import facts
+from sparkiac.plan.settings import files, source, waits
+from sparkiac.plan.values import GIB, Caution, Container, Export, Health, Image, Mount, Published, Secret
 from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.engines import Engine
+    from sparkiac.model.catalog import Entry
+    from sparkiac.model.inventory import Deployment
     from sparkiac.resolve import Resolved
 
 PROBE: Final = "/usr/local/lib/sparkiac/probe.py"
 _PROBE_INSIDE: Final = "/run/sparkiac/probe.py"
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
-_WITH_KEY: Final = (
-    f'set -eu; VLLM_API_KEY="$(cat {_KEY_FILE})"; test -n "$VLLM_API_KEY"; export VLLM_API_KEY; exec "$@"'
-)
-"""Entrypoint wrapper: an environment variable set here shows in no inspect output and in no argument list,
-and a server whose key is missing or empty does not start."""
 
 _SILENT: Final[dict[str, Any]] = {"listen": None, "health": None, "health_path": None, "served": ()}
 """A node of a group that does not lead answers nobody."""
@@ -37,37 +40,81 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
     machine = resolved.values["hosts"][host]
     group = hosts_of(fleet.deployments[name])
     node = (group.index(host), len(group)) if len(group) > 1 else None
-    pinned = image(values["image"], lock=resolved.lock, mirrors=fleet.registries.mirrors)
+    leads = node is None or node[0] == 0
+    engine = engines.named(values["engine"])
     address = bind_address(machine, values["bind"])
     options = _options(resolved, values, group=group, node=node, address=address)
-    leads = node is None or node[0] == 0
-    command = _command(pinned, values["model"], options)
-    env = _environment(values, machine, node)
-    keyed = "api_key" in values
     return Container(
         kind="deployment",
         name=name,
         description=values.get("description", values["model"]),
         path=("deployments", name),
-        image=pinned,
-        entrypoint=("/bin/sh", "-c", _WITH_KEY, "sh", *(pinned.entrypoint or ())) if keyed else None,
-        command=command,
-        env=env,
-        mounts=_mounts(values, leads=leads),
+        mounts=_mounts(values, probed=leads and engine.python),
+        files=files(values["container"].get("files", {}), lock=resolved.lock),
         published=Published(address, values["port"], options["port"]) if node is None else None,
         host_network=node is not None,
         gpu=machine.get("gpu") is not None,
         devices=("/dev/infiniband",) if node is not None and _has_rdma(machine) else (),
-        secrets=(Secret(values["api_key"]["secret"], _KEY_FILE),) if keyed else (),
-        cache_key=_cache_key(pinned, command, env),
-        memory_bytes=_memory(options, machine),
-        store=values.get("model_store"),
-        models=_models(values, options),
+        engine=engine.name,
+        options=options,
+        speculative=values.get("speculative"),
+        memory_bytes=_memory(engine, options, machine),
         node=node,
-        **(_answers(values, address=address, port=options["port"], alone=node is None) if leads else _SILENT),
+        **_started(resolved, values, engine, options, own=_node_env(machine) if node else {}),
+        **_served(values),
+        **_catalogued(fleet.deployments[name], name, values),
+        **(_answers(values, engine, address, options["port"], alone=node is None) if leads else _SILENT),
+        **_key(values, engine),
         **_confinement(values["container"]),
         **waits(values),
     )
+
+
+def _started(
+    resolved: Resolved, values: dict[str, Any], engine: Engine, options: dict[str, Any], *, own: dict[str, str]
+) -> dict[str, Any]:
+    """Give image, words and variables, and the cache that belongs to them."""
+    pinned = image_of(resolved, values["image"])
+    start = command.start(engine, values, options)
+    words = command.words(pinned, engine, start)
+    env = own | {name: str(value) for name, value in values.get("env", {}).items()} | dict(start.env)
+    return {
+        "image": pinned,
+        "command": words,
+        "env": dict(sorted(env.items())),
+        "prelude": values["container"].get("prelude", ()),
+        "cache_key": _cache_key(pinned, words, env),
+    }
+
+
+def _served(values: dict[str, Any]) -> dict[str, Any]:
+    """Give the model, and what the store must hold."""
+    return {
+        "model": values["model"],
+        "store": values.get("model_store"),
+        "models": _models(values),
+        "directories": (values["model"],) if "model_path" in values else (),
+    }
+
+
+def _catalogued(deployment: Deployment, name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Give what the catalog says of recipe and model."""
+    variant = f"#{deployment.variant}" if deployment.variant else ""
+    return {
+        "recipe": f"{deployment.recipe}{variant}",
+        "facts": facts(deployment.recipe, deployment.variant, model=values["model"]),
+        "cautions": tuple(_cautions(deployment, name)),
+        "clients": deployment.clients,
+    }
+
+
+def _key(values: dict[str, Any], engine: Engine) -> dict[str, Any]:
+    """Give the API key's secret, and the variable that the engine reads it from, if it has one."""
+    if "api_key" not in values:
+        return {}
+    secret = values["api_key"]["secret"]
+    exports = (Export(engine.key_variable, (secret,)),) if engine.key_variable is not None else ()
+    return {"secrets": (Secret(secret, _KEY_FILE),), "exports": exports}
 
 
 def _confinement(settings: dict[str, Any]) -> dict[str, Any]:
@@ -90,8 +137,6 @@ def _options(
     address: str,
 ) -> dict[str, Any]:
     options = dict(values["set"])
-    if "served_names" in values:
-        options["served_model_name"] = values["served_names"]
     if node is None:
         return options
     rank, size = node
@@ -105,66 +150,84 @@ def _options(
     )
 
 
-def _command(pinned: Image, model: str, options: dict[str, Any]) -> tuple[str, ...]:
-    """Write the command after the image's entrypoint, which may say `vllm serve` already."""
-    arguments = vllm.arguments(model, options)
-    if (pinned.entrypoint or ())[-2:] == vllm.SERVE_WORDS:
-        return arguments
-    return (*vllm.SERVE_WORDS, *arguments)
+def _node_env(machine: dict[str, Any]) -> dict[str, str]:
+    return {"VLLM_HOST_IP": fabric_address(machine)}
 
 
-def _environment(values: dict[str, Any], machine: dict[str, Any], node: tuple[int, int] | None) -> dict[str, str]:
-    env = {name: str(value) for name, value in values.get("env", {}).items()}
-    if node is not None:
-        env.setdefault("VLLM_HOST_IP", fabric_address(machine))
-    return dict(sorted(env.items()))
-
-
-def _mounts(values: dict[str, Any], *, leads: bool) -> tuple[Mount, ...]:
+def _mounts(values: dict[str, Any], *, probed: bool) -> tuple[Mount, ...]:
     found = [
         Mount(source(values, mount), target, mount.get("read_only", True))
         for target, mount in values["container"].get("mounts", {}).items()
     ]
-    if leads:
+    if "model_path" in values:
+        found.append(Mount(f"{values['model_store']}/{values['model']}", values["model_path"], read_only=True))
+    if probed:
         found.append(Mount(PROBE, _PROBE_INSIDE, read_only=True))
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
-def _answers(values: dict[str, Any], *, address: str, port: int, alone: bool) -> dict[str, Any]:
+def _answers(values: dict[str, Any], engine: Engine, address: str, port: int, *, alone: bool) -> dict[str, Any]:
     """Give where clients and the probe find the server, and under which names.
 
-    The probe asks for health, models and, once, a short answer: its timeout covers that first, slow answer. A
-    group's server listens on one address of the host's own network, and not on loopback.
+    The probe asks for health, models and, once, a short answer: its timeout covers that first, slow answer. An image
+    without Python is asked for health alone; the playbook asks for the rest, from the host. A group's server listens
+    on one address of the host's own network, and not on loopback.
     """
-    served = tuple(values.get("served_names", (values["model"],)))
+    served = command.names(values) or (values["model"],)
     reached = "127.0.0.1" if alone or address == "0.0.0.0" else address  # noqa: S104  compared
-    command = ("CMD", "python3", _PROBE_INSIDE, f"http://{reached}:{port}", *served)
+    asked = _asked(engine, f"http://{reached}:{port}", served)
     return {
         "listen": (address, values["port"]),
-        "health": Health(command, interval_s=15, timeout_s=150),
-        "health_path": "/health",
+        "health": Health(asked, interval_s=15, timeout_s=150),
+        "health_path": engine.health,
         "served": served,
     }
+
+
+def _asked(engine: Engine, url: str, served: tuple[str, ...]) -> tuple[str, ...]:
+    if not engine.python:
+        return ("CMD", "curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{engine.health}")
+    path = () if engine.health == "/health" else ("--health", engine.health)
+    return ("CMD", "python3", _PROBE_INSIDE, *path, url, *served)
 
 
 def _has_rdma(machine: dict[str, Any]) -> bool:
     return any("hca" in link for link in machine["fabric"]["links"])
 
 
-def _cache_key(pinned: Image, command: tuple[str, ...], env: dict[str, str]) -> str:
+def _cache_key(pinned: Image, words: tuple[str, ...], env: dict[str, str]) -> str:
     """Name the cache after all that compiled code depends on, so that an upgrade never meets old artifacts."""
-    parts = [pinned.digest, command, env]
+    parts = [pinned.digest, words, dict(sorted(env.items()))]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _memory(options: dict[str, Any], machine: dict[str, Any]) -> int | None:
-    utilization, total_gib = options.get("gpu_memory_utilization"), machine.get("memory_gib")
-    if utilization is None or total_gib is None:
+def _memory(engine: Engine, options: dict[str, Any], machine: dict[str, Any]) -> int | None:
+    share, total_gib = options.get(engine.memory_share or ""), machine.get("memory_gib")
+    if share is None or total_gib is None:
         return None
-    return int(utilization * total_gib * GIB)
+    return int(share * total_gib * GIB)
 
 
-def _models(values: dict[str, Any], options: dict[str, Any]) -> tuple[str, ...]:
-    """Name every repository that the container loads, which the recipe's drafter may be one of."""
-    drafter = options.get("speculative_config", {}).get("model")
-    return tuple(dict.fromkeys(filter(None, (values["model"], *values.get("needs_models", ()), drafter))))
+def _models(values: dict[str, Any]) -> tuple[str, ...]:
+    """Name every repository that the store must hold in the hub's layout, which the drafter may be one of."""
+    model = None if "model_path" in values else values["model"]
+    drafter = values.get("speculative", {}).get("model")
+    named = (model, *values.get("needs_models", ()), drafter)
+    return tuple(dict.fromkeys(each for each in named if each is not None and not each.startswith("/")))
+
+
+def _cautions(deployment: Deployment, name: str) -> Iterator[Caution]:
+    """Name the catalog entries in use that must not be used as they were printed."""
+    base = ("deployments", name)
+    entries: list[tuple[str, Any, tuple[str | int, ...]]] = [
+        (deployment.recipe, catalog.recipe(deployment.recipe), (*base, "recipe"))
+    ]
+    if deployment.variant:
+        found = catalog.variant(deployment.recipe, deployment.variant)
+        entries.append((f"{deployment.recipe}#{deployment.variant}", found, (*base, "variant")))
+    for index, chosen in enumerate(deployment.fragments):
+        entries.append((f"fragment {chosen}", catalog.fragment(chosen), (*base, "fragments", index)))
+    for label, found, path in entries:
+        entry: Entry = found.value
+        if entry.status == "superseded":
+            yield Caution(path, label, entry.why or "", entry.instead)

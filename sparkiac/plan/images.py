@@ -2,38 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
-from sparkiac.plan.values import Image
+from sparkiac.plan.values import Image, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.model.images import ImageFamily
     from sparkiac.model.lock import Lock
+
+_OF_TAG: Final = (
+    *("vllm", "vllm_at_least", "transformers", "min_driver", "forward_compat", "lacks", "forbidden_on", "moving"),
+)
 
 
 def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> Image:
     """Give what is known of an image. An inline digest holds without a lock."""
-    repository, _, inline = reference.partition("@")
-    repository = _without_tag(repository)
+    tagged, _, inline = reference.partition("@")
+    repository, tag = _split(tagged)
     locked = lock.images.get(reference) if lock else None
-    family = catalog.image_family(repository)
+    found = catalog.image_family(repository)
+    family = found.value if found else None
     entrypoint = locked.entrypoint if locked else None
-    if entrypoint is None and family is not None and family.value is not None:
-        entrypoint = family.value.entrypoint
+    if entrypoint is None and family is not None:
+        entrypoint = family.entrypoint
     return Image(
         reference=reference,
         repository=_mirrored(repository, mirrors),
         digest=inline or (locked.digest if locked else None),
         entrypoint=entrypoint,
+        command=locked.command if locked else None,
+        tag=_tag(family, tag) if family else None,
         example=bool(lock and lock.example and locked and not inline),
     )
 
 
-def _without_tag(repository: str) -> str:
-    head, colon, tag = repository.rpartition(":")
-    return head if colon and "/" not in tag else repository
+def _tag(family: ImageFamily, tag: str) -> Tag:
+    known = family.tags.get(tag or "latest")
+    facts = {} if known is None else {name: getattr(known, name) for name in _OF_TAG}
+    return Tag(family.title, family.style, **facts)
+
+
+def _split(tagged: str) -> tuple[str, str]:
+    """Give repository and tag, which may be empty."""
+    head, colon, tag = tagged.rpartition(":")
+    return (head, tag) if colon and "/" not in tag else (tagged, "")
 
 
 def _mirrored(repository: str, mirrors: Mapping[str, str]) -> str:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from sparkiac.plan.values import ExtraFile
+
+if TYPE_CHECKING:
+    from sparkiac.model.lock import Lock
 
 
 def source(values: dict[str, Any], mount: dict[str, Any]) -> str:
     """Give the host's path of a mount: its own, or the host's model store."""
     return str(values["model_store"] if mount["source"] == "model_store" else mount["source"])
+
+
+def files(wanted: dict[str, Any], *, lock: Lock | None) -> tuple[ExtraFile, ...]:
+    """Give the extra files of a container with what the lock pins, sorted by their place in it."""
+    pinned = lock.files if lock else {}
+    return tuple(
+        ExtraFile(file["url"], pinned[file["url"]].sha256 if file["url"] in pinned else None, target)
+        for target, file in sorted(wanted.items())
+    )
 
 
 def waits(values: dict[str, Any]) -> dict[str, Any]:

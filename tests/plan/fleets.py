@@ -57,6 +57,13 @@ def service(*lines: str, defaults: str = "{}", host: str = SPARK) -> str:
     return head + "".join(f"    {line}\n" for line in (image, "on: spark-01", *lines))
 
 
+def webui(*lines: str, host: str = SPARK) -> str:
+    """Write an inventory with the front end `chat` and these further lines of it."""
+    head = f"name: lab\nhosts: {{{host}}}\nservices:\n  chat:\n    kind: open-webui\n"
+    image = f"image: example.org/webui@{ONES}"
+    return head + "".join(f"    {line}\n" for line in (image, "on: spark-01", *lines))
+
+
 def lock(text: str = LOCK) -> Lock:
     """Read a lock that is valid."""
     found = source.load(text.encode(), name="lab.lock.yaml", model=Lock)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sparkiac.plan import Health, Mount, Published, Secret
+from sparkiac.plan import Export, Health, Mount, Published, Secret
 from tests.plan.fleets import LOCK, ONES, container, deployment
 
 GEMMA = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
@@ -23,7 +23,10 @@ def test_the_whole_container() -> None:
     assert (chat.host_network, chat.devices, chat.node) == (False, (), None)
     assert (chat.ipc, chat.shm_size_bytes, chat.tmp_size_bytes, chat.read_only) == ("host", None, 1 << 30, True)
     assert (chat.ready_s, chat.stop_s, chat.restart_delay_s) == (1200, 120, 30)
-    assert (chat.gpu, chat.secrets, chat.entrypoint) == (True, (), None)
+    assert (chat.gpu, chat.secrets, chat.exports, chat.prelude, chat.wrapped) == (True, (), (), (), False)
+    assert (chat.engine, chat.model, chat.speculative) == ("vllm", "example/model", None)
+    assert chat.options["max_model_len"] == 65536
+    assert (chat.files, chat.data, chat.network, chat.cautions) == ((), None, None, ())
     assert chat.mounts == (Mount("/srv/models", "/models", read_only=True), PROBE)
     assert (chat.store, chat.models, chat.served) == ("/srv/models", ("example/model",), ("example/model",))
     assert chat.health_path == "/health"
@@ -75,22 +78,38 @@ def test_the_command_of_an_image_that_nothing_is_known_of_is_written_out() -> No
     assert (chat.image.entrypoint, chat.argv[:2]) == (None, ("vllm", "serve"))
 
 
-def test_a_key_wraps_the_entrypoint_so_that_no_argument_and_no_environment_shows_it() -> None:
+def test_a_key_is_exported_from_its_file_so_that_no_argument_and_no_environment_shows_it() -> None:
     chat = container(deployment("api_key: {secret: team_key}"))
     assert chat.secrets == (Secret("team_key", "/run/secrets/vllm_api_key"),)
-    assert chat.entrypoint is not None
-    assert chat.entrypoint[:2] == ("/bin/sh", "-c")
-    assert chat.entrypoint[3:] == ("sh", "/opt/nvidia/nvidia_entrypoint.sh")
-    assert chat.argv == (*chat.entrypoint, *chat.command)
+    assert (chat.exports, chat.wrapped) == ((Export("VLLM_API_KEY", ("team_key",)),), True)
+    assert chat.argv == ("/opt/nvidia/nvidia_entrypoint.sh", *chat.command)
     assert not any("KEY" in name for name in chat.env)
     assert not any("key" in word for word in chat.command)
 
 
 def test_a_key_and_an_image_that_is_vllm_serve_itself() -> None:
     chat = container(GEMMA.replace("    port:", "    api_key: {secret: k}\n    port:"))
-    assert chat.entrypoint is not None
-    assert chat.entrypoint[3:] == ("sh", "vllm", "serve")
+    assert chat.wrapped
+    assert chat.argv[:3] == ("vllm", "serve", "google/gemma-4-26B-A4B-it")
     assert chat.command[0] == "google/gemma-4-26B-A4B-it"
+
+
+def test_commands_before_the_server_wrap_it_too() -> None:
+    """As the Omni recipe installs its audio part (row 3.1)."""
+    chat = container(deployment("container: {prelude: [[pip, install, 'vllm[audio]'], [echo, ok]]}"))
+    assert (chat.prelude, chat.wrapped) == ((("pip", "install", "vllm[audio]"), ("echo", "ok")), True)
+    assert chat.command[:2] == ("vllm", "serve")
+
+
+def test_files_lie_under_the_name_of_their_content() -> None:
+    """(row 4.8)"""  # noqa: D400, D415  the row is all there is to say
+    url = "hf://example/model/parser.py"
+    locked = f"{LOCK}files: {{'{url}': {{sha256: '{'a' * 64}'}}}}\n"
+    lines = f"container: {{files: {{/opt/p.py: {{url: '{url}'}}, /opt/other.py: {{url: 'file:///srv/o.py'}}}}}}"
+    other, parser = container(deployment(lines), locked=locked).files
+    assert (parser.url, parser.sha256, parser.target) == (url, "a" * 64, "/opt/p.py")
+    assert parser.path == f"/var/lib/sparkiac/files/{'a' * 64}/p.py"
+    assert (other.sha256, other.path) == (None, "/var/lib/sparkiac/files/UNLOCKED/other.py")
 
 
 def test_the_environment_is_text_and_sorted() -> None:
@@ -118,9 +137,22 @@ def test_sizes_are_bytes() -> None:
 
 def test_the_models_that_the_store_must_hold() -> None:
     assert container(GEMMA).models == ("google/gemma-4-26B-A4B-it", "google/gemma-4-26B-A4B-it-assistant")
-    drafter = "set: {speculative_config: {method: draft_model, model: example/draft}}"
+    drafter = "speculative: {method: draft_model, model: example/draft}"
     assert container(deployment(drafter)).models == ("example/model", "example/draft")
-    assert container(deployment("set: {speculative_config: {method: ngram}}")).models == ("example/model",)
+    assert container(deployment("speculative: {method: ngram}")).models == ("example/model",)
+    local = "speculative: {method: draft_model, model: /drafter}"
+    assert container(deployment(local, "needs_models: [example/tokenizer]")).models == (
+        "example/model",
+        "example/tokenizer",
+    )
+
+
+def test_a_model_that_is_served_from_a_directory() -> None:
+    chat = container(deployment("model_path: /checkpoint"))
+    assert (chat.models, chat.directories) == ((), ("example/model",))
+    assert Mount("/srv/models/example/model", "/checkpoint", read_only=True) in chat.mounts
+    assert chat.command[2] == "/checkpoint"
+    assert chat.served == ("example/model",)
 
 
 @pytest.mark.parametrize(

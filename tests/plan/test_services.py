@@ -12,7 +12,8 @@ def test_a_service_that_says_no_more_than_it_must() -> None:
     assert asr.path == ("services", "asr")
     assert asr.image.pull == f"example.org/asr@{ONES}"
     assert (asr.published, asr.listen, asr.health, asr.health_path) == (None, None, None, None)
-    assert (asr.command, dict(asr.env), asr.mounts, asr.entrypoint) == ((), {}, (), None)
+    assert (asr.command, dict(asr.env), asr.mounts, asr.wrapped) == ((), {}, (), False)
+    assert (asr.data, asr.network, asr.extra_hosts, asr.links, asr.pulls) == (None, None, (), (), ())
     assert (asr.gpu, asr.read_only, asr.ipc, asr.host_network) == (False, True, "private", False)
     assert (asr.ready_s, asr.stop_s, asr.restart_delay_s) == (300, 60, 10)
     assert (asr.memory_bytes, asr.cache_key, asr.store, asr.models, asr.served) == (None, None, None, (), ())
@@ -31,8 +32,10 @@ def test_a_container_port_of_its_own() -> None:
     assert asr.published == Published("127.0.0.1", 8765, 80)
     assert asr.health_path == "/health"
     url = "http://127.0.0.1:80/health"
-    command = ("CMD-SHELL", f"curl -fsS -m 4 {url} >/dev/null || wget -q -T 4 -O /dev/null {url}")
-    assert asr.health == Health(command, interval_s=15, timeout_s=10)
+    curl, wget = f"curl -fsS -m 4 {url} >/dev/null", f"wget -q -T 4 -O /dev/null {url}"
+    python = f"python3 -c \"import urllib.request as r; r.urlopen('{url}', timeout=4)\""
+    command = ("CMD-SHELL", f"{curl} || {wget} || {python}")
+    assert asr.health == Health(command, interval_s=15, timeout_s=15)
 
 
 def test_everything_that_can_be_said() -> None:

@@ -1,0 +1,81 @@
+"""Images that are built from source: what goes into them, the hash of that, and the image that the lock has for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from sparkiac.plan.images import image
+from sparkiac.plan.values import Build, Image
+from sparkiac.resolve.builds import images
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sparkiac.report import Path
+    from sparkiac.resolve import Resolved
+
+
+def image_of(resolved: Resolved, reference: str) -> Image:
+    """Give what is known of an image, which may be the name of a build."""
+    if reference in resolved.values.get("builds", {}):
+        return _built(resolved, _build(resolved, reference, ()))
+    return _from_registry(resolved, reference)
+
+
+def used(resolved: Resolved) -> Iterator[Build]:
+    """Give the builds that something runs, sorted by name, each with the place that names it first."""
+    for name in resolved.values.get("builds", {}):
+        users = (user for user, reference in images(resolved.leaves) if reference == name)
+        yield _build(resolved, name, (*min(users), "image"))
+
+
+def _from_registry(resolved: Resolved, reference: str) -> Image:
+    fleet = resolved.inventory.value
+    assert fleet is not None  # noqa: S101
+    return image(reference, lock=resolved.lock, mirrors=fleet.registries.mirrors)
+
+
+def _build(resolved: Resolved, name: str, path: Path) -> Build:
+    values = resolved.values["builds"][name]
+    base = _from_registry(resolved, values["base"]) if "base" in values else None
+    spec = _spec(values, base)
+    text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
+    return Build(name, path, spec, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}", base)
+
+
+def _spec(values: Mapping[str, Any], base: Image | None) -> dict[str, Any]:
+    """Give all that decides what comes out. The reason for a build is not among it, nor is a mirror."""
+    spec = {key: _plain(value) for key, value in values.items() if key != "why"}
+    for key in {"arguments", "environment"} & spec.keys():
+        spec[key] = {name: str(value) for name, value in spec[key].items()}
+    if base is not None:
+        spec["base"] = {"reference": base.reference, "digest": base.digest}
+    return spec
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401  plain JSON data
+    """Leave out what is nothing, so that `subject: null` is the same as no subject."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items() if inner is not None}
+    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
+
+
+def _built(resolved: Resolved, build: Build) -> Image:
+    """Give the image that came out of this very build. One of an earlier build is none: it is not what is reviewed.
+
+    An image that nobody recorded yet starts as its base does: the build changes no entrypoint.
+    """
+    locked = resolved.lock.builds.get(build.name) if resolved.lock else None
+    stale = locked is not None and locked.spec != build.digest
+    known = image(build.name, lock=None, mirrors={})
+    starts = locked or build.base or known
+    return known._replace(
+        digest=None if locked is None or stale else locked.id,
+        entrypoint=starts.entrypoint,
+        command=starts.command,
+        example=bool(resolved.lock and resolved.lock.example and locked),
+        build=build.name,
+        stale=stale,
+    )
