@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from sparkiac import assets
 from sparkiac.artifact import Artifact
 from sparkiac.plan.preflight import cache_path, secrets_of
-from sparkiac.render import hosts, yamltext
+from sparkiac.render import extras, hosts, programs, yamltext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan.askers import Program
 
 
 def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator[Artifact]:
@@ -47,14 +48,34 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...]) -> dict[str, Any
         "host": host.name,
         "user": "sparkiac",
         "files": sorted(files, key=lambda file: (file["path"] == hosts.OWNED, file["path"])),
-        "directories": [
-            {"path": path, "mode": "0700"} for each in host.containers if (path := cache_path(each)) is not None
-        ],
+        "directories": _directories(host),
+        "networks": sorted({container.network for container in host.containers if container.network is not None}),
         "sysctls": [{"key": key, "value": value} for key, value in host.sysctls.items()],
         "images": sorted({container.image.pull for container in host.containers}),
-        "secrets": list(secrets_of(host.containers)),
-        "units": [_unit(container) for container in host.containers],
+        "builds": _builds(host),
+        "extra_files": extras.of(host),
+        "secrets": list(secrets_of(host.units)),
+        "units": sorted(
+            [*map(_unit, host.containers), *map(_program, host.programs)], key=lambda unit: str(unit["name"])
+        ),
+        "starts": [unit or "" for unit in host.starts],
+        "pulls": [{"unit": each.unit, "model": model} for each in host.containers for model in each.pulls],
     }
+
+
+def _directories(host: HostPlan) -> list[dict[str, str]]:
+    """Name what containers keep on the host: caches, which may be emptied, and data, which is never removed."""
+    kept = [each.data for each in host.containers if each.data is not None]
+    paths = [path for each in host.containers if (path := cache_path(each)) is not None]
+    # A program's user must get through the directory above its state.
+    above = [{"path": "/var/lib/sparkiac", "mode": "0755"}] if kept or host.programs else []
+    return [*above, *({"path": path, "mode": "0700"} for path in (*paths, *kept))]
+
+
+def _builds(host: HostPlan) -> list[dict[str, str]]:
+    """Name the images that no registry has, so that a host without one can be told what to run."""
+    made = {each.image.pull: each.image.build for each in host.containers if each.image.build is not None}
+    return [{"image": image, "name": name} for image, name in sorted(made.items())]
 
 
 def _unit(container: Container) -> dict[str, Any]:
@@ -71,13 +92,25 @@ def _unit(container: Container) -> dict[str, Any]:
     return unit
 
 
-def _verify(container: Container) -> dict[str, Any] | None:
-    if container.listen is None:
+def _program(program: Program) -> dict[str, Any]:
+    return {
+        "name": program.unit,
+        "files": [hosts.unit_path(program), *programs.paths(program), f"{hosts.SCRIPTS}/probe.py"],
+        "ready_timeout_s": program.ready_s,
+        "secrets": [secret.name for secret in program.secrets],
+        "verify": _verify(program),
+    }
+
+
+def _verify(unit: Container | Program) -> dict[str, Any] | None:
+    """Give what the unit is asked, with its own key: those of a client are for what it asks."""
+    if unit.listen is None:
         return None
-    address, port = container.listen
+    address, port = unit.listen
     return {
         "url": f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}",  # noqa: S104  compared
-        "health": container.health_path,
-        "models": list(container.served),
-        "api_key": container.secrets[0].name if container.secrets else None,
+        "health": unit.health_path,
+        "models": list(unit.served),
+        "api_key": unit.secrets[0].name if unit.secrets and unit.served else None,
+        "answer": unit.path[0] == "deployments",
     }

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Final
 from sparkiac import assets
 from sparkiac.artifact import Artifact
 from sparkiac.plan.deployments import PROBE
-from sparkiac.render import compose
+from sparkiac.render import compose, programs
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan
+    from sparkiac.plan.askers import Program
 
 OWNED: Final = "etc/sparkiac/owned.json"
 """List of all that sparkiac put on the host, so that the next apply can take away what is gone."""
@@ -35,17 +36,21 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
     for container in host.containers:
         found.append(Artifact(unit_path(container), _unit(container, host)))
         found.append(Artifact(compose_path(container), compose.project(container)))
+    for program in host.programs:
+        after = _before(program, host)
+        found += programs.render(program, unit_path(program), after=after, longest_delay_s=_LONGEST_DELAY_S)
+    found += [_json(document.file, document.content) for document in host.documents]
     owned = {
         "files": sorted([*(artifact.path for artifact in found), OWNED]),
-        "units": [container.unit for container in host.containers],
+        "units": [each.unit for each in host.units],
     }
     found.append(_json(OWNED, owned))
     return tuple(Artifact(f"hosts/{host.name}/{each.path}", each.content, each.mode) for each in found)
 
 
-def unit_path(container: Container) -> str:
-    """Give the path of the container's unit on its host."""
-    return f"etc/systemd/system/{container.unit}.service"
+def unit_path(unit: Container | Program) -> str:
+    """Give the path of a unit on its host."""
+    return f"etc/systemd/system/{unit.unit}.service"
 
 
 def compose_path(container: Container) -> str:
@@ -76,12 +81,16 @@ def _unit(container: Container, host: HostPlan) -> bytes:
         "stop_s": container.stop_s,
         "restart_delay_s": container.restart_delay_s,
         "restart_max_s": max(_LONGEST_DELAY_S, container.restart_delay_s),
-        "after": _engines_before(container, host),
+        "after": _before(container, host),
     }
     return fill(_UNIT_TEMPLATE, values)
 
 
-def _engines_before(container: Container, host: HostPlan) -> list[str]:
-    """Name the engines of the host that load first: two that measure free memory at once mislead each other."""
+def _before(unit: Container | Program, host: HostPlan) -> list[str]:
+    """Name the units of the host that start first: what a unit asks, and for an engine the engines before it.
+
+    Two engines that measure free memory at once mislead each other.
+    """
     engines = [each.unit for each in host.containers if each.kind == "deployment"]
-    return engines[: engines.index(container.unit)] if container.unit in engines else []
+    asked = {link.unit for link in unit.links if link.host == host.name and link.unit is not None}
+    return engines[: engines.index(unit.unit)] if unit.unit in engines else sorted(asked)

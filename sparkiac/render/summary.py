@@ -6,11 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.artifact import Artifact
+from sparkiac.plan.askers import Program
 from sparkiac.plan.memory import left_bytes, taken_bytes
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan.askers import Document, Link
 
 
 def render(plan: Plan) -> Artifact:
@@ -29,7 +31,8 @@ def _host(host: HostPlan) -> dict[str, Any]:
         "memory_bytes": host.memory_bytes,
         "taken_bytes": taken_bytes(host),
         "left_bytes": left_bytes(host),
-        "rows": [_row(container) for container in host.containers],
+        "rows": [_program(each) if isinstance(each, Program) else _row(each) for each in host.units],
+        "documents": [_document(each) for each in host.documents],
     }
 
 
@@ -44,7 +47,35 @@ def _row(container: Container) -> dict[str, Any]:
         "argv": [_shown(word) for word in container.argv],
         "ready_s": container.ready_s,
         "stop_s": container.stop_s,
+        "links": _links(container.links),
     }
+
+
+def _program(program: Program) -> dict[str, Any]:
+    return {
+        "unit": program.unit,
+        "description": program.description,
+        "listen": "{}:{}".format(*program.listen),
+        "memory_bytes": None,
+        "image": "",
+        "user": program.user,
+        "argv": [_shown(word) for word in program.argv],
+        "ready_s": program.ready_s,
+        "stop_s": program.stop_s,
+        "links": _links(program.links),
+    }
+
+
+def _document(document: Document) -> dict[str, Any]:
+    return {"file": f"/{document.file}", "description": document.description, "links": _links(document.links)}
+
+
+def _links(links: tuple[Link, ...]) -> list[dict[str, str]]:
+    """Say what is asked, at which address, and with whose key."""
+    return [
+        {"name": link.name, "url": link.url or "", "key": link.secret or "", "model": link.model or ""}
+        for link in links
+    ]
 
 
 def _shown(word: str) -> str:

@@ -32,6 +32,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         systemd_argument=escape.systemd_argument,
+        systemd_command=escape.systemd_command,
         systemd_environment=escape.systemd_environment,
         systemd_text=escape.systemd_text,
         sysctl_line=escape.sysctl_line,

@@ -194,6 +194,13 @@ def test_store(preflight: ModuleType, machine: Make, hub: str) -> None:
     assert lines[3].hint == f"stage it: hf download c/d {where}"
 
 
+def test_a_store_that_holds_a_plain_directory(preflight: ModuleType, machine: Make) -> None:
+    host = machine(**{"srv/models/a/b/config.json": "{}"})
+    lines = preflight.check_host({"store": [{"path": "/srv/models", "models": ["a/b", "c/d"]}]}, host)
+    assert [line.state for line in lines] == ["ok", "FAIL"]
+    assert lines[1].hint == "stage it: hf download c/d --local-dir /srv/models/c/d"
+
+
 def test_a_check_that_breaks_has_failed_and_the_others_go_on(states: States, machine: Make) -> None:
     found = states(machine(), architecture="aarch64", ports=["nonsense"], disk=5)
     assert found["architecture"] == "ok aarch64"

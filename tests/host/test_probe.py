@@ -110,6 +110,12 @@ def test_it_serves_and_is_warmed_up_once(service: Service, ask: Ask, tmp_path: P
     assert service.asked[-1] == "POST /v1/chat/completions"
 
 
+def test_an_agent_is_not_asked_to_answer(service: Service, ask: Ask) -> None:
+    """An answer of an agent is a whole turn with its tools; that it lists itself to who has the key is enough."""
+    assert ask(service.url, "chat", "--no-warm-up") == (0, "")
+    assert service.asked == ["GET /health", "GET /v1/models"]
+
+
 def test_without_models_health_alone_counts(service: Service, ask: Ask) -> None:
     assert ask(service.url) == (0, "")
     assert service.asked == ["GET /health"]
@@ -164,6 +170,13 @@ def test_a_marker_that_cannot_be_made_is_not_passed_over(service: Service, ask: 
     code, said = ask("--marker", "/proc/nowhere/warm", service.url, "chat")
     assert code == 1
     assert "/proc/nowhere/warm" in said
+
+
+def test_aliases_of_a_model_are_served_too(service: Service, ask: Ask) -> None:
+    """llama.cpp lists one model, under its first name in the order of the alphabet (row 1.2)."""
+    service.answers["/v1/models"] = (200, {"data": [{"id": "aid", "aliases": ["aid", "chat"]}, {"id": "x"}]})
+    assert ask(service.url, "chat", "aid", "x") == (0, "")
+    assert ask(service.url, "other") == (1, "/v1/models: serves aid, aid, chat, x, not other\n")
 
 
 def test_waiting_ends_when_it_serves(service: Service, ask: Ask) -> None:

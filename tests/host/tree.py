@@ -61,7 +61,13 @@ def host_data(name: str, address: str) -> Unsafe:
         "cache_keep": "0123abcd",
         "ready_timeout_s": 1200,
         "secrets": ["vllm_api_key"],
-        "verify": {"url": f"http://{address}:8001", "health": "/health", "models": ["m"], "api_key": "vllm_api_key"},
+        "verify": {
+            "url": f"http://{address}:8001",
+            "health": "/health",
+            "models": ["m"],
+            "api_key": "vllm_api_key",
+            "answer": True,
+        },
     }
     return Unsafe(
         host=name,
@@ -70,8 +76,13 @@ def host_data(name: str, address: str) -> Unsafe:
         directories=[{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
         sysctls=[{"key": "net.core.rmem_max", "value": "268435456"}],
         images=[IMAGE],
+        builds=[],
+        extra_files=[{"url": "file:///srv/parser.py", "sha256": "0" * 64, "path": f"{'0' * 64}/parser.py"}],
+        networks=[],
         secrets=["vllm_api_key"],
         units=[unit],
+        starts=["sparkiac-qwen36"],
+        pulls=[],
     )
 
 

@@ -72,6 +72,7 @@ def test_a_deployments_unit(rendered: Rendered) -> None:
         "health": "/health",
         "models": ["example/model"],
         "api_key": "team_key",
+        "answer": True,
     }
     assert (found["host"], found["user"], found["secrets"]) == ("spark-01", "sparkiac", ["team_key"])
     assert found["images"] == [f"nvcr.io/nvidia/vllm@{ONES}"]
@@ -101,7 +102,8 @@ def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:
 
 def test_a_service_is_asked_for_health_and_for_no_model(rendered: Rendered) -> None:
     [unit] = variables(rendered(service("port: 8765", "health: /health")))["units"]
-    assert unit["verify"] == {"url": "http://192.168.1.11:8765", "health": "/health", "models": [], "api_key": None}
+    verify = {"url": "http://192.168.1.11:8765", "health": "/health", "models": [], "api_key": None, "answer": False}
+    assert unit["verify"] == verify
     assert "cache" not in unit
 
 

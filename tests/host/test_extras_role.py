@@ -1,0 +1,207 @@
+"""The role that fetches extra files, run for real by Ansible on this machine, in a folder of its own (row 4.8)."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import http.server
+import json
+import re
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import pytest
+
+from sparkiac import assets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ANSIBLE = Path(sys.executable).with_name("ansible-playbook")
+PLAYBOOK = """
+- hosts: localhost
+  gather_facts: false
+  roles: [extras]
+  post_tasks:
+    - ansible.builtin.include_role: {name: extras, tasks_from: stale.yml}
+"""
+PARSER = b"def parse(text):\n    return text\n"
+TEMPLATE = b"{% for message in messages %}{{ message }}{% endfor %}"
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What Ansible did."""
+
+    code: int
+    changed: int
+    output: str
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine that the tests run on, with another root for the files."""
+
+    folder: Path
+    wanted: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        """Where the files are put."""
+        return self.folder / "var/files"
+
+    def want(self, content: bytes, name: str, url: str = "") -> None:
+        """Add a file, which lies here unless an address is given."""
+        source = self.folder / "source" / name
+        source.parent.mkdir(exist_ok=True)
+        source.write_bytes(content)
+        digest = sha256(content)
+        self.wanted.append({"url": url or f"file://{source}", "sha256": digest, "path": f"{digest}/{name}"})
+
+    def apply(self, *options: str) -> Run:
+        """Run the role, then its last step, as the playbook does."""
+        (self.folder / "play.yml").write_text(PLAYBOOK)
+        variables = {
+            "sparkiac": {"extra_files": self.wanted},
+            "extras_root": str(self.root),
+            "extras_owner": getpass.getuser(),
+        }
+        roles = assets.directory("playbooks") / "roles"
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "ANSIBLE_ROLES_PATH": str(roles)}
+        argv = [ANSIBLE, "-i", "localhost,", "-c", "local", "-e", json.dumps(variables), *options, "play.yml"]
+        local = ["-e", f"ansible_python_interpreter={sys.executable}"]
+        done = subprocess.run([*argv, *local], cwd=self.folder, env=env, capture_output=True, text=True, check=False)
+        output = done.stdout + done.stderr
+        found = re.search(r"changed=(\d+)", output)
+        return Run(done.returncode, int(found[1]) if found else -1, output)
+
+    def files(self) -> dict[str, bytes]:
+        """Read all below the root."""
+        return {
+            path.relative_to(self.root).as_posix(): path.read_bytes() for path in self.root.rglob("*") if path.is_file()
+        }
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Gives the template, and remembers who asked."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        """Give the template to everybody."""
+        self.asked.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(TEMPLATE)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    Handler.asked.clear()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}/template.jinja"
+        running.shutdown()
+
+
+def test_files_are_fetched_once_and_a_second_run_changes_nothing(host: Host, server: str) -> None:
+    """(row 4.8) Nothing is asked for again once it is there."""
+    host.want(PARSER, "parser.py")
+    host.want(TEMPLATE, "template.jinja", server)
+    first = host.apply()
+    assert first.code == 0, first.output
+    assert first.changed > 0
+    assert host.files() == {f"{sha256(PARSER)}/parser.py": PARSER, f"{sha256(TEMPLATE)}/template.jinja": TEMPLATE}
+    assert {path.stat().st_mode & 0o777 for path in host.root.rglob("*.*")} == {0o644}
+    assert Handler.asked == ["/template.jinja"]
+    second = host.apply()
+    assert (second.code, second.changed) == (0, 0), second.output
+    assert Handler.asked == ["/template.jinja"]
+
+
+def test_check_tells_what_would_happen_and_does_nothing(host: Host) -> None:
+    """(row 4.8) Before and after the real run."""
+    host.want(PARSER, "parser.py")
+    before = host.apply("--check")
+    assert before.code == 0, before.output
+    assert before.changed > 0
+    assert f"would fetch file://{host.folder}/source/parser.py" in before.output
+    assert not host.root.exists()
+    assert host.apply().code == 0
+    after = host.apply("--check")
+    assert (after.code, after.changed) == (0, 0), after.output
+    assert "would fetch file" not in after.output
+
+
+def test_a_wrong_content_fails_the_play_and_leaves_nothing(host: Host) -> None:
+    """(row 4.8) It is not tried again either."""
+    host.want(PARSER, "parser.py")
+    (host.folder / "source/parser.py").write_bytes(TEMPLATE)
+    done = host.apply()
+    assert done.code == 2, done.output
+    assert "did not match" in done.output
+    assert "RETRYING" not in done.output
+    assert host.files() == {}
+
+
+def test_a_file_that_nobody_pinned_is_refused(host: Host) -> None:
+    """(row 4.8) `--allow-unlocked` renders this, to be looked at."""
+    host.want(PARSER, "parser.py")
+    host.wanted[0] |= {"sha256": "UNLOCKED", "path": "UNLOCKED/parser.py"}
+    done = host.apply()
+    assert done.code == 2, done.output
+    assert host.files() == {}
+
+
+def test_a_file_that_was_changed_on_the_host_is_fetched_anew(host: Host) -> None:
+    host.want(PARSER, "parser.py")
+    assert host.apply().code == 0
+    place = host.root / sha256(PARSER) / "parser.py"
+    place.write_bytes(TEMPLATE)
+    place.chmod(0o600)
+    assert "would fetch" in host.apply("--check").output
+    done = host.apply()
+    assert (done.code, done.changed) == (0, 1), done.output
+    assert (place.read_bytes(), place.stat().st_mode & 0o777) == (PARSER, 0o644)
+
+
+def test_what_is_no_longer_wanted_is_removed_below_the_root_alone(host: Host) -> None:
+    """(row 4.8) A link is removed, and not what it leads to."""
+    host.want(PARSER, "parser.py")
+    host.want(TEMPLATE, "template.jinja")
+    assert host.apply().code == 0
+    outside = host.folder / "var/outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    (host.root / ".hidden").write_text("stale")
+    (host.root / "link").symlink_to(outside)
+    del host.wanted[1]
+    looked = host.apply("--check")
+    assert (looked.code, looked.changed) == (0, 1), looked.output
+    assert len(host.files()) == 3
+    assert (host.root / "link").is_symlink()
+    done = host.apply()
+    assert (done.code, done.changed) == (0, 1), done.output
+    assert host.files() == {f"{sha256(PARSER)}/parser.py": PARSER}
+    assert not (host.root / "link").is_symlink()
+    assert (outside / "kept").read_text() == "kept"
+    host.wanted.clear()
+    assert host.apply().code == 0
+    assert host.files() == {}
+    assert host.apply().changed == 0

@@ -1,0 +1,140 @@
+"""What a program of the host and a configuration file become: files, variables of Ansible, rows of the plan."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from sparkiac.formats.tables import print_plan
+from tests.plan.fleets import ONES, deployment, planned
+from tests.render.test_ansible import variables
+from tests.render.test_hosts import unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pytest
+
+    from sparkiac.artifact import Artifact
+
+    Rendered = Callable[[str], Mapping[str, Artifact]]
+
+ROOT = "hosts/spark-01/"
+SERVICES = f"""\
+services:
+  agent:
+    kind: hermes-agent
+    on: spark-01
+    uses: chat
+    api_key: {{secret: hermes_key}}
+    program: /home/spark/.local/bin/hermes
+    user: spark
+    description: 100 % of "help"
+  claw: {{kind: openclaw, on: spark-01, description: models | aliases, aliases: {{deep: {{to: chat}}}}}}
+  front: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-01, uses: [agent]}}
+  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', on: spark-01, models: [tiny]}}
+"""
+FLEET = deployment("api_key: {secret: team_key}", "bind: loopback") + SERVICES
+
+
+def test_the_files_of_a_program_and_of_a_document(rendered: Rendered) -> None:
+    tree = rendered(FLEET)
+    assert {path for path in tree if "/agent/" in path or "/claw/" in path} == {
+        f"{ROOT}etc/sparkiac/agent/config.yaml",
+        f"{ROOT}etc/sparkiac/agent/environment",
+        f"{ROOT}etc/sparkiac/claw/openclaw.json",
+    }
+    config = yaml.safe_load(tree[f"{ROOT}etc/sparkiac/agent/config.yaml"].content)
+    assert config["model"]["base_url"] == "http://127.0.0.1:8001/v1"
+    aliases = json.loads(tree[f"{ROOT}etc/sparkiac/claw/openclaw.json"].content)
+    assert aliases["models"]["providers"]["deep"]["baseUrl"] == "http://127.0.0.1:8001/v1"
+
+
+def test_the_list_of_the_host_names_them(rendered: Rendered) -> None:
+    """So that the next apply takes away what is gone; a configuration file has no unit."""
+    owned = json.loads(rendered(FLEET)[f"{ROOT}etc/sparkiac/owned.json"].content)
+    assert owned["units"] == ["sparkiac-agent", "sparkiac-chat", "sparkiac-front", "sparkiac-ollama"]
+    assert {"etc/sparkiac/agent/environment", "etc/sparkiac/claw/openclaw.json"} <= set(owned["files"])
+
+
+def test_the_unit_of_a_program(rendered: Rendered) -> None:
+    found = unit(rendered(FLEET)[f"{ROOT}etc/systemd/system/sparkiac-agent.service"])
+    assert found["Unit"]["Description"] == ['100 %% of "help"']
+    assert found["Unit"]["After"] == ["network-online.target sparkiac-chat.service"]
+    assert found["Unit"]["AssertFileIsExecutable"] == ["/home/spark/.local/bin/hermes"]
+    section = found["Service"]
+    assert (section["User"], section["StateDirectory"]) == (["spark"], ["sparkiac/agent"])
+    assert section["LoadCredential"] == [
+        "hermes_key:/etc/sparkiac/secrets/hermes_key",
+        "team_key:/etc/sparkiac/secrets/team_key",
+    ]
+    assert (section["TimeoutStartSec"], section["TimeoutStopSec"], section["RestartSec"]) == (["120"], ["60"], ["10"])
+
+
+def test_a_front_end_starts_after_what_it_asks_on_its_host(rendered: Rendered) -> None:
+    found = unit(rendered(FLEET)[f"{ROOT}etc/systemd/system/sparkiac-front.service"])
+    assert found["Unit"]["After"][0].split()[-1] == "sparkiac-agent.service"
+
+
+def test_what_ansible_is_told_of_a_program(rendered: Rendered) -> None:
+    found = variables(rendered(FLEET))
+    agent = next(each for each in found["units"] if each["name"] == "sparkiac-agent")
+    assert agent["files"] == [
+        "etc/systemd/system/sparkiac-agent.service",
+        "etc/sparkiac/agent/environment",
+        "etc/sparkiac/agent/config.yaml",
+        "usr/local/lib/sparkiac/probe.py",
+    ]
+    assert (agent["secrets"], agent["ready_timeout_s"]) == (["hermes_key", "team_key"], 120)
+    assert agent["verify"] == {
+        "url": "http://192.168.1.11:8642",
+        "health": "/health",
+        "models": ["hermes-agent"],
+        "api_key": "hermes_key",
+        "answer": False,
+    }
+    assert found["secrets"] == ["hermes_key", "team_key"]
+    assert found["starts"] == ["sparkiac-chat", "sparkiac-ollama", "sparkiac-agent", "sparkiac-front"]
+    assert found["pulls"] == [{"unit": "sparkiac-ollama", "model": "tiny:latest"}]
+    assert found["networks"] == []
+
+
+def test_a_key_of_what_is_asked_is_not_the_askers_own(rendered: Rendered) -> None:
+    [front] = [each for each in variables(rendered(FLEET))["units"] if each["name"] == "sparkiac-front"]
+    assert (front["secrets"], front["verify"]["api_key"]) == (["hermes_key"], None)
+
+
+def test_data_has_directories_and_a_way_to_them(rendered: Rendered) -> None:
+    modes = {each["path"]: each["mode"] for each in variables(rendered(FLEET))["directories"]}
+    assert next(iter(modes.items())) == ("/var/lib/sparkiac", "0755")
+    assert modes["/var/lib/sparkiac/front"] == modes["/var/lib/sparkiac/ollama"] == "0700"
+    assert "/var/lib/sparkiac/agent" not in modes, "systemd makes it, for the program's user"
+    assert not [path for path in variables(rendered(deployment()))["directories"] if "/var/lib" in path["path"]]
+
+
+def test_a_host_waits_where_it_has_nothing_to_start(rendered: Rendered) -> None:
+    hosts = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"
+    front = f"services: {{front: {{kind: open-webui, image: 'x@{ONES}', on: spark-02, uses: [chat]}}}}\n"
+    tree = rendered(deployment(host=hosts) + front)
+    assert variables(tree)["starts"] == ["sparkiac-chat", ""]
+    assert variables(tree, "spark-02")["starts"] == ["", "sparkiac-front"]
+
+
+def test_the_plan_shows_who_asks_whom(rendered: Rendered) -> None:
+    text = rendered(FLEET)["PLAN.md"].content.decode()
+    assert "Program of the host, run as spark. Ready within 120 s of its start" in text
+    assert "| chat | http://127.0.0.1:8001/v1 | example/model | team_key |" in text
+    assert "| agent | http://192.168.1.11:8642/v1 | hermes-agent | hermes_key |" in text
+    assert "### /etc/sparkiac/claw/openclaw.json\n\nmodels \\| aliases: a configuration file, and no unit." in text
+
+
+def test_the_table_shows_programs_and_documents(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:  # noqa: ANN401
+    monkeypatch.setenv("COLUMNS", "120")
+    print_plan(planned(FLEET))
+    shown = capsys.readouterr().out
+    rows = {line.split()[0]: line for line in shown.splitlines() if line.strip()}
+    assert "192.168.1.11:8642" in rows["agent"]
+    assert "/home/spark/.local/bin/hermes" in shown
+    assert "/etc/sparkiac/claw/openclaw.json" in shown
