@@ -1,0 +1,204 @@
+"""Symptoms: each runtime fact of the sources has one, and each pattern finds its own lines and no others (row 21.1)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+from pydantic import ValidationError
+
+from sparkiac import catalog, rules
+from sparkiac.catalog import interfaces
+from sparkiac.model.symptoms import Symptom
+from tests.catalog.lines import NestedError, alternatives, ways
+from tests.rules.codes import CODES, PREVENTABLE, RUNTIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE: Final = Path(__file__).parent
+FILES: Final = sorted((HERE.parents[1] / "sparkiac/catalog/symptoms").iterdir())
+SYMPTOMS: Final = {symptom.code: symptom for symptom in catalog.symptoms()}
+PATTERNS: Final = {code: symptom.pattern for code, symptom in SYMPTOMS.items() if symptom.pattern is not None}
+SNIPPETS: Final = {path.stem: path.read_text().splitlines() for path in sorted((HERE / "snippets").glob("*.log"))}
+HEALTHY: Final = SNIPPETS.pop("healthy")
+FURTHER: Final = {
+    "LOG100": "permission denied ... docker.sock",
+    "LOG101": "OOM with free RAM showing",
+    "LOG102": "401 / gated download fails",
+    "LOG103": "unrecognized arguments: serve",
+    "LOG104": "auto tool choice requires",
+    "LOG105": "unknown quantization / weights mis-load",
+    "LOG106": "stable image won't run on GB10",
+    "LOG107": "output repetition loops",
+    "LOG108": "~9x slower MoE",
+    "LOG109": "AssertionError block_size",
+    "LOG110": "KeyError input_scale",
+    "LOG111": "FP4 gemm Runner",
+    "LOG112": "forward-compat UNAVAILABLE",
+    "LOG113": "ImportError fastsafetensors",
+    "LOG114": "ImportError fmin",
+    "LOG115": "IndexError fused_moe",
+    "LOG116": "NV_ERR_NO_MEMORY",
+    "LOG117": "Unknown vLLM environment variable",
+}
+"""Symptoms that the sources tell of beside the runtime facts."""
+MOST_WAYS: Final = 2_000
+"""Ways to try a pattern from one start; there are as many starts as characters in the line, and no more."""
+LONG: Final = 100_000
+MINIMAL: Final = {
+    "code": "LOG999",
+    "slug": "test",
+    "title": "A test",
+    "severity": "info",
+    "sees": "log",
+    "cause": "None.",
+    "remedy": ("None.",),
+    "sources": ("None",),
+}
+
+every_symptom = pytest.mark.parametrize("symptom", SYMPTOMS.values(), ids=SYMPTOMS)
+every_pattern = pytest.mark.parametrize("code", PATTERNS)
+
+
+def finds(code: str, lines: list[str]) -> list[str]:
+    """Give the lines that a pattern finds."""
+    return [line for line in lines if re.search(PATTERNS[code], line)]
+
+
+def texts(value: object) -> Iterator[str]:
+    """Give all texts of a symptom, whatever they stand in."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from texts(each)
+
+
+def test_each_runtime_fact_has_a_symptom_and_no_other_code_is_used() -> None:
+    assert (len(CODES), len(dict(CODES)), len(RUNTIME), len(FURTHER)) == (207, 207, 36, 18)
+    assert sorted(SYMPTOMS) == sorted([*RUNTIME, *FURTHER])
+    assert [symptom.code for symptom in catalog.symptoms()] == sorted(SYMPTOMS), "in the order of their codes"
+    assert not set(FURTHER) & set(dict(CODES)), "a code means one thing"
+
+
+def test_a_file_has_the_name_of_what_it_holds() -> None:
+    assert [path.name for path in FILES] == [f"{each.code}-{each.slug}.yaml" for each in catalog.symptoms()]
+    assert len({symptom.slug for symptom in SYMPTOMS.values()}) == len(SYMPTOMS)
+
+
+@every_symptom
+def test_a_symptom_says_why_what_to_do_and_where_it_is_from(symptom: Symptom) -> None:
+    assert symptom.cause.endswith(".")
+    assert all(step.endswith(".") for step in symptom.remedy)
+    named = ("Spark guide", "vLLM blog", "dual-Spark post", "SM121 reference", "DeepSeek-V4 thread")
+    first = symptom.sources[0]
+    assert first.startswith(named), "the first source is one of the five"
+    assert re.search(r"\bL[0-9]+", first), "with its line"
+
+
+@every_symptom
+def test_a_symptom_refers_to_codes_that_exist(symptom: Symptom) -> None:
+    shipped = {module.RULE.code for module in rules.modules()}
+    if symptom.rule is not None:
+        assert symptom.rule in shipped | set(PREVENTABLE)
+    used = {
+        code for text in texts(symptom.model_dump()) for code in re.findall(r"\b(?!SM121)[A-Z]{2,3}[0-9]{3}\b", text)
+    }
+    assert used <= {*SYMPTOMS, *dict(CODES), *shipped}
+    assert symptom.code not in symptom.also
+
+
+@every_symptom
+def test_a_probe_names_metrics_that_every_release_of_vllm_has(symptom: Symptom) -> None:
+    if symptom.probe is not None:
+        compared = {each.measure for each in symptom.probe.thresholds if each.measure.startswith("vllm:")}
+        assert compared <= set(symptom.probe.metrics)
+        series = {name.removesuffix("_total") for name in symptom.probe.metrics}
+        for version in interfaces.versions():
+            release = interfaces.interface(version)
+            assert release is not None
+            assert series <= release.metrics, version
+        assert bool(symptom.probe.metrics) == (symptom.sees == "metrics")
+
+
+def test_each_pattern_has_a_snippet_and_each_snippet_a_pattern() -> None:
+    assert list(SNIPPETS) == list(PATTERNS)
+
+
+@every_pattern
+def test_each_alternative_of_a_pattern_finds_a_line_of_its_snippet(code: str) -> None:
+    for part in alternatives(PATTERNS[code]):
+        assert [line for line in SNIPPETS[code] if re.search(part, line)], part
+
+
+@every_pattern
+def test_a_pattern_finds_no_other_snippet_than_it_says(code: str) -> None:
+    found = tuple(other for other, lines in SNIPPETS.items() if other != code and finds(code, lines))
+    assert found == SYMPTOMS[code].also
+
+
+def test_a_healthy_server_shows_what_is_to_be_known_and_nothing_that_is_wrong() -> None:
+    found = {code for code in PATTERNS if finds(code, HEALTHY)}
+    assert found == {"ATT006", "MEM005"}
+    assert {SYMPTOMS[code].severity for code in found} == {"info"}
+
+
+@every_pattern
+def test_a_pattern_takes_a_bounded_number_of_steps(code: str) -> None:
+    assert ways(PATTERNS[code]) <= MOST_WAYS
+    assert re.search(PATTERNS[code], "") is None, "it finds something, not nothing"
+
+
+@every_pattern
+def test_a_pattern_finds_its_line_at_the_end_of_a_long_one(code: str) -> None:
+    line = finds(code, SNIPPETS[code])[0]
+    padded = (line[: len(line) // 2] * LONG)[:LONG] + " " + line
+    assert re.search(PATTERNS[code], padded)
+
+
+@pytest.mark.parametrize("pattern", [r"a.*b", r"a+b", r"(?:ab)*", r"a{3,}", r"a.*?b"])
+def test_a_repetition_without_end_is_counted_as_such(pattern: str) -> None:
+    assert ways(pattern) == float("inf")
+
+
+@pytest.mark.parametrize("pattern", [r"(a+)+", r"(?:a{1,9}b){1,9}", r"(?:(?:x?y){0,5})*", r"(?:a|b{1,2}){2}"])
+def test_nested_repetitions_are_refused(pattern: str) -> None:
+    with pytest.raises(NestedError):
+        ways(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("abc", 1),
+        ("a|bc", 2),
+        ("a{2,5}", 4),
+        ("a?b{1,3}", 6),
+        ("xa{1,3}|yb{1,2}", 5),
+        ("(?:x{1,2})?", 4),
+        ("(?!ab)c", 1),
+    ],
+)
+def test_ways_are_counted(pattern: str, expected: int) -> None:
+    assert ways(pattern) == expected
+
+
+def test_a_pattern_is_cut_at_its_outer_bars_only() -> None:
+    assert alternatives(r"a(?:b|c)|[|)]d|e\|f") == ["a(?:b|c)", "[|)]d", r"e\|f"]
+
+
+@pytest.mark.parametrize(
+    "ways_to_show",
+    [{}, {"pattern": "a", "probe": {"look": "There."}}, {"pattern": "a("}, {"pattern": ""}, {"probe": {}}],
+    ids=["neither", "both", "broken", "empty", "no look"],
+)
+def test_a_symptom_shows_in_one_way(ways_to_show: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Symptom.model_validate({**MINIMAL, **ways_to_show})
+    assert Symptom.model_validate({**MINIMAL, "pattern": "a"}).pattern == "a"
