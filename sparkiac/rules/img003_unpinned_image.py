@@ -1,7 +1,8 @@
 """An image has no digest.
 
 A tag is a name that its owner can move: what was reviewed is then not what runs, and nobody sees the change. The
-lock holds the digest of every image; `sparkiac lock` writes it. A reference with `@sha256:…` is pinned by itself.
+lock holds the digest of every image. A reference with `@sha256:…` is pinned by itself. An image that is built from
+source has no digest in any registry: it is pinned by its ID, which `sparkiac lock --record` writes once it is built.
 
 Bad:
 
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac.hints import build_it
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
 
@@ -48,12 +50,20 @@ RULE: Final = Rule(
 )
 
 
+_ADD: Final = "add it to the lock, or write its digest after @ in the inventory"
+
+
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find containers whose image has no digest."""
+    """Find containers whose image has no digest, and builds that start from such an image."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.image.digest is None:
+            image = container.image
+            if image.digest is None and not image.stale:
                 leaf = container.path if container.kind == "service" else (*container.path, host.name)
-                message = f"{container.name} runs {container.image.reference}, which the lock does not pin"
-                hint = "add it to the lock, or write its digest after @ in the inventory"
+                message = f"{container.name} runs {image.reference}, which the lock does not pin"
+                hint = build_it(image.build) if image.build else _ADD
                 yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)
+    for build in plan.builds:
+        if build.base is not None and build.base.digest is None:
+            message = f"the build {build.name} starts from {build.base.reference}, which the lock does not pin"
+            yield Hit(build.path, message, _ADD, leaf=("builds", build.name, "base"))

@@ -1,4 +1,4 @@
-"""Two containers of one host want the same port.
+"""Two services of one host want the same port.
 
 The second one cannot start: the port is taken. Ports on different addresses of a host do not collide; 0.0.0.0 is all
 addresses.
@@ -65,9 +65,9 @@ _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find pairs of containers that listen on the same address and port of a host."""
+    """Find pairs of units that listen on the same address and port of a host."""
     for host in plan.hosts:
-        listening = [container for container in host.containers if container.listen is not None]
+        listening = [unit for unit in host.units if unit.listen is not None]
         for first, second in combinations(listening, 2):
             if first.listen is not None and second.listen is not None and _collide(first.listen, second.listen):
                 port = second.listen[1]

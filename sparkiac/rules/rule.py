@@ -19,6 +19,8 @@ class Rule(NamedTuple):
     """First version of sparkiac that has it."""
     waivable: bool = True
     """Whether an inventory may allow what the rule refuses."""
+    profile: str = ""
+    """Smallest profile that has it, if its severity alone would say another one."""
 
 
 class Hit(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.plan.fleets import ONES, PAIR, deployment, service
+from tests.plan.fleets import ONES, PAIR, deployment, service, webui
 from tests.rules.pages import Case
 
 UPSTREAM: Final = f"image: vllm/vllm-openai@{ONES}"
@@ -25,7 +25,176 @@ def _port(columns: str) -> tuple[str, ...]:
     return (f"NET007 5:{columns} port 80 of spark-01 is used twice: by asr and by tts",)
 
 
+def _guessing(speculative: str, *lines: str) -> str:
+    """Write a deployment of a model that has a drafter, with this method."""
+    return deployment(f"speculative: {{{speculative}}}", *lines).replace("example/model", "Qwen/Qwen3.6-35B-A3B")
+
+
+def _on(recipe: str, *lines: str, options: str = "{}") -> str:
+    """Write a deployment of a recipe without an image of its own, with these options."""
+    return deployment(f"image: example.org/x@{ONES}", f"set: {options}", *lines).replace("base/single-spark", recipe)
+
+
+def _aeon(*lines: str, options: str = "{}") -> str:
+    """Write a deployment of AEON-7's image without a key."""
+    return _on("aeon-7/dflash-qwen3.5-27b-nvfp4", "api_key: null", *lines, options=options)
+
+
+ENGINES: Final = [
+    Case(service("command: [x]")),
+    Case(PAIR),
+    Case(deployment("set: {anything: at all}", "served_names: [a, b]", "speculative: {method: ngram}")),
+]
+"""What no rule about engines speaks of: a service, a group on vLLM, and vLLM with an option of any name."""
+GROUP: Final = PAIR.replace("base/single-spark", "base/tensorrt-llm") + f"    image: example.org/x@{ONES}\n"
+
+_STALE: Final = f"version: 1\nimages: {{}}\nbuilds: {{engine: {{id: '{ONES}', spec: '{ONES}'}}}}\n"
+
+
+def _built(*lines: str, run: str) -> str:
+    """Write an inventory that runs the build `engine`, which these lines complete."""
+    source = ("why: a test", "repository: https://example.org/x", f"commit: '{'1' * 40}'", *lines)
+    return f"{run}builds:\n  engine:\n" + "".join(f"    {line}\n" for line in source)
+
+
+def _asked(first: str, second: str) -> str:
+    """Write a front end on spark-03, which has no fabric, and two deployments with these lines in flow style."""
+    common = f"recipe: base/single-spark, image: 'nvcr.io/nvidia/vllm@{ONES}', model: example/m, port: 8001"
+    link = "fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.11/24}]}"
+    hosts = f"spark-01: {{address: 192.168.1.11, {link}}}, " + ", ".join(
+        f"spark-0{number}: {{address: 192.168.1.1{number}}}" for number in (2, 3)
+    )
+    return (
+        f"name: lab\ndefaults: {{model_store: /srv/models}}\nhosts: {{{hosts}}}\n"
+        f"deployments:\n  one: {{{common}, on: spark-01, {first}}}\n  two: {{{common}, on: spark-02, {second}}}\n"
+        f"services:\n  chat:\n    kind: open-webui\n    image: example.org/webui@{ONES}\n    on: spark-03\n"
+        "    uses: [one, two]\n"
+    )
+
+
+_TOOLS: Final = "clients: [tools]"
+_TOOLLESS: Final = (
+    "API001 11:3 its clients would send tools to big, which is without enable_auto_tool_choice and tool_call_parser"
+)
+_CANNOT: Final = "chat on spark-03 cannot reach"
+_ALONE: Final = "only that machine itself reaches it"
+
 CASES: Final[dict[str, list[Case]]] = {
+    "API001": [
+        Case(deployment()),
+        Case(deployment(_TOOLS, "set: {enable_auto_tool_choice: true, tool_call_parser: hermes}")),
+        Case(
+            deployment(_TOOLS, "set: {tool_call_parser: hermes}"),
+            ("API001 5:3 its clients would send tools to chat, which is without enable_auto_tool_choice",),
+        ),
+        Case(deployment(_TOOLS, f"image: example.org/x@{ONES}").replace("base/single-spark", "base/sglang")),
+        Case(
+            PAIR + f"    {_TOOLS}\n",
+            (_TOOLLESS,),
+        ),
+    ],
+    "NET001": [
+        Case(
+            webui("urls: ['http://127.0.0.1/v1', 'http://10.127.0.1/v1', 'http://localhost.example.org/v1']"),
+            ("NET001 8:12 chat asks http://127.0.0.1/v1, and 127.0.0.1 inside a container is that container",),
+        ),
+        Case(
+            webui("urls: ['http://LOCALHOST:8000/v1/']"),
+            ("NET001 8:12 chat asks http://LOCALHOST:8000/v1, and localhost inside a container is that container",),
+        ),
+    ],
+    "NET005": [
+        Case(
+            webui("urls: ['http://192.168.1.10/v1/', 'http://192.168.1.10/v12']"),
+            ("NET005 8:39 chat asks http://192.168.1.10/v12, which does not end in /v1",),
+        ),
+    ],
+    "NET100": [
+        Case(_asked("bind: lan", "bind: any")),
+        Case(
+            _asked("bind: fabric", "bind: loopback"),
+            (
+                f"NET100 12:12 {_CANNOT} one, which is at 192.168.177.11:8001 of spark-01: no fabric leads there",
+                f"NET100 12:17 {_CANNOT} two, which is at 127.0.0.1:8001 of spark-02: {_ALONE}",
+            ),
+        ),
+    ],
+    "ENG001": [
+        *ENGINES,
+        Case(GROUP),
+        Case(
+            _on("base/sglang", options="{model_path: /model}"),
+            ("ENG001 11:23 model_path is no option that chat can set on SGLang",),
+        ),
+        Case(_on("base/llama-cpp", "model_file: m.gguf", options="{ctx_size: 4096, kv_unified: false}")),
+        Case(_on("base/tensorrt-llm", options="{max_batch_size: 4}")),
+        Case(_aeon(options="{max_num_seqs: 4}")),
+        Case(
+            _aeon(options="{dtype: auto}"),
+            ("ENG001 11:18 dtype is no option that chat can set on AEON-7's vLLM",),
+        ),
+    ],
+    "ENG002": [
+        *ENGINES,
+        Case(_on("base/sglang", options="{tp_size: 1, watchdog_timeout: 300, enable_metrics: false, dtype: auto}")),
+        Case(_on("base/sglang", options="{cuda_graph_bs_decode: [1, 2], json_model_override_args: {a: 1}, x: [z]}")),
+        Case(_on("base/llama-cpp", "model_file: m.gguf", options="{n_gpu_layers: 99, temp: 0.5, temp_x: true}")),
+        Case(_on("base/sglang", options="{tp_size: true}"), ("ENG002 11:20 tp_size of chat cannot be true",)),
+        Case(_on("base/sglang", options="{tp_size: two}"), ("ENG002 11:20 tp_size of chat cannot be 'two'",)),
+        Case(_on("base/sglang", options="{enable_metrics: 1}"), ("ENG002 11:27 enable_metrics of chat cannot be 1",)),
+        Case(_on("base/sglang", options="{dtype: bf16}"), ("ENG002 11:18 dtype of chat cannot be 'bf16'",)),
+        Case(_aeon(options="{port: 9000}"), ("ENG002 11:17 port of chat cannot be 9000",)),
+    ],
+    "ENG003": [*ENGINES, Case(_aeon())],
+    "ENG004": [
+        *ENGINES,
+        Case(deployment("api_key: {secret: k}")),
+        Case(_on("base/llama-cpp", "model_file: m.gguf", "api_key: {secret: k}")),
+        Case(
+            _on("base/tensorrt-llm", "api_key: {secret: k}"),
+            ("ENG004 12:14 TensorRT-LLM cannot take the API key of chat without showing it",),
+        ),
+        Case(
+            _on("aeon-7/dflash-qwen3.5-27b-nvfp4", "api_key: {secret: k}"),
+            ("ENG004 12:14 AEON-7's vLLM cannot take the API key of chat without showing it",),
+        ),
+        Case(_on("base/sglang")),
+    ],
+    "ENG005": [
+        *ENGINES,
+        Case(_on("base/sglang")),
+        Case(GROUP, ("ENG005 14:9 big spans 2 hosts, and TensorRT-LLM runs on one",)),
+    ],
+    "ENG006": [
+        *ENGINES,
+        Case(_on("base/sglang")),
+        Case(_aeon()),
+        Case(_on("base/llama-cpp", "model_file: m.gguf", "speculative: {method: mtp}")),
+        Case(
+            _on("base/tensorrt-llm", "speculative: {method: ngram}"),
+            ("ENG006 12:18 TensorRT-LLM, which chat runs on, has no method ngram",),
+        ),
+    ],
+    "ENG007": [
+        *ENGINES,
+        Case(_on("base/llama-cpp", "model_file: m.gguf", "served_names: [a, b]")),
+        Case(_on("base/sglang")),
+        Case(
+            _aeon("served_names: [a, b]"),
+            ("ENG007 13:19 AEON-7's vLLM serves under one name, and chat has 2",),
+        ),
+    ],
+    "CAT001": [
+        Case(
+            deployment("fragments: [load-guard]"),
+            (
+                (
+                    "CAT001 10:17 fragment load-guard, which chat takes, is superseded: the option has had no effect "
+                    "since vLLM 0.10, and PR 35060 removed it: current releases end with an error on it"
+                ),
+            ),
+        ),
+    ],
     "ENT001": [
         Case(_vllm("example/model", "--port=1", "--dtype=auto", "--host=x")),
         Case(
@@ -37,6 +206,21 @@ CASES: Final[dict[str, list[Case]]] = {
         ),
         Case(deployment()),
         Case(deployment("api_key: {secret: k}").replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")),
+    ],
+    "ENT100": [Case(service("command: [x]"))],
+    "SPD002": [
+        Case(_guessing("method: ngram", "set: {kv_cache_dtype: fp8}")),
+        Case(
+            _guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}"),
+            ("SPD002 11:31 DFlash needs VLLM_USE_DEEP_GEMM=0, and chat does not set it",),
+        ),
+        Case(_guessing("method: dflash", "set: {kv_cache_dtype: bfloat16}")),
+        Case(deployment().replace("base/single-spark", "aeon-7/dflash-qwen3.5-27b-nvfp4")),
+    ],
+    "SPD010": [
+        Case(_guessing("method: ngram, num_speculative_tokens: 8")),
+        Case(_guessing("method: mtp, num_speculative_tokens: 4, model: example/paired")),
+        Case(_guessing("method: mtp")),
     ],
     "IMG003": [
         Case(deployment()),
@@ -52,6 +236,35 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(
             deployment(defaults="{model_store: /srv/models, image: 'example.org/x:1'}"),
             ("IMG003 2:45 chat runs example.org/x:1, which the lock does not pin",),
+        ),
+        Case(
+            _built("base: example.org/base:1", "install: [a]", run=deployment("image: engine")),
+            (
+                "IMG003 10:12 chat runs engine, which the lock does not pin",
+                "IMG003 16:11 the build engine starts from example.org/base:1, which the lock does not pin",
+            ),
+        ),
+        Case(
+            _built("program: [a, '{image}']", run=deployment("image: engine")),
+            ("IMG003 10:12 chat runs engine, which the lock does not pin",),
+        ),
+        Case(_built("program: [a, '{image}']", run=deployment("image: engine")), locked=_STALE),
+    ],
+    "IMG100": [
+        Case(
+            _built("program: [a, '{image}']", run=deployment("image: engine")),
+            ("IMG100 10:12 chat runs engine, which was built from something else",),
+            locked=_STALE,
+        ),
+        Case(
+            _built("program: [a, '{image}']", run=deployment(defaults="{model_store: /srv/models, image: engine}")),
+            ("IMG100 2:45 chat runs engine, which was built from something else",),
+            locked=_STALE,
+        ),
+        Case(
+            _built("program: [a, '{image}']", run=service().replace(f"example.org/asr@{ONES}", "engine")),
+            ("IMG100 7:12 asr runs engine, which was built from something else",),
+            locked=_STALE,
         ),
     ],
     "NET007": [

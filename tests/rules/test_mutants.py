@@ -18,7 +18,7 @@ from sparkiac import rules
 from sparkiac.plan import build
 from tests.plan.fleets import LOCK, resolved
 from tests.rules.cases import CASES
-from tests.rules.pages import CODES, MODULES, examples
+from tests.rules.pages import CODES, MODULES, examples, lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,7 +75,8 @@ def verdict(module: ModuleType, inputs: list[tuple[str, str | None]]) -> list[tu
 
 @pytest.mark.parametrize("module", MODULES, ids=CODES)
 def test_a_broken_rule_is_noticed(module: ModuleType) -> None:
-    inputs: list[tuple[str, str | None]] = [(text, None) for text in examples(module, "Bad") + examples(module, "Good")]
+    shown = examples(module, "Bad") + examples(module, "Good")
+    inputs: list[tuple[str, str | None]] = [(text, lock(module)) for text in shown]
     inputs += [(case.text, case.locked) for case in CASES.get(module.RULE.code, ())]
     right = verdict(module, inputs)
     made = list(mutants(module))

@@ -12,7 +12,7 @@ from sparkiac import rules
 from sparkiac.report import Severity
 from tests.plan.fleets import checked, said
 from tests.rules.cases import CASES
-from tests.rules.pages import CODES, MODULES, Case, examples
+from tests.rules.pages import CODES, MODULES, Case, examples, lock
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -36,13 +36,14 @@ def test_the_page_starts_with_a_sentence_and_has_both_examples(module: ModuleTyp
     assert re.match(r"[A-Z`].*\.\n\n", module.__doc__), "the first line says in one sentence what is wrong"
     assert examples(module, "Bad"), "a page needs `Bad:` and a yaml block"
     assert examples(module, "Good"), "a page needs `Good:` and a yaml block"
-    assert module.__doc__.count("```yaml") == len(examples(module, "Bad") + examples(module, "Good"))
+    shown = [*examples(module, "Bad"), *examples(module, "Good"), *([lock(module)] if lock(module) else [])]
+    assert module.__doc__.count("```yaml") == len(shown)
 
 
 @every_rule
 def test_the_bad_example_has_the_finding_at_one_of_its_lines(module: ModuleType) -> None:
     for text in examples(module, "Bad"):
-        findings = found(text, module.RULE.code)
+        findings = found(text, module.RULE.code, locked=lock(module))
         assert findings, f"{module.RULE.code} finds nothing in its bad example"
         for finding in findings:
             assert finding.loc is not None
@@ -56,7 +57,7 @@ def test_the_bad_example_has_the_finding_at_one_of_its_lines(module: ModuleType)
 @every_rule
 def test_the_good_example_has_no_such_finding(module: ModuleType) -> None:
     for text in examples(module, "Good"):
-        assert found(text, module.RULE.code) == ()
+        assert found(text, module.RULE.code, locked=lock(module)) == ()
 
 
 @every_rule

@@ -1,0 +1,84 @@
+"""A client sends tools to a model whose server was not told how to take them.
+
+An agent sends `tool_choice: "auto"` with each request. Without `enable_auto_tool_choice` and `tool_call_parser` the
+server loads and lists the model, and refuses every such request with HTTP 400. The parser follows the model's family
+and not the client: recipes name it. Hermes Agent always sends tools; of other clients a deployment says so with
+`clients: [tools]`.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: RedHatAI/Qwen3.6-35B-A3B-NVFP4
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+services:
+  agent:
+    kind: hermes-agent
+    on: spark-01
+    uses: chat
+    api_key: {secret: hermes_key}
+    program: /home/spark/.local/bin/hermes
+    user: spark
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: RedHatAI/Qwen3.6-35B-A3B-NVFP4
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {enable_auto_tool_choice: true, tool_call_parser: qwen3_xml}
+    clients: [tools]
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="API001",
+    slug="tools-without-parser",
+    severity=Severity.ERROR,
+    sources=("Spark guide L158-159, L184, L637-639, L648",),
+    since="0.1.0",
+)
+_NEEDED: Final = ("enable_auto_tool_choice", "tool_call_parser")
+_ENGINES: Final = frozenset({"vllm", "aeon-vllm"})
+"""Engines that want both options; others have ways of their own."""
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find deployments that agents use and that lack one of the options."""
+    agents = {link.name: program.name for host in plan.hosts for program in host.programs for link in program.links}
+    for host in plan.hosts:
+        for container in host.containers:
+            asked = "tools" in container.clients or container.name in agents
+            missing = [option for option in _NEEDED if not container.options.get(option)]
+            if asked and container.served and container.engine in _ENGINES and missing:
+                who = agents.get(container.name, "its clients")
+                message = f"{who} would send tools to {container.name}, which is without {' and '.join(missing)}"
+                hint = "add them under `set`; the parser is that of the model's family: qwen3_xml, qwen3_coder, gemma4"
+                yield Hit(container.path, message, hint, host=host.name)

@@ -1,0 +1,63 @@
+"""The inventory takes an entry of the catalog that its own source took back.
+
+A superseded recipe, variant or fragment is kept so that nobody has to find out again why it was left. It can be
+planned, to be looked at, and should not serve.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: google/gemma-4-26b-a4b-it-fp8
+    variant: draft-model
+    on: spark-01
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: google/gemma-4-26b-a4b-it-fp8
+    on: spark-01
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="CAT001",
+    slug="superseded-entry",
+    severity=Severity.ERROR,
+    sources=(
+        "dual-Spark post L101, L118",
+        "Spark guide L156, L680, L785",
+    ),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find entries in use that are superseded."""
+    for host in plan.hosts:
+        for container in host.containers:
+            for caution in container.cautions:
+                message = f"{caution.entry}, which {container.name} takes, is superseded: {caution.why}"
+                hint = f"take {caution.instead}" if caution.instead is not None else "leave it out"
+                yield Hit(caution.path, message, hint, host=host.name)

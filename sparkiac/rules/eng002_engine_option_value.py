@@ -1,0 +1,111 @@
+"""An option has a value that the engine does not take.
+
+A switch takes true or false, a number a number, and some options one of a few words. The server ends at once on
+anything else. In YAML 1.2, which inventories are written in, `on` and `off` are words, and `true` is not one of them:
+llama.cpp's flash_attn takes "on", "off" or "auto".
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/llama-cpp
+    model: example/model-GGUF
+    model_file: model-Q4_K_M.gguf
+    image: ghcr.io/ggml-org/llama.cpp@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    set: {flash_attn: true}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/llama-cpp
+    model: example/model-GGUF
+    model_file: model-Q4_K_M.gguf
+    image: ghcr.io/ggml-org/llama.cpp@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    set: {flash_attn: "on"}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import engines
+from sparkiac.hints import nearest
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.engines import Option
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENG002",
+    slug="engine-option-value",
+    severity=Severity.ERROR,
+    sources=(
+        "docs.sglang.io: Server arguments",
+        "github.com/ggml-org/llama.cpp: tools/server/README.md",
+        "github.com/NVIDIA/TensorRT-LLM: trtllm-serve.rst",
+        "github.com/AEON-7/vllm-dflash: README.md",
+    ),
+    since="0.1.0",
+)
+_TYPES: Final = {
+    "integer": int,
+    "number": int | float,
+    "text": str | int | float,
+    "switch": bool,
+    "json": dict | str,
+    "words": tuple | str | int | float,
+}
+_WORDS: Final = {
+    "integer": "a whole number",
+    "number": "a number",
+    "text": "a text",
+    "switch": "true or false",
+    "json": "a mapping",
+    "words": "a list",
+}
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find values of another kind than the option's, or none of its words."""
+    for host in plan.hosts:
+        for container in host.containers:
+            options = engines.named(container.engine).options if container.engine is not None else None
+            for name, value in container.options.items():
+                hint = _hint((options or {}).get(name), value)
+                if hint is not None:
+                    path = ("set", name)
+                    message = f"{name} of {container.name} cannot be {_shown(value)}"
+                    leaf = (*container.path, host.name, *path)
+                    yield Hit((*container.path, *path), message, hint, leaf=leaf, host=host.name)
+
+
+def _hint(option: Option | None, value: object) -> str | None:
+    """Say what is wanted instead, or nothing where the value is right."""
+    if option is None:
+        return None
+    if isinstance(value, bool) is not (option.kind == "switch") or not isinstance(value, _TYPES[option.kind]):
+        return f"write {_WORDS[option.kind]}" + (f": {', '.join(option.choices)}" if option.choices else "")
+    if option.choices and str(value) not in option.choices:
+        return nearest(str(value), option.choices)
+    return None
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else repr(value)

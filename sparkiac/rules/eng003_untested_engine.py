@@ -1,0 +1,67 @@
+"""No source ran this engine on this hardware.
+
+The sources print commands for vLLM and for AEON-7's image, and say of SGLang, llama.cpp and TensorRT-LLM only what
+they are good for. Their options are checked against their own documentation, and their images are your choice: whether
+one serves on sm_121 is for you to see. Allow the rule once you have seen it.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    allow: [{code: ENG003, reason: "served for a week on spark-01, with release 0.5.23"}]
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import engines
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENG003",
+    slug="untested-engine",
+    severity=Severity.WARNING,
+    sources=("Spark guide L16-23: four engines run on a Spark, and commands are printed for vLLM alone",),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find deployments on an engine that no source ran."""
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.kind == "deployment" and container.engine and not engines.named(container.engine).tested:
+                title = engines.named(container.engine).title
+                message = f"{container.name} runs on {title}, which no source ran on this hardware"
+                hint = "try it, and allow ENG003 with what you saw"
+                yield Hit((*container.path, "recipe"), message, hint, host=host.name)

@@ -1,0 +1,78 @@
+"""One model is to span several hosts on an engine that sparkiac runs on one host only.
+
+A distributed group is written for vLLM: each node has its rank, the leader's address and the same master port. SGLang,
+llama.cpp and TensorRT-LLM have ways of their own, which no source ran over two Sparks.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.12/24}]}
+deployments:
+  chat:
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: [spark-01, spark-02]
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.12/24}]}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: google/gemma-4-26B-A4B-it
+    on: [spark-01, spark-02]
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import engines
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENG005",
+    slug="engine-spans-no-hosts",
+    severity=Severity.ERROR,
+    sources=("dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM alone",),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find nodes of groups on an engine that has no groups."""
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.engine is not None and container.node is not None:
+                engine = engines.named(container.engine)
+                if not engine.groups:
+                    message = f"{container.name} spans {container.node[1]} hosts, and {engine.title} runs on one"
+                    hint = "name one host, or take a recipe on vLLM"
+                    yield Hit((*container.path, "on"), message, hint, host=host.name)

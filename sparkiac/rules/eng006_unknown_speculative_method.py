@@ -1,0 +1,76 @@
+"""The engine has no such method of speculative decoding.
+
+`speculative` uses vLLM's names for all engines, and each engine writes them in its own form, as far as it has the
+method. llama.cpp has five kinds of n-gram guessing, which `set.spec_type` chooses; TensorRT-LLM takes the method from a
+YAML file, which `set.config` names.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    speculative: {method: suffix, num_speculative_tokens: 8}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    speculative: {method: ngram, num_speculative_tokens: 8}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import engines
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENG006",
+    slug="unknown-speculative-method",
+    severity=Severity.ERROR,
+    sources=(
+        "docs.sglang.io: Speculative decoding",
+        "github.com/ggml-org/llama.cpp: tools/server/README.md",
+        "github.com/NVIDIA/TensorRT-LLM: llm_args.py",
+        "github.com/AEON-7/vllm-dflash: README.md",
+    ),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find methods that the deployment's engine does not have."""
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.engine is not None and container.speculative is not None:
+                engine, method = engines.named(container.engine), container.speculative["method"]
+                if method not in engine.speculative:
+                    message = f"{engine.title}, which {container.name} runs on, has no method {method}"
+                    hint = f"it has: {', '.join(sorted(engine.speculative)) or 'none that `speculative` can say'}"
+                    leaf = (*container.path, host.name, "speculative")
+                    yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host.name)

@@ -1,0 +1,74 @@
+"""Several names are to be served by an engine that serves under one.
+
+vLLM and llama.cpp answer to each of their names. SGLang, TensorRT-LLM and AEON-7's images have one: a client that asks
+for another gets an error.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    served_names: [fast, chat]
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    served_names: [chat]
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import engines
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENG007",
+    slug="one-served-name",
+    severity=Severity.ERROR,
+    sources=(
+        "docs.sglang.io: Server arguments",
+        "github.com/NVIDIA/TensorRT-LLM: commands/serve.py",
+        "github.com/AEON-7/vllm-dflash: README.md",
+    ),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find deployments with more names than their engine takes."""
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.engine is not None and len(container.served) > 1:
+                engine = engines.named(container.engine)
+                if engine.one_name:
+                    message = f"{engine.title} serves under one name, and {container.name} has {len(container.served)}"
+                    hint = f"keep one: served_names: [{container.served[0]}]"
+                    leaf = (*container.path, host.name, "served_names")
+                    yield Hit((*container.path, "served_names"), message, hint, leaf=leaf, host=host.name)

@@ -1,0 +1,80 @@
+"""A file that is fetched to a host has no sha256.
+
+A plugin or a chat template is code that runs with the model. What its address gives can change from day to day,
+and nobody would see it. The lock holds the sha256 of every file, under its address as the inventory or recipe writes
+it; the playbook refuses anything else. A file that you put on the host yourself is a mount.
+
+The lock of both examples:
+
+```yaml
+version: 1
+images: {}
+files:
+  "hf://example/model/parser.py":
+    sha256: "1111111111111111111111111111111111111111111111111111111111111111"
+```
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    on: spark-01
+    container:
+      files: {/opt/parser.py: {url: "hf://example/model/another.py"}}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    on: spark-01
+    container:
+      files: {/opt/parser.py: {url: "hf://example/model/parser.py"}}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="FIL001",
+    slug="unpinned-file",
+    severity=Severity.ERROR,
+    sources=("Spark guide L212, L241, L282: a template, a patched loader and a parser that are fetched by hand",),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find extra files without a hash."""
+    for host in plan.hosts:
+        for container in host.containers:
+            for file in container.files:
+                if file.sha256 is None:
+                    path = ("container", "files", file.target)
+                    message = f"{container.name} fetches {file.url}, which the lock does not pin"
+                    hint = f'add to the lock: files: {{"{file.url}": {{sha256: "…"}}}}'
+                    leaf = (*container.path, host.name, *path)
+                    yield Hit((*container.path, *path), message, hint, leaf=leaf, host=host.name)

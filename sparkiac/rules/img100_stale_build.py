@@ -1,0 +1,83 @@
+"""An image was built from something else than the inventory says now.
+
+The lock holds the ID of the image that came out of a build, and a hash of what went into it: repository, commit, picks,
+base image, pinned packages. The build was changed after that, so what would run is not what is reviewed. Build it again
+and record it with `sparkiac lock --record`, or take the change back.
+
+The lock of both examples:
+
+```yaml
+version: 1
+images:
+  example.org/base:1: {digest: "sha256:1111111111111111111111111111111111111111111111111111111111111111"}
+builds:
+  engine:
+    id: sha256:2222222222222222222222222222222222222222222222222222222222222222
+    spec: sha256:9587e8c001286da03a6e0901934621935a24b9fee3790c227f57cfc76e18dffe
+```
+
+Bad, as the commit is another one:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+builds:
+  engine:
+    why: no released image knows the model
+    base: example.org/base:1
+    repository: https://example.org/engine.git
+    commit: "2222222222222222222222222222222222222222"
+    install: [python3, -m, pip, install, .]
+services:
+  asr: {kind: container, image: engine, on: spark-01, port: 8765}
+```
+
+Good:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+builds:
+  engine:
+    why: no released image knows the model
+    base: example.org/base:1
+    repository: https://example.org/engine.git
+    commit: "1111111111111111111111111111111111111111"
+    install: [python3, -m, pip, install, .]
+services:
+  asr: {kind: container, image: engine, on: spark-01, port: 8765}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.hints import build_it
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="IMG100",
+    slug="stale-build",
+    severity=Severity.ERROR,
+    sources=("DeepSeek-V4 thread L5, L361-362: commits move, and a later one locked both machines up",),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find containers whose image the lock has from a build that was changed since."""
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.image.stale:
+                leaf = container.path if container.kind == "service" else (*container.path, host.name)
+                message = f"{container.name} runs {container.image.reference}, which was built from something else"
+                hint = build_it(str(container.image.build))
+                yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)

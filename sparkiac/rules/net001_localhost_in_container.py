@@ -1,0 +1,65 @@
+"""A container asks localhost, which is the container itself.
+
+`http://localhost:8000/v1` points at the asking container and not at its host: the connection fails although the server
+is up. Name a deployment or service of this inventory under `uses`, and its address follows. For anything else write
+the host's own address, or host.docker.internal, which sparkiac then makes known inside the container.
+
+Bad:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+services:
+  chat:
+    kind: open-webui
+    image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    urls: ["http://localhost:8000/v1"]
+```
+
+Good:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+services:
+  chat:
+    kind: open-webui
+    image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    urls: ["http://host.docker.internal:8000/v1", "http://192.168.1.10:8009/v1"]
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="NET001",
+    slug="localhost-in-container",
+    severity=Severity.ERROR,
+    sources=("Spark guide L606-619",),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find addresses of the user that name the asking container."""
+    for host in plan.hosts:
+        for container in host.containers:
+            for link in container.links:
+                name = link.hostname or ""
+                if link.target is None and (name == "localhost" or name.startswith("127.")):
+                    message = f"{container.name} asks {link.url}, and {name} inside a container is that container"
+                    hint = "name it under `uses`, or write the host's address, or host.docker.internal"
+                    yield Hit(link.path, message, hint, host=host.name)

@@ -1,0 +1,61 @@
+"""The base URL of an OpenAI-compatible server does not end in /v1.
+
+Clients append /models and /chat/completions to it. Without /v1 the connection test passes and no model appears. What
+stands under `uses` has it by itself.
+
+Bad:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+services:
+  chat:
+    kind: open-webui
+    image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    urls: ["http://192.168.1.10:8009"]
+```
+
+Good:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+services:
+  chat:
+    kind: open-webui
+    image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    urls: ["http://192.168.1.10:8009/v1"]
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="NET005",
+    slug="base-url-without-v1",
+    severity=Severity.ERROR,
+    sources=("Spark guide L639",),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find addresses of the user without /v1."""
+    for host in plan.hosts:
+        for container in host.containers:
+            for link in container.links:
+                if link.target is None and not (link.url or "").endswith("/v1"):
+                    message = f"{container.name} asks {link.url}, which does not end in /v1"
+                    yield Hit(link.path, message, f"write {link.url}/v1", host=host.name)

@@ -1,0 +1,16 @@
+"""Pages of the findings that no rule gives: of reading, of the model, of names, of waivers, of sparkiac itself.
+
+Each has a page in the form of a rule's, and no inventory may waive it. A test holds that every code that the package
+can give is a rule's or in this table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.rules.others import own, references, text, values
+
+if TYPE_CHECKING:
+    from sparkiac.rules.others.other import Other
+
+OTHERS: Final[tuple[Other, ...]] = (*text.OTHERS, *values.OTHERS, *references.OTHERS, *own.OTHERS)

@@ -1,0 +1,20 @@
+"""What a code that is no rule is made of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Rule
+
+
+class Other(NamedTuple):
+    """A code and its page."""
+
+    rule: Rule
+    page: str
+
+
+def other(code: str, slug: str, page: str, *sources: str, severity: Severity = Severity.ERROR) -> Other:
+    """Make an entry of the table."""
+    return Other(Rule(code, slug, severity, sources, "0.1.0", waivable=False), page)

@@ -1,0 +1,53 @@
+"""Pages: what each code means, why it matters, and an inventory that has it beside one that has not.
+
+A rule's page is the docstring of its module; `others` holds the pages of what is found outside the rules.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac import rules
+from sparkiac.rules import others
+
+if TYPE_CHECKING:
+    from sparkiac.rules.rule import Rule
+
+_BLOCK: Final = re.compile(r"^(Bad|Good|The lock)([^\n]*):\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Page(NamedTuple):
+    """A code and its page."""
+
+    rule: Rule
+    title: str
+    """What is wrong, in one sentence."""
+    why: str
+    """What happens then; Markdown."""
+    bad: tuple[str, ...]
+    good: tuple[str, ...]
+    lock: str
+    """The lock of the examples, if they need another one than none."""
+    text: str
+    """The whole page, as Markdown."""
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """Give the page of every code that sparkiac can find, in the order of codes."""
+    found = [read(module.RULE, module.__doc__ or "") for module in rules.modules()]
+    found += [read(*other) for other in others.OTHERS]
+    return {page.rule.code: page for page in sorted(found, key=lambda page: page.rule.code)}
+
+
+def read(rule: Rule, text: str) -> Page:
+    """Cut a page into its parts."""
+    text = text.strip()
+    title, _, rest = text.partition("\n\n")
+    first = _BLOCK.search(rest)
+    why = rest[: first.start()] if first else rest
+    blocks = [(found[1], found[3]) for found in _BLOCK.finditer(rest)]
+    bad, good, lock = (tuple(block for kind, block in blocks if kind == name) for name in ("Bad", "Good", "The lock"))
+    return Page(rule, title, why.strip(), bad, good, "".join(lock), text)

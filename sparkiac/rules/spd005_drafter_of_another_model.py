@@ -1,0 +1,80 @@
+"""The drafter was trained for another model.
+
+A DFlash drafter guesses the tokens of one target. With any other model nearly every guess is wrong, and each step costs
+more than it saves. The catalog's table of drafters names the target of each.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: Qwen/Qwen3.6-35B-A3B
+    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    speculative: {method: dflash, model: z-lab/Qwen3.5-27B-DFlash}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: Qwen/Qwen3.5-27B
+    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    speculative: {method: dflash, model: z-lab/Qwen3.5-27B-DFlash}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import catalog
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Container, Plan
+
+RULE: Final = Rule(
+    code="SPD005",
+    slug="drafter-of-another-model",
+    severity=Severity.ERROR,
+    sources=("Spark guide L746-756, L768, L781",),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find drafters whose known target is not the model that is served."""
+    for host in plan.hosts:
+        for container in host.containers:
+            yield from _hits(container, host.name)
+
+
+def _hits(container: Container, host: str) -> Iterator[Hit]:
+    drafter = (container.speculative or {}).get("model")
+    targets = sorted(pair.target for pair in catalog.drafters() if drafter is not None and pair.drafter == drafter)
+    if targets and not any(_same(target, container.model or "") for target in targets):
+        message = f"{drafter} guesses for {' and '.join(targets)}, and {container.name} serves {container.model}"
+        leaf = (*container.path, host, "speculative")
+        hint = "choose this model's own drafter, or method ngram, which needs none"
+        yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host)
+
+
+def _same(target: str, model: str) -> bool:
+    """Whether a model is the target or a copy of it in another format, whose name then holds the target's."""
+    return target.rpartition("/")[2].lower() in model.lower()

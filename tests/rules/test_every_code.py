@@ -1,0 +1,106 @@
+"""Every code that sparkiac can give has a page, and every page has a code that sparkiac can give."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkiac import pipeline, rules
+from sparkiac.report import Severity
+from sparkiac.rules.others import OTHERS
+from sparkiac.rules.pages import pages
+from tests.conftest import ROOT
+from tests.plan.fleets import deployment
+from tests.rules.test_check import breaks, rule_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sparkiac.report import Finding
+
+PACKAGE = ROOT / "sparkiac"
+CODE = re.compile(r"[A-Z]{3}[0-9]{3}")
+WITHOUT_EXAMPLES = {"YML001", "YML009", "INT001"}
+"""What no text can show in a few lines: bytes that are no text, a hundred faults, a defect of sparkiac."""
+
+
+def sources() -> list[Path]:
+    """Give all modules but those that hold the pages."""
+    return [path for path in PACKAGE.rglob("*.py") if path.parent.name != "others"]
+
+
+def text(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def codes(tree: ast.AST) -> set[str]:
+    """Give every text of a module that is a code."""
+    return {text(node) for node in ast.walk(tree) if CODE.fullmatch(text(node))}
+
+
+def named(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Give every code that a module names together with a slug."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Tuple(elts=[code, slug]) | ast.Call(args=[code, slug, *_]) if CODE.fullmatch(text(code)):
+                yield text(code), text(slug)
+            case ast.Dict(keys=keys, values=values):
+                pairs = zip(keys, values, strict=True)
+                yield from ((text(code), text(slug)) for code, slug in pairs if code and CODE.fullmatch(text(code)))
+            case _:
+                pass
+
+
+def found(raw: bytes) -> tuple[Finding, ...]:
+    return pipeline.check(pipeline.File("lab.yaml", raw), None).report.findings
+
+
+def test_every_code_of_the_package_has_a_page_and_no_page_is_of_another() -> None:
+    assert set().union(*(codes(ast.parse(path.read_text())) for path in sources())) == set(pages())
+
+
+def test_a_page_has_the_slug_that_findings_have() -> None:
+    pairs = {pair for path in sources() for pair in named(ast.parse(path.read_text())) if pair[1]}
+    assert {code for code, _ in pairs} >= {other.rule.code for other in OTHERS if other.rule.code != "YML009"}
+    slugs = {code: page.rule.slug for code, page in pages().items()}
+    assert {pair for pair in pairs if re.fullmatch(r"[a-z]+(-[a-z]+)*", pair[1])} <= set(slugs.items())
+
+
+def test_pages_are_in_the_order_of_codes_and_no_code_has_two() -> None:
+    assert list(pages()) == sorted(pages())
+    assert len(pages()) == len(OTHERS) + len(rules.modules())
+
+
+@pytest.mark.parametrize("code", pages())
+def test_a_page_says_in_a_sentence_what_is_wrong_and_then_why(code: str) -> None:
+    page = pages()[code]
+    assert re.fullmatch(r"[A-Z`].*\.", page.title)
+    assert len(page.why) > len(page.title) / 2
+    assert page.text.startswith(page.title)
+    assert (bool(page.bad), bool(page.good)) == ((code not in WITHOUT_EXAMPLES,) * 2)
+    assert page.text.count("```yaml") == len(page.bad) + len(page.good) + bool(page.lock)
+    assert "```" not in page.why
+
+
+@pytest.mark.parametrize("other", [other for other in OTHERS if other.rule.code not in WITHOUT_EXAMPLES])
+def test_the_examples_of_a_page_hold(other: tuple[rules.Rule, str]) -> None:
+    rule = other[0]
+    page = pages()[rule.code]
+    for example in page.bad:
+        findings = found(example.encode())
+        assert {(each.code, each.slug, each.severity) for each in findings} == {(rule.code, rule.slug, rule.severity)}
+    for example in page.good:
+        assert {each.code for each in found(example.encode())} <= {"IMG003"}
+
+
+def test_what_has_no_example_is_given_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = [*found(b"\xff"), *found(b"name: lab\n" + b"x: 1\n" * 102)]
+    monkeypatch.setattr(rules, "modules", lambda: (rule_of(breaks),))
+    seen += found(deployment().encode())
+    given = {(each.code, each.slug, each.severity) for each in seen}
+    facts = [pages()[code].rule for code in WITHOUT_EXAMPLES]
+    assert {(rule.code, rule.slug, Severity.ERROR) for rule in facts} <= given
