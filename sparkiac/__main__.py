@@ -42,7 +42,7 @@ def run(arguments: list[str]) -> int:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click and rich exit by themselves when the reader of a pipe has gone
         return Exit.OK
     except OSError as error:
         return _io_failed(error)

@@ -8,17 +8,22 @@ from typing import Final
 import click
 
 from sparkiac import __version__
+from sparkiac.commands.inputs import Group
 
 COMMANDS: Final = {
     "generate": "Render an inventory into reviewed files.",
     "check": "Check an inventory and its lock.",
     "plan": "Show what runs where.",
+    "recipes": "Look through recipes, variants and fragments.",
+    "images": "Look through images: releases, drivers, limits.",
+    "rules": "Look through what is checked, and why.",
+    "lock": "Pin the image that a build made.",
     "schema": "Print the JSON Schema of the inventory.",
 }
 """Command → its line in the help, kept here so that `--help` imports none of them."""
 
 
-class _Lazy(click.Group):
+class _Lazy(Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
         return list(COMMANDS)
 
@@ -32,15 +37,6 @@ class _Lazy(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from sparkiac.hints import nearest  # noqa: PLC0415  only for a wrong word
-
-            ctx.fail(f"no command is called {args[0]!r}; {nearest(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac import rules, source
+from sparkiac import catalog, rules, source
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock
 from sparkiac.plan import Plan, build
 from sparkiac.report import Finding, Report, Severity
 from sparkiac.resolve import check_names, resolve
+from sparkiac.rules import profiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sparkiac.artifact import Artifact
+    from sparkiac.source import Source
 
-_SETTLED_BY_LOCK = frozenset({"IMG003", "ENT100"})
-"""Rules that have nothing to say once the lock holds the image."""
+_SETTLED_BY_LOCK = frozenset({"IMG003", "IMG100", "ENT100", "FIL001"})
+"""Rules that have nothing to say once the lock holds the image or the file."""
 
 
 class File(NamedTuple):
@@ -40,10 +42,15 @@ class Outcome(NamedTuple):
         return bool(errors) and all(finding.code in _SETTLED_BY_LOCK for finding in errors)
 
 
-def check(inventory: File, lock: File | None, *, allow_unlocked: bool = False) -> Outcome:
-    """Run every stage up to the rules. Bad input gives findings and no plan."""
+def check(
+    inventory: File, lock: File | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
+) -> Outcome:
+    """Run every stage up to the rules. Bad input gives findings and no plan.
+
+    Rules whose codes are `hidden` run as well: whether a waiver is used does not depend on what is shown.
+    """
     loaded = source.load(inventory.raw, name=inventory.name, model=Inventory)
-    pins = source.load(lock.raw, name=lock.name, model=Lock) if lock else None
+    pins = read_lock(lock) if lock else None
     faults = (*loaded.findings, *(pins.findings if pins else ()))
     if faults or loaded.value is None:
         return Outcome(Report.of((*faults, *check_names(loaded))), None)
@@ -51,10 +58,30 @@ def check(inventory: File, lock: File | None, *, allow_unlocked: bool = False) -
     if resolved.findings:
         return Outcome(Report.of(resolved.findings), None)
     plan = build(resolved)
-    findings: Iterable[Finding] = rules.check(plan, resolved)
+    hidden = _outside_default() if hidden is None else hidden
+    findings: Iterable[Finding] = (each for each in rules.check(plan, resolved) if each.code not in hidden)
     if allow_unlocked:
         findings = [_tolerated(finding) for finding in findings]
     return Outcome(Report.of(findings), plan)
+
+
+def read_lock(lock: File) -> Source[Lock]:
+    """Read a lock by itself."""
+    return source.load(lock.raw, name=lock.name, model=Lock)
+
+
+def record(plan: Plan, lock: File | None, raw: bytes) -> bytes:
+    """Give the lock with what a build recorded. Raises `lock.Refused` if the record is not of one of the plan's."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+
+    read = locks.read(raw, plan.builds)
+    document = read_lock(lock).document if lock else None
+    data = locks.with_record(document, read)
+    if lock is not None and document is not None:
+        text = locks.patched(lock.raw.decode(), document, data).encode()
+        if read_lock(File(lock.name, text)).document.data == data:
+            return text
+    return locks.whole(data).encode()
 
 
 def render(plan: Plan) -> tuple[Artifact, ...]:
@@ -62,6 +89,11 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
     from sparkiac.render import render as render_plan  # noqa: PLC0415  `check` and `plan` need no template engine
 
     return render_plan(plan)
+
+
+def _outside_default() -> frozenset[str]:
+    known = catalog.profiles()
+    return profiles.outside((module.RULE for module in rules.modules()), known.floors, known.default)
 
 
 def _tolerated(finding: Finding) -> Finding:

@@ -12,12 +12,49 @@ import click
 from sparkiac.commands.exits import Exit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sparkiac.pipeline import File, Outcome
 
 INVENTORY = click.argument("inventory", type=click.Path(path_type=Path))
 FORMAT = click.option(
     "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="How to print findings."
 )
+
+AS_JSON = click.option(
+    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="Text, or JSON for machines."
+)
+
+
+class Group(click.Group):
+    """A command with commands below it; a wrong word gets the nearest one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first word names."""
+        if args and not args[0].startswith("-"):
+            known("command", args[0], self.list_commands(ctx), ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+
+def known(what: str, word: str, words: Iterable[str], *, ctx: click.Context | None = None) -> str:
+    """Give the word back if it is known; otherwise end with the nearest one."""
+    words = list(words)
+    if word in words:
+        return word
+    from sparkiac.hints import nearest
+
+    # Many know a recipe by the part of its name that follows the vendor.
+    ends = [each for each in words if each.partition("/")[2] == word]
+    hint = f"did you mean {ends[0]!r}?" if ends else nearest(word, words)
+    message = f"no {what} is called {word!r}; {hint}"
+    raise click.UsageError(message, ctx or click.get_current_context())
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """Print plain data, sorted, in ASCII."""
+    click.echo(json.dumps({"format_version": 1} | data, indent=1, sort_keys=True))
 
 
 def read(inventory: Path) -> tuple[File, File | None]:

@@ -9,10 +9,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sparkiac.plan.askers import Program
 from sparkiac.plan.memory import gib, left_bytes, taken_bytes
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan.askers import Document
 
 
 def print_plan(plan: Plan) -> None:
@@ -31,8 +33,11 @@ def _host(host: HostPlan) -> Table:
     table.add_column("listens on", no_wrap=True)
     table.add_column("memory", no_wrap=True, justify="right")
     table.add_column("model or image", overflow="fold")
-    for container in host.containers:
-        table.add_row(*(Text(cell) for cell in _row(container)))
+    for each in host.units:
+        row = _program(each) if isinstance(each, Program) else _row(each)
+        table.add_row(*(Text(cell) for cell in row))
+    for document in host.documents:
+        table.add_row(*(Text(cell) for cell in _document(document)))
     return table
 
 
@@ -44,6 +49,14 @@ def _row(container: Container) -> tuple[str, ...]:
     listen = "{}:{}".format(*container.listen) if container.listen else "-"
     what = ", ".join(container.served) or container.description
     return container.name, listen, gib(container.memory_bytes), f"{what}\n{_short(container.image.pull)}"
+
+
+def _program(program: Program) -> tuple[str, ...]:
+    return program.name, "{}:{}".format(*program.listen), "-", f"{program.description}\n{program.argv[0]}"
+
+
+def _document(document: Document) -> tuple[str, ...]:
+    return document.name, "-", "-", f"{document.description}\n/{document.file}"
 
 
 def _memory(host: HostPlan) -> str:

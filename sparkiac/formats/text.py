@@ -48,9 +48,14 @@ def _finding(finding: Finding, *, colour: bool) -> Iterator[str]:
     yield f"{place}{severity} {finding.code} {finding.slug}: {finding.message}"
     if finding.loc and finding.loc.text.strip():
         yield from _excerpt(finding.loc)
+    yield from (f"  {line}" for line in details(finding))
+
+
+def details(finding: Finding) -> Iterator[str]:
+    """Write what is to be known beside the message: what to do, where the value comes from, who says so."""
     for label, text in (("hint", finding.hint), ("from", finding.origin), ("source", finding.source)):
         if text:
-            yield f"  {label}: {text}"
+            yield f"{label}: {text}"
 
 
 def _excerpt(loc: Loc) -> Iterator[str]:

@@ -5,6 +5,7 @@ from sparkiac.write.errors import Busy, Refused, Unsafe, WriteError
 from sparkiac.write.manifest import MANIFEST
 from sparkiac.write.patch import diff
 from sparkiac.write.preview import survey
+from sparkiac.write.single import replace
 from sparkiac.write.transaction import commit
 
-__all__ = ["MANIFEST", "Busy", "Changes", "Refused", "Unsafe", "WriteError", "commit", "diff", "survey"]
+__all__ = ["MANIFEST", "Busy", "Changes", "Refused", "Unsafe", "WriteError", "commit", "diff", "replace", "survey"]

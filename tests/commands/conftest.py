@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac import catalog
 from sparkiac.__main__ import run
+from tests.commands import small
 from tests.conftest import Outcome
 from tests.plan.fleets import LOCK, deployment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     Cli = Callable[..., Outcome]
@@ -44,3 +46,14 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
         return Outcome(code, said.out, said.err)
 
     return call
+
+
+@pytest.fixture
+def small_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Put a catalog of a few entries in the place of the shipped one."""
+    small.write(tmp_path / "catalog")
+    monkeypatch.setattr(catalog, "_ROOT", tmp_path / "catalog")
+    small.forget()
+    yield
+    monkeypatch.undo()
+    small.forget()

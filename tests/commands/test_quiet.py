@@ -45,7 +45,13 @@ def watched(*arguments: str, cwd: Path) -> tuple[int, list[list[str]]]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["check", "lab.yaml"], ["plan", "lab.yaml"], ["generate", "lab.yaml", "--diff"], ["schema"]]
+    "arguments",
+    [
+        *(["check", "lab.yaml"], ["plan", "lab.yaml"], ["generate", "lab.yaml", "--diff"], ["schema"]),
+        *(["recipes", "list"], ["recipes", "show", "base/single-spark"], ["images", "list"]),
+        *(["rules", "list"], ["rules", "explain", "ENT001"], ["check", "lab.yaml", "--profile", "strict"]),
+        *(["check", "lab.yaml", "--format", "sarif"], ["check", "lab.yaml", "--format", "github"]),
+    ],
 )
 def test_a_look_opens_no_socket_starts_nothing_and_writes_nothing(lab: Path, arguments: list[str]) -> None:
     code, events = watched(*arguments, cwd=lab)

@@ -1,0 +1,202 @@
+"""Writes docs/catalog.md: all that the catalog holds, with the source of each figure. Run it after a change there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparkiac import catalog
+from sparkiac.formats import plain, plain_images
+from sparkiac.formats.recipes import unknown, weights
+from sparkiac.resolve import catalogued
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Data = dict[str, Any]
+
+PAGE = Path(__file__).with_suffix(".md")
+HEAD = """\
+# Catalog
+
+Written by `python docs/catalog.py` from `sparkiac/catalog`; change it there. `sparkiac recipes show NAME` prints an
+entry with its command, `sparkiac recipes search` finds one. Figures are those of the sources, on their machines
+([sources.md](sources.md) says which documents these are); none was measured by sparkiac. "Loaded" is what the weights
+take in memory, "on disk" what is downloaded.
+"""
+
+
+def text() -> str:
+    """Give the page."""
+    entries = [plain.entry(found) for found in catalogued.everything()]
+    usable = [each for each in entries if each["status"] == "recipe"]
+    aside = [each for each in entries if each["status"] != "recipe"]
+    fragments = [plain.fragment(name) for name in catalog.fragment_names()]
+    families = plain_images.families()
+    parts = (
+        [HEAD, counted(usable, aside, fragments, families)],
+        ["## By use case\n", *table(("good for", "recipes"), by_use(usable))],
+        [
+            "## Recipes\n",
+            *table(("recipe", "engine, image", "weights", "nodes", "format", "sources"), map(recipe, bases(usable))),
+        ],
+        ["## Variants\n", *table(("variant", "what it is", "sources"), map(variant, variants(usable)))],
+        ["## Measured by the sources\n", *table(("entry", "what", "figure", "source"), measured(entries))],
+        ["## Fragments\n", *table(("fragment", "engine", "what it does", "sources"), map(fragment, fragments))],
+        ["## Images\n", *table(("image", "vLLM", "CUDA", "driver", "to know", "sources"), images(families))],
+        ["## Drafters\n", *table(("target", "method", "drafter", "tokens", "image", "source"), drafters())],
+        [
+            "## Only mentioned, superseded or retired\n",
+            *table(("entry", "state", "why", "instead", "sources"), map(reason, aside)),
+        ],
+        ["## What differs from every source\n", *table(("what", "why"), standing())],
+    )
+    return "\n".join("\n".join(part) + "\n" for part in parts)
+
+
+def counted(usable: list[Data], aside: list[Data], fragments: list[Data], families: list[Data]) -> str:
+    """Say how much there is."""
+    states = {state: sum(each["status"] == state for each in aside) for state in ("mention", "superseded", "retired")}
+    counts = {
+        "recipes that can be deployed": len(bases(usable)),
+        "variants of them": len(variants(usable)),
+        "entries that their sources only mention": states["mention"],
+        "superseded": states["superseded"],
+        "retired": states["retired"],
+        "fragments": len(fragments),
+        "families of images": len(families),
+        "known tags of images": sum(len(family["tags"]) for family in families),
+        "pairs of target and drafter": len(catalog.drafters()),
+    }
+    return "\n".join(f"- {number} {what}" for what, number in counts.items())
+
+
+def bases(entries: Iterable[Data]) -> list[Data]:
+    """Keep recipes."""
+    return [each for each in entries if each["kind"] == "recipe"]
+
+
+def variants(entries: Iterable[Data]) -> list[Data]:
+    """Keep variants."""
+    return [each for each in entries if each["kind"] == "variant"]
+
+
+def by_use(entries: list[Data]) -> Iterator[tuple[str, ...]]:
+    """Give use cases with their recipes, and with variants that are good for something that their recipe is not."""
+    uses = {each["name"]: each["use_cases"] for each in entries}
+    for use in plain.USE_CASES:
+        fit = [name for name in uses if use in uses[name]]
+        names = [name for name in fit if "#" not in name or name.partition("#")[0] not in fit]
+        if names:
+            yield use, ", ".join(map(code, names))
+
+
+def recipe(each: Data) -> tuple[str, ...]:
+    """Write a recipe."""
+    image = f", {code(each['image'])}" if each["image"] else ""
+    name = f"{code(each['name'])}<br>{plain_text(each['title'])}"
+    return name, f"{each['engine']}{image}", weights(each), str(each["nodes"]), form(each), sources(each)
+
+
+def form(each: Data) -> str:
+    """Write the format of the weights."""
+    return plain_text(each["quantization"] or unknown(each))
+
+
+def variant(each: Data) -> tuple[str, ...]:
+    """Write a variant."""
+    return code(each["name"]), plain_text(each["title"]), sources(each)
+
+
+def measured(entries: Iterable[Data]) -> Iterator[tuple[str, ...]]:
+    """Write each figure with the entry that it stands in."""
+    for each in entries:
+        for figure in each["measured"]:
+            if figure["of"] == each["kind"]:
+                yield code(each["name"]), *map(plain_text, (figure["what"], figure["value"], figure["source"]))
+
+
+def fragment(each: Data) -> tuple[str, ...]:
+    """Write a fragment."""
+    state = "" if each["status"] == "recipe" else f" ({each['status']}: {each['why']})"
+    return code(each["name"]), each["engine"] or "any", plain_text(each["title"] + state), sources(each)
+
+
+def images(families: Iterable[Data]) -> Iterator[tuple[str, ...]]:
+    """Write each tag, and families without tags as they are."""
+    for family in families:
+        for tag in family["tags"]:
+            release = tag["vllm"] or (f"{tag['vllm_at_least']} or newer" if tag["vllm_at_least"] else "")
+            driver = f"{tag['min_driver']} or newer" if tag["min_driver"] else ""
+            yield (
+                code(tag["reference"]),
+                release,
+                tag["cuda"] or "",
+                driver,
+                plain_text(known(tag)),
+                "; ".join(tag["sources"]),
+            )
+        if not family["tags"]:
+            name = code(family["repository"]) if family["repository"] else plain_text(family["title"])
+            yield name, "", "", "", plain_text(family["incomplete"] or ""), plain_text("; ".join(family["sources"]))
+
+
+def known(tag: Data) -> str:
+    """Say what must be known of a tag."""
+    words = [f"must not run on {platform}: {why}" for platform, why in sorted(tag["forbidden_on"].items())]
+    words += ["moving tag"] if tag["moving"] else []
+    words += [f"lacks {', '.join(tag['lacks'])}"] if tag["lacks"] else []
+    return "; ".join(words)
+
+
+def drafters() -> Iterator[tuple[str, ...]]:
+    """Write the pairs."""
+    for pair in catalog.drafters():
+        drafter = code(pair.drafter) if pair.drafter else "built in" if pair.built_in else "none named"
+        tokens = str(pair.num_speculative_tokens or "")
+        yield (
+            code(pair.target),
+            pair.method,
+            drafter,
+            tokens,
+            code(pair.image) if pair.image else "",
+            plain_text(pair.source),
+        )
+
+
+def reason(each: Data) -> tuple[str, ...]:
+    """Write why an entry is set aside."""
+    instead = code(each["instead"]) if each["instead"] else ""
+    return code(each["name"]), each["status"], plain_text(each["why"] or ""), instead, sources(each)
+
+
+def standing() -> Iterator[tuple[str, ...]]:
+    """Write the corrections that hold for every recipe."""
+    for each in catalog.standing():
+        yield plain_text(each.what), plain_text(each.why)
+
+
+def sources(each: Data) -> str:
+    """Write the sources that an entry itself names."""
+    return plain_text("; ".join(source["text"] for source in each["sources"] if source["of"] == each["kind"]))
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Write a table."""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def code(text: str) -> str:
+    """Write a name."""
+    return f"`{text}`"
+
+
+def plain_text(text: str) -> str:
+    """Keep Markdown from reading signs of the text as its own."""
+    return "".join(f"\\{sign}" if sign in "|<>*_`[]~\\" else sign for sign in text)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text())

@@ -1,0 +1,130 @@
+"""`sparkiac recipes`: the catalog's recipes, variants and fragments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, Group, known, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@click.group(cls=Group)
+def recipes() -> None:
+    """Look through the catalog: what is known to run, with its sources."""
+
+
+@recipes.command("list")
+@AS_JSON
+@click.option("--all", "everything", is_flag=True, help="Also what is only mentioned, superseded or retired, and why.")
+@click.option("--fragments", "only_fragments", is_flag=True, help="Only fragments.")
+def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
+    """List what can be deployed: recipes, their variants, and fragments."""
+    from sparkiac import catalog
+    from sparkiac.formats import plain, terminal
+    from sparkiac.formats import recipes as tables
+    from sparkiac.resolve import search
+
+    usable = [plain.hit(each) for each in search.search(search.Wanted())] if not only_fragments else []
+    fragments = [plain.fragment(name) for name in catalog.fragment_names()]
+    fragments = [each for each in fragments if everything or each["status"] == "recipe"]
+    aside = plain.set_aside() if everything and not only_fragments else []
+    if output_format == "json":
+        shown = {"recipes": usable, "fragments": fragments, "set_aside": aside}
+        print_json({key: value for key, value in shown.items() if not only_fragments or key == "fragments"})
+        return Exit.OK
+    if usable:
+        terminal.show(tables.listed(usable, width=terminal.width()))
+    if fragments:
+        terminal.show(tables.fragments(fragments))
+    if aside:
+        terminal.show(tables.set_aside(aside))
+    return Exit.OK
+
+
+@recipes.command()
+@click.argument("name", nargs=-1, required=True)
+@AS_JSON
+def show(name: tuple[str, ...], output_format: str) -> int:
+    """Show all that is known of a recipe, a variant or a fragment.
+
+    NAME is vendor/name, vendor/name#variant, or the name of a fragment.
+    """
+    from sparkiac.formats import plain, recipe, terminal
+
+    data = plain.named(_entry(name))
+    if output_format == "json":
+        print_json({"entry": data})
+    else:
+        terminal.show(recipe.page(data))
+    return Exit.OK
+
+
+@recipes.command()
+@click.option("--model", help="Part of the recipe's name, its model or its title.")
+@click.option("--use-case", "use_cases", multiple=True, help="What it is good for: coding, vision, … May be repeated.")
+@click.option("--max-weights-gib", type=click.FloatRange(min=0, min_open=True), help="Largest size of the weights.")
+@click.option("--nodes", type=click.IntRange(min=1), help="Number of machines.")
+@click.option("--quantization", help="Part of the weights' format, such as nvfp4.")
+@click.option("--engine", help="Serving engine.")
+@click.option("--image", help="Part of the image's reference.")
+@click.option(
+    "--fits-beside",
+    "beside",
+    multiple=True,
+    metavar="RECIPE",
+    help="Runs on one machine with this one. May be repeated.",
+)
+@AS_JSON
+def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int:  # noqa: ANN401  click's values
+    """Find recipes, also by what they fit beside.
+
+    Each option narrows the list; what is not known of a recipe does not match.
+    """
+    from sparkiac.formats import plain, terminal
+    from sparkiac.formats import recipes as tables
+    from sparkiac.resolve import catalogued
+    from sparkiac.resolve import search as finding
+
+    for use_case in wanted["use_cases"]:
+        known("use case", use_case, plain.USE_CASES)
+    if wanted["engine"] is not None:
+        known("engine", wanted["engine"], plain.ENGINES)
+    others = [finding.load(catalogued.named(_one_machine(name))) for name in beside]
+    hits = [plain.hit(each) for each in finding.search(finding.Wanted(**wanted), beside)]
+    if output_format == "json":
+        print_json({"recipes": hits, "beside": [each._asdict() for each in others]})
+    elif not hits:
+        click.echo("no recipe matches", err=True)
+    elif beside:
+        terminal.show(
+            tables.beside(
+                hits, [each._asdict() for each in others], memory_gib=finding.memory_gib(), width=terminal.width()
+            )
+        )
+    else:
+        terminal.show(tables.listed(hits, width=terminal.width()))
+    return Exit.OK
+
+
+def _entry(words: Iterable[str]) -> str:
+    """Give the name of an entry that exists; `fragment NAME` is what findings call a fragment."""
+    from sparkiac.formats import plain
+
+    parts = list(words)
+    name = parts[1] if parts[0] == "fragment" and len(parts) == 2 else " ".join(parts)  # noqa: PLR2004
+    return known("recipe, variant or fragment", name, plain.names())
+
+
+def _one_machine(name: str) -> str:
+    from sparkiac.resolve import catalogued
+
+    found = catalogued.named(known("recipe or variant", name, catalogued.names()))
+    if found.nodes > 1:
+        message = f"{name} spans {found.nodes} machines, and --fits-beside is about one"
+        raise click.UsageError(message)
+    return name

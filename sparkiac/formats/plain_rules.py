@@ -1,0 +1,88 @@
+"""Checks as plain data: what `--format json` prints, and what tables and code scanning are made of."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac import catalog
+from sparkiac.rules import profiles
+from sparkiac.rules.pages import pages
+
+if TYPE_CHECKING:
+    from sparkiac.report import Severity
+    from sparkiac.rules.pages import Page
+    from sparkiac.rules.rule import Rule
+
+_LABEL: Final = re.compile(r"^((?:Bad|Good|The lock)[^\n]*:)(?=\n\n```yaml$)", re.MULTILINE)
+_WAIVED_BY: Final = "allow: [{{code: {code}, reason: why it is right here}}]"
+
+
+def names() -> tuple[str, ...]:
+    """Name all that `named` finds: codes and slugs."""
+    return (*pages(), *(page.rule.slug for page in pages().values()))
+
+
+def named(name: str) -> Page:
+    """Give the page of a code or a slug of `names`."""
+    return pages().get(name) or next(page for page in pages().values() if page.rule.slug == name)
+
+
+def listed(severity: Severity | None = None) -> list[dict[str, Any]]:
+    """Give the summaries of all codes, or of those of one severity."""
+    return [summary(page) for page in pages().values() if severity in {None, page.rule.severity}]
+
+
+def levels() -> list[dict[str, Any]]:
+    """Give the profiles, from the smallest to the largest."""
+    known = catalog.profiles()
+    return [
+        {"name": name, "title": profile.title, "default": name == known.default}
+        for name, profile in known.profiles.items()
+    ]
+
+
+def summary(page: Page) -> dict[str, Any]:
+    """Give what lists show of a code."""
+    rule = page.rule
+    return {
+        "code": rule.code,
+        "slug": rule.slug,
+        "severity": str(rule.severity),
+        "waivable": rule.waivable,
+        "profile": profiles.smallest(rule, catalog.profiles().floors),
+        "since": rule.since,
+        "title": page.title,
+    }
+
+
+def explained(page: Page) -> dict[str, Any]:
+    """Give all that is known of a code."""
+    return summary(page) | {
+        "why": page.why,
+        "bad": list(page.bad),
+        "good": list(page.good),
+        "lock": page.lock or None,
+        "sources": list(page.rule.sources),
+        "waiver": _WAIVED_BY.format(code=page.rule.code) if page.rule.waivable else None,
+    }
+
+
+def markdown(page: Page) -> str:
+    """Write a page, and what is to be known of its code, as Markdown."""
+    data = summary(page)
+    facts = f"{data['severity']}, from profile `{data['profile']}` on, since {data['since']}"
+    text = _LABEL.sub(r"**\1**", page.text)
+    parts = [f"**{data['code']} {data['slug']}** ({facts})", text, _waiver(page.rule)]
+    if page.rule.sources:
+        parts.append(f"**Sources:** {'; '.join(page.rule.sources)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _waiver(rule: Rule) -> str:
+    if rule.waivable:
+        where = "in the deployment, service or host that it is about, or at the top for all of them"
+        return f"**To waive it**, write {where}:\n\n```yaml\n{_WAIVED_BY.format(code=rule.code)}\n```"
+    if profiles.firm(rule):
+        return "**It cannot be waived**, and no profile and no option leaves it out."
+    return f"**It cannot be waived**; `sparkiac check --ignore {rule.code}` leaves it out."

@@ -1,0 +1,104 @@
+"""Blocks that pages of the catalog are made of, as wide as the terminal: nothing is cut, long texts are wrapped."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich import box
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import RenderableType
+
+NARROW: Final = 78
+"""Below this width a long name and four columns do not stand side by side: lists put them below one another."""
+
+
+class Verbatim(str):
+    """Text to be copied: its lines are never wrapped here."""
+
+    __slots__ = ()
+
+
+def width() -> int:
+    """Give the columns of the terminal, or COLUMNS, or 80 for a pipe."""
+    return Console().width
+
+
+def is_terminal() -> bool:
+    """Whether standard output is a terminal, where pages may be set in colours and boxes."""
+    return Console().is_terminal
+
+
+def show(parts: Iterable[RenderableType]) -> None:
+    """Print to standard output; without colour also without blanks at the ends of lines."""
+    console = Console(highlight=False, emoji=False, markup=False)
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part, soft_wrap=isinstance(part, Verbatim))
+    text = captured.get()
+    if not console.is_terminal:
+        text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    click.echo(text, nl=False)
+
+
+def heading(text: str) -> Text:
+    """Give the title of a section, after an empty line."""
+    return Text(f"\n{text}", style="bold")
+
+
+def table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
+    """Make a table; columns of `right` hold figures, those of `whole` are not wrapped."""
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for column in columns:
+        justify = "right" if column in right else "left"
+        made.add_column(Text(column), justify=justify, no_wrap=column in whole, overflow="fold")  # type: ignore[arg-type]
+    return made
+
+
+def grid(rows: Iterable[tuple[str | RenderableType, ...]]) -> Padding:
+    """Lay rows in columns without a head; the last column is wrapped."""
+    made = Table.grid(padding=(0, 2))
+    rows = list(rows)
+    for _ in rows[0] if rows else ():
+        made.add_column(overflow="fold")
+    for row in rows:
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return Padding(made, (0, 0, 0, 2))
+
+
+def bullets(texts: Iterable[str]) -> Group:
+    """Write a list; wrapped lines stand below the text and not below its dash."""
+    rows = []
+    for text in texts:
+        row = Table.grid(padding=(0, 1, 0, 0))
+        row.add_column(width=1)
+        row.add_column(overflow="fold")
+        row.add_row(Text("-"), Text(text))
+        rows.append(Padding(row, (0, 0, 0, 2)))
+    return Group(*rows)
+
+
+def stacked(head: str, *below: str) -> Group:
+    """Put lines that matter less below a name, each indented by two."""
+    lines = (Padding(Text(line, style="dim", overflow="fold"), (0, 0, 0, 2)) for line in below if line)
+    return Group(Text(head, overflow="fold"), *lines)
+
+
+def value(given: Any) -> str:  # noqa: ANN401  plain data
+    """Write a value of the catalog as JSON, a text as it is."""
+    if isinstance(given, str):
+        return given
+    return json.dumps(given, ensure_ascii=False, sort_keys=True)
+
+
+def number(given: float) -> str:
+    """Write a figure as short as it is: 49, 21.94."""
+    return f"{given:g}"

@@ -1,0 +1,145 @@
+"""`sparkiac rules`: the list of codes, and their pages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sparkiac.rules.pages import pages
+from tests.commands.looks import printed_on_terminal
+from tests.rules.pages import CODES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Outcome
+
+    Cli = Callable[..., Outcome]
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    assert (outcome.code, outcome.err) == (0, "")
+    found: dict[str, Any] = json.loads(outcome.out)
+    assert found["format_version"] == 1
+    return found
+
+
+def test_the_list_has_every_code_with_what_is_to_be_known_of_it(cli: Cli) -> None:
+    found = as_json(cli("rules", "list", "--format", "json"))
+    by_code = {each["code"]: each for each in found["rules"]}
+    assert list(by_code) == list(pages())
+    assert {*CODES, "YML001", "INV001", "REF001", "WVR001", "INT001"} <= by_code.keys()
+    assert by_code["ENG003"] == {
+        "code": "ENG003",
+        "slug": "untested-engine",
+        "severity": "warning",
+        "waivable": True,
+        "profile": "recommended",
+        "since": "0.1.0",
+        "title": "No source ran this engine on this hardware.",
+    }
+    assert [(each["name"], each["default"]) for each in found["profiles"]] == [
+        ("minimal", False),
+        ("recommended", True),
+        ("strict", False),
+    ]
+
+
+@pytest.mark.parametrize("severity", ["error", "warning", "info"])
+def test_the_list_can_be_of_one_severity(cli: Cli, severity: str) -> None:
+    everything = as_json(cli("rules", "list", "--format", "json"))["rules"]
+    some = as_json(cli("rules", "list", "--format", "json", "--severity", severity))["rules"]
+    assert some == [each for each in everything if each["severity"] == severity]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_the_table_fits_and_cuts_nothing(cli: Cli, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    outcome = cli("rules", "list")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert max(map(len, outcome.out.splitlines())) <= columns
+    words = outcome.out.split()
+    for page in pages().values():
+        assert {page.rule.code, page.rule.slug} <= set(words)
+        assert set(page.title.split()) <= set(words)
+    assert "…" not in outcome.out.replace("`vllm serve vllm serve …`", "")
+    assert "\x1b" not in outcome.out
+
+
+@pytest.mark.parametrize("word", ["ENT001", "ent001", "double-vllm-serve"])
+def test_a_code_is_explained(cli: Cli, word: str) -> None:
+    outcome = cli("rules", "explain", word)
+    assert (outcome.code, outcome.err) == (0, "")
+    page = pages()["ENT001"]
+    assert outcome.out.startswith("**ENT001 double-vllm-serve** (error, from profile `minimal` on, since 0.1.0)\n\n")
+    for part in (page.title, page.why, *page.bad, *page.good, *page.rule.sources):
+        assert part in outcome.out
+    assert outcome.out.index("**Bad:**") < outcome.out.index("**Good:**")
+    assert "allow: [{code: ENT001, reason: why it is right here}]" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("IMG003", "**It cannot be waived**, and no profile and no option leaves it out."),
+        ("YML005", "**It cannot be waived**, and no profile and no option leaves it out."),
+        ("WVR001", "**It cannot be waived**; `sparkiac check --ignore WVR001` leaves it out."),
+    ],
+)
+def test_what_cannot_be_waived_says_so(cli: Cli, code: str, says: str) -> None:
+    assert says in cli("rules", "explain", code).out
+    assert as_json(cli("rules", "explain", code, "--format", "json"))["rule"]["waiver"] is None
+
+
+def test_a_page_as_json_has_its_parts(cli: Cli) -> None:
+    found = as_json(cli("rules", "explain", "IMG100", "--format", "json"))["rule"]
+    page = pages()["IMG100"]
+    assert {"code": "IMG100", "why": page.why, "bad": list(page.bad), "good": list(page.good)}.items() <= found.items()
+    assert found["lock"].startswith("version: 1\n")
+    assert found["sources"] == list(page.rule.sources)
+
+
+@pytest.mark.parametrize("code", pages())
+def test_every_page_can_be_printed(cli: Cli, code: str) -> None:
+    assert pages()[code].title in cli("rules", "explain", code).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["explain", "ENT01"], "no rule is called 'ENT01'; did you mean 'ENT001'?"),
+        (["explain", "unpined-image"], "no rule is called 'unpined-image'; did you mean 'unpinned-image'?"),
+        (["explain"], "Missing argument 'CODE'"),
+        (["list", "--severity", "fatal"], "'fatal' is not one of"),
+        (["lits"], "no command is called 'lits'; did you mean 'list'?"),
+    ],
+)
+def test_2_for_wrong_words(cli: Cli, arguments: list[str], says: str) -> None:
+    outcome = cli("rules", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert says in outcome.err
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["rules", "--help"], ["check", "--help"]])
+def test_help_loads_no_rule_no_catalog_and_no_terminal_library(arguments: list[str]) -> None:
+    program = "import sys; from sparkiac.__main__ import run; run(sys.argv[1:]); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "click" in loaded
+    assert not {"sparkiac.rules", "sparkiac.catalog", "sparkiac.pipeline", "pydantic", "yaml", "rich"} & loaded
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_terminal_gets_set_prose_and_examples_as_they_are(tmp_path: Path, columns: int) -> None:
+    said = printed_on_terminal("rules", "explain", "YML007", cwd=tmp_path, env={"COLUMNS": str(columns)}).decode()
+    assert "\x1b[1mYML007 ambiguous-word\x1b[0m" in said
+    assert "```" not in said
+    assert "**" not in said
+    for example in (*pages()["YML007"].bad, *pages()["YML007"].good):
+        for line in example.splitlines():
+            assert f"    {line}\r\n" in said
