@@ -146,14 +146,20 @@ def test_no_part_is_left_for_later() -> None:
 
 
 def test_a_command_is_small_and_there_is_one_for_each_file() -> None:
+    """A group is one command too: what stands below it is in its file, and nothing else is."""
     for path in (PACKAGE / "commands").glob("*.py"):
-        commands = [
-            node.name
+        decorated = [
+            (ast.unparse(decorator).partition("(")[0], node.name)
             for node in ast.parse(path.read_text()).body
             if isinstance(node, ast.FunctionDef)
-            and any(ast.unparse(decorator).startswith("click.command") for decorator in node.decorator_list)
+            for decorator in node.decorator_list
         ]
+        commands = [found for kind, found in decorated if kind in {"click.command", "click.group"}]
         assert commands == ([] if path.stem in {"__init__", "exits", "inputs"} else [path.stem])
+        below = {
+            kind for kind, _ in decorated if kind.endswith((".command", ".group")) and not kind.startswith("click.")
+        }
+        assert below == ({f"{path.stem}.command"} if ("click.group", path.stem) in decorated else set())
 
 
 def test_the_import_contracts_are_kept() -> None:

@@ -1,12 +1,13 @@
 """Inventories and all that comes of them, stored as files: a change of output is a diff that a person reads.
 
 A case is a directory with `inventory.yaml`, its lock if it has one, `report.txt` with what the command said, and
-`expected/` with the hosts' files and the plan. `pytest --update-golden` rewrites the last two; review that in Git.
-The scripts and playbooks of a tree are copies, proven in tests/render, and are not stored again.
+`expected/` with the plan and the files of hosts and builds. `pytest --update-golden` rewrites the last two; review that
+in Git. The scripts and playbooks of a tree are copies, proven in tests/render, and are not stored again.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import stat
 from pathlib import Path
@@ -18,7 +19,7 @@ from tests.conftest import ROOT
 
 HERE = Path(__file__).parent
 CASES = sorted(path.name for path in HERE.iterdir() if (path / "inventory.yaml").is_file())
-COPIES = "usr/local/lib/sparkiac/"
+COPIES = re.compile(r"usr/local/lib/sparkiac/|^builds/[^/]+/build$")
 
 
 def tree(root: Path) -> dict[str, str]:
@@ -27,7 +28,7 @@ def tree(root: Path) -> dict[str, str]:
     return {
         name: path.read_text()
         for name, path in sorted(files.items())
-        if name == "PLAN.md" or (name.startswith("hosts/") and COPIES not in name)
+        if name == "PLAN.md" or (name.startswith(("hosts/", "builds/")) and not COPIES.search(name))
     }
 
 

@@ -101,9 +101,9 @@ class Server:
 
 
 def check_models(server: Server, wanted: list[str]) -> None:
-    """Compare the served names with the wanted ones."""
+    """Compare the served names with the wanted ones. llama.cpp lists one model, and its other names as aliases."""
     data = server.ask_json("/v1/models", within=HEALTH_TIMEOUT_S).get("data") or []
-    served = [entry.get("id") for entry in data]
+    served = [name for entry in data for name in [entry.get("id"), *(entry.get("aliases") or ())]]
     missing = [name for name in wanted if name not in served]
     if missing:
         message = f"/v1/models: serves {', '.join(map(str, served)) or 'nothing'}, not {', '.join(missing)}"
@@ -125,7 +125,7 @@ def check(server: Server, arguments: argparse.Namespace) -> None:
     if not arguments.models:
         return
     check_models(server, arguments.models)
-    if arguments.marker and arguments.marker.exists():
+    if not arguments.answer or (arguments.marker and arguments.marker.exists()):
         return
     warm_up(server, arguments.models[0])
     if arguments.marker:
@@ -147,6 +147,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         help="warm up only when this file is missing, then make it",
     )
     parser.add_argument("--warm-up", dest="marker", action="store_const", const=None, help="warm up, marker or not")
+    parser.add_argument("--no-warm-up", dest="answer", action="store_false", help="never ask for a completion")
     parser.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="try again until then")
     arguments = parser.parse_args(argv)
     if urlsplit(arguments.url).scheme != "http":

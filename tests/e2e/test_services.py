@@ -1,0 +1,132 @@
+"""Model, agent and front end on one real host: they start in order and reach each other (rows 10.1, 10.2, 10.3, 16.1).
+
+The front end is the engine's stand-in under another name: it answers /health and can be asked what it was given. The
+agent is a small program in its user's home.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.e2e.lab import KEY, Lab
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.e2e.bed import Bed
+
+HOST = "spark-01"
+UNITS = ("sparkiac-qwen36", "sparkiac-agent", "sparkiac-chat")
+"""In the order in which they must start."""
+AGENT_KEY = "canary-agent-9c41-not-a-real-key"
+SERVICES = """
+services:
+  agent:
+    kind: hermes-agent
+    on: spark-01
+    uses: qwen36
+    api_key: {secret: hermes_key}
+    program: /home/spark/.local/bin/hermes
+    user: spark
+  chat:
+    kind: open-webui
+    image: vllm/vllm-openai:gemma4-0505-arm64-cu130
+    on: spark-01
+    port: 3000
+    uses: [qwen36, agent]
+    command: [example/front, --host=0.0.0.0, --port=8080]
+"""
+AGENT = """\
+#!/usr/bin/env python3
+# Stand-in for Hermes Agent: its API, as far as it is asked here.
+import json, os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+assert sys.argv[1:] == ["gateway", "run"] and os.environ["API_SERVER_ENABLED"] == "true"
+open(os.environ["HERMES_HOME"] + "/config.yaml", "a").close()
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        known = self.headers.get("Authorization") == "Bearer " + os.environ["API_SERVER_KEY"].strip()
+        body = {"data": [{"id": "hermes-agent"}], "home": os.environ["HOME"], "user": os.getuid()}
+        self.send_response(200 if known or self.path == "/health" else 401)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+HTTPServer((os.environ["API_SERVER_HOST"], int(os.environ["API_SERVER_PORT"])), Handler).serve_forever()
+"""
+ASK = """\
+import glob, json, urllib.request
+found = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/environ")]
+found = [dict(line.decode().split("=", 1) for line in text.split(bytes(1)) if line) for text in found]
+server = next(each for each in found if "OPENAI_API_KEYS" in each)
+urls, keys = server["OPENAI_API_BASE_URLS"].split(";"), server["OPENAI_API_KEYS"].split(";")
+for url, key in zip(urls, keys, strict=True):
+    request = urllib.request.Request(url + "/models", headers={"Authorization": "Bearer " + key})
+    print(url, json.load(urllib.request.urlopen(request, timeout=10))["data"][0]["id"])
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """Give the lab with its services, generated, and with the agent installed by its user."""
+    folder: Path = tmp_path_factory.mktemp("services")
+    found = Lab(bed, folder)
+    found.write()
+    found.inventory.write_text(found.inventory.read_text() + SERVICES)
+    secrets = {"sparkiac_secrets": {"vllm_api_key": KEY, "hermes_key": AGENT_KEY}}
+    (folder / "secrets.json").write_text(json.dumps(secrets))
+    found.generate()
+    found.stage()
+    install = f"mkdir -p ~/.local/bin && cat >~/.local/bin/hermes <<'END'\n{AGENT}END\nchmod +x ~/.local/bin/hermes"
+    bed.ssh(HOST, install)
+    return found
+
+
+def inside(lab: Lab, code: str) -> str:
+    """Run Python in the front end's container; the code is passed as one word through two shells."""
+    words = shlex.join(["docker", "exec", "sparkiac-chat-server-1", "python3", "-c", code])
+    return lab.bed.ssh(HOST, words, root=True).stdout
+
+
+def test_the_chain_comes_up_in_order(lab: Lab) -> None:
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    show = "systemctl show -p ActiveState -p ActiveEnterTimestampMonotonic --value "
+    states = [lab.bed.ssh(HOST, show + unit).stdout.split() for unit in UNITS]
+    assert [state for *_, state in (sorted(pair) for pair in states)] == ["active"] * 3
+    times = [int(next(word for word in pair if word.isdigit())) for pair in states]
+    assert times == sorted(times)
+    assert AGENT_KEY not in recap.output
+
+
+def test_the_front_end_reaches_the_model_by_name_and_the_agent_by_its_address(lab: Lab) -> None:
+    assert inside(lab, ASK).splitlines() == [
+        "http://qwen36:8000/v1 RedHatAI/Qwen3.6-35B-A3B-NVFP4",
+        "http://10.77.0.11:8642/v1 hermes-agent",
+    ]
+
+
+def test_keys_stand_in_no_file_no_argument_and_no_unit(lab: Lab) -> None:
+    for key in (KEY, AGENT_KEY):
+        seen = lab.bed.ssh(
+            HOST,
+            f"grep -rl {key} /etc/sparkiac --exclude-dir=secrets /etc/systemd /var/lib/sparkiac; "
+            f"systemctl show {' '.join(UNITS)} | grep -c {key}; docker inspect sparkiac-chat-server-1 | grep -c {key}; "
+            f"cat /proc/*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c {key[:14]}[-]",
+            root=True,
+            check=False,
+        )
+        assert seen.stdout.split() == ["0", "0", "0"]
+
+
+def test_data_and_state_are_kept_for_their_owners_alone(lab: Lab) -> None:
+    modes = lab.bed.ssh(HOST, "stat -c '%a %U' /var/lib/sparkiac/chat /var/lib/sparkiac/agent", root=True).stdout
+    assert modes.splitlines() == ["700 root", "700 spark"]
+
+
+def test_a_second_apply_changes_nothing(lab: Lab) -> None:
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    assert recap.changed == {"spark-01": 0, "spark-02": 0}, recap.output
