@@ -95,4 +95,4 @@ WORD: Final = _form(r"^[A-Za-z0-9_-]{1,32}$", "a word of 1 to 32 letters, digits
 ENTRY: Final = _form(
     r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*(#[a-z][a-z0-9-]{0,39})?$", "a recipe, with or without #variant"
 )
-CODE: Final = _form(r"^[A-Z]{3}[0-9]{3}$", "a code of three capitals and three digits, such as ENT001")
+CODE: Final = _form(r"^[A-Z]{2,3}[0-9]{3}$", "a code of two or three capitals and three digits, such as ENT001")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from sparkiac.model.base import Model, Name, ShortText, Version
+from sparkiac.model.base import Code, Model, Name, ShortText, Version
 
 Place = Literal["log", "kernel", "container", "answer", "metrics", "memory", "time", "bench"]
 """The server's log, the kernel's, Docker's own words, what the server answers, its metrics, the host's memory, how long
@@ -24,8 +24,6 @@ def _compiles(value: str) -> str:
     return value
 
 
-SymptomCode = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2,3}[0-9]{3}$")]
-"""As a rule's code; the family of several machines (MN) has two letters."""
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_compiles)]
 """A regular expression that is searched for in one line. Every repetition in it has an end, so that no line is slow."""
 
@@ -87,7 +85,7 @@ class Conflict(Model):
 class Symptom(Model):
     """One thing that shows, either as a line or as something to look at."""
 
-    code: SymptomCode
+    code: Code
     """Its code, which is the file's name too."""
     slug: Name
     """Its name in words."""
@@ -108,9 +106,9 @@ class Symptom(Model):
     """What to do, in this order."""
     sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
     """Where this comes from."""
-    rule: SymptomCode | None = None
+    rule: Code | None = None
     """The rule that keeps it from happening, at generation or before the start."""
-    also: tuple[SymptomCode, ...] = ()
+    also: tuple[Code, ...] = ()
     """Other symptoms whose lines this pattern finds too."""
     conditions: Conditions = Field(default_factory=Conditions)
     """When it means this."""

@@ -1,6 +1,7 @@
 """Everything decided, as immutable data. Nothing is looked up or chosen after this stage."""
 
 from sparkiac.plan.build import build
+from sparkiac.plan.image import Image
 from sparkiac.plan.values import (
     Build,
     Container,
@@ -8,7 +9,6 @@ from sparkiac.plan.values import (
     ExtraFile,
     Health,
     HostPlan,
-    Image,
     Mount,
     Plan,
     Published,

@@ -8,6 +8,7 @@ from sparkiac.plan import builds, deployments, fleet
 from sparkiac.plan.order import starts
 from sparkiac.plan.preflight import expectations
 from sparkiac.plan.values import GIB, HostPlan, Plan
+from sparkiac.resolve import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,10 @@ def build(resolved: Resolved) -> Plan:
     """Decide everything that is left. `resolved` has no errors."""
     assert resolved.inventory.value is not None  # noqa: S101
     placed = fleet.placed(resolved, tuple(_deployments(resolved)))
-    hosts = tuple(_host(name, values, *placed[name]) for name, values in sorted(resolved.values["hosts"].items()))
+    named = {name: host.platform or DEFAULT_PLATFORM for name, host in resolved.inventory.value.hosts.items()}
+    hosts = tuple(
+        _host(name, named[name], values, placed[name]) for name, values in sorted(resolved.values["hosts"].items())
+    )
     order = starts({host.name: host.units for host in hosts})
     hosts = tuple(host._replace(starts=order[host.name]) for host in hosts)
     return Plan(resolved.inventory.value.name, hosts, tuple(builds.used(resolved)))
@@ -35,11 +39,11 @@ def _deployments(resolved: Resolved) -> Iterator[tuple[str, Container]]:
 
 def _host(
     name: str,
+    platform_name: str,
     values: dict[str, Any],
-    containers: tuple[Container, ...],
-    programs: tuple[Program, ...],
-    documents: tuple[Document, ...],
+    placed: tuple[tuple[Container, ...], tuple[Program, ...], tuple[Document, ...]],
 ) -> HostPlan:
+    containers, programs, documents = placed
     memory_gib = values.get("memory_gib")
     memory_bytes = None if memory_gib is None else int(memory_gib * GIB)
     return HostPlan(
@@ -56,4 +60,7 @@ def _host(
         preflight=expectations(name, values, containers, programs, memory_bytes=memory_bytes),
         programs=programs,
         documents=documents,
+        platform_name=platform_name,
+        gpu=values.get("gpu"),
+        links=tuple(values.get("fabric", {}).get("links", ())),
     )

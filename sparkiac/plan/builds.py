@@ -7,12 +7,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.plan.images import image
-from sparkiac.plan.values import Build, Image
+from sparkiac.plan.values import Build
 from sparkiac.resolve.builds import images
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from sparkiac.plan.image import Image
     from sparkiac.report import Path
     from sparkiac.resolve import Resolved
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.engines import Engine, Start
-    from sparkiac.plan.values import Image
+    from sparkiac.plan.image import Image
 
 
 def start(engine: Engine, values: dict[str, Any], options: Mapping[str, Any]) -> Start:

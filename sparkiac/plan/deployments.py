@@ -13,7 +13,7 @@ from sparkiac.plan.addresses import bind_address, fabric_address
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.facts import facts
 from sparkiac.plan.settings import files, source, waits
-from sparkiac.plan.values import GIB, Caution, Container, Export, Health, Image, Mount, Published, Secret
+from sparkiac.plan.values import GIB, Caution, Container, Export, Health, Mount, Published, Secret
 from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sparkiac.engines import Engine
     from sparkiac.model.catalog import Entry
     from sparkiac.model.inventory import Deployment
+    from sparkiac.plan.image import Image
     from sparkiac.resolve import Resolved
 
 PROBE: Final = "/usr/local/lib/sparkiac/probe.py"

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.plan.values import GIB, Facts
+from sparkiac.plan.values import GIB
 
 if TYPE_CHECKING:
     from sparkiac.model.facts import Weights
 
 _GB: Final = 10**9
+
+
+class Facts(NamedTuple):
+    """What the catalog knows of a model, as far as rules ask for it."""
+
+    kind: str | None
+    """`dense`, `moe`, `hybrid-dense` or `hybrid-moe`."""
+    format: str | None
+    """Format of the weights: NVFP4, FP8, BF16 …"""
+    checkpoint: str | None
+    """Tool that wrote the checkpoint: `modelopt`, `compressed-tensors` …"""
+    native_context: int | None
+    thinks: bool | None
+    """Whether it reasons before it answers unless told otherwise."""
+    modalities: tuple[str, ...]
+    weights_bytes: int | None
+    """Loaded size, or else the size on disk."""
 
 
 def facts(recipe: str, variant: str | None, *, model: str) -> Facts | None:

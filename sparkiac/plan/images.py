@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
-from sparkiac.plan.values import Image, Tag
+from sparkiac.plan.image import Image, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

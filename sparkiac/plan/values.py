@@ -8,86 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.plan.askers import Document, Link, Program
+    from sparkiac.plan.facts import Facts
+    from sparkiac.plan.image import Image
     from sparkiac.report import Path
 
 GIB: Final = 1 << 30
 """Bytes in a GiB."""
 FILES: Final = "/var/lib/sparkiac/files"
 """Directory on the host that keeps fetched files."""
-
-
-class Tag(NamedTuple):
-    """What the catalog knows of an image: its family's facts, and those of its tag."""
-
-    family: str
-    """Title of the family."""
-    style: str
-    """How it takes its command: `vllm-serve`, `pass-through`, `environment` or `unknown`."""
-    vllm: str | None = None
-    """vLLM release inside; of a moving tag, the series that the sources saw."""
-    vllm_at_least: str | None = None
-    """Oldest vLLM release that it can hold, where no more is known."""
-    transformers: str | None = None
-    """Oldest Transformers release inside."""
-    min_driver: str | None = None
-    """Oldest driver that it runs on by itself."""
-    forward_compat: str | None = None
-    """Older driver series that it runs on through forward compatibility."""
-    lacks: tuple[str, ...] = ()
-    forbidden_on: Mapping[str, str] = {}
-    """Platform → why it must not run there."""
-    moving: bool = False
-
-
-class Facts(NamedTuple):
-    """What the catalog knows of a model, as far as rules ask for it."""
-
-    kind: str | None
-    """`dense`, `moe`, `hybrid-dense` or `hybrid-moe`."""
-    format: str | None
-    """Format of the weights: NVFP4, FP8, BF16 …"""
-    checkpoint: str | None
-    """Tool that wrote the checkpoint: `modelopt`, `compressed-tensors` …"""
-    native_context: int | None
-    thinks: bool | None
-    """Whether it reasons before it answers unless told otherwise."""
-    modalities: tuple[str, ...]
-    weights_bytes: int | None
-    """Loaded size, or else the size on disk."""
-
-
-class Image(NamedTuple):
-    """An image to run. Without a digest it must not be deployed."""
-
-    reference: str
-    """As the inventory or recipe writes it."""
-    repository: str
-    """Where hosts pull from: the reference's repository, or its mirror."""
-    digest: str | None
-    entrypoint: tuple[str, ...] | None
-    """The image's own entrypoint, if it is known."""
-    command: tuple[str, ...] | None
-    """The image's own command, if it is known."""
-    tag: Tag | None
-    """What the catalog knows of it."""
-    example: bool
-    """Whether the digest is only an example."""
-    build: str | None = None
-    """Name of the build that makes it; its digest is the image's ID then, which no registry knows."""
-    stale: bool = False
-    """Whether the lock has it from a build that was changed since."""
-
-    @property
-    def vllm(self) -> str | None:
-        """The vLLM release inside, as far as the catalog knows it."""
-        return self.tag.vllm if self.tag else None
-
-    @property
-    def pull(self) -> str:
-        """The pinned reference, or the ID of a built image; UNLOCKED stands where it is missing."""
-        if self.build is not None and self.digest is not None:
-            return self.digest
-        return f"{self.repository}@{self.digest or 'UNLOCKED'}"
 
 
 class Mount(NamedTuple):
@@ -261,6 +189,12 @@ class HostPlan(NamedTuple):
     documents: tuple[Document, ...] = ()
     starts: tuple[str | None, ...] = ()
     """The unit that starts at each step of the fleet; None where this host waits for another one."""
+    platform_name: str = ""
+    """Name of its hardware profile, such as dgx-spark."""
+    gpu: Mapping[str, str] | None = None
+    """Name and compute capability of its GPU."""
+    links: tuple[Mapping[str, str], ...] = ()
+    """Its high-speed links: interface, address and, where it is known, hca."""
 
     @property
     def units(self) -> tuple[Container | Program, ...]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sparkiac.report import Finding, Path
     from sparkiac.source import Source
 
+DEFAULT_PLATFORM: Final = "dgx-spark"
+"""Hardware profile of a host that names none."""
 _SETTINGS: Final = tuple(Settings.model_fields)
 _SERVING: Final = tuple(Serving.model_fields)
 _PLATFORM: Final = (
@@ -103,7 +105,7 @@ def _host(inventory: Source[Inventory], name: str) -> Leaves:
 
 def _platform(inventory: Source[Inventory], host: str) -> Leaves:
     assert inventory.value is not None  # noqa: S101
-    name = inventory.value.hosts[host].platform or "dgx-spark"
+    name = inventory.value.hosts[host].platform or DEFAULT_PLATFORM
     if name in inventory.value.platforms:
         return _inventory_layer(inventory, ("platforms", name), _PLATFORM)
     known = catalog.platform(name)

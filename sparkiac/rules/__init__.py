@@ -57,7 +57,8 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[ModuleType] | None 
 def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Finding]:
     for hit in hits:
         loc, origin = _place(hit, resolved)
-        yield Finding(rule.code, rule.slug, rule.severity, hit.message, loc, hit.hint, "; ".join(rule.sources), origin)
+        severity = hit.severity or rule.severity
+        yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, "; ".join(rule.sources), origin)
 
 
 def _place(hit: Hit, resolved: Resolved) -> tuple[Loc, Origin | None]:

@@ -34,3 +34,5 @@ class Hit(NamedTuple):
     """The resolved value that is at fault, for its origin."""
     host: str | None = None
     """The host that it is about, for that host's waivers."""
+    severity: Severity | None = None
+    """Its weight, if that is not the rule's: what is only likely is no error."""

@@ -1,0 +1,65 @@
+"""An image of the plan, with what is known of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Tag(NamedTuple):
+    """What the catalog knows of an image: its family's facts, and those of its tag."""
+
+    family: str
+    """Title of the family."""
+    style: str
+    """How it takes its command: `vllm-serve`, `pass-through`, `environment` or `unknown`."""
+    vllm: str | None = None
+    """vLLM release inside; of a moving tag, the series that the sources saw."""
+    vllm_at_least: str | None = None
+    """Oldest vLLM release that it can hold, where no more is known."""
+    transformers: str | None = None
+    """Oldest Transformers release inside."""
+    min_driver: str | None = None
+    """Oldest driver that it runs on by itself."""
+    forward_compat: str | None = None
+    """Older driver series that it runs on through forward compatibility."""
+    lacks: tuple[str, ...] = ()
+    forbidden_on: Mapping[str, str] = {}
+    """Platform → why it must not run there."""
+    moving: bool = False
+
+
+class Image(NamedTuple):
+    """An image to run. Without a digest it must not be deployed."""
+
+    reference: str
+    """As the inventory or recipe writes it."""
+    repository: str
+    """Where hosts pull from: the reference's repository, or its mirror."""
+    digest: str | None
+    entrypoint: tuple[str, ...] | None
+    """The image's own entrypoint, if it is known."""
+    command: tuple[str, ...] | None
+    """The image's own command, if it is known."""
+    tag: Tag | None
+    """What the catalog knows of it."""
+    example: bool
+    """Whether the digest is only an example."""
+    build: str | None = None
+    """Name of the build that makes it; its digest is the image's ID then, which no registry knows."""
+    stale: bool = False
+    """Whether the lock has it from a build that was changed since."""
+
+    @property
+    def vllm(self) -> str | None:
+        """The vLLM release inside, as far as the catalog knows it."""
+        return self.tag.vllm if self.tag else None
+
+    @property
+    def pull(self) -> str:
+        """The pinned reference, or the ID of a built image; UNLOCKED stands where it is missing."""
+        if self.build is not None and self.digest is not None:
+            return self.digest
+        return f"{self.repository}@{self.digest or 'UNLOCKED'}"
