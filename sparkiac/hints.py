@@ -9,13 +9,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _LISTED: Final = 12
+_MEANINGFUL: Final = 3
+"""Letters from which on a part of a name says something."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Name the closest known word, or list what there is when that is short enough to read."""
+    """Name the closest known word, or list those that hold it, or else what there is, as far as it can be read."""
     words = sorted(known)
-    shown = ", ".join(words[:_LISTED]) + (", …" if len(words) > _LISTED else "")
-    return closest(word, words) or (f"known: {shown}" if words else "")
+    parts = [part for part in word.lower().split("/") if len(part) >= _MEANINGFUL]
+    within = [each for each in words if any(part in each.lower() for part in parts)]
+    return closest(word, words) or _listed("with it in their names: ", within) or _listed("known: ", words)
+
+
+def _listed(label: str, words: list[str]) -> str:
+    return f"{label}{', '.join(words[:_LISTED])}{', …' if len(words) > _LISTED else ''}" if words else ""
 
 
 def closest(word: str, known: Iterable[str]) -> str:

@@ -16,3 +16,10 @@ def test_else_the_words_are_listed() -> None:
     assert nearest("zzz", map(str, range(13))).endswith("8, …")
     assert nearest("zzz", []) == ""
     assert closest("zzz", ["a"]) == ""
+
+
+def test_names_that_hold_the_word_or_a_part_of_it() -> None:
+    known = ["nvidia/qwen3.6-35b", "qwen/coder", "google/gemma"]
+    assert nearest("qwen", known) == "with it in their names: nvidia/qwen3.6-35b, qwen/coder"
+    assert nearest("qwen3.6/35b-a3b-instruct", known) == "with it in their names: nvidia/qwen3.6-35b"
+    assert nearest("a/b", known) == "known: google/gemma, nvidia/qwen3.6-35b, qwen/coder"
