@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sparkiac import catalog
+from sparkiac import catalog, engines
 from sparkiac.formats import plain, plain_images
 from sparkiac.formats.recipes import unknown, weights
 from sparkiac.resolve import catalogued
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Data = dict[str, Any]
 
+ENGINES = ("vllm", "sglang", "llama-cpp", "tensorrt-llm", "aeon-vllm", "ollama")
 PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
 # Catalog
@@ -35,6 +36,10 @@ def text() -> str:
     families = plain_images.families()
     parts = (
         [HEAD, counted(usable, aside, fragments, families)],
+        [
+            "## Which engine\n",
+            *table(("engine", "suits", "a source prints its command for this hardware"), map(engine, ENGINES)),
+        ],
         ["## By use case\n", *table(("good for", "recipes"), by_use(usable))],
         [
             "## Recipes\n",
@@ -52,6 +57,12 @@ def text() -> str:
         ["## What differs from every source\n", *table(("what", "why"), standing())],
     )
     return "\n".join("\n".join(part) + "\n" for part in parts)
+
+
+def engine(name: str) -> tuple[str, ...]:
+    """Say what an engine is for."""
+    found = engines.named(name)
+    return found.title, found.suits, "yes" if found.tested else "no"
 
 
 def counted(usable: list[Data], aside: list[Data], fragments: list[Data], families: list[Data]) -> str:

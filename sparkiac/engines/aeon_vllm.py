@@ -55,6 +55,7 @@ def start(request: Request) -> Start:
 ENGINE: Final = Engine(
     name="aeon-vllm",
     title="AEON-7's vLLM",
+    suits="DFlash on sm_121 with everything built in; no key, and one image for one purpose (Spark guide L716-741)",
     sources=("Spark guide L716-741", "github.com/AEON-7/vllm-dflash: README.md"),
     defaults=DEFAULTS,
     words=(),

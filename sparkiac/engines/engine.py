@@ -58,6 +58,8 @@ class Engine(NamedTuple):
 
     name: str
     title: str
+    suits: str
+    """What it is good for, and what that costs."""
     sources: tuple[str, ...]
     defaults: Mapping[str, Any]
     """The lowest layer of every deployment."""

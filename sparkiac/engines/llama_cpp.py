@@ -66,6 +66,7 @@ def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
 ENGINE: Final = Engine(
     name="llama-cpp",
     title="llama.cpp",
+    suits="one local user: light, GGUF, a quick start; less throughput in sum (Spark guide L20, L344)",
     sources=("Spark guide L20, L344", "github.com/ggml-org/llama.cpp: tools/server/README.md"),
     defaults=DEFAULTS,
     words=("/app/llama-server",),

@@ -62,6 +62,7 @@ def start(request: Request) -> Start:
 ENGINE: Final = Engine(
     name="ollama",
     title="Ollama",
+    suits="a light fallback beside the models, and health checks (dual-Spark post L108; Spark guide L20)",
     sources=("Spark guide L20", "dual-Spark post L108", "docs.ollama.com: FAQ"),
     defaults=DEFAULTS,
     words=(),

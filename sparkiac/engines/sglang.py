@@ -76,6 +76,7 @@ def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
 ENGINE: Final = Engine(
     name="sglang",
     title="SGLang",
+    suits="shared prefixes, agents, structured output; images for Spark follow its releases (Spark guide L21)",
     sources=("Spark guide L21", "docs.sglang.io: Server arguments (0.5.23)"),
     defaults=DEFAULTS,
     words=("python3", "-m", "sglang.launch_server"),

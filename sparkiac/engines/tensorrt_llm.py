@@ -78,6 +78,7 @@ def start(request: Request) -> Start:
 ENGINE: Final = Engine(
     name="tensorrt-llm",
     title="TensorRT-LLM",
+    suits="the last token per second of one stream; a heavier build, and engines to compile (Spark guide L22)",
     sources=("Spark guide L22", "github.com/NVIDIA/TensorRT-LLM: commands/serve.py, trtllm-serve.rst"),
     defaults=DEFAULTS,
     words=("trtllm-serve",),

@@ -72,6 +72,7 @@ def group_options(*, rank: int, size: int, master: str) -> dict[str, Any]:
 ENGINE: Final = Engine(
     name="vllm",
     title="vLLM",
+    suits="many requests at once: retrieval, internal APIs, batches; the heaviest to operate (Spark guide L19)",
     sources=("Spark guide L19", "docs.vllm.ai: vllm serve"),
     defaults=DEFAULTS,
     words=("vllm", "serve"),

@@ -163,3 +163,19 @@ def test_what_holds_for_every_recipe_is_said_once() -> None:
     assert len(said) == len(standing)
     for name in FILES:
         assert said.isdisjoint(correction.what for correction in entry(name).corrections), name
+
+
+@pytest.mark.parametrize(
+    ("name", "figures"),
+    [
+        ("nvidia/gemma-4-31b-it-nvfp4", ("6 tok/s", "92 tok/s")),
+        ("qwen/qwen2.5-3b", ("26", "477", "460")),
+    ],
+)
+def test_what_many_requests_at_once_gain_is_on_record(name: str, figures: tuple[str, ...]) -> None:
+    """(row 1.7)."""
+    found = catalog.recipe(name)
+    assert found is not None
+    assert found.value is not None
+    said = " ".join(f"{figure.what} {figure.value}" for figure in found.value.measured)
+    assert [figure for figure in figures if figure not in said] == []

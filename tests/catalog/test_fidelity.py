@@ -54,6 +54,7 @@ def unexplained(command: Command, found: frozenset[Fact]) -> list[str]:
 def test_what_runs_is_what_the_source_runs_but_for_named_differences(name: str, rendered) -> None:  # noqa: ANN001
     """Of two hosts, the one that leads.
 
+    vLLM (row 1.1):
     (row 2.1) (row 2.2) (row 2.3) (row 2.4) (row 2.5) (row 2.6) (row 2.7) (row 2.8) (row 2.9) (row 2.10) (row 2.11)
     (row 2.12) (row 2.13) (row 2.14) (row 2.16), and the Docker options of each (row 4.9).
     """

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from typing import TYPE_CHECKING
 
-from sparkiac import catalog
+from sparkiac import catalog, engines
 from sparkiac.resolve import catalogued
 from tests.conftest import ROOT
 
@@ -39,6 +40,17 @@ def test_the_page_names_every_entry_and_every_figure_with_its_source() -> None:
         assert all(source in unescaped for source in found.entry.sources)
     for pair in catalog.drafters():
         assert f"`{pair.target}`" in page
+
+
+def test_the_page_says_what_each_engine_is_for() -> None:
+    """(row 1.5)."""
+    page, module = generator().text(), generator()
+    names = {path.stem for path in (ROOT / "sparkiac/engines").glob("*.py")}
+    assert {name.replace("-", "_") for name in module.ENGINES} == {
+        name for name in names if hasattr(importlib.import_module(f"sparkiac.engines.{name}"), "ENGINE")
+    }
+    for name in module.ENGINES:
+        assert f"| {engines.named(name).title} | {engines.named(name).suits} |" in page.replace("\\", "")
 
 
 def test_every_row_has_the_cells_of_its_head() -> None:

@@ -5,6 +5,7 @@ What a source leaves open (an image, a model, the address of a file) the referen
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -16,6 +17,7 @@ from tests.resolve.built import as_yaml
 
 if TYPE_CHECKING:
     from sparkiac.model.catalog import Fragment, Recipe, Variant
+    from sparkiac.plan import Plan
     from sparkiac.resolve.catalogued import Catalogued
 
 IMAGE: Final = f"example.org/engine:1@{ONES}"
@@ -76,7 +78,17 @@ def test_an_entry_gives_exactly_the_findings_that_its_file_names(name: str) -> N
     expected = sorted({finding.code for finding in (*each.recipe.findings, *each.entry.findings)})
     assert codes(outcome) == expected, said(outcome.report.findings)
     if outcome.plan is not None:
-        assert pipeline.render(outcome.plan)
+        rendered(outcome.plan)
+
+
+def rendered(plan: Plan) -> None:
+    """Everything that runs is pinned (row 3.3), on hosts that must be of the images' architecture (row 3.4)."""
+    files = {artifact.path: artifact.content.decode() for artifact in pipeline.render(plan)}
+    images = [line for text in files.values() for line in text.splitlines() if line.startswith("    image: ")]
+    assert images
+    assert all(re.search(r"sha256:[0-9a-f]{64}\"$", line) for line in images)
+    for host in plan.hosts:
+        assert '"architecture": "aarch64"' in files[f"hosts/{host.name}/etc/sparkiac/preflight.json"]
 
 
 @pytest.mark.parametrize("name", SUPERSEDED)
@@ -112,7 +124,10 @@ def fragment(name: str) -> Fragment:
 
 @pytest.mark.parametrize("name", FRAGMENTS)
 def test_a_fragment_gives_exactly_the_findings_that_its_file_names(name: str) -> None:
-    """On a model that has a drafter, so that each method finds its own, and on as many hosts as it is for."""
+    """On a model that has a drafter, so that each method finds its own, and on as many hosts as it is for.
+
+    The profile for sm_121 (row 2.15), the methods of speculation, and the load guard that is gone (row 6.4).
+    """
     base, chosen = ENTRIES["base/single-spark"], fragment(name)
     image = chosen.image or "vllm/vllm-openai:nightly"
     fleet = inventory(base, image=f"{image}@{ONES}", model="Qwen/Qwen3.6-35B-A3B", fragments=[*chosen.needs, name])

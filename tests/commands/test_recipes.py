@@ -261,6 +261,7 @@ def test_json_tells_file_and_line_of_each_value(cli: Cli) -> None:
     ],
 )
 def test_search(cli: Cli, options: list[str], names: list[str]) -> None:
+    """(row 1.6)."""
     assert found(cli("recipes", "search", *options, "--format", "json")) == names
 
 

@@ -1,4 +1,4 @@
-"""What a method of speculative decoding edits, and where its drafter comes from (rows 6.1, 6.2, 6.3)."""
+"""What a method of speculative decoding edits, and where its drafter comes from (row 6.1) (row 6.2) (row 6.3)."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ _CANNOT: Final = "chat on spark-03 cannot reach"
 _ALONE: Final = "only that machine itself reaches it"
 
 CASES: Final[dict[str, list[Case]]] = {
-    "API001": [
+    "API001": [  # what clients need of a deployment (row 10.4)
         Case(deployment()),
         Case(deployment(_TOOLS, "set: {enable_auto_tool_choice: true, tool_call_parser: hermes}")),
         Case(
