@@ -94,8 +94,18 @@ def _served(values: dict[str, Any]) -> dict[str, Any]:
         "model": values["model"],
         "store": values.get("model_store"),
         "models": _models(values),
-        "directories": (values["model"],) if "model_path" in values else (),
+        "directories": tuple(_directories(values)),
     }
+
+
+def _directories(values: dict[str, Any]) -> Iterator[str]:
+    """Name the models that the store must hold as plain directories: one served from a path, a drafter given by one."""
+    if "model_path" in values:
+        yield values["model"]
+    drafter = values.get("speculative", {}).get("model") or ""
+    for target, mount in values["container"].get("mounts", {}).items():
+        if mount["source"] == "model_store" and drafter.startswith(f"{target}/"):
+            yield drafter.removeprefix(f"{target}/")
 
 
 def _catalogued(deployment: Deployment, name: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -199,3 +199,17 @@ def test_the_caches_name_stays_when_only_the_host_side_changes() -> None:
         deployment() + "registries: {mirrors: {nvcr.io: mirror.lan}}\n",
     ]
     assert len({container(text).cache_key for text in same}) == 1
+
+
+def test_a_drafter_by_its_path_in_the_store_must_be_there() -> None:
+    found = container(
+        deployment(
+            "speculative: {method: mtp, model: /drafters/z-lab/small}",
+            "container: {mounts: {/drafters: {source: model_store}, /other: {source: /srv/other}}}",
+        )
+    )
+    assert found.directories == ("z-lab/small",)
+    elsewhere = deployment(
+        "speculative: {method: mtp, model: /other/z-lab/small}", "container: {mounts: {/other: {source: /srv/other}}}"
+    )
+    assert container(elsewhere).directories == ()
