@@ -55,6 +55,7 @@ def text() -> str:
             *table(("entry", "state", "why", "instead", "sources"), map(reason, aside)),
         ],
         ["## What differs from every source\n", *table(("what", "why"), standing())],
+        ["## Not verified, whatever the recipe\n", *(f"- {each}" for each in catalog.standing().not_verified)],
     )
     return "\n".join("\n".join(part) + "\n" for part in parts)
 
@@ -183,7 +184,7 @@ def reason(each: Data) -> tuple[str, ...]:
 
 def standing() -> Iterator[tuple[str, ...]]:
     """Write the corrections that hold for every recipe."""
-    for each in catalog.standing():
+    for each in catalog.standing().corrections:
         yield plain_text(each.what), plain_text(each.why)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from pydantic import BaseModel
 
 from sparkiac.model.build import KnownBuild
-from sparkiac.model.catalog import Correction, Fragment, Recipe, Standing, Variant
+from sparkiac.model.catalog import Fragment, Recipe, Standing, Variant
 from sparkiac.model.drafters import Drafters, Pair
 from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
@@ -61,12 +61,12 @@ def drafter(target: str | None, *, method: str) -> Pair | None:
 
 
 @cache
-def standing() -> tuple[Correction, ...]:
-    """Give the corrections that hold for every recipe."""
+def standing() -> Standing:
+    """Give what holds for every recipe."""
     found = _entry("standing.yaml", Standing)
     assert found is not None, "the file is shipped"  # noqa: S101
     assert found.value is not None, "an entry is valid"  # noqa: S101
-    return found.value.corrections
+    return found.value
 
 
 @cache

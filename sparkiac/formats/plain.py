@@ -148,7 +148,7 @@ def entry(found: Catalogued) -> dict[str, Any]:
         ],
         "facts": dumped(found.facts),
         **_told(entries),
-        "standing": [dumped(each) for each in catalog.standing()] if found.status != "mention" else [],
+        "standing": dumped(catalog.standing()) if found.status != "mention" else None,
         "variants": [_variant(name) for name in catalogued.variants(found.name)] if found.variant is None else [],
         "snippet": snippet(found) if found.usable else None,
     }

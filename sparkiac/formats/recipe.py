@@ -76,7 +76,9 @@ def page(data: Data) -> Parts:
         yield from _list(data, key, title, write)
     if data.get("standing"):
         yield heading("What differs from every source")
-        yield bullets(_LISTS[0][2](each) for each in data["standing"])
+        yield bullets(_LISTS[0][2](each) for each in data["standing"]["corrections"])
+        yield heading("Not verified, as of every recipe")
+        yield bullets(data["standing"]["not_verified"])
     yield from _list(data, *_LISTS[-1])
     yield from _variants(data.get("variants", ()))
     if data["snippet"] is not None:

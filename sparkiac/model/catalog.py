@@ -54,6 +54,8 @@ class Standing(Model):
 
     corrections: tuple[Correction, ...]
     """The differences."""
+    not_verified: tuple[ShortText, ...]
+    """What only a real machine can show, whatever the recipe."""
 
 
 class Expected(Model):

@@ -157,7 +157,7 @@ def test_a_fragment_names_fragments_that_are_there() -> None:
 
 
 def test_what_holds_for_every_recipe_is_said_once() -> None:
-    standing = catalog.standing()
+    standing = catalog.standing().corrections
     assert all(correction.what and correction.why for correction in standing)
     said = {correction.what for correction in standing}
     assert len(said) == len(standing)

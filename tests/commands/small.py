@@ -98,7 +98,7 @@ sources: ["Guide L52"]
 pairs:
   - {target: acme/Small-8B, drafter: acme/Small-draft, method: dflash, num_speculative_tokens: 8, source: Guide L60}
 """,
-    "standing.yaml": "corrections: [{what: no root, why: none is needed}]\n",
+    "standing.yaml": "corrections: [{what: no root, why: none is needed}]\nnot_verified: [the real image]\n",
     "platforms/dgx-spark.yaml": "title: Spark\narchitecture: arm64\nmemory_gib: 119\n",
 }
 
