@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,6 +55,24 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+class Removal(Enum):
+    """What an edit says in the place of a value."""
+
+    REMOVE = "remove"
+
+
+REMOVE: Final = Removal.REMOVE
+"""Take the value away, with its key."""
+Scalar: TypeAlias = str | int | float | bool
+
+
+class Edit(NamedTuple):
+    """One change of an inventory: the value at a path becomes another one, is added or goes."""
+
+    path: Path
+    value: Scalar | Removal
+
+
 class Finding(NamedTuple):
     """One result of a check."""
 
@@ -66,6 +84,8 @@ class Finding(NamedTuple):
     hint: str = ""
     source: str = ""
     origin: Origin | None = None
+    fix: tuple[Edit, ...] = ()
+    """What mends it, if that is mechanical."""
 
     def sort_key(self) -> tuple[str, int, int, str, str]:
         """Order by file, place, code and text."""

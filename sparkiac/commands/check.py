@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sparkiac.pipeline import Outcome
     from sparkiac.report import Report
 
+_WITH_FIX: Final = ("text", "json")
 _FAMILY: Final = 3
 """Letters that codes of one kind share."""
 
@@ -34,20 +35,58 @@ _FAMILY: Final = 3
 @click.option("--profile", metavar="NAME", help="How much to look at: minimal, recommended (the default) or strict.")
 @click.option("--select", metavar="CODES", help="Look at these rules only, as in ENT001,SPD; --profile is not asked.")
 @click.option("--ignore", metavar="CODES", help="Leave these rules out, as in ENG003,SPD.")
-def check(inventory: Path, output_format: str, *, strict: bool, **chosen: str | None) -> int:
-    """Check an inventory and its lock; write nothing.
+@click.option("--fix", is_flag=True, help="Mend in INVENTORY what can be mended mechanically, and show the diff.")
+def check(inventory: Path, output_format: str, *, strict: bool, fix: bool, **chosen: str | None) -> int:
+    """Check an inventory and its lock; write nothing, unless --fix says so.
 
     Errors that no inventory may waive are always shown. `sparkiac rules list` has all codes and profiles.
 
-    Exits 0 when there is no error, 1 when a rule refuses something, 2 when the input is bad.
+    --fix changes only the lines of a fix: comments and layout stay. An inventory that does not load is not touched.
+
+    Exits 0 when there is no error, 1 when a rule refuses something, 2 when the input is bad. With --fix this is said
+    of what is left; 5 when the file was changed meanwhile, 6 when it cannot be written: then it is as it was.
     """
     from sparkiac import pipeline
 
     hidden = _hidden(**chosen) if any(given is not None for given in chosen.values()) else None
-    outcome = pipeline.check(*read(inventory), hidden=hidden)
-    _print(outcome, output_format, file=str(inventory))
+    if fix:
+        outcome = _fix(inventory, output_format, hidden)
+    else:
+        outcome = pipeline.check(*read(inventory), hidden=hidden)
+        _print(outcome, output_format, file=str(inventory))
+    if outcome is None:
+        return Exit.BUSY
     code = exit_code(outcome)
     return Exit.FINDINGS if code is Exit.OK and strict and _warns(outcome.report) else code
+
+
+def _fix(inventory: Path, output_format: str, hidden: frozenset[str] | None) -> Outcome | None:
+    """Mend the file and print the diff and what is left; None if somebody else changed it meanwhile."""
+    from sparkiac import pipeline, write
+    from sparkiac.formats.json import plain
+
+    if output_format not in _WITH_FIX:
+        message = f"--fix shows a diff, which --format {output_format} has no place for; use text or json"
+        raise click.UsageError(message)
+    if inventory.is_symlink():
+        message = f"{click.format_filename(inventory)} is a symbolic link; for --fix name the file itself"
+        raise click.UsageError(message)
+    files = read(inventory)
+    fixed = pipeline.fix(*files, hidden=hidden)
+    if fixed.raw != files[0].raw:
+        if inventory.read_bytes() != files[0].raw:
+            click.echo(f"{inventory} was changed while it was checked; it is left as it is now", err=True)
+            return None
+        write.replace(inventory, fixed.raw)
+    diff = write.diff_of(str(inventory), files[0].raw, fixed.raw)
+    if output_format == "json":
+        show(fixed.outcome, "json", fixed=[plain(finding) for finding in fixed.findings], diff=diff)
+        return fixed.outcome
+    click.echo(diff, nl=False)
+    codes = ", ".join(dict.fromkeys(finding.code for finding in fixed.findings))
+    click.echo(f"{inventory}: {f'fixed {codes}' if codes else 'nothing to fix'}", err=True)
+    _print(fixed.outcome, "text", file=str(inventory))
+    return fixed.outcome
 
 
 def _warns(report: Report) -> bool:

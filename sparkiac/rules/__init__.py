@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Finding, Loc, Severity
-from sparkiac.rules import waivers
+from sparkiac.rules import fixes, waivers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +58,8 @@ def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Fi
     for hit in hits:
         loc, origin = _place(hit, resolved)
         severity = hit.severity or rule.severity
-        yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, "; ".join(rule.sources), origin)
+        sources, fix = "; ".join(rule.sources), fixes.offered(hit, resolved)
+        yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, sources, origin, fix)
 
 
 def _place(hit: Hit, resolved: Resolved) -> tuple[Loc, Origin | None]:

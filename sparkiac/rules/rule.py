@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from sparkiac.report import Path, Severity
+    from sparkiac.report import Edit, Path, Severity
 
 
 class Rule(NamedTuple):
@@ -21,6 +21,8 @@ class Rule(NamedTuple):
     """Whether an inventory may allow what the rule refuses."""
     profile: str = ""
     """Smallest profile that has it, if its severity alone would say another one."""
+    phase: str = "generate"
+    """Where it is found: `generate`, in the inventory; `preflight`, on a host, before anything is changed there."""
 
 
 class Hit(NamedTuple):
@@ -36,3 +38,5 @@ class Hit(NamedTuple):
     """The host that it is about, for that host's waivers."""
     severity: Severity | None = None
     """Its weight, if that is not the rule's: what is only likely is no error."""
+    fix: tuple[Edit, ...] = ()
+    """What mends it in the inventory, if that is mechanical."""

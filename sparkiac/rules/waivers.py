@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.report import Finding, Path, Severity
+from sparkiac.report import REMOVE, Edit, Finding, Path, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -67,11 +67,13 @@ def _waivers(data: Any) -> Iterator[tuple[Path, str]]:  # noqa: ANN401  a docume
 
 
 def _unused(resolved: Resolved, path: Path, rule: Rule) -> Finding:
-    if not rule.waivable:
-        return _warning(resolved, path, f"{rule.code} cannot be waived", "mend what it says, and remove the waiver")
-    return _warning(resolved, path, f"nothing here is refused by {rule.code}", "remove the waiver")
+    fix = (Edit(path, REMOVE),)
+    if rule.waivable:
+        return _warning(resolved, path, f"nothing here is refused by {rule.code}", "remove the waiver", fix)
+    hint = "mend what it says, and remove the waiver"
+    return _warning(resolved, path, f"{rule.code} cannot be waived", hint, fix)
 
 
-def _warning(resolved: Resolved, path: Path, message: str, hint: str) -> Finding:
+def _warning(resolved: Resolved, path: Path, message: str, hint: str, fix: tuple[Edit, ...] = ()) -> Finding:
     loc = resolved.inventory.document.at_value((*path, "code"))
-    return Finding("WVR001", "unused-waiver", Severity.WARNING, message, loc, hint)
+    return Finding("WVR001", "unused-waiver", Severity.WARNING, message, loc, hint, fix=fix)

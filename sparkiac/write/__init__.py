@@ -3,9 +3,21 @@
 from sparkiac.write.comparison import Changes
 from sparkiac.write.errors import Busy, Refused, Unsafe, WriteError
 from sparkiac.write.manifest import MANIFEST
-from sparkiac.write.patch import diff
+from sparkiac.write.patch import diff, diff_of
 from sparkiac.write.preview import survey
 from sparkiac.write.single import replace
 from sparkiac.write.transaction import commit
 
-__all__ = ["MANIFEST", "Busy", "Changes", "Refused", "Unsafe", "WriteError", "commit", "diff", "replace", "survey"]
+__all__ = [
+    "MANIFEST",
+    "Busy",
+    "Changes",
+    "Refused",
+    "Unsafe",
+    "WriteError",
+    "commit",
+    "diff",
+    "diff_of",
+    "replace",
+    "survey",
+]

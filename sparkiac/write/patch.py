@@ -48,6 +48,12 @@ def diff(artifacts: Sequence[Artifact], target: Path) -> str:
     )
 
 
+def diff_of(name: str, old: bytes, new: bytes) -> str:
+    """Show how one file changes; empty when it does not."""
+    sides = (_Side(content, executable=False) for content in (old, new))
+    return "" if old == new else "".join(_file(name.lstrip("/"), *sides))
+
+
 def _present(root: Path, wanted: AbstractSet[str]) -> dict[str, _Side]:
     known = wanted | manifest.load(root).files.keys()
     return {

@@ -40,6 +40,7 @@ def test_the_list_has_every_code_with_what_is_to_be_known_of_it(cli: Cli) -> Non
         "severity": "warning",
         "waivable": True,
         "profile": "recommended",
+        "phase": "generate",
         "since": "0.1.0",
         "title": "No source ran this engine on this hardware.",
     }
@@ -48,6 +49,13 @@ def test_the_list_has_every_code_with_what_is_to_be_known_of_it(cli: Cli) -> Non
         ("recommended", True),
         ("strict", False),
     ]
+
+
+def test_what_the_preflight_finds_is_of_its_phase_and_of_no_profile(cli: Cli) -> None:
+    found = as_json(cli("rules", "explain", "DRV002", "--format", "json"))["rule"]
+    assert (found["phase"], found["profile"], found["severity"]) == ("preflight", None, "warning")
+    said = cli("rules", "explain", "DRV002").out
+    assert said.startswith("**DRV002 forward-compatibility** (warning, found on a host by the preflight, since 0.1.0)")
 
 
 @pytest.mark.parametrize("severity", ["error", "warning", "info"])
@@ -89,6 +97,7 @@ def test_a_code_is_explained(cli: Cli, word: str) -> None:
         ("IMG003", "**It cannot be waived**, and no profile and no option leaves it out."),
         ("YML005", "**It cannot be waived**, and no profile and no option leaves it out."),
         ("WVR001", "**It cannot be waived**; `sparkiac check --ignore WVR001` leaves it out."),
+        ("HST001", "**It cannot be waived**: it is found on a host, so mend the host"),
     ],
 )
 def test_what_cannot_be_waived_says_so(cli: Cli, code: str, says: str) -> None:

@@ -1,0 +1,234 @@
+"""The fixes of real rules: on their own pages, in every layer, and on texts of any layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkiac import pipeline, rules
+from sparkiac.fix import repair
+from sparkiac.plan import build
+from sparkiac.report import Report
+from sparkiac.rules import spd014_load_guard_is_gone
+from sparkiac.rules.pages import pages
+from tests.plan.fleets import ONES, PAIR, checked, deployment, resolved, service, webui
+
+if TYPE_CHECKING:
+    from sparkiac.fix import Repaired
+    from sparkiac.report import Finding
+
+MECHANICAL = {"ENT001", "NET005", "SPD002", "SPD012", "SPD014", "WVR001"}
+"""Rules that mend their own bad example, at least."""
+OPTION = "speculative_disable_by_batch_size"
+EVERYTHING: frozenset[str] = frozenset()
+
+
+def fixed(text: str, lock: str = "", *, hidden: frozenset[str] | None = EVERYTHING) -> pipeline.Fixed:
+    pins = pipeline.File("lab.lock.yaml", lock.encode()) if lock else None
+    return pipeline.fix(pipeline.File("lab.yaml", text.encode()), pins, hidden=hidden)
+
+
+def guard_removed(text: str) -> Repaired:
+    """Mend a text with the one rule SPD014."""
+
+    def check(raw: bytes) -> Report:
+        found = resolved(raw.decode())
+        return Report.of(rules.check(build(found), found, rules=[spd014_load_guard_is_gone]))
+
+    return repair(text.encode(), check, EVERYTHING)
+
+
+def offering(text: str) -> dict[str, Finding]:
+    """Give the findings that have a fix, by code."""
+    return {each.code: each for each in checked(text, hidden=EVERYTHING).report.findings if each.fix}
+
+
+def mended(text: str, code: str, lock: str = "") -> pipeline.Fixed:
+    """Mend a text: the code is gone, the text loads, and no fix was a bad one."""
+    done = fixed(text, lock)
+    assert done.outcome.plan is not None
+    assert code not in {finding.code for finding in done.outcome.report.findings}
+    assert "was undone" not in " ".join(finding.message for finding in done.outcome.report.findings)
+    assert {each.code for each in done.findings} >= {code}
+    again = fixed(done.raw.decode(), lock)
+    assert (again.raw, again.findings) == (done.raw, ())
+    return done
+
+
+@pytest.mark.parametrize("code", pages())
+def test_a_rule_with_a_fix_mends_its_bad_examples(code: str) -> None:
+    page = pages()[code]
+    offered = 0
+    for text in page.bad:
+        pins = pipeline.File("lab.lock.yaml", page.lock.encode()) if page.lock else None
+        first = pipeline.check(pipeline.File("lab.yaml", text.encode()), pins, hidden=EVERYTHING)
+        own = [finding for finding in first.report.findings if finding.code == code]
+        offered += any(finding.fix for finding in own)
+        if own and all(finding.fix for finding in own):
+            mended(text, code, page.lock)
+    assert offered or code not in MECHANICAL
+
+
+@pytest.mark.parametrize("code", ["ENT001", "NET005", "SPD012", "SPD002", "WVR001"])
+def test_some_bad_examples_become_the_good_ones(code: str) -> None:
+    page = pages()[code]
+    assert mended(page.bad[0], code).raw.decode() == page.good[0]
+
+
+def test_a_place_in_a_group_of_machines_is_mended_once() -> None:
+    text = PAIR + f"    set:\n      {OPTION}: 8\n      max_num_seqs: 2\n"
+    done = mended(text, "SPD014")
+    assert done.raw.decode() == text.replace(f"      {OPTION}: 8\n", "")
+
+
+DEFAULTS = f"{{model_store: /srv/models, set: {{{OPTION}: 8}}}}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        deployment(defaults=DEFAULTS),
+        deployment(f"set: {{{OPTION}: 8}}", defaults=DEFAULTS),
+        PAIR + f"    per_host: {{spark-01: {{set: {{{OPTION}: 9}}}}, spark-02: {{set: {{{OPTION}: 9}}}}}}\n",
+    ],
+)
+def test_what_another_layer_has_is_not_mended(text: str) -> None:
+    assert "SPD014" in {each.code for each in checked(text, hidden=EVERYTHING).report.findings}
+    assert "SPD014" not in offering(text)
+    assert fixed(text).raw == text.encode()
+
+
+def test_what_one_machine_of_a_group_has_for_itself_stays() -> None:
+    single = f"    per_host: {{spark-01: {{set: {{{OPTION}: 9}}}}}}\n"
+    done = fixed(f"{PAIR}    set: {{{OPTION}: 8}}\n{single}")
+    assert done.raw.decode() == PAIR + single
+    assert [each.code for each in done.findings] == ["SPD014"]
+    assert [each.fix for each in done.outcome.report.findings if each.code == "SPD014"] == [()]
+    assert "was undone" not in " ".join(each.message for each in done.outcome.report.findings)
+
+
+def test_a_method_of_the_defaults_is_not_the_deployments_to_change() -> None:
+    drafter = "{method: draft_model, model: google/gemma-4-26B-A4B-it-assistant}"
+    image = f"image: vllm/vllm-openai:gemma4-cu130@{ONES}"
+    text = deployment(image, defaults=f"{{model_store: /srv/models, speculative: {drafter}}}")
+    found = [each for each in checked(text, hidden=EVERYTHING).report.findings if each.code == "SPD012"]
+    assert len(found) == 1
+    assert found[0].fix == ()
+
+
+@pytest.mark.parametrize(
+    ("url", "becomes"),
+    [
+        ("http://192.168.1.10:8009", "http://192.168.1.10:8009/v1"),
+        ("http://192.168.1.10:8009/", "http://192.168.1.10:8009/v1"),
+        ("http://192.168.1.10/v12", None),
+        ("http://192.168.1.10/v1/models", None),
+    ],
+)
+def test_an_address_gets_its_v1_only_where_nothing_else_is_wrong(url: str, becomes: str | None) -> None:
+    text = webui(f"urls: ['http://192.168.1.9/v1', '{url}']  # ours")
+    if becomes is None:
+        assert "NET005" not in offering(text)
+    else:
+        assert mended(text, "NET005").raw.decode() == text.replace(url, becomes)
+
+
+@pytest.mark.parametrize(
+    ("command", "becomes"),
+    [
+        ("[vllm, serve, a/b]", "[a/b]"),
+        ("[ 'vllm', 'serve', \"a/b\", --x ]", '[ "a/b", --x ]'),
+        ("[--x, vllm, serve]", None),
+    ],
+)
+def test_the_two_words_go_where_the_command_starts_with_them(command: str, becomes: str | None) -> None:
+    text = service(f"command: {command}").replace("example.org/asr", "vllm/vllm-openai")
+    if becomes is None:
+        assert "ENT001" not in offering(text)
+    else:
+        assert mended(text, "ENT001").raw.decode() == text.replace(command, becomes)
+
+
+def test_only_a_waiver_that_waives_nothing_goes() -> None:
+    unused = "      - {code: NET005, reason: one}\n"
+    used = "      # two\n      - code: SPD014\n        reason: two\n"
+    text = deployment(f"set: {{{OPTION}: 8}}") + "    allow:\n"
+    assert mended(text + unused + used, "WVR001").raw.decode() == text + used
+
+
+def test_a_waiver_of_an_unknown_code_may_be_a_slip_and_stays() -> None:
+    text = deployment() + "    allow: [{code: ZZZ001, reason: one}]\n"
+    assert "WVR001" not in offering(text)
+    assert fixed(text).raw == text.encode()
+
+
+def test_only_what_is_shown_is_mended() -> None:
+    text = deployment(f"set: {{{OPTION}: 8}}") + "    allow: [{code: NET005, reason: one}]\n"
+    done = fixed(text, hidden=frozenset({"WVR001"}))
+    assert [each.code for each in done.findings] == ["SPD014"]
+    assert "WVR001" not in {each.code for each in done.outcome.report.findings}
+
+
+LINES = st.sampled_from(
+    [
+        "# a comment",
+        "",
+        "max_num_seqs: 2",
+        "max_model_len:   4096   # tokens",
+        "dtype: 'auto'",
+        'served_model_name:  ["é", "😀"]',
+        "enforce_eager: true",
+    ]
+)
+OPTION_LINE = f"{OPTION}: 32  # off under load"
+
+
+@settings(deadline=None)
+@given(
+    lines=st.lists(LINES, unique=True, max_size=7),
+    place=st.integers(0, 7),
+    newline=st.sampled_from(["\n", "\r\n"]),
+    final=st.booleans(),
+    step=st.sampled_from(["  ", "   ", "        "]),
+)
+def test_a_mended_text_differs_in_the_lines_of_the_fix_only(
+    lines: list[str], place: int, newline: str, *, final: bool, step: str
+) -> None:
+    """Whatever stands around the option, in whichever layout."""
+    place = min(place, len(lines))
+    above, shown = lines[:place], [*lines[:place], OPTION_LINE, *lines[place:]]
+    block = "".join(f"    {step}{line}\n" if line else "\n" for line in shown)
+    text = f"{deployment()}    set:\n{block}    # below\n    description:  'é'".replace("\n", newline)
+    text += newline if final else ""
+    done = guard_removed(text)
+    kept = [line for line in text.split("\n") if OPTION not in line]
+    if not any(": " in line for line in lines):  # `set` would be empty and goes as well
+        if "# a comment" in above:
+            assert done.raw == text.encode()
+            [finding] = done.report.findings
+            assert "a comment stands among the lines" in finding.hint
+            return
+        first = kept.index(f"    set:{newline[:-1]}")
+        del kept[first : first + 1 + len(above)]
+    assert done.raw.decode() == "\n".join(kept)
+
+
+FLOW = st.lists(
+    st.sampled_from(["max_num_seqs: 2", "dtype: 'a, b'", 'served_model_name: ["é, {", x]', "enforce_eager: true"]),
+    unique=True,
+    min_size=1,
+)
+
+
+@settings(deadline=None)
+@given(pairs=FLOW, place=st.integers(0, 4), gap=st.sampled_from(["", " ", "  "]))
+def test_between_brackets_everything_else_stays(pairs: list[str], place: int, gap: str) -> None:
+    place = min(place, len(pairs))
+    option = f"{OPTION}: 32"
+    shown = [*pairs[:place], option, *pairs[place:]]
+    text = deployment(f"set: {{{gap}{', '.join(shown)}{gap}}}  # {option}")
+    wanted = deployment(f"set: {{{gap}{', '.join(pairs)}{gap}}}  # {option}")
+    assert guard_removed(text).raw.decode() == wanted
