@@ -1,0 +1,78 @@
+"""Whether a release of vLLM takes some options: as an inventory says them, or as people write a command line.
+
+Both go the same way: an option of an inventory is written as it will be on the command line, and read as that release
+reads it. Nothing that vLLM takes is refused; what only the running server can judge is let through.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sparkiac.engines.vllm_check import names, objects, values, words
+from sparkiac.engines.vllm_check.fault import Fault
+from sparkiac.engines.words import written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sparkiac.catalog.interfaces import Interface, Option
+
+__all__ = ["Fault", "check", "check_words"]
+
+
+def check(options: Mapping[str, Any], interface: Interface) -> tuple[Fault, ...]:
+    """Judge options in snake_case, as an inventory has them under `set`."""
+    given = frozenset(_spelling(name) for name in options)
+    found: list[Fault] = []
+    for name, value in options.items():
+        read = words.read(["model", *written({name: value})], interface)
+        unsayable = _unsayable(name, value, interface)
+        if unsayable is not None:
+            found.append(unsayable)
+        else:
+            faults = (*read.faults, *_judged(read.given, interface, given))
+            found += [fault._replace(option=name) for fault in faults]
+    return tuple(found)
+
+
+def check_words(argv: Sequence[str], interface: Interface) -> tuple[Fault, ...]:
+    """Judge the words after `vllm serve`, with or without the model."""
+    read = words.read(argv, interface)
+    given = frozenset(each.option.name for each in read.given)
+    return (*read.faults, *_judged(read.given, interface, given))
+
+
+def _judged(given: Sequence[words.Given], interface: Interface, others: frozenset[str]) -> Iterator[Fault]:
+    last = {each.option.name: each for each in given}
+    for each in given:
+        if each.option.deprecated and each is last[each.option.name]:
+            yield Fault("deprecated", each.option.name, "is deprecated")
+        for word in each.words:
+            if each is last[each.option.name] or values.fault(each.option, word) is not None:
+                yield from _of_word(each.option, word, interface, others)
+
+
+def _of_word(option: Option, word: str, interface: Interface, others: frozenset[str]) -> Iterator[Fault]:
+    unknown = names.of_option(option.name, word, interface, given=others)
+    wrong = values.fault(option, word)
+    if unknown is not None:
+        yield Fault("name", option.name, unknown.said, (), word, unknown.known, unknown.registry)
+    elif wrong is not None:
+        yield Fault("value", option.name, wrong[0], (), word, wrong[1])
+    elif option.object is not None and not (option.optional and word in {"None", ""}):
+        yield from objects.faults(option.name, values.loaded(word), option.object, interface)
+    if option.name == "--quantization" and word in interface.quantization_deprecated:
+        yield Fault("deprecated", option.name, f"names {word}, which is deprecated", (), word)
+
+
+def _unsayable(name: str, value: object, interface: Interface) -> Fault | None:
+    """Tell what an option of an inventory cannot say: no to a switch that has no negative form."""
+    option = interface.options.get(interface.spellings.get(_spelling(name), ""))
+    if option is None or value is not False or option.kind == "pair":
+        return None
+    said = "is a switch that has no other side: leave it away" if option.kind == "switch" else "is no switch"
+    return Fault("value", name, said)
+
+
+def _spelling(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

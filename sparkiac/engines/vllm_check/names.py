@@ -1,0 +1,99 @@
+"""Names of what a release has: parsers, formats, backends, methods.
+
+vLLM's parser lets most of them through; the server ends later, after a minute or after the weights have been loaded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.catalog.interfaces import Interface
+
+
+class Registry(NamedTuple):
+    """A kind of names."""
+
+    field: str
+    """Where the interface has them."""
+    title: str
+    plugin: str | None = None
+    """Option that brings more of them."""
+    others: tuple[str, ...] = ()
+    """What is taken beside."""
+    exact: bool = False
+    """Whether vLLM tells cases, and - from _, apart."""
+
+
+_TOOL_PARSER: Final = Registry("tool_call_parsers", "tool call parser", "--tool-parser-plugin", exact=True)
+_REASONING_PARSER: Final = Registry("reasoning_parsers", "reasoning parser", "--reasoning-parser-plugin", exact=True)
+_QUANTIZATION: Final = Registry("quantization", "quantization")
+_LOAD_FORMAT: Final = Registry("load_formats", "load format")
+_ATTENTION: Final = Registry("attention_backends", "attention backend", others=("auto",))
+_MOE: Final = Registry("moe_backends", "MoE backend")
+_LINEAR: Final = Registry("linear_backends", "linear backend")
+_KV_CACHE: Final = Registry("kv_cache_dtypes", "KV cache format")
+_METHOD: Final = Registry("speculative_methods", "method of speculation")
+
+OF_OPTION: Final[Mapping[str, Registry]] = {
+    "--tool-call-parser": _TOOL_PARSER,
+    "--reasoning-parser": _REASONING_PARSER,
+    "--quantization": _QUANTIZATION,
+    "--load-format": _LOAD_FORMAT,
+    "--attention-backend": _ATTENTION,
+    "--moe-backend": _MOE,
+    "--linear-backend": _LINEAR,
+    "--kv-cache-dtype": _KV_CACHE,
+}
+"""Option → the names that it takes."""
+_OF_KEY: Final[Mapping[tuple[str, str], Registry]] = {
+    ("SpeculativeConfig", "method"): _METHOD,
+    ("SpeculativeConfig", "quantization"): _QUANTIZATION,
+    ("SpeculativeConfig", "moe_backend"): _MOE,
+    ("SpeculativeConfig", "attention_backend"): _ATTENTION,
+    ("SpeculativeConfig", "kv_cache_dtype"): _KV_CACHE,
+    ("AttentionConfig", "backend"): _ATTENTION,
+    ("KernelConfig", "moe_backend"): _MOE,
+    ("KernelConfig", "linear_backend"): _LINEAR,
+    ("StructuredOutputsConfig", "reasoning_parser"): _REASONING_PARSER,
+    ("LoadConfig", "load_format"): _LOAD_FORMAT,
+}
+_NONE: Final = frozenset({"", "none"})
+"""What leaves the choice to vLLM."""
+
+
+class Unknown(NamedTuple):
+    """A name that the release does not have."""
+
+    said: str
+    known: tuple[str, ...]
+    registry: str
+
+
+def of_option(option: str, word: str, interface: Interface, *, given: frozenset[str]) -> Unknown | None:
+    """Judge the name that an option is given, unless one of the other options brings names of its own."""
+    registry = OF_OPTION.get(option)
+    return None if registry is None or registry.plugin in given else _unknown(registry, word, interface)
+
+
+def of_key(name: str, key: str, value: object, interface: Interface) -> Unknown | None:
+    """Judge the name that a key of a JSON value is given."""
+    registry = _OF_KEY.get((name, key))
+    return None if registry is None or not isinstance(value, str) else _unknown(registry, value, interface)
+
+
+def _unknown(registry: Registry, word: str, interface: Interface) -> Unknown | None:
+    names = getattr(interface, registry.field)
+    taken = {*names, *registry.others}
+    if word in taken or _plain(word) in _NONE or not names:
+        return None
+    if not registry.exact and _plain(word) in {_plain(name) for name in taken}:
+        return None
+    return Unknown(f"names {word}, and there is no such {registry.title}", tuple(sorted(names)), registry.field)
+
+
+def _plain(name: str) -> str:
+    """Write a name as vLLM compares it: in any case, with - for _ where it lowers names."""
+    return name.lower().replace("-", "_")

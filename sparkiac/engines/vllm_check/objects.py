@@ -1,0 +1,105 @@
+"""JSON values: their keys, and what each key takes.
+
+vLLM reads them with pydantic, which takes "3" for 3 and 1 for true. Where a class has a reading of its own, as
+enumerations have, anything is let through.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.engines.vllm_check import names
+from sparkiac.engines.vllm_check.fault import Fault, release
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sparkiac.catalog.interfaces import Interface, Key
+    from sparkiac.engines.vllm_check.fault import Kind
+
+_NUMBER: Final = re.compile(r"\s*[+-]?([\d_.]+([eE][+-]?\d+)?[kKmMgGtT]?|inf(inity)?|nan)\s*", re.IGNORECASE)
+_ITEMS: Final = {
+    "list[int]": ("a whole number", "a list of whole numbers"),
+    "list[float]": ("a number", "a list of numbers"),
+    "list[str]": ("a text", "a list of texts"),
+}
+"""Type of a list → what each item is, and what the list is called."""
+_CLOSED: Final = frozenset({"SpeculativeConfig", "CompilationConfig"})
+"""Classes that refused an unknown key from the first known release on."""
+_ALL_CLOSED: Final = (0, 16, 0)
+"""The release from which on every class does; those before leave the key out and say nothing."""
+_TRUE_OR_FALSE: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
+
+
+def faults(option: str, value: object, name: str, interface: Interface) -> Iterator[Fault]:
+    """Find keys that the class `name` lacks, and values that its keys do not take."""
+    if isinstance(value, dict):
+        yield from _keys(option, (), value, name, interface)
+    elif value is not None and not (isinstance(value, int) and name == "CompilationConfig"):
+        # Releases before 0.12 took a level for the settings of the compilation.
+        yield Fault("value", option, "takes a mapping of keys")
+
+
+def _keys(
+    option: str, path: tuple[str, ...], value: Mapping[str, Any], name: str, interface: Interface
+) -> Iterator[Fault]:
+    keys = interface.objects[name]
+    for key, inner in value.items():
+        here = (*path, key)
+        if key not in keys:
+            kind: Kind = "key" if name in _CLOSED or release(interface.version) >= _ALL_CLOSED else "ignored"
+            yield Fault(kind, option, f"has no key {key}", here, key, tuple(keys))
+            continue
+        named = names.of_key(name, key, inner, interface)
+        if named is not None:
+            yield Fault("name", option, named.said, here, str(inner), named.known, named.registry)
+        elif keys[key].type.removesuffix(" | None") in interface.objects and isinstance(inner, dict):
+            yield from _keys(option, here, inner, keys[key].type.removesuffix(" | None"), interface)
+        else:
+            said = _wanted(inner, keys[key], interface)
+            if said:
+                yield Fault("value", option, said, here, str(inner), keys[key].choices)
+
+
+def _wanted(value: object, key: Key, interface: Interface) -> str:
+    """Say what a key takes instead of this value; nothing if it takes it."""
+    base = key.type.removesuffix(" | None")
+    if value is None:
+        return ""
+    if base == "Literal":
+        listed = ", ".join(key.choices)
+        return "" if _among(value, key.choices) else f"is one of {listed}, not {value!r}"
+    wanted = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}.get(base)
+    if base in interface.objects or base == "dict" or (base.startswith("dict[") and "|" not in base):
+        wanted = "a mapping of keys"
+    elif base.startswith("list[") and base.endswith("]"):
+        wanted = "a list"
+    inner = _ITEMS.get(base)
+    if inner is not None and isinstance(value, list | tuple) and not all(_is(item, inner[0]) for item in value):
+        return f"takes {inner[1]}, not {value!r}"
+    return "" if wanted is None or _is(value, wanted) else f"takes {wanted}, not {value!r}"
+
+
+def _among(value: object, choices: tuple[str, ...]) -> bool:
+    return str(value) in choices or str(value).lower().replace("-", "_") in choices
+
+
+def _is(value: object, wanted: str) -> bool:
+    match wanted:
+        case "a mapping of keys":
+            return isinstance(value, dict)
+        case "a list":
+            return isinstance(value, list | tuple | str)  # some classes split a text
+        case "a text":
+            return isinstance(value, str)
+        case "true or false":
+            return str(value).lower().removesuffix(".0") in _TRUE_OR_FALSE
+        case "a whole number":
+            return isinstance(value, int) or (isinstance(value, float) and value.is_integer()) or _numeric(value)
+        case _:
+            return isinstance(value, int | float) or _numeric(value)
+
+
+def _numeric(value: object) -> bool:
+    return isinstance(value, str) and _NUMBER.fullmatch(value) is not None

@@ -1,0 +1,97 @@
+"""Single words, as vLLM reads them into numbers, choices and JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sparkiac.catalog.interfaces import Option
+
+_FACTORS: Final = {letter: 1000 ** (place + 1) for place, letter in enumerate("kmgt")} | {
+    letter: 1024 ** (place + 1) for place, letter in enumerate("KMGT")
+}
+_STRINGS: Final = re.compile(r'("(?:[^"\\]|\\.)*")')
+_SIZE: Final = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
+
+
+def human(word: str) -> int | None:
+    """Read a number as people write it: 8k is 8000 and 8K is 8192; None if it is none."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmMgGtT])", word.strip())
+    try:
+        if found is None:
+            return int(word)
+        number = float(found[1]) if found[2].islower() else int(found[1])
+    except ValueError:
+        return None
+    return int(number * _FACTORS[found[2]])
+
+
+def loaded(word: str) -> Any:  # noqa: ANN401  any JSON
+    """Read JSON, in which newer releases let sizes stand bare. Raises ValueError for what is none."""
+    try:
+        return json.loads(word)
+    except ValueError:
+        parts = _STRINGS.split(word)
+        parts[::2] = [_SIZE.sub(lambda found: str(human(found[0])), part) for part in parts[::2]]
+        return json.loads("".join(parts))
+
+
+def fault(option: Option, word: str) -> tuple[str, tuple[str, ...]] | None:
+    """Say what an option wants instead of this word, with its choices if it has some; None if the word is right."""
+    if option.optional and word in {"None", ""}:
+        return None
+    if option.choices:
+        listed = ", ".join(option.choices)
+        return (
+            None if _chosen(option, word) in option.choices else (f"is one of {listed}, not {word!r}", option.choices)
+        )
+    reads, wanted = _READERS.get(option.type or "", (_anything, ""))
+    try:
+        right = reads(word) is not None
+    except ValueError:
+        right = False
+    return None if right else (f"takes {wanted}, not {word!r}", ())
+
+
+def _chosen(option: Option, word: str) -> str:
+    if option.type == "lowered":
+        return word.lower().replace("-", "_")
+    return str(human(word)) if option.type == "int" and word.strip().isdigit() else word
+
+
+def _anything(word: str) -> str:
+    return word
+
+
+def _json(word: str) -> bool:
+    loaded(word)
+    return True
+
+
+def _json_or_text(word: str) -> bool:
+    return not re.match(r"(?s)^\s*{.*}\s*$", word) or _json(word)
+
+
+def _lora(word: str) -> dict[str, object] | None:
+    found = {} if "=" in word or not word else json.loads(word)
+    return found if isinstance(found, dict) else None
+
+
+def _human_or_auto(word: str) -> int | None:
+    return -1 if word.strip().lower() == "auto" else human(word)
+
+
+_READERS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "json": (_json, "JSON"),
+    "json_or_str": (_json_or_text, "JSON"),
+    "lora": (_lora, "name=path, or a mapping as JSON"),
+    "human_readable_int": (human, "a whole number, or one such as 8k or 8K"),
+    "human_readable_int_or_auto": (_human_or_auto, "a whole number, one such as 8k or 8K, or auto"),
+}
+"""Type → what reads it, and what that is called. Other types are vLLM's own, and any word is left to them."""

@@ -1,0 +1,162 @@
+"""A command line as vLLM reads it: which option is given which words.
+
+vLLM's parser is Python's argparse with three habits of its own: `_` is `-` in an option's name, `--config.key value`
+is a key of a JSON value, and `-O3` is an option with its value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+
+from sparkiac.engines.vllm_check.fault import Fault
+from sparkiac.engines.vllm_check.values import human
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sparkiac.catalog.interfaces import Interface, Option
+
+_LEVEL: Final = "--optimization-level"
+_LEVELS: Final = ("0", "1", "2", "3")
+
+
+class Given(NamedTuple):
+    """An option with the words that it is given."""
+
+    option: Option
+    spelling: str
+    words: tuple[str, ...]
+
+
+class Read(NamedTuple):
+    """A command line."""
+
+    given: tuple[Given, ...]
+    """In the order of the words; the last of an option's counts."""
+    faults: tuple[Fault, ...]
+
+
+def read(words: Sequence[str], interface: Interface) -> Read:
+    """Take a command line apart: the words after `vllm serve`, with or without the model."""
+    try:
+        plain = _collected([*_spelled(words, interface)])
+    except IndexError:
+        return Read((), (Fault("value", words[-1], "lacks its value"),))
+    namespace = argparse.Namespace(given=[])
+    try:
+        _, stray = _parser(tuple(interface.options.values())).parse_known_args(plain, namespace)
+        faults = [*_strays(stray, interface), *_shortened(plain, interface)]
+    except argparse.ArgumentError as error:
+        faults = [_refused(error, interface)]
+    return Read(tuple(Given(interface.options[name], *said) for name, *said in namespace.given), tuple(faults))
+
+
+class _Recorded(argparse.Action):
+    """Notes an option with its words, and reads nothing into them."""
+
+    def __call__(self, _: object, namespace: argparse.Namespace, values: Any, spelling: str | None = None) -> None:  # noqa: ANN401
+        words = tuple(values) if isinstance(values, list) else () if values is None else (values,)
+        namespace.given.append((self.dest, spelling, words))
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise argparse.ArgumentError(None, message)
+
+
+@lru_cache(maxsize=8)
+def _parser(options: tuple[Option, ...]) -> argparse.ArgumentParser:
+    parser = _Parser(prog="vllm serve", add_help=False, exit_on_error=False, argument_default=argparse.SUPPRESS)
+    parser.add_argument("model", nargs="?")
+    for option in options:
+        spellings = (option.name, *option.aliases, *option.negative, *option.hidden)
+        words: Any = 0 if option.kind in {"switch", "pair"} else option.arity
+        parser.add_argument(*spellings, action=_Recorded, nargs=words, dest=option.name)
+    return parser
+
+
+def _spelled(words: Sequence[str], interface: Interface) -> Iterator[str]:
+    """Write names with hyphens, and the level of optimization as an option with its value."""
+    for place, word in enumerate(words):
+        level = word[2:].removeprefix("=")
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            head, dot, keys = name.partition(".")
+            yield head.replace("_", "-") + dot + keys + equals + value
+        elif word.startswith("-O") and level and not word.startswith("-O."):
+            # Releases before the option took the level as a key of the compilation's settings.
+            yield from (_LEVEL, level) if _LEVEL in interface.spellings else ()
+        elif word == "-O" and words[place + 1 : place + 2] and words[place + 1] in _LEVELS:
+            yield _LEVEL if _LEVEL in interface.spellings else word
+        else:
+            yield word
+
+
+def _collected(words: list[str]) -> list[str]:
+    """Put dotted keys together to one JSON value for each option, at the end."""
+    plain: list[str] = []
+    objects: dict[str, dict[str, Any]] = {}
+    waiting = iter(range(len(words)))
+    for place in waiting:
+        name, equals, value = words[place].partition("=")
+        if not name.startswith("-") or "." not in name:
+            plain.append(words[place])
+            continue
+        if not equals:
+            value = words[next(waiting, len(words))]
+        option, *keys = name.removesuffix("+").split(".")
+        read: Any = value.split(",") if name.endswith("+") else _dotted(value)
+        for key in reversed(keys):
+            read = {key: read}
+        _merge(objects.setdefault(option, {}), read)
+    for option, found in objects.items():
+        plain += [option, json.dumps(found)]
+    return plain
+
+
+def _dotted(value: str) -> object:
+    try:
+        return json.loads(value)
+    except ValueError:
+        return human(value) if re.fullmatch(r"[\d.]+[kKmMgGtT]", value) and human(value) is not None else value
+
+
+def _merge(into: dict[str, Any], update: dict[str, Any]) -> None:
+    for key, value in update.items():
+        known = into.get(key)
+        if isinstance(value, dict) and isinstance(known, dict):
+            _merge(known, value)
+        elif isinstance(value, list) and isinstance(known, list):
+            into[key] = known + value
+        else:
+            into[key] = value
+
+
+def _strays(stray: list[str], interface: Interface) -> Iterator[Fault]:
+    """Name the options that are not known; the words behind one are its own."""
+    names = [word.partition("=")[0] for word in stray if word.startswith("-")]
+    for name in names:
+        yield Fault("option", name, "is not known", wrong=name, known=tuple(interface.spellings))
+    if stray and not names:
+        yield Fault("value", stray[0], "is a word too many")
+
+
+def _shortened(words: Iterable[str], interface: Interface) -> Iterator[Fault]:
+    for name in (word.partition("=")[0] for word in words if word.startswith("--")):
+        if name not in interface.spellings:
+            for full in [each for each in interface.spellings if each.startswith(name)]:
+                yield Fault("short", name, f"is short for {full}", wrong=name, known=(full,))
+
+
+def _refused(error: argparse.ArgumentError, interface: Interface) -> Fault:
+    """Say why the line cannot be read: an option without its words, or with one that it does not take."""
+    if error.argument_name is None:
+        name = re.sub(r".*?(--?[^\s=]+).*", r"\1", error.message, count=1)
+        return Fault("option", name, "may be short for several options", wrong=name, known=tuple(interface.spellings))
+    name = interface.spellings[error.argument_name.split("/")[0]]
+    option = interface.options[name]
+    return Fault("value", name, "takes no value" if option.kind in {"switch", "pair"} else "lacks its value")

@@ -1,0 +1,103 @@
+"""The vLLM in the image does not know a variable that begins with VLLM_.
+
+The setting has no effect. Up to 0.16.0 vLLM says nothing at all; from 0.17.1 on it warns at start, and with
+`fail_on_environ_validation` it ends. Variables go from release to release: VLLM_ATTENTION_BACKEND went with 0.15, and
+became the option --attention-backend. A variable of a fork or a patch is named under `extra_flags:`, with the reason.
+Where the release is not known, only variables are named that no release has.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    env: {VLLM_ATTENTION_BACKEND: TRITON_ATTN}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {attention_backend: triton_attn}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.hints import nearest
+from sparkiac.report import Severity
+from sparkiac.rules import release
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Container, Plan
+    from sparkiac.rules.release import Release
+
+RULE: Final = Rule(
+    code="ENV101",
+    slug="unknown-variable",
+    severity=Severity.WARNING,
+    sources=release.SOURCES,
+    since="0.1.0",
+)
+
+_OF_ANOTHER_RULE: Final = frozenset(
+    {
+        *("VLLM_USE_FLASHINFER_MOE_FP4", "VLLM_USE_FLASHINFER_MOE_FP8", "VLLM_FLASHINFER_MOE_BACKEND"),
+        *("VLLM_FP8_MOE_BACKEND", "VLLM_USE_V1"),
+    }
+)
+"""Variables that have a rule of their own."""
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find variables that the release does not declare, or no release where it is not known."""
+    for container, host in release.servers(plan):
+        added = container.image.tag.added.variables if container.image.tag else ()
+        for name in sorted({*container.env} - {*added, *container.extra.variables, *_OF_ANOTHER_RULE}):
+            if name.startswith("VLLM_"):
+                yield from _hits(container, host, name)
+
+
+def _hits(container: Container, host: str, name: str) -> Iterator[Hit]:
+    found, knows = release.known(container), release.with_variable(name)
+    path, leaf = (*container.path, "env", name), (*container.path, host, "env", name)
+    if found is None:
+        if not release.anywhere(knows):
+            message = f"no known release of vLLM knows {name} of {container.name}"
+            yield Hit(path, message, "name it under `extra_flags:` if a patch reads it", leaf, host)
+    elif not knows(found.interface):
+        how = "warns of it" if _ENDS in found.interface.spellings else "says nothing"
+        has = release.having(knows)
+        message = f"{name} of {container.name} has no effect: {found.title} does not know it and {how}; {has}"
+        yield Hit(path, message, nearest(name, found.interface.variables), leaf, host, _weight(container, found))
+
+
+def _weight(container: Container, found: Release) -> Severity | None:
+    """Make it an error where vLLM is told to end on it."""
+    ends = container.options.get("fail_on_environ_validation") is True
+    return Severity.ERROR if ends and found.exact else None
+
+
+_ENDS: Final = "--fail-on-environ-validation"
+"""The option that came with the warning, in 0.17.1."""

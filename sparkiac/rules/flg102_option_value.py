@@ -1,0 +1,78 @@
+"""An option has a value that the vLLM in the image does not take.
+
+A number, a switch, one of a few words, or JSON: the server ends at once on anything else, and on an option that
+lacks its value. A switch takes true or false. Numbers such as 8k and 8K are taken by some options only. What is said
+here is read from the sources of the release in the image; where the nearest release stands for it, this is a
+warning.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {max_num_seqs: many}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {max_num_seqs: 8}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.hints import nearest
+from sparkiac.report import Severity
+from sparkiac.rules import release
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="FLG102",
+    slug="option-value",
+    severity=Severity.ERROR,
+    sources=release.SOURCES,
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find values that the release does not read."""
+    for found in release.faults(plan, "value"):
+        fault = found.fault
+        hint = _HINTS.get(fault.said, "correct the value")
+        if fault.known:
+            hint = nearest(fault.wrong, fault.known)
+        yield found.hit(f"in {found.release.title}, {found.name} {fault.said}", hint)
+
+
+_HINTS: Final = {
+    "takes no value": "it is a switch: write true or false",
+    "lacks its value": "it is no switch: write its value",
+}

@@ -1,0 +1,71 @@
+"""An option is deprecated in the vLLM in the image.
+
+It works still, and a later release ends on it. Whoever moves the image must then change the option as well, so it
+is better changed now.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {calculate_kv_scales: true}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {kv_cache_dtype: fp8}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules import release
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="FLG103",
+    slug="option-deprecated",
+    severity=Severity.WARNING,
+    sources=release.SOURCES,
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find options, and names that options are given, that the release calls deprecated."""
+    for found in release.faults(plan, "deprecated"):
+        fault = found.fault
+        if fault.wrong:
+            has = release.having(release.with_name("quantization", fault.wrong))
+        else:
+            has = release.having(release.with_option(fault.option))
+        message = f"{found.name} {fault.said} in {found.release.title}: {has}"
+        yield found.hit(message, "see vLLM's release notes for what replaces it")

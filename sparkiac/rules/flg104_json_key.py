@@ -1,0 +1,72 @@
+"""A JSON option has a key that the vLLM in the image does not have.
+
+vLLM reads such an option into a class of its own, and the server ends on a key that the class lacks. Releases before
+0.16 leave an unknown key of most classes out and say nothing, so that the setting has no effect: then this is a
+warning. `speculative:` is such an option too.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {compilation_config: {cudagraph_modes: FULL}}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {compilation_config: {cudagraph_mode: FULL}}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.hints import nearest
+from sparkiac.report import Severity
+from sparkiac.rules import release
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="FLG104",
+    slug="json-key",
+    severity=Severity.ERROR,
+    sources=release.SOURCES,
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find keys that the release's classes of settings lack."""
+    for found in release.faults(plan, "key", "ignored"):
+        fault, message = found.fault, f"{found.name} is no key of {found.release.title}"
+        hint = nearest(fault.wrong, fault.known)
+        if fault.kind == "ignored":
+            yield found.hit(f"{message}, which leaves it out", hint, Severity.WARNING)
+        else:
+            yield found.hit(message, hint)

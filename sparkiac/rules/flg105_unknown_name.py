@@ -1,0 +1,74 @@
+"""The vLLM in the image has no parser, format, backend or method of this name.
+
+vLLM's own parser lets most of these names through. The server ends later: when it builds its endpoints, or after the
+weights have been loaded. nano_v3, for one, is a file of NVIDIA's that comes with --reasoning-parser-plugin, and no
+release has it. Where a plugin is given, its option is not checked. Methods that SPD001 speaks of are left to it.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {tool_call_parser: qwen3}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {tool_call_parser: qwen3_xml}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.hints import nearest
+from sparkiac.report import Severity
+from sparkiac.rules import release
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="FLG105",
+    slug="unknown-name",
+    severity=Severity.ERROR,
+    sources=release.SOURCES,
+    since="0.1.0",
+)
+
+_OF_ANOTHER_RULE: Final = frozenset({"dflash", "mtp", "deepseek_mtp"})
+"""Methods that SPD001 compares with the release."""
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find names that are not among those of the release."""
+    for found in release.faults(plan, "name"):
+        fault = found.fault
+        if fault.wrong not in _OF_ANOTHER_RULE:
+            has = release.having(release.with_name(fault.registry, fault.wrong))
+            message = f"{found.name} {fault.said} in {found.release.title}: {has}"
+            yield found.hit(message, nearest(fault.wrong, fault.known))
