@@ -12,6 +12,7 @@ from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address, fabric_address
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.facts import facts
+from sparkiac.plan.image import Added
 from sparkiac.plan.settings import files, source, waits
 from sparkiac.plan.values import GIB, Caution, Container, Export, Health, Mount, Published, Secret
 from sparkiac.resolve import hosts_of
@@ -111,11 +112,13 @@ def _directories(values: dict[str, Any]) -> Iterator[str]:
 def _catalogued(deployment: Deployment, name: str, values: dict[str, Any]) -> dict[str, Any]:
     """Give what the catalog says of recipe and model."""
     variant = f"#{deployment.variant}" if deployment.variant else ""
+    extra = values.get("extra_flags", {})
     return {
         "recipe": f"{deployment.recipe}{variant}",
         "facts": facts(deployment.recipe, deployment.variant, model=values["model"]),
         "cautions": tuple(_cautions(deployment, name)),
         "clients": deployment.clients,
+        "extra": Added(extra.get("options", ()), extra.get("variables", ())),
     }
 
 
@@ -162,7 +165,16 @@ def _options(
 
 
 def _node_env(machine: dict[str, Any]) -> dict[str, str]:
-    return {"VLLM_HOST_IP": fabric_address(machine)}
+    """Bind the traffic of a group to the machine's own links: NCCL's to their RDMA devices, rendezvous to the first."""
+    links = machine["fabric"]["links"]
+    devices = ",".join(link["hca"] for link in links if "hca" in link)
+    first = links[0]["interface"]
+    return {
+        "VLLM_HOST_IP": fabric_address(machine),
+        "NCCL_SOCKET_IFNAME": first,
+        "GLOO_SOCKET_IFNAME": first,
+        **({"NCCL_IB_HCA": devices} if devices else {}),
+    }
 
 
 def _mounts(values: dict[str, Any], *, probed: bool) -> tuple[Mount, ...]:

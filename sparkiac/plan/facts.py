@@ -28,6 +28,8 @@ class Facts(NamedTuple):
     modalities: tuple[str, ...]
     weights_bytes: int | None
     """Loaded size, or else the size on disk."""
+    gated: bool | None = None
+    """Whether the download needs an accepted licence and a token."""
 
 
 def facts(recipe: str, variant: str | None, *, model: str) -> Facts | None:
@@ -48,6 +50,7 @@ def facts(recipe: str, variant: str | None, *, model: str) -> Facts | None:
         thinks=found.thinks,
         modalities=found.modalities,
         weights_bytes=_size(found.weights),
+        gated=found.gated,
     )
 
 

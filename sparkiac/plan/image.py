@@ -8,6 +8,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+class Added(NamedTuple):
+    """What a fork or a patch takes, and its release of vLLM does not."""
+
+    options: tuple[str, ...] = ()
+    """In snake_case."""
+    variables: tuple[str, ...] = ()
+    parsers: tuple[str, ...] = ()
+
+
 class Tag(NamedTuple):
     """What the catalog knows of an image: its family's facts, and those of its tag."""
 
@@ -28,6 +37,12 @@ class Tag(NamedTuple):
     lacks: tuple[str, ...] = ()
     forbidden_on: Mapping[str, str] = {}
     """Platform → why it must not run there."""
+    validated_for: tuple[str, ...] = ()
+    """Models that it may run all the same."""
+    provenance: str = "community"
+    """Who stands behind it: `vendor`, `upstream` or `community`."""
+    added: Added = Added()
+    """What it takes beside what its release of vLLM does."""
     moving: bool = False
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
-from sparkiac.plan.image import Image, Tag
+from sparkiac.plan.image import Added, Image, Tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 _OF_TAG: Final = (
     *("vllm", "vllm_at_least", "transformers", "min_driver", "forward_compat", "lacks", "forbidden_on", "moving"),
+    "validated_for",
 )
+_RELEASE: Final = re.compile(r"latest|v\d+(\.\d+)+")
 
 
 def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> Image:
@@ -41,8 +44,12 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
 
 def _tag(family: ImageFamily, tag: str) -> Tag:
     known = family.tags.get(tag or "latest")
-    facts = {} if known is None else {name: getattr(known, name) for name in _OF_TAG}
-    return Tag(family.title, family.style, **facts)
+    facts: dict[str, Any] = {} if known is None else {name: getattr(known, name) for name in _OF_TAG}
+    if _RELEASE.fullmatch(tag):
+        facts["forbidden_on"] = family.releases_forbidden_on | facts.get("forbidden_on", {})
+    if known is not None and known.adds is not None:
+        facts["added"] = Added(known.adds.options, known.adds.variables, known.adds.parsers)
+    return Tag(family.title, family.style, provenance=family.provenance, **facts)
 
 
 def _split(tagged: str) -> tuple[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.plan import drivers
+from sparkiac.plan.stores import stores
 from sparkiac.plan.values import GIB
 
 if TYPE_CHECKING:
@@ -13,6 +15,13 @@ if TYPE_CHECKING:
     from sparkiac.plan.values import Container
 
 _MACHINES: Final = {"arm64": "aarch64", "amd64": "x86_64"}
+_NVIDIA: Final = "nvcr.io"
+_RUNS_AS: Final = {"user": "sparkiac", "group": "docker"}
+"""Who starts the containers: the unit's template says the same."""
+_LOAD_TUNING: Final = ("vm.min_free_kbytes", "vm.vfs_cache_pressure", "vm.dirty_ratio", "vm.dirty_background_ratio")
+"""Kernel settings that one source sets against memory that runs out while a model loads."""
+_IDLE_SHARE: Final = 0.75
+"""Share of the memory that is available while no container runs; sparkiac's own choice, well below any clean boot."""
 
 
 def expectations(
@@ -24,42 +33,56 @@ def expectations(
     memory_bytes: int | None,
 ) -> dict[str, Any]:
     """Give the expectations of one host; a key that is left out is not checked."""
-    free_gib = values.get("docker_free_gib")
     units: list[Container | Program] = sorted([*containers, *programs], key=lambda each: each.name)
     wanted = {
         "host": name,
-        "architecture": _MACHINES[values["architecture"]],
-        "gpu": values.get("gpu"),
-        "driver": values.get("driver"),
-        "kernel_parameters": values.get("kernel_parameters"),
-        "versions": values.get("requires"),
-        "memory_bytes": memory_bytes,
-        "disk": None if free_gib is None else [{"path": "/var/lib/docker", "free_bytes": int(free_gib * GIB)}],
+        **_machine(values, containers, memory_bytes=memory_bytes),
         "ports": [
             {"address": each.listen[0], "port": each.listen[1], "unit": each.unit}
             for each in units
             if each.listen is not None
         ],
         "secrets": [{"name": secret, "mode": "0600"} for secret in secrets_of(units)],
-        "store": _stores(containers),
+        "logins": [
+            {"registry": _NVIDIA, "image": image}
+            for image in sorted({container.image.pull for container in containers})
+            if image.startswith(f"{_NVIDIA}/")
+        ],
+        "store": stores(containers),
         "units": {container.name: _unit(container) for container in containers},
     }
     return {key: value for key, value in wanted.items() if value not in (None, [], {})}
 
 
+def _machine(values: dict[str, Any], containers: tuple[Container, ...], *, memory_bytes: int | None) -> dict[str, Any]:
+    free_gib = values.get("docker_free_gib")
+    sysctls = values.get("sysctl", {})
+    return {
+        "architecture": _MACHINES[values["architecture"]],
+        "gpu": values.get("gpu"),
+        "driver": values.get("driver"),
+        "doubted_drivers": drivers.doubted(values, containers),
+        "image_drivers": drivers.of_images(containers),
+        "kernel_parameters": values.get("kernel_parameters"),
+        "versions": values.get("requires"),
+        "docker_access": _RUNS_AS if containers else None,
+        "memory_bytes": memory_bytes,
+        "idle_memory_bytes": _idle_bytes(containers, memory_bytes),
+        "load_tuning": {key: str(sysctls[key]) for key in _LOAD_TUNING if key in sysctls},
+        "disk": None if free_gib is None else [{"path": "/var/lib/docker", "free_bytes": int(free_gib * GIB)}],
+    }
+
+
+def _idle_bytes(containers: tuple[Container, ...], memory_bytes: int | None) -> int | None:
+    """Give what is available while no container runs, where a GPU's driver could have kept some of it."""
+    if memory_bytes is None or not any(container.gpu for container in containers):
+        return None
+    return int(memory_bytes * _IDLE_SHARE)
+
+
 def secrets_of(units: Iterable[Container | Program]) -> tuple[str, ...]:
     """Name the secrets that these units read, sorted."""
     return tuple(sorted({secret.name for each in units for secret in each.secrets}))
-
-
-def _stores(containers: tuple[Container, ...]) -> list[dict[str, Any]]:
-    """Name what each model store must hold: repositories as the hub's cache names them, and plain directories."""
-    by_path: dict[str, set[str]] = {}
-    for container in containers:
-        names = {*(f"models--{model.replace('/', '--')}" for model in container.models), *container.directories}
-        if container.store is not None and names:
-            by_path.setdefault(container.store, set()).update(names)
-    return [{"path": path, "models": sorted(models)} for path, models in sorted(by_path.items())]
 
 
 def _unit(container: Container) -> dict[str, Any]:
@@ -68,6 +91,7 @@ def _unit(container: Container) -> dict[str, Any]:
         "image": container.image.pull,
         "secrets": [secret.name for secret in container.secrets],
         "cache": cache_path(container),
+        "files": [file.path for file in container.files],
     }
     return {key: value for key, value in wanted.items() if value not in (None, [])}
 

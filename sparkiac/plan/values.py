@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac.plan.image import Added
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -141,6 +143,8 @@ class Container(NamedTuple):
     """Rank and size of the distributed group; None for a single host."""
     clients: tuple[str, ...] = ()
     """What clients of a deployment need of it: `tools`."""
+    extra: Added = Added()
+    """Options and variables of a fork or a patch, which the inventory gives a reason for."""
     store: str | None = None
     models: tuple[str, ...] = ()
     """Repositories that the model store must hold."""

@@ -52,6 +52,7 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...]) -> dict[str, Any
         "networks": sorted({container.network for container in host.containers if container.network is not None}),
         "sysctls": [{"key": key, "value": value} for key, value in host.sysctls.items()],
         "images": sorted({container.image.pull for container in host.containers}),
+        "gpu_image": _gpu_image(host),
         "builds": _builds(host),
         "extra_files": extras.of(host),
         "secrets": list(secrets_of(host.units)),
@@ -76,6 +77,12 @@ def _builds(host: HostPlan) -> list[dict[str, str]]:
     """Name the images that no registry has, so that a host without one can be told what to run."""
     made = {each.image.pull: each.image.build for each in host.containers if each.image.build is not None}
     return [{"image": image, "name": name} for image, name in sorted(made.items())]
+
+
+def _gpu_image(host: HostPlan) -> str:
+    """Name an engine's image to try the GPU with; empty where no engine uses one."""
+    tried = [each.image.pull for each in host.containers if each.gpu and each.kind == "deployment"]
+    return min(tried, default="")
 
 
 def _unit(container: Container) -> dict[str, Any]:

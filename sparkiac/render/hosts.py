@@ -64,7 +64,8 @@ def _scripts() -> list[tuple[str, bytes]]:
 
 
 def _script(name: str, content: bytes) -> Artifact:
-    return Artifact(f"{SCRIPTS}/{name}", content, 0o755)
+    """Make a program, or a part of one, which nobody starts by itself."""
+    return Artifact(f"{SCRIPTS}/{name}", content, 0o755 if content.startswith(b"#!") else 0o644)
 
 
 def _json(path: str, data: object) -> Artifact:

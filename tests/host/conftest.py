@@ -26,10 +26,12 @@ def load(name: str) -> ModuleType:
     assert spec
     module = importlib.util.module_from_spec(spec)
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    sys.path.insert(0, str(SCRIPTS))  # where a program finds its parts
     try:
         loader.exec_module(module)
     finally:
         sys.dont_write_bytecode = before
+        sys.path.remove(str(SCRIPTS))
     return module
 
 
@@ -43,6 +45,12 @@ def scripts() -> Path:
 def preflight() -> ModuleType:
     """Import the preflight script."""
     return load("preflight")
+
+
+@pytest.fixture(scope="session")
+def parsers(preflight: ModuleType) -> ModuleType:
+    """Return the part of preflight that reads what commands say."""
+    return sys.modules[preflight.Host.__module__]
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +18,15 @@ PLAYBOOKS = Path(__file__).parents[2] / "playbooks"
 BUILT = "sha256:" + "1" * 64
 DOCKER = """\
 #!/bin/sh
-# Stand-in for docker: $STUB/images names the images that are here, $STUB/pulled those that were pulled.
+# Stand-in for docker: $STUB/images names the images that are here, $STUB/pulled those that were pulled, $STUB/log all
+# that was asked. $STUB/refusal is what the registry says, $STUB/no-gpu what a container without the GPU says.
+echo "$*" >>"$STUB/log"
 case "$1 $2" in
+  "run --rm") [ ! -e "$STUB/no-gpu" ] || { cat "$STUB/no-gpu" >&2; exit 125; } ;;
   "image inspect") grep -qxF "$3" "$STUB/images" ;;
-  "pull --quiet") echo "$3" >>"$STUB/images"; echo "$3" >>"$STUB/pulled" ;;
+  "pull --quiet")
+    [ ! -e "$STUB/refusal" ] || { cat "$STUB/refusal" >&2; exit 1; }
+    echo "$3" >>"$STUB/images"; echo "$3" >>"$STUB/pulled" ;;
   *) exit 9 ;;
 esac
 """
@@ -34,6 +40,7 @@ def bench(tmp_path: Path) -> Path:
     (tmp_path / "bin/docker").chmod(0o755)
     (tmp_path / "images").write_text("")
     variables = {"host": "spark-01", "images": [IMAGE, BUILT], "builds": [{"image": BUILT, "name": "engine"}]}
+    variables["gpu_image"] = IMAGE
     play = {"hosts": "all", "gather_facts": False, "vars": {"sparkiac": variables}}
     roles = [{"role": str(PLAYBOOKS / "roles/images")}]
     (tmp_path / "play.yml").write_text(yaml.safe_dump([play | {"roles": roles}]))
@@ -71,3 +78,91 @@ def test_with_the_built_image_there_the_rest_is_pulled_once(bench: Path) -> None
     code, said = apply(bench)
     assert code == 0
     assert "changed=0" in said
+
+
+REFUSALS = [
+    "Error response from daemon: unauthorized: authentication required",
+    'Error response from daemon: Head "https://nvcr.io/v2/x": received unexpected HTTP status: 401 Unauthorized',
+    "denied: requested access to the resource is denied",
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_registry_that_refuses_is_asked_once_and_the_login_is_named(bench: Path, refusal: str) -> None:
+    """(HST003) The account's name holds a dollar sign, which a shell must not replace."""
+    (bench / "images").write_text(f"{BUILT}\n")
+    (bench / "refusal").write_text(refusal)
+    code, said = apply(bench)
+    sentence = re.sub(r"\s+", " ", said)
+    assert code == 2
+    assert "HST003: nvcr.io refuses nvcr.io/nvidia/vllm@sha256:0000" in sentence
+    assert "docker login nvcr.io, with '$oauthtoken' and, as password, an NGC API key" in sentence
+    assert (bench / "log").read_text().count("pull --quiet") == 1
+
+
+@pytest.mark.parametrize(
+    ("prefix", "registry"), [("registry.lan:5000/", "registry.lan:5000"), ("", "docker.io"), ("ghcr.io/", "ghcr.io")]
+)
+def test_another_registry_wants_another_account(bench: Path, prefix: str, registry: str) -> None:
+    """(HST003) An image without a registry in its name is of Docker Hub."""
+    (bench / "images").write_text(f"{BUILT}\n")
+    (bench / "refusal").write_text(REFUSALS[0])
+    play = bench / "play.yml"
+    play.write_text(play.read_text().replace("nvcr.io/", prefix))
+    said = re.sub(r"\s+", " ", apply(bench)[1])
+    assert f"docker login {registry}, with an account that may pull it" in said
+    assert "oauthtoken" not in said
+
+
+def test_a_pull_that_fails_for_another_reason_is_tried_again(bench: Path) -> None:
+    (bench / "images").write_text(f"{BUILT}\n")
+    (bench / "refusal").write_text("Error response from daemon: dial tcp: lookup nvcr.io: i/o timeout")
+    role = bench / "roles/images"
+    shutil.copytree(PLAYBOOKS / "roles/images", role)
+    tasks = role / "tasks/main.yml"
+    tasks.write_text(tasks.read_text().replace("delay: 10", "delay: 0"))
+    play = bench / "play.yml"
+    play.write_text(play.read_text().replace(str(PLAYBOOKS / "roles/images"), str(role)))
+    code, said = apply(bench)
+    assert code == 2
+    assert "HST003" not in said
+    assert "i/o timeout" in said
+    assert (bench / "log").read_text().count("pull --quiet") > 1
+
+
+def test_an_engines_image_tries_the_gpu_before_anything_is_replaced(bench: Path) -> None:
+    """(HST002) With no other image, without network, and what fails is quoted."""
+    (bench / "images").write_text(f"{BUILT}\n{IMAGE}\n")
+    code, said = apply(bench)
+    assert (code, "changed=0" in said) == (0, True), said
+    [asked] = [line for line in (bench / "log").read_text().splitlines() if line.startswith("run ")]
+    assert asked.endswith(f"--entrypoint=nvidia-smi {IMAGE} --list-gpus")
+    assert {"--rm", "--pull=never", "--network=none", "--gpus=all"} < set(asked.split())
+    (bench / "no-gpu").write_text('could not select device driver "" with capabilities: [[gpu]]')
+    for words in ((), ("--check",)):
+        code, said = apply(bench, *words)
+        assert code == 2
+        sentence = re.sub(r"\s+", " ", said)
+        assert "HST002: no container of spark-01 gets the GPU: could not select device driver" in sentence
+        assert "nvidia-ctk runtime configure --runtime=docker" in sentence
+
+
+def test_the_gpu_is_not_tried_where_none_is_used_or_the_image_is_still_to_come(bench: Path) -> None:
+    """(HST002) A dry run of the first apply has no image to try it with."""
+    (bench / "images").write_text(f"{BUILT}\n")
+    (bench / "no-gpu").write_text("no")
+    assert apply(bench, "--check")[0] == 0
+    play = bench / "play.yml"
+    play.write_text(play.read_text().replace(f"gpu_image: {IMAGE}", "gpu_image: ''"))
+    assert apply(bench)[0] == 0
+    assert "\nrun " not in (bench / "log").read_text()
+
+
+def test_the_image_of_the_former_deployment_stays(bench: Path) -> None:
+    """(HST011) So the way back needs no registry: nothing is removed, and nothing but these words is said to docker."""
+    former = "example.org/former@sha256:" + "2" * 64
+    (bench / "images").write_text(f"{former}\n{BUILT}\n")
+    assert apply(bench)[0] == 0
+    assert (bench / "images").read_text().splitlines() == [former, BUILT, IMAGE]
+    asked = {" ".join(line.split()[:2]) for line in (bench / "log").read_text().splitlines()}
+    assert asked == {"image inspect", "pull --quiet", "run --rm"}

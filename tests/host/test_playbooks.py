@@ -89,6 +89,19 @@ def test_commands_take_words_literally(path: Path) -> None:
             assert "changed_when" in task, task["name"]
 
 
+def test_no_playbook_removes_an_image() -> None:
+    """(HST011) The former generation's images are the way back; whoever wants the room takes it by hand."""
+    words = [
+        " ".join(map(str, task["ansible.builtin.command"]["argv"]))
+        for path in PLAYBOOKS.glob("roles/*/tasks/*.yml")
+        for task in tasks(yaml.safe_load(path.read_text()))
+        if isinstance(task.get("ansible.builtin.command", {}).get("argv"), list)
+    ]
+    docker = [each.split()[1:3] for each in words if each.startswith("docker ")]
+    assert len(docker) > 5
+    assert {"rmi", "rm", "prune", "system", "builder"}.isdisjoint(word for each in docker for word in each)
+
+
 def test_secrets_are_shown_nowhere() -> None:
     writing = [
         task

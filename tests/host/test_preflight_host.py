@@ -220,12 +220,14 @@ def run(scripts: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_command(scripts: Path) -> None:
     done = run(scripts, "--expect-json", json.dumps({"architecture": "vax", "secrets": [{"name": "a"}]}))
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0].split()[:2] == ["FAIL", "architecture"]
+    assert done.stdout.splitlines()[0].split()[:3] == ["FAIL", "HST009", "architecture"]
     done = run(scripts, "--json", "--provided-secrets", "a,b", "--expect-json", '{"host":"h","secrets":[{"name":"b"}]}')
     assert done.returncode == 0
     assert json.loads(done.stdout) == {
         "host": "h",
-        "checks": [{"state": "ok", "check": "secret b", "found": "provided", "wanted": "0600 root", "hint": ""}],
+        "checks": [
+            {"state": "ok", "check": "secret b", "found": "provided", "wanted": "0600 root", "hint": "", "code": ""}
+        ],
     }
 
 

@@ -28,31 +28,31 @@ HugePages_Total:       0
         ("systemd 255 (255.4-1ubuntu8.10)\n+PAM +AUDIT", (255,)),
     ],
 )
-def test_versions(preflight: ModuleType, text: str, version: tuple[int, ...]) -> None:
-    assert preflight.parse_version(text) == version
+def test_versions(parsers: ModuleType, text: str, version: tuple[int, ...]) -> None:
+    assert parsers.parse_version(text) == version
 
 
-def test_a_text_without_a_version_is_shown(preflight: ModuleType) -> None:
+def test_a_text_without_a_version_is_shown(parsers: ModuleType) -> None:
     with pytest.raises(RuntimeError, match="no version in 'unknown'"):
-        preflight.parse_version("unknown")
+        parsers.parse_version("unknown")
 
 
-def test_gpus(preflight: ModuleType) -> None:
-    assert preflight.parse_gpus("NVIDIA GB10, 12.1, 580.142\n") == [["NVIDIA GB10", "12.1", "580.142"]]
+def test_gpus(parsers: ModuleType) -> None:
+    assert parsers.parse_gpus("NVIDIA GB10, 12.1, 580.142\n") == [["NVIDIA GB10", "12.1", "580.142"]]
 
 
 @pytest.mark.parametrize("text", ["", "No devices were found\n", "NVIDIA GB10, [N/A]\n"])
-def test_what_is_no_gpu_is_shown(preflight: ModuleType, text: str) -> None:
+def test_what_is_no_gpu_is_shown(parsers: ModuleType, text: str) -> None:
     with pytest.raises(RuntimeError, match="nvidia-smi said") as raised:
-        preflight.parse_gpus(text)
+        parsers.parse_gpus(text)
     assert repr(text) in str(raised.value)
 
 
-def test_meminfo(preflight: ModuleType) -> None:
-    found = preflight.parse_meminfo(MEMINFO)
+def test_meminfo(parsers: ModuleType) -> None:
+    found = parsers.parse_meminfo(MEMINFO)
     assert found["MemTotal"] == 125458392 * 1024
     assert found["MemAvailable"] == 98123456 * 1024
 
 
-def test_sizes_for_people(preflight: ModuleType) -> None:
-    assert preflight.gib(125458392 * 1024) == "119.6 GiB"
+def test_sizes_for_people(parsers: ModuleType) -> None:
+    assert parsers.gib(125458392 * 1024) == "119.6 GiB"

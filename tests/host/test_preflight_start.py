@@ -15,44 +15,46 @@ if TYPE_CHECKING:
     Make = Callable[..., Any]
 
 IMAGE = "nvcr.io/nvidia/vllm@sha256:" + "0" * 64
-DOCKER = {"docker ps": "", "docker rm": "", "docker image inspect": "[]"}
+DOCKER = {"docker ps -aq": "", "docker ps -q": "", "docker rm": "", "docker image inspect": "[]"}
 FILES = {"proc/meminfo": "MemTotal: 100 kB\nMemAvailable:   1048576 kB\n", "proc/sys/vm/drop_caches": ""}
 
 
 @pytest.fixture(autouse=True)
 def _no_waiting(preflight: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(preflight, "MEMORY_WAIT_S", 0)
+    monkeypatch.setattr(preflight.preflight_start, "MEMORY_WAIT_S", 0)
 
 
 def start(preflight: ModuleType, host: Any, **unit: object) -> list[str]:  # noqa: ANN401
-    lines = preflight.guarded("start", {"name": "qwen36", "image": IMAGE, **unit}, host)
+    lines = preflight.checked("start", {"name": "qwen36", "image": IMAGE, **unit}, host)
     return [f"{line.state} {line.check}" for line in lines]
 
 
 def test_all_is_well(preflight: ModuleType, machine: Make, tmp_path: Path) -> None:
     host = machine(DOCKER, **FILES)
     lines = start(preflight, host, memory_bytes=1 << 30, cache="/var/cache/sparkiac/qwen36/0123abcd")
-    assert lines == ["ok available memory", "ok image"]
+    assert lines == ["ok page cache", "ok available memory", "ok image"]
     assert (tmp_path / "proc/sys/vm/drop_caches").read_text() == "3\n"
     assert (tmp_path / "var/cache/sparkiac/qwen36/0123abcd").stat().st_mode & 0o777 == 0o700
 
 
 def test_too_little_memory(preflight: ModuleType, machine: Make) -> None:
-    assert start(preflight, machine(DOCKER, **FILES), memory_bytes=2 << 30)[0] == "FAIL available memory"
-    assert start(preflight, machine(DOCKER, **FILES), memory_bytes=None)[0] == "ok available memory"
+    assert start(preflight, machine(DOCKER, **FILES), memory_bytes=2 << 30)[1] == "FAIL available memory"
+    assert start(preflight, machine(DOCKER, **FILES), memory_bytes=None)[1] == "ok available memory"
 
 
 def test_memory_that_comes_back_is_waited_for(
     preflight: ModuleType, machine: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(preflight, "MEMORY_WAIT_S", 60)
+    monkeypatch.setattr(preflight.preflight_start, "MEMORY_WAIT_S", 60)
     given_back = "MemAvailable:   4194304 kB\n"
-    monkeypatch.setattr(preflight.time, "sleep", lambda _: (tmp_path / "proc/meminfo").write_text(given_back))
-    assert start(preflight, machine(DOCKER, **FILES), memory_bytes=2 << 30)[0] == "ok available memory"
+    monkeypatch.setattr(
+        preflight.preflight_start.time, "sleep", lambda _: (tmp_path / "proc/meminfo").write_text(given_back)
+    )
+    assert start(preflight, machine(DOCKER, **FILES), memory_bytes=2 << 30)[1] == "ok available memory"
 
 
 def test_what_a_killed_supervisor_left_is_removed_first(preflight: ModuleType, machine: Make) -> None:
-    host = machine({**DOCKER, "docker ps": "abc\ndef\n"}, **FILES)
+    host = machine({**DOCKER, "docker ps -aq": "abc\ndef\n"}, **FILES)
     start(preflight, host)
     assert host.ran[:2] == [
         "docker ps -aq --filter label=com.docker.compose.project=sparkiac-qwen36",
@@ -63,17 +65,55 @@ def test_what_a_killed_supervisor_left_is_removed_first(preflight: ModuleType, m
 def test_a_missing_image_and_a_missing_secret(preflight: ModuleType, machine: Make) -> None:
     gone = RuntimeError("Error response from daemon: No such image")
     host = machine({**DOCKER, "docker image inspect": gone}, **FILES)
-    lines = preflight.guarded("start", {"name": "x", "image": IMAGE, "secrets": ["key"]}, host)
-    assert [line.state for line in lines] == ["ok", "FAIL", "FAIL"]
-    assert "/etc/sparkiac/secrets/key: No such file" in lines[1].found
-    assert lines[2].found == "Error response from daemon: No such image"
+    lines = preflight.checked("start", {"name": "x", "image": IMAGE, "secrets": ["key"]}, host)
+    assert [line.state for line in lines] == ["ok", "ok", "FAIL", "FAIL"]
+    assert "/etc/sparkiac/secrets/key: No such file" in lines[2].found
+    assert lines[3].found == "Error response from daemon: No such image"
 
 
 def test_the_command_reads_the_units(preflight: ModuleType, machine: Make, capsys: pytest.CaptureFixture[str]) -> None:
     units = {"units": {"qwen36": {"memory_bytes": 1, "image": IMAGE, "secrets": [], "cache": None}}}
     host = machine(DOCKER, **FILES, **{"etc/sparkiac/preflight.json": json.dumps(units)})
     assert preflight.main(["--start", "qwen36"], host) == 0
-    assert capsys.readouterr().out.splitlines()[1].startswith("ok       image")
+    assert capsys.readouterr().out.splitlines()[2].split()[:2] == ["ok", "image"]
     with pytest.raises(SystemExit) as ended:
         preflight.main(["--start", "other"], host)
     assert ended.value.code == 2
+
+
+def test_the_page_cache_is_dropped_before_each_start(preflight: ModuleType, machine: Make, tmp_path: Path) -> None:
+    """(MEM002) Also before one that then fails for lack of memory, and it is dropped before memory is looked at."""
+    host = machine(DOCKER, **FILES)
+    lines = preflight.checked("start", {"name": "x", "image": IMAGE, "memory_bytes": 1 << 60}, host)
+    assert [(line.state, line.code) for line in lines][:2] == [("ok", "MEM002"), ("FAIL", "MEM017")]
+    assert (tmp_path / "proc/sys/vm/drop_caches").read_text() == "3\n"
+
+
+@pytest.mark.parametrize(("running", "stuck"), [("", True), ("abc\n", False)])
+def test_memory_that_nothing_holds_wants_a_reboot(
+    preflight: ModuleType, machine: Make, running: str, *, stuck: bool
+) -> None:
+    """(MEM017) While another container runs, that one may hold it."""
+    host = machine({**DOCKER, "docker ps -q": running}, **FILES)
+    line = preflight.checked("start", {"name": "x", "image": IMAGE, "memory_bytes": 2 << 30}, host)[1]
+    assert (line.state, line.code, line.found) == ("FAIL", "MEM017", "1.0 GiB")
+    assert ("stuck in the driver, so reboot the host" in line.hint) is stuck
+    assert line.hint
+
+
+def test_each_extra_file_must_be_there(preflight: ModuleType, machine: Make) -> None:
+    """(HST014) A directory under its name is none."""
+    host = machine(DOCKER, **FILES, **{"var/files/a/parser.py": "x", "var/files/b/x": "x"})
+    files = ["/var/files/a/parser.py", "/var/files/b", "/var/files/c/parser.py"]
+    lines = preflight.checked("start", {"name": "x", "image": IMAGE, "files": files}, host)
+    found = [(line.state, line.found, line.wanted) for line in lines if line.code == "HST014"]
+    assert found == [("ok", "present", files[0]), ("FAIL", "missing", files[1]), ("FAIL", "missing", files[2])]
+    assert all("playbooks" in line.hint for line in lines if line.state == "FAIL")
+
+
+def test_a_page_cache_that_cannot_be_dropped(preflight: ModuleType, machine: Make) -> None:
+    """(MEM002) Who is not root may not."""
+    files = {"proc/meminfo": FILES["proc/meminfo"], "proc/sys/vm/drop_caches/x": ""}
+    line = preflight.checked("start", {"name": "x", "image": IMAGE}, machine(DOCKER, **files))[0]
+    assert (line.code, line.state, line.found) == ("MEM002", "FAIL", "Is a directory")
+    assert "root" in line.hint

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OLDEST_PYTHON = (3, 8)
-PYTHON_SCRIPTS = ["preflight", "probe.py"]
+PARTS = ["preflight_host.py", "preflight_machine.py", "preflight_needs.py", "preflight_start.py"]
+PYTHON_SCRIPTS = ["preflight", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)
@@ -30,7 +31,7 @@ def test_they_need_the_standard_library_only(scripts: Path, name: str) -> None:
         for module in ([alias.name for alias in getattr(node, "names", [])] if isinstance(node, ast.Import) else [])
         + ([node.module or ""] if isinstance(node, ast.ImportFrom) else [])
     }
-    assert imports <= sys.stdlib_module_names
+    assert imports <= sys.stdlib_module_names | {part.removesuffix(".py") for part in PARTS}
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)
@@ -42,9 +43,10 @@ def test_ruff(scripts: Path, name: str) -> None:
         assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("name", ["preflight", "probe.py", "supervise"])
-def test_they_are_executable_and_short(scripts: Path, name: str) -> None:
-    assert (scripts / name).stat().st_mode & 0o111 == 0o111
+@pytest.mark.parametrize("name", [*PYTHON_SCRIPTS, "supervise"])
+def test_they_are_short_and_programs_are_executable(scripts: Path, name: str) -> None:
+    assert (scripts / name).stat().st_mode & 0o111 == (0 if name in PARTS else 0o111)
+    assert (scripts / name).read_text().startswith("#!") is (name not in PARTS)
     assert len((scripts / name).read_text().splitlines()) <= 300
 
 
@@ -56,4 +58,4 @@ def test_shellcheck(scripts: Path) -> None:
 
 
 def test_nothing_else_is_shipped(scripts: Path) -> None:
-    assert sorted(path.name for path in scripts.iterdir()) == ["preflight", "probe.py", "supervise"]
+    assert {path.name for path in scripts.iterdir()} == {*PYTHON_SCRIPTS, "supervise"}

@@ -38,9 +38,8 @@ def build(root: Path, *, checkout: Path) -> None:
         _write(root / f"host_vars/{name}.yml", _yaml({"sparkiac": data}))
         for file in data["files"]:
             _write(root / f"hosts/{name}/{file['path']}", "{}\n")
-        for script in ("preflight", "probe.py", "supervise"):
-            source = checkout / "templates/host" / SCRIPTS / script
-            shutil.copy(source, root / f"hosts/{name}/{SCRIPTS}/{script}")
+        scripts = root / f"hosts/{name}/{SCRIPTS}"
+        shutil.copytree(checkout / "templates/host" / SCRIPTS, scripts, dirs_exist_ok=True)
 
 
 def host_data(name: str, address: str) -> Unsafe:
@@ -49,6 +48,7 @@ def host_data(name: str, address: str) -> Unsafe:
         "etc/systemd/system/sparkiac-qwen36.service": "0644",
         "etc/sparkiac/qwen36/compose.yaml": "0644",
         f"{SCRIPTS}/preflight": "0755",
+        **{f"{SCRIPTS}/preflight_{part}.py": "0644" for part in ("host", "machine", "needs", "start")},
         f"{SCRIPTS}/probe.py": "0755",
         f"{SCRIPTS}/supervise": "0755",
         "etc/sparkiac/preflight.json": "0644",
@@ -76,6 +76,7 @@ def host_data(name: str, address: str) -> Unsafe:
         directories=[{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
         sysctls=[{"key": "net.core.rmem_max", "value": "268435456"}],
         images=[IMAGE],
+        gpu_image=IMAGE,
         builds=[],
         extra_files=[{"url": "file:///srv/parser.py", "sha256": "0" * 64, "path": f"{'0' * 64}/parser.py"}],
         networks=[],

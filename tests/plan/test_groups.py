@@ -52,6 +52,18 @@ def test_each_node_speaks_from_its_own_fabric_address() -> None:
     assert own["spark-01/big"].env["VLLM_HOST_IP"] == "10.9.9.9"
 
 
+def test_each_node_binds_its_traffic_to_its_own_links() -> None:
+    first = {"NCCL_SOCKET_IFNAME": "enp1s0f1np1", "GLOO_SOCKET_IFNAME": "enp1s0f1np1"}
+    second = "{interface: enP2p1s0f1np1, hca: roceP2p1s0f1, address: 192.168.178.12/24}"
+    nodes = containers(PAIR.replace("192.168.177.12/24}]", f"192.168.177.12/24}}, {second}]"))
+    for host, devices in (("spark-01", "rocep1s0f1"), ("spark-02", "rocep1s0f1,roceP2p1s0f1")):
+        env = nodes[f"{host}/big"].env
+        assert {name: env[name] for name in (*first, "NCCL_IB_HCA")} == first | {"NCCL_IB_HCA": devices}
+    for node in containers(PAIR.replace("hca: rocep1s0f1, ", "")).values():
+        assert "NCCL_IB_HCA" not in node.env
+        assert node.env.items() >= first.items()
+
+
 def test_only_the_leading_node_answers_and_is_asked_where_it_listens() -> None:
     nodes = containers(PAIR)
     leading, other = nodes["spark-02/big"], nodes["spark-01/big"]

@@ -120,6 +120,7 @@ def test_what_is_not_known_is_not_expected() -> None:
     assert host.preflight == {
         "host": "spark-01",
         "architecture": "x86_64",
+        "docker_access": {"user": "sparkiac", "group": "docker"},
         "units": {"asr": {"image": f"example.org/asr@{ONES}"}},
     }
 

@@ -110,3 +110,29 @@ def test_an_example_lock_marks_what_it_pins() -> None:
     locked = lock(f"version: 1\nexample: true\nimages: {{'{NGC}': {{digest: '{ONES}'}}}}\n")
     assert image(NGC, lock=locked, mirrors={}).example
     assert not image("example.org/other:1", lock=locked, mirrors={}).example
+
+
+@pytest.mark.parametrize("tag", ["v0.20.0", "v0.99.1", "latest"])
+def test_releases_of_the_upstream_image_are_forbidden_on_a_spark(tag: str) -> None:
+    found = image(f"vllm/vllm-openai:{tag}", lock=None, mirrors={}).tag
+    assert found is not None
+    assert found.forbidden_on == {"dgx-spark": "upstream's releases have no support for sm_121"}
+    omni = "nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4"
+    assert found.validated_for == ((omni,) if tag == "v0.20.0" else ())
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "vllm/vllm-openai:nightly",
+        "vllm/vllm-openai:cu130-nightly",
+        "vllm/vllm-openai:gemma4-cu130",
+        f"vllm/vllm-openai@{ONES}",
+        "nvcr.io/nvidia/vllm:26.04-py3",
+        "ghcr.io/aeon-7/vllm-dflash:latest",
+    ],
+)
+def test_other_images_are_not(reference: str) -> None:
+    found = image(reference, lock=None, mirrors={}).tag
+    assert found is not None
+    assert found.forbidden_on == {}

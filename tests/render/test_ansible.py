@@ -58,6 +58,15 @@ def test_the_files_are_all_those_of_the_host_with_their_modes_the_list_last(rend
     assert paths == [*sorted(set(paths) - {"etc/sparkiac/owned.json"}), "etc/sparkiac/owned.json"]
 
 
+def test_the_image_that_tries_the_gpu_is_an_engines(rendered: Rendered) -> None:
+    """(HST002) The first of them; a machine without a GPU, or without an engine, has none to try."""
+    found = variables(rendered(deployment()))
+    assert found["gpu_image"] in found["images"]
+    assert variables(rendered(service()))["gpu_image"] == ""
+    plain = deployment(host="spark-01: {address: 192.168.1.11, platform: pc}")
+    assert variables(rendered(plain + "platforms: {pc: {title: PC, architecture: arm64}}\n"))["gpu_image"] == ""
+
+
 def test_a_deployments_unit(rendered: Rendered) -> None:
     tree = rendered(deployment("api_key: {secret: team_key}"))
     found = variables(tree)

@@ -1,4 +1,4 @@
-"""Pages of the findings that no rule gives: of reading, of the model, of names, of waivers, of sparkiac itself.
+"""Pages of what no rule finds: of reading, of the model, of names, of waivers, of sparkiac itself, and of hosts.
 
 Each has a page in the form of a rule's, and no inventory may waive it. A test holds that every code that the package
 can give is a rule's or in this table.
@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.rules.others import own, references, text, values
+from sparkiac.rules.others import hosts, literals, own, references, starts, text, values
 
 if TYPE_CHECKING:
     from sparkiac.rules.others.other import Other
 
-OTHERS: Final[tuple[Other, ...]] = (*text.OTHERS, *values.OTHERS, *references.OTHERS, *own.OTHERS)
+OTHERS: Final[tuple[Other, ...]] = (
+    *text.OTHERS,
+    *values.OTHERS,
+    *references.OTHERS,
+    *own.OTHERS,
+    *literals.OTHERS,
+    *hosts.OTHERS,
+    *starts.OTHERS,
+)

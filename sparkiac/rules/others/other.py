@@ -18,3 +18,8 @@ class Other(NamedTuple):
 def other(code: str, slug: str, page: str, *sources: str, severity: Severity = Severity.ERROR) -> Other:
     """Make an entry of the table."""
     return Other(Rule(code, slug, severity, sources, "0.1.0", waivable=False), page)
+
+
+def on_host(code: str, slug: str, page: str, *sources: str, severity: Severity = Severity.ERROR) -> Other:
+    """Make an entry of what only the preflight can find; its weight is that of the worst line that it gives."""
+    return Other(Rule(code, slug, severity, sources, "0.1.0", waivable=False, phase="preflight"), page)

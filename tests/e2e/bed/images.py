@@ -32,6 +32,10 @@ NGC_SCRIPT = """#!/bin/sh
 echo "stand-in of the NGC images' pass-through entrypoint: executing: $*"
 exec "$@"
 """
+SMI_SCRIPT = """#!/bin/sh
+# Stands for the program that NVIDIA's hook mounts into a container that has a GPU.
+echo "GPU 0: NVIDIA GB10 (test bed stand-in)"
+"""
 ARCHITECTURES = ("amd64", "arm64")
 PROGRAMS = ("cat", "dash", "env", "id", "ls", "sh", "sleep")
 # Parts of the standard library that a server does not need.
@@ -111,6 +115,7 @@ def _config(architecture: str, entrypoint: list[str], version: str, layers: list
 def _engine_files() -> list[tuple[tarfile.TarInfo, bytes]]:
     return [
         _file("opt/nvidia/nvidia_entrypoint.sh", NGC_SCRIPT.encode(), mode=0o755),
+        _file("usr/local/bin/nvidia-smi", SMI_SCRIPT.encode(), mode=0o755),
         *(
             _file(f"opt/standin/{name}", (STAND_IN / name).read_bytes(), mode=mode)
             for name, mode in STAND_IN_FILES.items()

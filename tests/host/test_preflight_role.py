@@ -1,0 +1,153 @@
+"""The role `preflight`, run by Ansible on this machine: the script on stdin, and what two hosts say together."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import pythons
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ROOT / "templates/host/usr/local/lib/sparkiac"
+SMI = "#!/bin/sh\necho 'NVIDIA GB10, 12.1, 590.44'\n"
+MODEL = "models--a--b"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A tree of two hosts, which both are this machine, each with a model store of its own."""
+
+    folder: Path
+
+    def expect(self, host: str, **wanted: object) -> None:
+        """Write what a host is expected to be."""
+        path = self.folder / f"hosts/{host}/etc/sparkiac/preflight.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"host": host, **wanted}))
+
+    def stage(self, host: str, commit: str) -> list[dict[str, Any]]:
+        """Put a model of a group into the host's store; give what is expected of that."""
+        store = self.folder / f"stores/{host}"
+        (store / MODEL / "snapshots" / commit).mkdir(parents=True)
+        (store / MODEL / "snapshots" / commit / "config.json").write_text("{}")
+        return [{"path": str(store), "models": [MODEL], "compared": {MODEL: ["big"]}}]
+
+    def apply(self, *words: str) -> tuple[int, str]:
+        """Run the role on both hosts; give the exit code and what was said, on one line."""
+        env = {
+            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
+            "HOME": str(self.folder / "home"),
+            "ANSIBLE_NOCOLOR": "1",
+            "LC_ALL": "C.UTF-8",
+        }
+        here = ["-i", "here,there,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
+        argv = [Path(sys.executable).with_name("ansible-playbook"), *here, "playbooks/play.yml", *words]
+        done = subprocess.run(argv, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
+        return done.returncode, re.sub(r"\s+", " ", done.stdout + done.stderr)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    for name in ("bin", "home", "playbooks"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "bin/nvidia-smi").write_text(SMI)
+    (tmp_path / "bin/nvidia-smi").chmod(0o755)
+    play = {"hosts": "all", "gather_facts": False, "any_errors_fatal": True}
+    play |= {"vars": {"sparkiac": {"host": "{{ inventory_hostname }}"}}}
+    play |= {"roles": [{"role": str(ROOT / "playbooks/roles/preflight")}]}
+    (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([play]))
+    made = Bench(tmp_path)
+    for host in ("here", "there"):
+        made.expect(host)
+        shutil.copytree(SCRIPTS, tmp_path / f"hosts/{host}/usr/local/lib/sparkiac")
+    return made
+
+
+def test_the_parts_arrive_as_one_program_and_leave_nothing(bench: Bench) -> None:
+    """A dry run checks as much, and no file is written but Ansible's own."""
+    bench.expect("here", driver="590", doubted_drivers=[{"series": "590", "why": "it was seen to hang"}])
+    before = {path for path in bench.folder.rglob("*") if "home" not in path.parts}
+    for words in ((), ("--check",)):
+        code, said = bench.apply(*words)
+        assert code == 0, said
+        assert "changed=0" in said
+        assert "warn DRV001 driver found 590.44 wanted not 590 hint: it was seen to hang" in said
+    assert {path for path in bench.folder.rglob("*") if "home" not in path.parts} == before
+    left = [path for path in (bench.folder / "home").rglob("*") if path.is_file()]
+    assert [path for path in left if "preflight" in path.name or path.suffix in {".py", ".pyc"}] == []
+
+
+def test_it_runs_on_the_oldest_python(bench: Bench) -> None:
+    oldest, log = pythons.interpreter("3.8"), bench.folder / "python.log"
+    (bench.folder / "bin/python3").write_text(f'#!/bin/sh\n"{oldest}" --version >>"{log}"\nexec "{oldest}" "$@"\n')
+    (bench.folder / "bin/python3").chmod(0o755)
+    bench.expect("here", architecture="vax", driver="590", secrets=[{"name": "key"}], store=bench.stage("here", "abc"))
+    code, said = bench.apply("-e", '{"sparkiac_secrets": {"key": "x"}}')
+    assert code == 2
+    assert re.search(
+        r"here is not as expected:.{0,9}FAIL HST009 architecture found \S+ wanted vax hint: the images", said
+    )
+    assert "key found" not in said, "what is well is not shown"
+    assert "Traceback" not in said
+    assert set(re.findall(r"Python (\d+\.\d+)", log.read_text())) == {"3.8"}
+
+
+def test_one_host_that_fails_stops_the_other(bench: Bench) -> None:
+    bench.expect("there", driver="580.142")
+    code, said = bench.apply()
+    assert code == 2
+    assert "FAIL DRV001 driver found 590.44 wanted 580.142" in said
+
+
+def test_what_a_script_that_cannot_run_says_is_shown(bench: Bench) -> None:
+    part = bench.folder / "hosts/here/usr/local/lib/sparkiac/preflight_needs.py"
+    part.write_text("raise SystemExit('broken part')")
+    code, said = bench.apply()
+    assert code == 2
+    assert "broken part" in said
+
+
+def test_the_nodes_of_a_group_have_one_revision_of_each_model(bench: Bench) -> None:
+    """(MN008) The columns may be wider on one of them."""
+    bench.expect("here", store=bench.stage("here", "abc"), driver="590")
+    bench.expect("there", store=bench.stage("there", "abc"), image_drivers=[{"unit": "a" * 60, "min_driver": "1"}])
+    code, said = bench.apply()
+    assert code == 0, said
+
+
+def test_two_revisions_in_one_group_stop_the_play(bench: Bench) -> None:
+    """(MN008) Both are named."""
+    for host, commit in (("here", "abc"), ("there", "def")):
+        bench.expect(host, store=bench.stage(host, commit))
+    code, said = bench.apply()
+    assert code == 2
+    assert "The nodes of a group must have one revision of each model" in said
+    for commit in ("abc", "def"):
+        assert f"ok MN008 revision of a/b for big found {commit}" in said
+
+
+def test_a_revision_that_only_one_node_knows_stops_the_play(bench: Bench) -> None:
+    """(MN008) Nobody can say that they are the same."""
+    for host in ("here", "there"):
+        store = bench.folder / f"stores/{host}"
+        (store / "a/b").mkdir(parents=True)
+        (store / "a/b/config.json").write_text("{}")
+        bench.expect(host, store=[{"path": str(store), "models": ["a/b"], "compared": {"a/b": ["big"]}}])
+    code, said = bench.apply()
+    assert code == 0, said
+    note = bench.folder / "stores/here/a/b/.cache/huggingface/download/config.json.metadata"
+    note.parent.mkdir(parents=True)
+    note.write_text("abc\n")
+    code, said = bench.apply()
+    assert code == 2
+    assert "found not recorded" in said
