@@ -37,7 +37,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
+from sparkiac.report import REMOVE, Edit, Severity
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -65,4 +65,7 @@ def check(plan: Plan) -> Iterator[Hit]:
                     f"{container.name} would run `vllm serve vllm serve …`: "
                     f"the entrypoint of {container.image.reference} is `vllm serve` already"
                 )
-                yield Hit(path, message, "start the command with the model", leaf=path, host=host.name)
+                fix = tuple(Edit((*path, index), REMOVE) for index in range(len(_SERVE)))
+                starts = container.command[: len(_SERVE)] == _SERVE
+                hint = "start the command with the model"
+                yield Hit(path, message, hint, leaf=path, host=host.name, fix=fix if starts else ())

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
+from sparkiac.report import Edit, Severity
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ RULE: Final = Rule(
     sources=("Spark guide L639",),
     since="0.1.0",
 )
+_SLASHES: Final = 2
+"""In an address without a path."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -57,5 +59,8 @@ def check(plan: Plan) -> Iterator[Hit]:
         for container in host.containers:
             for link in container.links:
                 if link.target is None and not (link.url or "").endswith("/v1"):
+                    # A path of the user may be wrong in another way than by what it lacks.
+                    bare = (link.url or "").count("/") == _SLASHES
                     message = f"{container.name} asks {link.url}, which does not end in /v1"
-                    yield Hit(link.path, message, f"write {link.url}/v1", host=host.name)
+                    fix = (Edit(link.path, f"{link.url}/v1"),) if bare else ()
+                    yield Hit(link.path, message, f"write {link.url}/v1", host=host.name, fix=fix)

@@ -1,8 +1,9 @@
 """The vLLM in the image is older than the method of speculative decoding.
 
-vLLM before 0.21.0 does not know DFlash, and before 0.19.0 no MTP for these models: the server ends with a line about
-the method, after the weights have been loaded. The release comes from what the catalog knows of the image's tag; where
-that is unknown, nothing is said.
+DFlash works from vLLM 0.21.0 on, and MTP for these models from 0.19.0 on. Before that the server ends with a line
+about the method, after the weights have been loaded. The source of 0.20.0 already has a method of the name dflash;
+Spark guide says twice that 0.21.0 is the floor, and it speaks of what runs on this machine. The release comes from
+what the catalog knows of the image's tag; where that is unknown, nothing is said.
 
 Bad:
 
@@ -42,6 +43,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
+from sparkiac.rules.readings import before
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -68,15 +70,9 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
-    method, found = (container.speculative or {}).get("method", ""), container.image.vllm
+    method = (container.speculative or {}).get("method", "")
     oldest = _OLDEST.get(method)
-    if oldest is not None and found is not None and _numbers(found) < _numbers(oldest):
-        message = f"{method} needs vLLM {oldest} or newer, and {container.image.reference} holds {found}"
+    if oldest is not None and before(container, oldest):
+        message = f"{method} needs vLLM {oldest} or newer, and {container.image.reference} holds {container.image.vllm}"
         leaf = (*container.path, host, "speculative")
         yield Hit((*container.path, "speculative"), message, "choose a newer image", leaf=leaf, host=host)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """Give a release as numbers of one length: a series such as 0.21 counts from its first release."""
-    parts = [int(part) for part in version.split(".")]
-    return tuple(parts + [0] * (4 - len(parts)))

@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
+from sparkiac.report import REMOVE, Edit, Severity
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -81,4 +81,5 @@ def _hits(container: Container, host: str) -> Iterator[Hit]:
 
 def _hit(container: Container, host: str, key: tuple[str, str], message: str, what: str) -> Hit:
     hint = f"{what} from the deployment or the defaults"
-    return Hit((*container.path, *key), message, hint, leaf=(*container.path, host, *key), host=host)
+    path, leaf = (*container.path, *key), (*container.path, host, *key)
+    return Hit(path, message, hint, leaf=leaf, host=host, fix=(Edit(path, REMOVE),))

@@ -14,7 +14,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: google/gemma-4-26B-A4B-it
-    image: vllm/vllm-openai:gemma4-cu130@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
     speculative: {method: draft_model, model: google/gemma-4-26B-A4B-it-assistant}
@@ -30,7 +30,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: google/gemma-4-26B-A4B-it
-    image: vllm/vllm-openai:gemma4-cu130@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
     speculative: {method: mtp, model: google/gemma-4-26B-A4B-it-assistant}
@@ -42,7 +42,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
-from sparkiac.report import Severity
+from sparkiac.report import Edit, Severity
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -74,5 +74,6 @@ def _hits(container: Container, host: str) -> Iterator[Hit]:
     paired = {pair.drafter for pair in catalog.drafters() if pair.method == "mtp"}
     if chosen.get("method") == "draft_model" and chosen["model"] in paired:
         message = f"{chosen['model']} is a drafter for MTP, and {container.name} would load it as a model of its own"
-        leaf = (*container.path, host, "speculative")
-        yield Hit((*container.path, "speculative"), message, "write method: mtp", leaf=leaf, host=host)
+        path, leaf = (*container.path, "speculative"), (*container.path, host, "speculative")
+        fix = (Edit((*path, "method"), "mtp"),)
+        yield Hit(path, message, "write method: mtp", leaf=leaf, host=host, fix=fix)

@@ -41,7 +41,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
+from sparkiac.report import REMOVE, Edit, Severity
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -74,4 +74,5 @@ def _hits(container: Container, host: str) -> Iterator[Hit]:
         message = f"{container.name} sets {_OPTION}, which vLLM has not read since 0.10"
         path = ("set", _OPTION)
         hint = "remove it; lower max_num_seqs, or serve bursts without speculation"
-        yield Hit((*container.path, *path), message, hint, leaf=(*container.path, host, *path), host=host)
+        leaf, fix = (*container.path, host, *path), (Edit((*container.path, *path), REMOVE),)
+        yield Hit((*container.path, *path), message, hint, leaf=leaf, host=host, fix=fix)

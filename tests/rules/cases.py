@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from tests.plan.fleets import ONES, PAIR, deployment, service, webui
+from tests.rules.cases_flags import FLAGS
+from tests.rules.cases_fleet import FLEET
+from tests.rules.cases_kernels import KERNELS
+from tests.rules.cases_releases import RELEASES
 from tests.rules.pages import Case
 
 UPSTREAM: Final = f"image: vllm/vllm-openai@{ONES}"
@@ -276,4 +280,8 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_two("command: [x]", "port: 80")),
         Case(PAIR),
     ],
+    **FLAGS,
+    **KERNELS,
+    **RELEASES,
+    **FLEET,
 }

@@ -14,6 +14,7 @@ from sparkiac.rules.others import OTHERS
 from sparkiac.rules.pages import pages
 from tests.conftest import ROOT
 from tests.plan.fleets import deployment
+from tests.rules.codes import CODES
 from tests.rules.test_check import breaks, rule_of
 
 if TYPE_CHECKING:
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from sparkiac.report import Finding
 
 PACKAGE = ROOT / "sparkiac"
-CODE = re.compile(r"[A-Z]{3}[0-9]{3}")
+CODE = re.compile(r"(?:[A-Z]{3}|MN)[0-9]{3}")
 WITHOUT_EXAMPLES = {"YML001", "YML009", "INT001"}
 """What no text can show in a few lines: bytes that are no text, a hundred faults, a defect of sparkiac."""
+ON_HOSTS = {other.rule.code for other in OTHERS if other.rule.phase == "preflight"}
+"""What is found on a host, and in no inventory."""
+HOST_CODE = re.compile(r"\b(?:[A-Z]{3}|MN)[0-9]{3}\b")
 
 
 def sources() -> list[Path]:
@@ -60,12 +64,20 @@ def found(raw: bytes) -> tuple[Finding, ...]:
 
 
 def test_every_code_of_the_package_has_a_page_and_no_page_is_of_another() -> None:
-    assert set().union(*(codes(ast.parse(path.read_text())) for path in sources())) == set(pages())
+    assert set().union(*(codes(ast.parse(path.read_text())) for path in sources())) == set(pages()) - ON_HOSTS
+
+
+def test_the_preflight_names_the_codes_that_have_its_pages_and_no_other() -> None:
+    """Its scripts and the playbooks say them beside what they found."""
+    parts = [*(ROOT / "templates/host").rglob("preflight*"), *(ROOT / "playbooks").rglob("*.yml")]
+    texts = [re.sub("# noqa: .*", "", path.read_text()) for path in parts if path.is_file()]
+    assert {code for text in texts for code in HOST_CODE.findall(text)} == ON_HOSTS
+    assert {code for code, phase in CODES if phase == "preflight"} > ON_HOSTS
 
 
 def test_a_page_has_the_slug_that_findings_have() -> None:
     pairs = {pair for path in sources() for pair in named(ast.parse(path.read_text())) if pair[1]}
-    assert {code for code, _ in pairs} >= {other.rule.code for other in OTHERS if other.rule.code != "YML009"}
+    assert {code for code, _ in pairs} >= {other.rule.code for other in OTHERS} - ON_HOSTS - {"YML009"}
     slugs = {code: page.rule.slug for code, page in pages().items()}
     assert {pair for pair in pairs if re.fullmatch(r"[a-z]+(-[a-z]+)*", pair[1])} <= set(slugs.items())
 
@@ -81,12 +93,12 @@ def test_a_page_says_in_a_sentence_what_is_wrong_and_then_why(code: str) -> None
     assert re.fullmatch(r"[A-Z`].*\.", page.title)
     assert len(page.why) > len(page.title) / 2
     assert page.text.startswith(page.title)
-    assert (bool(page.bad), bool(page.good)) == ((code not in WITHOUT_EXAMPLES,) * 2)
+    assert (bool(page.bad), bool(page.good)) == ((code not in WITHOUT_EXAMPLES | ON_HOSTS,) * 2)
     assert page.text.count("```yaml") == len(page.bad) + len(page.good) + bool(page.lock)
     assert "```" not in page.why
 
 
-@pytest.mark.parametrize("other", [other for other in OTHERS if other.rule.code not in WITHOUT_EXAMPLES])
+@pytest.mark.parametrize("other", [other for other in OTHERS if other.rule.code not in WITHOUT_EXAMPLES | ON_HOSTS])
 def test_the_examples_of_a_page_hold(other: tuple[rules.Rule, str]) -> None:
     rule = other[0]
     page = pages()[rule.code]

@@ -1,0 +1,96 @@
+"""The parser reads tool calls in another form than the model writes.
+
+Calls then stay in the text, and the client gets none. The form is the model family's, whatever the client is called:
+`hermes` is no parser for Hermes Agent. Qwen3.6 is run with `qwen3_xml` on nightly and with `qwen3_coder` on NGC
+26.04; Gemma-4-26B-A4B with `pythonic` in gemma4-cu130 (Spark guide) and with `hermes` in the preview of May 5
+(dual-Spark post), Gemma-4-31B with `gemma4`. What the recipe itself says is right for its image. Try a real call
+after each change.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: nvidia/qwen3.6-35b-a3b-nvfp4
+    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {enable_auto_tool_choice: true, tool_call_parser: hermes}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: nvidia/qwen3.6-35b-a3b-nvfp4
+    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import deployments, hit, model, option
+from sparkiac.rules.readings import tested
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="API002",
+    slug="parser-of-another-family",
+    severity=Severity.ERROR,
+    sources=(
+        "Spark guide L159, L175, L229, L251, L334, L764",
+        "dual-Spark post L52, L93",
+        "DeepSeek-V4 thread L299",
+    ),
+    since="0.1.0",
+)
+_PARSERS: Final = (
+    ("qwen3.6", "", ("qwen3_xml", "qwen3_coder")),
+    ("qwen3.5", "", ("qwen3_coder",)),
+    ("qwen3-coder-next", "", ("qwen3_coder",)),
+    ("nemotron-3-", "", ("qwen3_coder",)),
+    ("gemma-4-31b", "", ("gemma4",)),
+    ("gemma-4-26b-a4b", ":gemma4-cu130", ("pythonic",)),
+    ("gemma-4-26b-a4b", ":gemma4-0505", ("hermes",)),
+    ("gemma-4-26b-a4b", "", ("pythonic", "hermes")),
+    ("laguna", "", ("poolside_v1",)),
+    ("deepseek-v4", "", ("deepseek_v4",)),
+)
+"""Part of the model's name, part of the image's, and the parsers that sources run; the first row counts."""
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find parsers that neither the recipe nor the family has."""
+    for host, container in deployments(plan):
+        yield from _hits(host, container)
+
+
+def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
+    parser = option(container, "tool_call_parser")
+    wanted = _wanted(model(container), container.image.reference) or (parser,)
+    if parser not in {"", tested(container, "tool_call_parser"), *wanted}:
+        message = f"{container.model} writes tool calls for {' or '.join(wanted)}, and {container.name} reads {parser}"
+        yield hit(host, container, ("set", "tool_call_parser"), message, f"set tool_call_parser: {wanted[0]}")
+
+
+def _wanted(served: str, image: str) -> tuple[str, ...]:
+    rows = (parsers for part, tag, parsers in _PARSERS if part in served and tag in image)
+    return next(rows, ())

@@ -1,0 +1,70 @@
+"""A service gives NVIDIA's vLLM image a model, and no program to run it.
+
+The entrypoint of nvcr.io/nvidia/vllm runs the words that follow as a command. A command that starts with the model, as
+vllm/vllm-openai takes it, makes it look for a program of that name. Deployments are safe: their command is derived
+from the image. Write `vllm`, `serve` before the model.
+
+Bad:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+services:
+  chat:
+    kind: container
+    image: nvcr.io/nvidia/vllm@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    command: [google/gemma-4-26B-A4B-it]
+```
+
+Good:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+services:
+  chat:
+    kind: container
+    image: nvcr.io/nvidia/vllm@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    command: [vllm, serve, google/gemma-4-26B-A4B-it]
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules import kernels
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENT002",
+    slug="ngc-without-vllm-serve",
+    severity=Severity.ERROR,
+    sources=("Spark guide L100, L647", "dual-Spark post L43-44"),
+    since="0.1.0",
+)
+_REPOSITORY: Final = "nvidia/vllm"
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find containers of pass-through vLLM images whose first word is a model or an option."""
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.image.repository.endswith(_REPOSITORY) and _no_program(container.command[:1]):
+                path = (*container.path, "command")
+                image, word = kernels.image(container), container.command[0]
+                message = f"{container.name} would run {word} as a program in {image}"
+                yield Hit(path, message, "start the command with `vllm`, `serve`", leaf=path, host=host.name)
+
+
+def _no_program(words: tuple[str, ...]) -> bool:
+    """Whether the first word, if there is one, is an option or a handle such as google/gemma-4-26B-A4B-it."""
+    return any(word.startswith("-") or ("/" in word[1:] and not word.startswith("/")) for word in words)

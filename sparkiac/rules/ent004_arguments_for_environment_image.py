@@ -1,0 +1,69 @@
+"""An image that is started by variables alone is given arguments.
+
+AEON-7's ghcr.io/aeon-7/vllm-dflash puts the server's command line together from variables: MODEL_PATH, DFLASH_DRAFTER,
+MAX_MODEL_LEN and others. Arguments are ignored, or they break its start script. A recipe for that image, such as
+aeon-7/dflash-qwen3.5-27b-nvfp4, has the options written as those variables.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: Qwen/Qwen3.5-27B
+    image: ghcr.io/aeon-7/vllm-dflash@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: aeon-7/dflash-qwen3.5-27b-nvfp4
+    image: ghcr.io/aeon-7/vllm-dflash@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    api_key: null
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules import kernels
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENT004",
+    slug="arguments-for-environment-image",
+    severity=Severity.ERROR,
+    sources=("Spark guide L724-741",),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find containers of such images that have a command."""
+    for host in plan.hosts:
+        for container in host.containers:
+            tag = container.image.tag
+            if tag is not None and tag.style == "environment" and container.command:
+                message = f"{kernels.image(container)} takes variables only, and {container.name} gives it arguments"
+                hint = "take a recipe whose engine is aeon-vllm, or leave `command` out and use `env`"
+                path = (*container.path, "image")
+                yield Hit(path, message, hint, leaf=(*container.path, host.name, "image"), host=host.name)

@@ -1,0 +1,81 @@
+"""The model is split over another number of GPUs than there are.
+
+A Spark has one. Cards print `--tensor-parallel-size 8` for a server with eight, and vLLM ends when it finds fewer. On
+one Spark leave the option away; a group of hosts gets the right number by itself. With pipelines or copies of the
+data, the product of all sizes is the number of hosts.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {tensor_parallel_size: 8}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {tensor_parallel_size: 1}
+```
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import deployments, hit
+from sparkiac.rules.readings import count
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="FLG010",
+    slug="parallel-size-of-another-machine",
+    severity=Severity.ERROR,
+    sources=(
+        "Spark guide L228-229, L657",
+        "vLLM blog L45",
+    ),
+    since="0.1.0",
+)
+_SIZES: Final = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find splits that do not fit the hosts."""
+    for host, container in deployments(plan):
+        yield from _hits(host, container)
+
+
+def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
+    split = prod(count(container, option) or 1 for option in _SIZES)
+    gpus = container.node[1] if container.node else 1
+    if split != gpus:
+        message = f"{container.name} is split over {split} GPUs, and has {gpus}"
+        option = next((option for option in _SIZES if option in container.options), _SIZES[0])
+        yield hit(host, container, ("set", option), message, "remove it: sparkiac sets it for a group of hosts")

@@ -1,0 +1,78 @@
+"""The model store is not mounted where the server looks for its weights.
+
+The server reads the hub's cache under HF_HOME, or under /root/.cache/huggingface. Without a mount there it finds
+nothing and ends, since no container fetches anything; a container that did would fetch 27 to 120 billion parameters
+again at every start (Spark guide L62). The sources mount the store at /models with HF_HOME=/models (Spark guide
+L46-57), or at /root/.cache/huggingface (vLLM blog L66, dual-Spark post L42): both are fine.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    container: {mounts: {/models: null}}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.shares import models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="HST005",
+    slug="store-not-mounted",
+    severity=Severity.ERROR,
+    sources=(
+        "Spark guide L46-62",
+        "vLLM blog L36-37, L66",
+        "dual-Spark post L42, L84",
+    ),
+    since="0.1.0",
+)
+_DEFAULT: Final = "/root/.cache/huggingface"
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find deployments that load from the hub's cache and have none."""
+    for host, container in models(plan):
+        home = container.env.get("HF_HOME", _DEFAULT)
+        if container.models and not any(_holds(mount.target, home) for mount in container.mounts):
+            message = f"{container.name} looks for {container.models[0]} under {home}, and nothing is mounted there"
+            hint = f"add container.mounts: {{{home}: {{source: model_store}}}}"
+            yield Hit((*container.path, "container", "mounts"), message, hint, host=host.name)
+
+
+def _holds(target: str, home: str) -> bool:
+    return f"{home}/".startswith(f"{target}/") or target == f"{home}/hub"

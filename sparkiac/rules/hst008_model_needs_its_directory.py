@@ -1,0 +1,76 @@
+"""The model is served by its handle, and its sources serve it from a directory.
+
+Its repository holds more than weights: a drafter in a folder of its own, a loader, files that the command names by
+their path. In the hub's cache those have no path that a command could name, so the sources download the repository
+into a directory and mount that. The catalog's recipe of the model does so.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: sakamakismile/gemma-4-12B-coder-fable5-composer2.5-MTP-NVFP4
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: sakamakismile/gemma-4-12b-coder-nvfp4
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+```
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.resolve import catalogued
+from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.shares import models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="HST008",
+    slug="model-needs-its-directory",
+    severity=Severity.ERROR,
+    sources=("Spark guide L235-243, L258-267, L720-726",),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find models that no entry of the catalog serves by handle, and one serves from a directory."""
+    for host, container in models(plan):
+        recipe = _from_directory().get(container.model or "")
+        if recipe is not None and container.model not in container.directories:
+            message = f"{container.name} loads {container.model} by its handle; {recipe} serves it from a directory"
+            hint = f"take the recipe {recipe}, or set model_path and keep the model in <model_store>/{container.model}"
+            yield Hit((*container.path, "model"), message, hint, host=host.name)
+
+
+@cache
+def _from_directory() -> dict[str, str]:
+    """Give each model that is served from a directory alone, with the first entry that does."""
+    entries = [(name, catalogued.named(name).values) for name in reversed(catalogued.names())]
+    by_handle = {values.get("model") for _, values in entries if "model_path" not in values}
+    return {values["model"]: name for name, values in entries if values.get("model") not in by_handle}

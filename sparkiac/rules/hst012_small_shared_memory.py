@@ -1,0 +1,72 @@
+"""The container has no shared memory to speak of.
+
+The server's processes hand tensors to each other through /dev/shm, of which a container has 64 MB unless told
+otherwise. All commands of the sources share the host's by --ipc=host; some also name a size, from 16 GB up (Spark guide
+L186, L309). It is memory and no volume (L65).
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    container: {ipc: private}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    container: {ipc: private, shm_size_gib: 16}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import hit
+from sparkiac.rules.rule import Rule
+from sparkiac.rules.shares import models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+RULE: Final = Rule(
+    code="HST012",
+    slug="small-shared-memory",
+    severity=Severity.WARNING,
+    sources=("Spark guide L65, L186, L202, L263, L309",),
+    since="0.1.0",
+)
+_ENGINES: Final = frozenset({"vllm", "aeon-vllm", "sglang", "tensorrt-llm"})
+"""Engines that run as several processes."""
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find private shared memory of Docker's own size."""
+    for host, container in models(plan):
+        private = container.ipc != "host" and container.shm_size_bytes is None
+        if private and container.engine in _ENGINES:
+            message = f"{container.name} has 64 MB of shared memory of its own"
+            hint = "set container.ipc: host, or container.shm_size_gib: 16"
+            yield hit(host, container, ("container", "ipc"), message, hint)

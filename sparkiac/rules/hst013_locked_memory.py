@@ -1,0 +1,84 @@
+"""A node that uses RDMA may lock little memory.
+
+RDMA registers buffers by locking them, and a container locks no more than its limit. The sources' commands for one
+machine set memlock to -1 as well (dual-Spark post L37, Spark guide L725); other limits are rendered where a recipe has
+them.
+
+Bad:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: [spark-01, spark-02]
+    port: 8001
+```
+
+Good:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: [spark-01, spark-02]
+    port: 8001
+    container: {ulimits: {memlock: -1}}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import hit
+from sparkiac.rules.rule import Rule
+from sparkiac.rules.shares import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+RULE: Final = Rule(
+    code="HST013",
+    slug="locked-memory",
+    severity=Severity.INFO,
+    sources=(
+        "dual-Spark post L37-38, L80-81",
+        "Spark guide L725",
+    ),
+    since="0.1.0",
+)
+_UNLIMITED: Final = -1
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find nodes with RDMA devices and a limit of locked memory."""
+    for host, container in nodes(plan):
+        if container.devices and container.ulimits.get("memlock") != _UNLIMITED:
+            message = f"{container.name} uses RDMA on {host.name} under Docker's limit of locked memory"
+            hint = "set container.ulimits: {memlock: -1}"
+            yield hit(host, container, ("container", "ulimits", "memlock"), message, hint)

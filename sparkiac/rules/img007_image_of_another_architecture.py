@@ -1,0 +1,72 @@
+"""The image's tag names an architecture that the host does not have.
+
+DGX Spark is an ARM64 machine: an image for x86-64 ends with `exec format error`. Images with one build for each
+architecture need no such name, and the host pulls its own; some tags hold one build alone and say which. Take the tag
+for arm64, also spelled aarch64, or one that says nothing of it. Whether an image without such a word has a build for
+arm64 shows when it is pulled.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:nightly-x86_64@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:nightly-aarch64@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules import kernels
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="IMG007",
+    slug="image-of-another-architecture",
+    severity=Severity.ERROR,
+    sources=("Spark guide L19, L25, L114", "dual-Spark post L85, L99"),
+    since="0.1.0",
+)
+_SPELLINGS: Final = {"arm64": ("arm64", "aarch64"), "amd64": ("amd64", "x86_64", "x86-64")}
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find images whose tag names another architecture than the host's."""
+    for host in plan.hosts:
+        for container in host.containers:
+            _, _, tag = kernels.image(container).rpartition(":")
+            named = [each for each, spellings in _SPELLINGS.items() if any(word in tag for word in spellings)]
+            if named and host.architecture not in named:
+                message = f"{kernels.image(container)} is for {named[0]}, and {host.name} is {host.architecture}"
+                hint = f"take the tag for {host.architecture}"
+                path, leaf = (*container.path, "image"), (*container.path, host.name, "image")
+                yield Hit(path, message, hint, leaf=leaf, host=host.name)

@@ -1,0 +1,84 @@
+"""What the rules about kernels of sm_121 share: which deployments they look at, and what is known of a model."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import catalog
+from sparkiac.plan.facts import facts
+from sparkiac.rules.rule import Hit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan.facts import Facts
+    from sparkiac.report import Severity
+
+_SM_121: Final = "12.1"
+
+
+def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
+    """Give the deployments on vLLM on GPUs of sm_121, of a group the node that leads."""
+    for host in plan.hosts:
+        if (host.gpu or {}).get("compute_capability") == _SM_121:
+            for container in host.containers:
+                if container.engine == "vllm" and (container.node or (0, 1))[0] == 0:
+                    yield host, container
+
+
+def option(container: Container, name: str) -> str:
+    """Give an option as a lower-case text, empty where vLLM is left to choose; it takes names in any case."""
+    value = str(container.options.get(name, "auto")).casefold()
+    return "" if value == "auto" else value
+
+
+def model(container: Container) -> str:
+    """Give the handle of a deployment's model in lower case, as hubs compare them."""
+    return (container.model or "").casefold()
+
+
+def image(container: Container) -> str:
+    """Give the image's name and tag, without the digest."""
+    return container.image.reference.partition("@")[0]
+
+
+def known(container: Container) -> Facts | None:
+    """Give what the catalog knows of the model, whichever of its recipes serves it."""
+    return container.facts or _known(container.model or "")
+
+
+def fp4_moe(container: Container) -> bool:
+    """Whether the model is known as a mixture of experts in NVFP4."""
+    found = known(container)
+    return found is not None and (found.kind or "").endswith("moe") and (found.format or "").startswith("NVFP4")
+
+
+def fp8(container: Container) -> bool:
+    """Whether the weights are FP8, by themselves or made so at load."""
+    found = known(container)
+    return option(container, "quantization") == "fp8" or (found is not None and (found.format or "").startswith("FP8"))
+
+
+def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
+    host: HostPlan,
+    container: Container,
+    key: tuple[str, ...],
+    message: str,
+    hint: str,
+    severity: Severity | None = None,
+) -> Hit:
+    """Make the hit of a setting of a deployment."""
+    path, leaf = (*container.path, *key), (*container.path, host.name, *key)
+    return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity)
+
+
+@cache
+def _known(handle: str) -> Facts | None:
+    for recipe in catalog.recipe_names():
+        for variant in (None, *catalog.variant_names(recipe)):
+            found = facts(recipe, variant, model=handle)
+            if found is not None:
+                return found
+    return None

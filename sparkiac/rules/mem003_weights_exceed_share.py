@@ -1,0 +1,84 @@
+"""The weights do not fit into the share of the memory that the engine may take.
+
+The share holds the weights, about 3 GiB of overhead, and the KV cache in what is left: at 0.85 of 119 GiB the Spark
+guide's log has 21.94 GiB of weights and 76.49 GiB of KV cache (L345-347). Where the weights alone are larger, the
+server ends after it has loaded them. One machine serves up to about 100 GB of weights (L657); bytes decide, and not
+parameters. Sizes come from the catalog; a model that it does not know is not judged.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: RedHatAI/Qwen3.6-35B-A3B-NVFP4
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.2}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: RedHatAI/Qwen3.6-35B-A3B-NVFP4
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.4}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.plan.memory import gib
+from sparkiac.plan.values import GIB
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import hit, known
+from sparkiac.rules.rule import Rule
+from sparkiac.rules.shares import models, share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+RULE: Final = Rule(
+    code="MEM003",
+    slug="weights-exceed-share",
+    severity=Severity.ERROR,
+    sources=(
+        "Spark guide L343-359, L369, L645, L657",
+        "vLLM blog L11, L94",
+    ),
+    since="0.1.0",
+)
+_OVERHEAD: Final = 3 * GIB
+"""What the Spark guide's log leaves of the share beside weights and KV cache, rounded up."""
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find shares that are smaller than the weights of one machine."""
+    for host, container in models(plan):
+        facts, found = known(container), share(container)
+        weights = facts.weights_bytes if facts else None
+        if found is not None and weights is not None and container.memory_bytes is not None:
+            needed = weights // (container.node or (0, 1))[1] + _OVERHEAD
+            if needed > container.memory_bytes:
+                message = (
+                    f"{container.name} needs {gib(needed)} for weights and overhead, and may take "
+                    f"{gib(container.memory_bytes)} on {host.name}"
+                )
+                hint = f"raise {found[0]}, or choose a smaller model or more hosts"
+                yield hit(host, container, ("set", found[0]), message, hint)

@@ -1,0 +1,85 @@
+"""Two models share the memory of one machine.
+
+Each takes its share at the start, and both slow each other down: the dual-Spark post took its second model off both
+machines again (L111-113). The Spark guide lowers a model's share to make room for other services (L304), and an idle
+Ollama beside the model is fine (dual-Spark post L108): those are services here. Where the shares add up to more than
+0.90, the machine runs out of memory: that is an error.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.4}
+  small:
+    recipe: base/single-spark
+    model: example/small
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8002
+    set: {gpu_memory_utilization: 0.2}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.85}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.shares import share, sparks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="MEM010",
+    slug="models-share-a-host",
+    severity=Severity.WARNING,
+    sources=(
+        "dual-Spark post L3, L108, L111-113",
+        "Spark guide L304",
+        "SM121 reference L17",
+    ),
+    since="0.1.0",
+)
+_MOST: Final = 0.90
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find hosts with more than one model on the GPU."""
+    for host in sparks(plan):
+        found = [each for each in host.containers if each.kind == "deployment"]
+        if len(found) > 1:
+            total = sum(part[1] for each in found if (part := share(each)) is not None)
+            names = " and ".join(each.name for each in found)
+            message = f"{host.name} runs {names}, which take {total:.2f} of its memory together"
+            severity = Severity.ERROR if total > _MOST else None
+            hint = f"give each a host of its own; if not, keep the sum of their shares at {_MOST:.2f} or less"
+            yield Hit(("hosts", host.name), message, hint, host=host.name, severity=severity)

@@ -1,0 +1,81 @@
+"""Nothing says which RDMA devices a node of a group uses.
+
+NCCL that is not told its devices can wait for ever on this machine, without an error (SM121 reference L40-41, L74).
+Name the device beside each interface under `fabric.links`, as `ibdev2netdev` shows it: NCCL_IB_HCA follows from them.
+The recipe of the DeepSeek-V4 thread (L268-278) does not set it, since the cluster scripts that it is for do so.
+
+Bad:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.12/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: [spark-01, spark-02]
+    port: 8001
+```
+
+Good:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: [spark-01, spark-02]
+    port: 8001
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.shares import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="MN002",
+    slug="no-rdma-device",
+    severity=Severity.ERROR,
+    sources=(
+        "SM121 reference L40-41, L74",
+        "DeepSeek-V4 thread L268-278",
+    ),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find nodes without the variable."""
+    for host, container in nodes(plan):
+        if "NCCL_IB_HCA" not in container.env:
+            message = f"{container.name} runs on {host.name} without NCCL_IB_HCA"
+            hint = f"add hca to hosts.{host.name}.fabric.links, as ibdev2netdev names it"
+            yield Hit((*container.path, "on"), message, hint, host=host.name)

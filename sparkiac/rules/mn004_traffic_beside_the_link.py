@@ -1,0 +1,89 @@
+"""The traffic of a group is bound to an interface that is none of its links.
+
+NCCL and Gloo then meet over the office network: Ethernet costs 10 to 20 times the speed (Spark guide L659-660), and Ray
+may pick any interface (SM121 reference L53-54). Each group is bound to the first link of its hosts by itself. The two
+sources print two names, enP2p1s0f1np1 and enp1s0f1np1: both are ports of the same card, so the name is each host's own
+and is written under `fabric.links`.
+
+Bad:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: [spark-01, spark-02]
+    port: 8001
+    env: {NCCL_SOCKET_IFNAME: eth0}
+```
+
+Good:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: [spark-01, spark-02]
+    port: 8001
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import hit
+from sparkiac.rules.rule import Rule
+from sparkiac.rules.shares import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+RULE: Final = Rule(
+    code="MN004",
+    slug="traffic-beside-the-link",
+    severity=Severity.ERROR,
+    sources=(
+        "Spark guide L659-660",
+        "SM121 reference L53-54",
+    ),
+    since="0.1.0",
+)
+_VARIABLES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find nodes that are bound elsewhere. NCCL reads beginnings of names, and `=` before a whole one."""
+    for host, container in nodes(plan):
+        links = [link["interface"] for link in host.links]
+        for variable in _VARIABLES:
+            chosen = container.env.get(variable, "^").lstrip("=").split(",")
+            excludes = chosen[0].startswith("^")
+            if not excludes and not any(link.startswith(name) for link in links for name in chosen):
+                there = ", ".join(links)
+                message = f"{container.name} binds {variable} to {','.join(chosen)}, and {host.name} has {there}"
+                yield hit(host, container, ("env", variable), message, "remove it: it follows from fabric.links")

@@ -1,0 +1,85 @@
+"""The build takes a version of nvidia-cutlass-dsl that its code does not run with.
+
+jasl/vllm imports `fmin` from cutlass.cute.arch. Version 4.5.0 has it and 4.5.1 has not: the server ends with an
+ImportError (DeepSeek-V4 thread L27-35). Without a pin the build takes whatever is newest on that day.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: deepseek-ai/DeepSeek-V4-Flash
+    on: spark-01
+    port: 8001
+    image: engine
+builds:
+  engine:
+    why: support that no release has
+    repository: https://github.com/jasl/vllm.git
+    commit: "1111111111111111111111111111111111111111"
+    base: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    install: [pip, install, .]
+    pip: ["nvidia-cutlass-dsl[cu13]==4.5.1"]
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: deepseek-ai/DeepSeek-V4-Flash
+    on: spark-01
+    port: 8001
+    image: engine
+builds:
+  engine:
+    why: support that no release has
+    repository: https://github.com/jasl/vllm.git
+    commit: "1111111111111111111111111111111111111111"
+    base: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    install: [pip, install, .]
+    pip: ["nvidia-cutlass-dsl[cu13]==4.5.0"]
+    check: from cutlass.cute.arch import fmin
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="MN013",
+    slug="cutlass-dsl-version",
+    severity=Severity.ERROR,
+    sources=("DeepSeek-V4 thread L27-35",),
+    since="0.1.0",
+)
+_REPOSITORY: Final = "jasl/vllm"
+_PACKAGE: Final = "nvidia-cutlass-dsl"
+_PIN: Final = "nvidia-cutlass-dsl[cu13]==4.5.0"
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find builds of that repository with another version, or none."""
+    for build in plan.builds:
+        pins = [pin for pin in build.spec.get("pip", ()) if pin.startswith(_PACKAGE)]
+        if _REPOSITORY in build.spec.get("repository", "") and [pin for pin in pins if pin == _PIN] != [_PIN]:
+            found = ", ".join(pins) or f"no {_PACKAGE}"
+            hint = f'write pip: ["{_PIN}"]'
+            yield Hit(build.path, f"the build {build.name} pins {found}; its code runs with 4.5.0", hint)

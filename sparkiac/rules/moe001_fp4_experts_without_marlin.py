@@ -1,0 +1,100 @@
+"""A mixture of experts in NVFP4 does not name the Marlin backend.
+
+This GPU has no native FP4. Left alone, vLLM may take a CUTLASS path for FP4 experts which gives wrong output without
+an error, `!!!!!`, or `[FP4 gemm Runner] Failed`; Marlin computes in 16 bit and works (Spark guide L117-120, SM121
+reference L6-9).
+
+vLLM blog says to leave the backend on auto, as newer FlashInfer paths are stronger (L48). What a source ran without
+Marlin stays as it is, as the pair of model and image that it ran: Nemotron-3-Super on cu130-nightly, Nemotron-3-Nano
+on 25.12.post1, Nano-Omni on v0.20.0, RedHatAI's Qwen3.6-35B on 26.04, and its Qwen3.5-122B with flashinfer_cutlass. On
+another model flashinfer_cutlass is a trial, and a warning. Look into the server's log for the backend it took.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: nvidia/qwen3.6-35b-a3b-nvfp4
+    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {moe_backend: null}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: nvidia/qwen3.6-35b-a3b-nvfp4
+    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules import kernels
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="MOE001",
+    slug="fp4-experts-without-marlin",
+    severity=Severity.ERROR,
+    sources=(
+        "Spark guide L117-120, L156-157, L212, L251-252",
+        "SM121 reference L6-9, L64",
+        "vLLM blog L46-48",
+        "dual-Spark post L40-58",
+    ),
+    since="0.1.0",
+)
+_SAID_ELSEWHERE: Final = {"marlin", "flashinfer_trtllm", "flashinfer_cutedsl"}
+"""Marlin is right; the others, which this GPU does not have, are found by a rule of their own."""
+_RAN: Final = {
+    ("nvidia/nvidia-nemotron-3-super-120b-a12b-nvfp4", ""): "vllm/vllm-openai:cu130-nightly",
+    ("nvidia/nvidia-nemotron-3-nano-30b-a3b-nvfp4", ""): "nvcr.io/nvidia/vllm:25.12.post1-py3",
+    ("nvidia/nemotron-3-nano-omni-30b-a3b-reasoning-nvfp4", ""): "vllm/vllm-openai:v0.20.0",
+    ("redhatai/qwen3.6-35b-a3b-nvfp4", ""): "nvcr.io/nvidia/vllm:26.04-py3",
+    ("redhatai/qwen3.5-122b-a10b-nvfp4", "flashinfer_cutlass"): "vllm/vllm-openai:cu130-nightly",
+}
+"""Model and backend → image that a source ran them on."""
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find FP4 experts on another backend than Marlin."""
+    for host, container in kernels.deployments(plan):
+        yield from _hits(host, container)
+
+
+def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
+    backend = kernels.option(container, "moe_backend")
+    if not kernels.fp4_moe(container) or backend in _SAID_ELSEWHERE or _ran(container, backend):
+        return
+    said = f"moe_backend: {backend}" if backend else "no moe_backend"
+    message = f"{container.model} has FP4 experts, and {container.name} sets {said}"
+    severity = Severity.WARNING if backend == "flashinfer_cutlass" else None
+    yield kernels.hit(host, container, ("set", "moe_backend"), message, "write `set: {moe_backend: marlin}`", severity)
+
+
+def _ran(container: Container, backend: str) -> bool:
+    """Whether a source ran it so; a digest without a tag may be that image."""
+    image, at, _ = container.image.reference.partition("@")
+    tested = _RAN.get((kernels.model(container), backend), "")
+    return image == tested or bool(at and image == tested.rpartition(":")[0])

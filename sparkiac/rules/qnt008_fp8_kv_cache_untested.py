@@ -1,0 +1,84 @@
+"""The KV cache is FP8, and no source ran this model so.
+
+An FP8 KV cache halves the cache, and some models fall into loops with it: Spark guide calls it model-specific and says
+that Qwen3.5 does not take it (L335, L652); vLLM blog advises against it unless memory forces it and answers were
+checked (L45). Sources run it with Qwen3.6-35B-A3B, Gemma-4-26B, the Gemma 4 coder, Nemotron-3-Nano and
+DeepSeek-V4-Flash: of these nothing is said. DFlash, which cannot work with it, has a rule of its own.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: redhatai/qwen3.5-122b-a10b-nvfp4
+    image: vllm/vllm-openai:cu130-nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {kv_cache_dtype: fp8}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: redhatai/qwen3.5-122b-a10b-nvfp4
+    image: vllm/vllm-openai:cu130-nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+```
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules import kernels
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="QNT008",
+    slug="fp8-kv-cache-untested",
+    severity=Severity.WARNING,
+    sources=(
+        "Spark guide L148, L245, L270, L296, L302, L324, L335, L652",
+        "dual-Spark post L47, L88",
+        "DeepSeek-V4 thread L288, L381",
+        "vLLM blog L45, L56",
+    ),
+    since="0.1.0",
+)
+_TESTED: Final = (
+    *("*/qwen3.6-35b-a3b*", "*/gemma-4-26b-a4b*", "*/gemma-4-12b-coder*", "*/*nemotron-3-nano-30b*"),
+    "*/deepseek-v4-flash*",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find FP8 KV caches of models that no source ran so."""
+    for host, container in kernels.deployments(plan):
+        yield from _hits(host, container)
+
+
+def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
+    handle = kernels.model(container)
+    if (container.speculative or {}).get("method") == "dflash" or any(fnmatchcase(handle, each) for each in _TESTED):
+        return
+    if kernels.option(container, "kv_cache_dtype").startswith("fp8"):
+        message = f"{container.name} keeps its KV cache in FP8, and no source ran {container.model} so"
+        hint = "remove kv_cache_dtype, or check the answers and waive this"
+        yield kernels.hit(host, container, ("set", "kv_cache_dtype"), message, hint)

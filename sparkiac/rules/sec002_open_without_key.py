@@ -1,0 +1,72 @@
+"""Every interface of the host offers the model to whoever asks, without a key.
+
+The server asks nobody for a key unless it is given one (Spark guide L623-624), and all commands of the sources but one
+listen on 0.0.0.0 without one. Give the deployment a key, or let it listen where only those reach it who should. Ollama
+knows no keys at all: keep it on loopback. If the network itself is guarded, allow the finding and say so.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    bind: any
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    bind: any
+    api_key: {secret: vllm_api_key}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="SEC002",
+    slug="open-without-key",
+    severity=Severity.WARNING,
+    sources=("Spark guide L615, L623-624, L722-723",),
+    since="0.1.0",
+)
+_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find engines that listen everywhere, and ask for no key."""
+    for host in plan.hosts:
+        for container in host.containers:
+            open_to_all = (container.listen or ("",))[0] == _EVERY and not container.secrets
+            if container.engine is not None and open_to_all:
+                message = f"{container.name} answers whoever reaches {host.name}, on every interface"
+                hint = "add api_key: {secret: vllm_api_key}, or bind: loopback, lan or fabric"
+                leaf = (*container.path, host.name, "bind")
+                yield Hit((*container.path, "bind"), message, hint, leaf=leaf, host=host.name)

@@ -1,0 +1,68 @@
+"""Whoever may send a request may read every file in the container.
+
+A request may name media by their path, and `allowed_local_media_path: /` allows every path: the model store, mounted
+files, the secret that the key is read from. The Spark guide's recipe of Nemotron 3 Nano Omni has it (L319). Mount a
+directory with the media and allow that.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {allowed_local_media_path: /}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {allowed_local_media_path: /media}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import deployments, hit
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+RULE: Final = Rule(
+    code="SEC004",
+    slug="every-file-readable",
+    severity=Severity.WARNING,
+    sources=("Spark guide L319, L324",),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find deployments that open the root directory."""
+    for host, container in deployments(plan):
+        if str(container.options.get("allowed_local_media_path")).strip("/") == "":
+            message = f"{container.name} lets requests read every file in its container"
+            hint = "set allowed_local_media_path: /media, and mount the media there"
+            yield hit(host, container, ("set", "allowed_local_media_path"), message, hint)

@@ -1,0 +1,81 @@
+"""Packages or files are fetched at each start, whatever they are on that day.
+
+A restart then depends on the network and on what its owners put there: what runs is not what was reviewed. The Spark
+guide fetches audio packages by pip (L313) and a parser by wget (L283-284). Build an image with the packages, or name
+each version; a file belongs under `container.files`, where the lock holds its sha256.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    container: {read_only: false, prelude: [[pip, install, "vllm[audio]"]]}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    container: {read_only: false, prelude: [[pip, install, soundfile==0.13.1]]}
+```
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import hit
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+RULE: Final = Rule(
+    code="SEC006",
+    slug="fetched-at-start",
+    severity=Severity.WARNING,
+    sources=("Spark guide L283-284, L313",),
+    since="0.1.0",
+)
+_FETCHERS: Final = re.compile(r"(^|[\s/;&|(])(wget|curl|git clone|apt(-get)? install|hf download)(\s|$)")
+_PIP: Final = re.compile(r"(^|[\s/;&|(])(pip3?|uv pip) install\s(?P<words>.*)")
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find commands before the server that fetch something."""
+    for host in plan.hosts:
+        for container in host.containers:
+            for command in container.prelude:
+                line = " ".join(command)
+                if _FETCHERS.search(line) or _floats(line):
+                    message = f"{container.name} runs `{line}` at each start"
+                    hint = "build an image with it (`builds:`), or name each version as name==version"
+                    yield hit(host, container, ("container", "prelude"), message, hint)
+
+
+def _floats(line: str) -> bool:
+    """Whether pip installs something that has no version."""
+    found = _PIP.search(line)
+    words = found["words"].split() if found else ()
+    return any("==" not in word for word in words if not word.startswith("-"))

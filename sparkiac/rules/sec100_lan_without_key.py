@@ -1,0 +1,74 @@
+"""Whoever is on the network may use the model.
+
+A deployment listens on its host's own address unless told otherwise, and asks nobody for a key unless it is given one
+(Spark guide L623-624). That is meant on a network of one's own; elsewhere give it a key, or keep it on loopback or on
+the direct links. Ollama knows no keys at all.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    bind: lan
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    bind: lan
+    api_key: {secret: vllm_api_key}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="SEC100",
+    slug="lan-without-key",
+    severity=Severity.WARNING,
+    sources=("Spark guide L615, L623-624, L722-723",),
+    since="0.1.0",
+    profile="strict",
+)
+_ELSEWHERE: Final = frozenset({"127.0.0.1", "0.0.0.0"})  # noqa: S104  compared, not bound
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find engines that listen on the host's own address, and ask for no key."""
+    for host in plan.hosts:
+        inside = _ELSEWHERE | {link["address"].partition("/")[0] for link in host.links}
+        for container in host.containers:
+            address, port = container.listen or ("0.0.0.0", 0)  # noqa: S104  compared, not bound
+            if container.engine is not None and not container.secrets and address not in inside:
+                message = f"{container.name} answers whoever reaches {address}:{port}"
+                hint = "add api_key: {secret: vllm_api_key}, or bind: loopback"
+                leaf = (*container.path, host.name, "bind")
+                yield Hit((*container.path, "bind"), message, hint, leaf=leaf, host=host.name)

@@ -1,0 +1,76 @@
+"""The unit gives up before the weights can be loaded.
+
+The sources wait 10 to 15 minutes for the first load (Spark guide L62, vLLM blog L76), and 14 on a wiped cache
+(DeepSeek-V4 thread L404). The dual-Spark post's TimeoutStartSec of 900 s (L27) covers no load at all, as its units are
+ready at once; here a unit is ready when the model answers, so the wait must be as long. The default is 1200 s. A unit
+that gives up is started again, and never gets further.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    timeouts: {ready_s: 300}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import hit
+from sparkiac.rules.rule import Rule
+from sparkiac.rules.shares import models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+RULE: Final = Rule(
+    code="SYS002",
+    slug="gives-up-while-loading",
+    severity=Severity.WARNING,
+    sources=(
+        "dual-Spark post L23-28",
+        "vLLM blog L76",
+        "Spark guide L62, L377",
+        "DeepSeek-V4 thread L404",
+    ),
+    since="0.1.0",
+)
+_LONGEST: Final = 900
+"""Seconds that sources saw a load take."""
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find deployments that wait for less."""
+    for host, container in models(plan):
+        if container.ready_s < _LONGEST:
+            message = f"{container.name} gives up after {container.ready_s} s; loading was seen to take {_LONGEST} s"
+            hint = "set timeouts.ready_s to 1200"
+            yield hit(host, container, ("timeouts", "ready_s"), message, hint)

@@ -1,0 +1,284 @@
+"""Cases of the rules about memory, hosts, groups, secrets and monitoring."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.plan.fleets import ONES, PAIR, deployment, service
+from tests.rules.pages import Case
+from tests.rules.said_fleet import SAID
+
+QWEN: Final = "RedHatAI/Qwen3.6-35B-A3B-NVFP4"
+SUPER: Final = "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"
+DEEPSEEK: Final = "deepseek-ai/DeepSeek-V4-Flash"
+FIXED: Final = f"mods: [{{path: fix-ds4-gpu-cache, repository: 'https://example.org/m', commit: '{'2' * 40}'}}]"
+OTHER: Final = (
+    "name: lab\ndefaults: {model_store: /srv/models}\n"
+    "platforms: {big: {title: Another machine, architecture: arm64, memory_gib: 512, "
+    "gpu: {name: Another GPU, compute_capability: '9.0'}}}\n"
+    "hosts: {spark-01: {address: 192.168.1.11, platform: big}}\n"
+)
+
+
+def of(model: str, *lines: str) -> str:
+    """Write a deployment of a model that the catalog knows."""
+    return deployment(*lines).replace("example/model", model)
+
+
+def elsewhere(*lines: str) -> str:
+    """Write a deployment on hardware that the sources do not speak of."""
+    return OTHER + "deployments:\n" + deployment(*lines).partition("deployments:\n")[2]
+
+
+def sizes(first: int, second: int, *lines: str) -> str:
+    """Write a group on two machines of these sizes, the second one leading."""
+    text = PAIR + "".join(f"    {line}\n" for line in lines)
+    for number, size in ((11, first), (12, second)):
+        address = f"    address: 192.168.1.{number}\n"
+        text = text.replace(address, f"{address}    memory: {{total_gib: {size}}}\n")
+    return text
+
+
+def group(*lines: str) -> str:
+    """Write a group with these further lines of it."""
+    return PAIR + "".join(f"    {line}\n" for line in lines)
+
+
+def beside(*lines: str) -> str:
+    """Write two deployments on one host, the second one with these further lines."""
+    second = ("recipe: base/single-spark", "model: example/small", "on: spark-01", "port: 8002", *lines)
+    first = deployment("set: {gpu_memory_utilization: 0.7}")
+    return first + "  small:\n" + "".join(f"    {line}\n" for line in second)
+
+
+def built(
+    *lines: str, model: str = DEEPSEEK, repository: str = "jasl/vllm", name: str = "engine", extra: str = ""
+) -> str:
+    """Write a deployment of an image that is built, with these further lines of the build."""
+    source = (f"repository: 'https://github.com/{repository}.git'", f"commit: '{'1' * 40}'", "install: [pip]")
+    source = (*source, "why: a test", f"base: example.org/base@{ONES}", *lines)
+    text = of(model, f"image: {name}", *([extra] if extra else []))
+    return f"{text}builds:\n  {name}:\n" + "".join(f"    {line}\n" for line in source)
+
+
+def image(reference: str, *lines: str) -> str:
+    """Write a deployment of this image."""
+    return deployment(f"image: {reference}@{ONES}", *lines)
+
+
+OLLAMA: Final = f"services:\n  a: {{kind: ollama, on: spark-01, image: x@{ONES}}}\n"
+PINNED: Final = "pip: ['nvidia-cutlass-dsl[cu13]==4.5.0']"
+LINK: Final = "ln, -sf, /usr/local/cuda/bin/ptxas, /x"
+NGC: Final = "nvcr.io/nvidia/vllm:26.04-py3"
+NIGHTLY: Final = "vllm/vllm-openai:nightly"
+ROCE: Final = ("NCCL_IB_GID_INDEX: 3", "NCCL_NET_PLUGIN: none", "NCCL_IB_ROCE_VERSION_NUM: 2", "NCCL_IB_TIMEOUT: 22")
+ROUNDS: Final = f"env: {{NCCL_IB_DISABLE: 0, {', '.join(ROCE)}}}"
+OFF: Final = f"env: {{NCCL_IB_DISABLE: 1, {', '.join(ROCE)}}}"
+FLASH: Final = PAIR.replace("base/single-spark", "deepseek-ai/deepseek-v4-flash").replace(
+    "    model: example/big\n", ""
+)
+BUILDS: Final = (
+    f"builds:\n  vllm-node-dsv4:\n    commit: '{'1' * 40}'\n    pull_requests:\n      - number: 41834\n"
+    f"        repository: 'https://github.com/vllm-project/vllm.git'\n        commit: '{'2' * 40}'\n"
+)
+LOOSE: Final = "set: {trust_remote_code: true}"
+DIRECT: Final = "fabric: {links: [{interface: enp1s0f1np1, address: 10.0.0.1/24}]}"
+
+
+def prelude(command: str) -> str:
+    """Write a deployment with one command before the server."""
+    return deployment(f"container: {{prelude: [[{command}]]}}")
+
+
+_TEXTS: Final[dict[str, list[str]]] = {
+    "MEM001": [
+        deployment("set: {gpu_memory_utilization: 0.87}"),
+        deployment("set: {gpu_memory_utilization: 0.88}"),
+        deployment("set: {gpu_memory_utilization: 0.90}"),
+        deployment("set: {gpu_memory_utilization: 0.92, max_model_len: 131072}"),
+        deployment("set: {gpu_memory_utilization: 0.85, max_model_len: 131072}"),
+        deployment("set: {gpu_memory_utilization: null}"),
+        elsewhere("set: {gpu_memory_utilization: 0.95}"),
+        service("command: [x]"),
+        group("set: {gpu_memory_utilization: 0.85, max_model_len: 131072}"),
+        group("set: {gpu_memory_utilization: 0.85, max_model_len: 131071}"),
+        group("set: {gpu_memory_utilization: 0.82, max_model_len: 131072}"),
+        group("set: {gpu_memory_utilization: 0.91}"),
+    ],
+    "MEM003": [
+        of(QWEN, "set: {gpu_memory_utilization: null}"),
+        deployment("set: {gpu_memory_utilization: 0.01}"),
+        elsewhere("set: {gpu_memory_utilization: 0.01}"),
+        of(QWEN, "set: {gpu_memory_utilization: 0.2}").replace("8.1.11}", "8.1.11, memory: {total_gib: 121}}"),
+        group("set: {gpu_memory_utilization: 0.15}").replace("example/big", QWEN),
+        group("set: {gpu_memory_utilization: 0.1}").replace("example/big", QWEN),
+        of(DEEPSEEK, f"image: {NIGHTLY}@{ONES}"),
+        of(SUPER, "set: {gpu_memory_utilization: 0.1}"),
+        service("command: [x]"),
+    ],
+    "MEM006": [
+        of(QWEN, "set: {max_num_seqs: 3}"),
+        of(QWEN, "set: {max_num_seqs: null}"),
+        of(QWEN, "set: {max_num_seqs: 1}"),
+        of(QWEN, "set: {max_num_seqs: 2, gpu_memory_utilization: 0.84}"),
+        of(QWEN, "set: {max_num_seqs: 2, gpu_memory_utilization: null}"),
+        deployment("set: {max_num_seqs: 2}"),
+        of("Qwen/Qwen3-Coder-Next-FP8", "set: {max_num_seqs: 2}"),
+        group("set: {max_num_seqs: 2}").replace("example/big", QWEN),
+    ],
+    "MEM010": [
+        beside("set: {gpu_memory_utilization: 0.2}"),
+        beside("set: {gpu_memory_utilization: 0.3}"),
+        beside("set: {gpu_memory_utilization: null}"),
+        deployment().replace(
+            "deployments:", "services:\n  a: {kind: ollama, on: spark-01, image: x@" + ONES + "}\ndeployments:"
+        ),
+    ],
+    "MEM011": [
+        image(NIGHTLY, "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
+        image("example.org/patched", "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
+    ],
+    "MEM016": [
+        sizes(121, 119),
+        sizes(119, 121, "per_host: {spark-01: {set: {gpu_memory_utilization: 0.85}}}"),
+        sizes(119, 119, "per_host: {spark-01: {set: {gpu_memory_utilization: 0.87}}}"),
+        sizes(119, 121, "per_host: {spark-02: {set: {gpu_memory_utilization: 0.87}}}"),
+        PAIR,
+        deployment(),
+    ],
+    "MEM020": [
+        built(PINNED, "pull_requests: [{number: 41834, commit: '" + "2" * 40 + "'}]"),
+        built(model="example/model"),
+        of(DEEPSEEK, f"image: {NIGHTLY}@{ONES}"),
+        built("fetch: codex/ds4-sm120-min-enable", name="vllm-ds4-pinned"),
+        built(name="vllm-ds4-pinned").replace("1" * 40, "edc82b614f51f4f9ce16c7010e879571e5c46136"),
+    ],
+    "HST005": [
+        deployment("container: {mounts: {/models: null, /root/.cache: {source: model_store}}}", "env: {HF_HOME: null}"),
+        deployment("env: {HF_HOME: null}"),
+        deployment("container: {mounts: {/models: null, /models/hub: {source: /srv/hub}}}"),
+        deployment("container: {mounts: {/models: null, /models2: {source: /srv/hub}}}"),
+        deployment("model_path: /model", "container: {mounts: {/models: null}}"),
+        elsewhere("container: {mounts: {/models: null}}"),
+        service("command: [x]"),
+    ],
+    "HST007": [
+        deployment("set: {tokenizer: /models/tokenizer}"),
+        deployment("set: {hf_config_path: example/other}"),
+        deployment("set: {hf_config_path: example/model}"),
+    ],
+    "HST008": [
+        of("AEON-7/DFlash-Qwen3.5-27B-Uncensored-NVFP4", "model_path: /model"),
+        of("AEON-7/DFlash-Qwen3.5-27B-Uncensored-NVFP4"),
+        deployment(),
+    ],
+    "HST012": [
+        deployment("container: {ipc: host}"),
+        deployment(f"image: x@{ONES}", "model_file: m.gguf").replace("base/single-spark", "base/llama-cpp"),
+        deployment(f"image: x@{ONES}", "container: {ipc: private}").replace("base/single-spark", "base/sglang"),
+    ],
+    "HST013": [PAIR.replace("hca: rocep1s0f1, ", ""), group("container: {ulimits: {memlock: 1024}}"), deployment()],
+    "MN002": [
+        PAIR.replace("hca: rocep1s0f1, ", "", 1),
+        group("env: {NCCL_IB_HCA: x}").replace("hca: rocep1s0f1, ", ""),
+    ],
+    "MN003": [
+        PAIR.replace("hca: rocep1s0f1, ", ""),
+        group("env: {NCCL_IB_DISABLE: 0}"),
+        group(OFF),
+        FLASH + BUILDS,
+        FLASH + "    env: {NCCL_IB_DISABLE: 1}\n" + BUILDS,
+    ],
+    "MN004": [
+        group("env: {NCCL_SOCKET_IFNAME: '^docker', GLOO_SOCKET_IFNAME: enp1s0f1np1}"),
+        group("env: {NCCL_SOCKET_IFNAME: '=enp1s0f1np1,eth0'}"),
+        group("env: {NCCL_SOCKET_IFNAME: enp1, GLOO_SOCKET_IFNAME: eth0}"),
+    ],
+    "MN005": [
+        image(NIGHTLY, "set: {distributed_executor_backend: mp}"),
+        image(NIGHTLY, "set: {distributed_executor_backend: ray}", "env: {RAY_memory_monitor_refresh_ms: 250}"),
+    ],
+    "MN006": [
+        deployment("set: {attention_backend: flashinfer}"),
+        image("nvcr.io/nvidia/vllm:26.03-py3", "set: {attention_backend: triton_attn}"),
+        deployment("set: {attention_backend: triton_attn}", "container: {prelude: [[mkdir, /x]]}"),
+        deployment("set: {attention_backend: triton_attn}", f"container: {{prelude: [[mkdir, /x], [{LINK}]]}}"),
+        deployment("fragments: [sm121-ngc-2604]"),
+    ],
+    "MN009": [
+        PAIR.replace("177.12/24", "178.12/16").replace("177.11/24", "177.11/16"),
+        PAIR.replace("177.12/24", "177.200/25"),
+    ],
+    "MN013": [
+        built(FIXED),
+        built(PINNED, model="example/model"),
+        built("pip: ['nvidia-cutlass-dsl[cu13]==4.5.0', einops==0.8.1]"),
+        built(repository="example/vllm"),
+        built("pip: ['nvidia-cutlass-dsl[cu13]==4.5.1']", model="example/model"),
+    ],
+    "MN014": [
+        built(extra="set: {max_model_len: 32767}"),
+        built(extra="set: {max_model_len: 32768}"),
+        built(model="example/model"),
+        built(extra="set: {max_model_len: null}"),
+        of(DEEPSEEK, f"image: {NIGHTLY}@{ONES}"),
+    ],
+    "SEC002": [
+        deployment("bind: any", "api_key: {secret: k}"),
+        deployment("bind: lan"),
+        service("port: 80", "bind: any"),
+        service("command: [x]"),
+        PAIR + "    bind: any\n",
+        "name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n" + OLLAMA.replace("on:", "bind: any, on:"),
+    ],
+    "SEC100": [
+        deployment("bind: loopback"),
+        deployment("bind: any"),
+        deployment("bind: fabric", host=f"spark-01: {{address: 192.168.1.11, {DIRECT}}}"),
+        deployment("bind: lan", host=f"spark-01: {{address: 192.168.1.11, {DIRECT}}}"),
+        service("port: 80"),
+        service("command: [x]"),
+        PAIR,
+        "name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n" + OLLAMA,
+    ],
+    "SEC004": [deployment("set: {allowed_local_media_path: //}"), deployment()],
+    "SEC005": [
+        deployment(LOOSE, "model_path: /model"),
+        deployment("set: {trust_remote_code: false}"),
+        deployment(),
+    ],
+    "SEC006": [
+        prelude("wget, 'https://example.org/x'"),
+        prelude("sh, -c, 'mkdir /x && curl -O https://example.org/x'"),
+        prelude("/usr/bin/git clone, 'https://example.org/x'"),
+        prelude("pip, install, --no-cache-dir, a==1, b"),
+        prelude("python3, -m, pip, install, --no-cache-dir, a==1, b==2"),
+        prelude("echo, curly, wgets"),
+        deployment(),
+    ],
+    "SEC007": [
+        of("example/Model-Heretic-v2"),
+        of("sakamakismile/gemma-4-12B-coder-fable5-composer2.5-MTP-NVFP4"),
+        service("command: [x]"),
+    ],
+    "SYS002": [
+        deployment("timeouts: {ready_s: 899}"),
+        deployment("timeouts: {ready_s: 900}"),
+        service("timeouts: {ready_s: 60}"),
+        elsewhere("timeouts: {ready_s: 60}"),
+    ],
+    "MON008": [
+        of(SUPER, "set: {max_model_len: 98400}"),
+        of(SUPER, "set: {max_model_len: 98401}"),
+        of(SUPER, "set: {max_model_len: null}"),
+        deployment("set: {max_model_len: 1048576}"),
+        of(QWEN, "set: {max_model_len: 262144}"),
+        of(QWEN, "set: {max_model_len: 1010000}"),
+    ],
+}
+
+FLEET: Final = {
+    code: [Case(text, SAID.get((code, index), ())) for index, text in enumerate(texts)]
+    for code, texts in _TEXTS.items()
+}
+"""Cases by code."""

@@ -1,0 +1,56 @@
+"""Numbers, releases and a recipe's own values, as the rules about options read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkiac.rules import readings
+from tests.plan.fleets import container, deployment, service
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "older"),
+    [("0.21", "0.21.0", False), ("0.19.1", "0.20", True), ("0.9", "0.10", True), ("1.0", "0.33.0", False)],
+)
+def test_a_series_counts_from_its_first_release(found: str, wanted: str, *, older: bool) -> None:
+    assert (readings.release(found) < readings.release(wanted)) is older
+
+
+def test_what_is_not_known_is_neither_older_nor_newer() -> None:
+    known, unknown = container(deployment()), container(deployment("image: example.org/x:1"))
+    assert (readings.before(known, "0.21.0"), readings.since(known, "0.19.0")) == (True, True)
+    assert (readings.before(known, "0.19.0"), readings.since(known, "0.19.1")) == (False, False)
+    assert (readings.before(unknown, "0.21.0"), readings.since(unknown, "0.1")) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        ("4096", 4096),
+        ("64k", 64_000),
+        ("64K", 65_536),
+        ("1m", 1_000_000),
+        ("1.5M", 1_572_864),
+        ("auto", None),
+        ("-1", None),
+    ],
+)
+def test_counts_are_read_as_vllm_reads_them(written: str, number: int | None) -> None:
+    assert readings.count(container(deployment(f"set: {{max_model_len: {written}}}")), "max_model_len") == number
+    assert readings.count(container(deployment()), "block_size") is None
+
+
+def test_a_recipe_says_what_it_says_before_the_inventory() -> None:
+    chat = container(deployment("set: {max_num_seqs: 16}"))
+    assert (chat.options["max_num_seqs"], readings.tested(chat, "max_num_seqs")) == (16, 4)
+    assert readings.tested(chat, "block_size") is None
+
+
+def test_a_variant_says_more_than_its_recipe() -> None:
+    low = readings.values_of("nvidia/nemotron-3-nano-30b-a3b-nvfp4#low-utilization")
+    assert (low["set"]["gpu_memory_utilization"], low["set"]["max_num_seqs"]) == (0.5, 8)
+
+
+def test_a_service_has_no_recipe() -> None:
+    assert readings.own(container(service())) == {}
+    assert readings.tested(container(service()), "max_num_seqs") is None
