@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import catalog, rules, source
@@ -42,6 +43,14 @@ class Outcome(NamedTuple):
         return bool(errors) and all(finding.code in _SETTLED_BY_LOCK for finding in errors)
 
 
+class Fixed(NamedTuple):
+    """An inventory after its fixes: its bytes, what is left, and what is gone."""
+
+    raw: bytes
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+
+
 def check(
     inventory: File, lock: File | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
 ) -> Outcome:
@@ -63,6 +72,25 @@ def check(
     if allow_unlocked:
         findings = [_tolerated(finding) for finding in findings]
     return Outcome(Report.of(findings), plan)
+
+
+def fix(inventory: File, lock: File | None, *, hidden: frozenset[str] | None = None) -> Fixed:
+    """Mend what a rule can mend in the text of an inventory. One that does not load stays as it is."""
+    from sparkiac.fix import repair  # noqa: PLC0415  nothing else needs ruamel.yaml
+
+    @cache
+    def checked(raw: bytes) -> Outcome:
+        return check(File(inventory.name, raw), lock, hidden=frozenset())
+
+    def report(raw: bytes) -> Report | None:
+        outcome = checked(raw)
+        return None if outcome.plan is None else outcome.report
+
+    first = checked(inventory.raw)
+    if first.plan is None:
+        return Fixed(inventory.raw, first, ())
+    raw, left, gone = repair(inventory.raw, report, _outside_default() if hidden is None else hidden)
+    return Fixed(raw, checked(raw)._replace(report=left), gone)
 
 
 def read_lock(lock: File) -> Source[Lock]:

@@ -21,7 +21,7 @@ def environment(version: str, *packages: str) -> Path:
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not done.exists():
-            subprocess.run([_interpreter(version), "-m", "venv", "--clear", folder], check=True)
+            subprocess.run([interpreter(version), "-m", "venv", "--clear", folder], check=True)
             install = [folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check", *packages]
             installed = subprocess.run(install, capture_output=True, text=True, check=False)
             if installed.returncode:
@@ -30,7 +30,8 @@ def environment(version: str, *packages: str) -> Path:
     return folder / "bin"
 
 
-def _interpreter(version: str) -> str:
+def interpreter(version: str) -> str:
+    """Give a Python of this version; skip where there is none."""
     found = [*Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"), shutil.which(f"python{version}")]
     if found[0] is None:
         pytest.skip(f"needs Python {version}")

@@ -25,12 +25,16 @@ LONGEST_FUNCTION: Final = 40
 LONGEST_MODULE: Final = 300
 LONGEST_RULE: Final = 80
 LONGEST_TEMPLATE: Final = 80
-PURE: Final = ("artifact.py", "engines", "hints.py", "model", "pipeline.py", "plan", "render", "report.py", "resolve")
+PURE: Final = (
+    *("artifact.py", "hints.py", "pipeline.py", "report.py"),
+    *("engines", "fix", "model", "plan", "render", "resolve"),
+)
 STAGES: Final = {
     "sparkiac.source": {"load": {"sparkiac/catalog/__init__.py", "sparkiac/pipeline.py"}},
     "sparkiac.resolve": {"resolve": {"sparkiac/pipeline.py"}},
     "sparkiac.plan": {"build": {"sparkiac/pipeline.py"}},
     "sparkiac.rules": {"check": {"sparkiac/pipeline.py"}},
+    "sparkiac.fix": {"repair": {"sparkiac/pipeline.py"}},
     "sparkiac.render": {"render": {"sparkiac/pipeline.py"}},
     "sparkiac.write": {"commit": {"sparkiac/commands/generate.py"}, "survey": {"sparkiac/commands/generate.py"}},
 }

@@ -12,10 +12,11 @@ FORMAT_VERSION: Final = 1
 
 def findings(report: Report) -> dict[str, Any]:
     """Give {"format_version": 1, "findings": [{code, slug, severity, message, file, line, column, …}]}."""
-    return {"format_version": FORMAT_VERSION, "findings": [_finding(finding) for finding in report.findings]}
+    return {"format_version": FORMAT_VERSION, "findings": [plain(finding) for finding in report.findings]}
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def plain(finding: Finding) -> dict[str, Any]:
+    """Give one finding; keys that it says nothing about are left out."""
     data: dict[str, Any] = {
         "code": finding.code,
         "slug": finding.slug,
@@ -31,5 +32,6 @@ def _finding(finding: Finding) -> dict[str, Any]:
             "end_line": mark.end_line,
             "end_column": mark.end_column,
         }
-    extras = {"hint": finding.hint, "source": finding.source, "origin": str(finding.origin or "")}
+    extras: dict[str, Any] = {"hint": finding.hint, "source": finding.source, "origin": str(finding.origin or "")}
+    extras |= {"fixable": bool(finding.fix)}
     return data | {key: value for key, value in extras.items() if value}

@@ -50,7 +50,8 @@ def summary(page: Page) -> dict[str, Any]:
         "slug": rule.slug,
         "severity": str(rule.severity),
         "waivable": rule.waivable,
-        "profile": profiles.smallest(rule, catalog.profiles().floors),
+        "profile": profiles.smallest(rule, catalog.profiles().floors) if rule.phase == "generate" else None,
+        "phase": rule.phase,
         "since": rule.since,
         "title": page.title,
     }
@@ -71,7 +72,8 @@ def explained(page: Page) -> dict[str, Any]:
 def markdown(page: Page) -> str:
     """Write a page, and what is to be known of its code, as Markdown."""
     data = summary(page)
-    facts = f"{data['severity']}, from profile `{data['profile']}` on, since {data['since']}"
+    found = f"from profile `{data['profile']}` on" if data["profile"] else "found on a host by the preflight"
+    facts = f"{data['severity']}, {found}, since {data['since']}"
     text = _LABEL.sub(r"**\1**", page.text)
     parts = [f"**{data['code']} {data['slug']}** ({facts})", text, _waiver(page.rule)]
     if page.rule.sources:
@@ -83,6 +85,8 @@ def _waiver(rule: Rule) -> str:
     if rule.waivable:
         where = "in the deployment, service or host that it is about, or at the top for all of them"
         return f"**To waive it**, write {where}:\n\n```yaml\n{_WAIVED_BY.format(code=rule.code)}\n```"
+    if rule.phase == "preflight":
+        return "**It cannot be waived**: it is found on a host, so mend the host, or say in the inventory what it is."
     if profiles.firm(rule):
         return "**It cannot be waived**, and no profile and no option leaves it out."
     return f"**It cannot be waived**; `sparkiac check --ignore {rule.code}` leaves it out."

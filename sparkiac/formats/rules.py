@@ -36,7 +36,12 @@ def listed(rules: Iterable[Data], levels: Iterable[Data], *, width: int) -> Iter
             severity = Text(each["severity"], style=_COLOURS[each["severity"]])
             waivable = "yes" if each["waivable"] else "no"
             said = stacked(each["slug"], each["title"])
-            made.add_row(Text(each["code"]), said, severity, *map(Text, (each["profile"], waivable, each["since"])))
+            made.add_row(
+                Text(each["code"]),
+                said,
+                severity,
+                *map(Text, (each["profile"] or each["phase"], waivable, each["since"])),
+            )
         yield made
     yield heading("Profiles: each has what the ones before it have")
     yield grid((each["name"], each["title"]) for each in levels)
@@ -44,7 +49,7 @@ def listed(rules: Iterable[Data], levels: Iterable[Data], *, width: int) -> Iter
 
 def _facts(rule: Data) -> str:
     waivable = "can be waived" if rule["waivable"] else "cannot be waived"
-    return f"{rule['severity']}, {rule['profile']}, {waivable}, since {rule['since']}"
+    return f"{rule['severity']}, {rule['profile'] or rule['phase']}, {waivable}, since {rule['since']}"
 
 
 def page(found: Page) -> Iterator[RenderableType]:

@@ -114,6 +114,8 @@ class Variant(Entry, Serving):
     """What it is good for beside."""
     facts: ModelFacts | None = None
     """What is known about the model, where the variant serves another one."""
+    solves: tuple[Code, ...] = ()
+    """Findings of the recipe that the variant does not have."""
 
 
 class Fragment(Entry, Settings):

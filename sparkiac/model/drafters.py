@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import StringConstraints
 
 from sparkiac.model.base import ImageReference, Model, ShortText
 from sparkiac.model.speculative import Drafter, Tokens
@@ -27,6 +29,8 @@ class Pair(Model):
     """The image that this pair needs."""
     needs: ShortText | None = None
     """What else it needs."""
+    not_before: Annotated[str, StringConstraints(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$")] | None = None
+    """Day before which a copy of the drafter must not have been fetched."""
     size: ShortText | None = None
     """Size of the drafter."""
     source: ShortText

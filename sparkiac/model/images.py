@@ -6,9 +6,32 @@ from typing import Literal
 
 from pydantic import Field
 
-from sparkiac.model.base import AbsolutePath, ImageReference, Line, Model, Name, ShortText, Version
+from sparkiac.model.base import (
+    AbsolutePath,
+    ImageReference,
+    Line,
+    Model,
+    ModelHandle,
+    Name,
+    OptionName,
+    ShortText,
+    VariableName,
+    Version,
+    Word,
+)
 
 Style = Literal["vllm-serve", "pass-through", "environment", "unknown"]
+
+
+class Additions(Model):
+    """What an image takes beside what its release of vLLM does: patches, plugins, a fork."""
+
+    options: tuple[OptionName, ...] = ()
+    """Options, in snake_case."""
+    variables: tuple[VariableName, ...] = ()
+    """Environment variables."""
+    parsers: tuple[Word, ...] = ()
+    """Tool call parsers and reasoning parsers."""
 
 
 class ImageTag(Model):
@@ -28,10 +51,16 @@ class ImageTag(Model):
     """Oldest driver that it runs on by itself."""
     forward_compat: Version | None = None
     """Older driver series that it runs on through CUDA's forward compatibility."""
-    lacks: tuple[Literal["ray", "audio", "fastsafetensors", "dflash", "mxfp4"], ...] = ()
+    lacks: tuple[
+        Literal["ray", "audio", "fastsafetensors", "dflash", "mxfp4", "mixed-precision", "gemma4-nvfp4"], ...
+    ] = ()
     """What it does not have, or what fails in it."""
     forbidden_on: dict[Name, ShortText] = {}
     """Platform → why the tag must not run there."""
+    validated_for: tuple[ModelHandle, ...] = ()
+    """Models that its makers run with this tag all the same."""
+    adds: Additions | None = None
+    """What it takes beside what its release of vLLM does."""
     moving: bool = False
     """Whether the tag is moved to newer builds."""
     notes: tuple[ShortText, ...] = ()
@@ -59,6 +88,8 @@ class ImageFamily(Model):
     """The image's own entrypoint, if it is known; the lock's record of the pinned image takes precedence."""
     home: AbsolutePath | None = None
     """Home directory of the user inside."""
+    releases_forbidden_on: dict[Name, ShortText] = {}
+    """Platform → why tags of releases, and `latest`, must not run there."""
     tags: dict[str, ImageTag] = Field(default_factory=dict)
     """Known tags."""
     notes: tuple[ShortText, ...] = ()

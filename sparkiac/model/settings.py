@@ -89,6 +89,17 @@ class Timeouts(Model):
     """Seconds before the first restart; later ones wait longer, up to a minute."""
 
 
+class ExtraFlags(Model):
+    """What a fork or a patch takes, and no release of vLLM. It is not checked."""
+
+    why: ShortText
+    """What takes it."""
+    options: Annotated[tuple[OptionName, ...], Field(min_length=1)] | None = None
+    """Options, in snake_case."""
+    variables: Annotated[tuple[VariableName, ...], Field(min_length=1)] | None = None
+    """Environment variables."""
+
+
 class Settings(Model):
     """Values that any layer may set; the later layer wins, leaf by leaf; `null` takes a value away."""
 
@@ -127,3 +138,5 @@ class Serving(Settings):
     """Names that clients use in `model`; the handle unless said otherwise."""
     port: Port | None = None
     """Port on the host."""
+    extra_flags: ExtraFlags | None = None
+    """Options and variables of a fork or a patch, which no release of vLLM has, with the reason."""

@@ -71,13 +71,13 @@ def _flatten(data: Mapping[str, Any], path: Path, origin: Callable[[Path], Origi
 
 
 def _is_atomic(path: Path) -> bool:
-    """Whether a mapping at this path is one value: an engine option, a mount, a file, a secret, a GPU, a method."""
+    """Whether a mapping at this path is one value: an option, a mount, a file, a secret, a GPU, a method, flags."""
     match path:
         case (
             ("set", _)
             | ("container", "mounts" | "files", _)
             | ("mounts", _)
-            | ("api_key" | "secret_key" | "gpu" | "speculative",)
+            | ("api_key" | "secret_key" | "gpu" | "speculative" | "extra_flags",)
         ):
             return True
         case _:

@@ -35,11 +35,13 @@ _SLUGS: Final = {
     "YML006": "not-plain-yaml",
     "YML007": "ambiguous-word",
     "YML008": "key-type",
+    "SEC003": "literal-secret",
 }
 _KEY_ON: Final = "on"
 """The one word of the traps that is a key of the inventory: YAML 1.2, and so editors, read it as a text."""
 _QUOTE: Final = "quote it if a text is meant; write a plain decimal number, true, false or null otherwise"
 _LONGEST: Final = 40
+_HIDDEN: Final = "***"
 _SECOND: Final = -1
 """Index under which the value of a repeated key is read, so that it does not take the first one's places."""
 
@@ -67,7 +69,7 @@ def read(raw: bytes, *, name: str) -> tuple[Document, tuple[Finding, ...]]:
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    return tuple(text.split("\n"))
+    return tuple(secrets.without_literals(text).split("\n"))
 
 
 def _findings(document: Document, faults: list[Fault]) -> tuple[Finding, ...]:
@@ -134,10 +136,23 @@ class _Walk:
             self._report("YML006", _mark(event), f"tag {tag}", "remove it; values have their plain types")
         if isinstance(event, yaml.ScalarEvent):
             self.values[path] = _mark(event)
-            return self._scalar(event)
+            return self._open(event, path)
         if isinstance(event, yaml.SequenceStartEvent):
             return self._sequence(loader, event, path)
         return self._mapping(loader, event, path)
+
+    def _open(self, event: Any, path: Path) -> object:  # noqa: ANN401
+        """Read a value that may be printed: a literal secret is refused here, and no later stage has it."""
+        found = secrets.literal(event.value, path)
+        if found is None or (self.in_secret and not secrets.is_variable(path)):
+            return self._scalar(event)
+        self._refuse(event, found)
+        return _HIDDEN
+
+    def _refuse(self, event: Any, found: str) -> None:  # noqa: ANN401
+        self.literals.append(_mark(event))
+        message = f"what stands here {found}, and is not shown"
+        self._report("SEC003", _mark(event), message, secrets.TAKE_OUT)
 
     def _sequence(self, loader: Any, event: Any, path: Path) -> tuple[object, ...]:  # noqa: ANN401
         items: list[object] = []
@@ -182,6 +197,9 @@ class _Walk:
             self._report("YML006", mark, "anchors and tags are not read", "remove it")
         elif plain and event.value == "<<":
             self._report("YML006", mark, "a merge key is not read", "write the keys out; `defaults:` is shared by all")
+        elif secrets.literal(event.value, ()):
+            self._refuse(event, "looks like a secret")
+            return _HIDDEN
         elif not (plain and event.value == _KEY_ON):
             value = self._scalar(event)
             if isinstance(value, str):
@@ -204,8 +222,8 @@ class _Walk:
 
     def _shown(self, text: str) -> str:
         """Make a text of the file fit for a message."""
-        if self.in_secret:
-            return "***"
+        if self.in_secret or secrets.literal(text, ()):
+            return _HIDDEN
         return printable(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…").replace("\n", " ")
 
     def _count(self, event: Any) -> None:  # noqa: ANN401
@@ -215,7 +233,8 @@ class _Walk:
             self._stop("YML002", _mark(event), message, "split the fleet into several inventories")
 
     def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
-        self.faults.append(Fault(code, mark, message, secrets.WANTED if self.in_secret else hint))
+        hint = secrets.WANTED if self.in_secret and hint != secrets.TAKE_OUT else hint
+        self.faults.append(Fault(code, mark, message, hint))
         if len(self.faults) > MAX_FAULTS:
             raise _Stop
 

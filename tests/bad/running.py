@@ -15,7 +15,7 @@ MEMORY_KIB = 256 * 1024
 SECONDS = 20
 """One second is the goal; this bound is for machines that do something else at the same time."""
 
-_FINDING = re.compile(r"^(?P<file>\S+):(\d+):(\d+): (error|warning) ([A-Z]{3}[0-9]{3}) ", re.MULTILINE)
+_FINDING = re.compile(r"^(?P<file>\S+):(\d+):(\d+): (error|warning) ((?:[A-Z]{3}|MN)[0-9]{3}) ", re.MULTILINE)
 
 
 class Checked(NamedTuple):

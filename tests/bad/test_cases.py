@@ -13,7 +13,7 @@ import pytest
 from tests.bad.running import check
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
-_WANTED = re.compile(r"^# (\d+):(\d+) ([A-Z]{3}[0-9]{3})$", re.MULTILINE)
+_WANTED = re.compile(r"^# (\d+):(\d+) ((?:[A-Z]{3}|MN)[0-9]{3})$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)

@@ -71,6 +71,7 @@ def inventory() -> str:
         "hosts": {"spark-01": {"address": "192.168.1.11"}},
         "services": {"asr": asr},
         "deployments": {"chat": chat},
+        "allow": [{"code": "FLG017", "reason": "curly quotes are among the texts on purpose"}],
     }
     return json.dumps(fleet, ensure_ascii=False, indent=1)
 

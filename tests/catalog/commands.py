@@ -67,7 +67,8 @@ def corrects(what: str, *, gone: set[Fact] | None = None, new: set[Fact] | None 
 
 NODES: Final = (
     flags(nnodes=2, node_rank=0, master_addr=LEADER, master_port=29501)
-    | env(VLLM_HOST_IP=LEADER)
+    | env(VLLM_HOST_IP=LEADER, NCCL_SOCKET_IFNAME="enp1s0f1np1", GLOO_SOCKET_IFNAME="enp1s0f1np1")
+    | env(NCCL_IB_HCA="rocep1s0f1")
     | {("container", "network", "host"), ("container", "device", "/dev/infiniband")}
 )
 LAUNCHERS: Final[set[Fact]] = {
@@ -135,6 +136,7 @@ _COMMANDS: Final = (
                 new={("mount", "/model", f"{STORE}/sakamakismile/gemma-4-12B-coder-fable5-composer2.5-MTP-NVFP4")},
             ),
         ),
+        says={"allow": [{"code": "MEM001", "reason": "0.92 is what the source prints (L268)"}]},
     ),
     Command(
         "nvidia/nemotron-3-nano-30b-a3b-nvfp4",
@@ -155,6 +157,11 @@ _COMMANDS: Final = (
         "Spark guide §7.3.2",
         spark_guide.NEMOTRON_OMNI,
         (
+            corrects(
+                "requests may read local media below /media alone",
+                gone=flags(allowed_local_media_path="/"),
+                new=flags(allowed_local_media_path="/media"),
+            ),
             corrects(
                 "the image's entrypoint stays behind a shell, and pip install is a step of its own, quoted",
                 gone={("container", "entrypoint", "/bin/bash"), ("words", "vllm serve")},

@@ -97,7 +97,7 @@ def test_no_tag_is_known_that_no_source_names() -> None:
         reference if ":" in reference else f"{reference}:latest"
         for reference, named in IMAGES.items()
         if FAMILIES[named.file].repository
-    }
+    } | {f"{build}:latest" for build in OWN_BUILDS}
 
 
 @pytest.mark.parametrize("reference", sorted(tags()))
@@ -144,7 +144,8 @@ def test_what_an_image_lacks_is_marked() -> None:
     assert {tag: set(known.lacks) for tag, known in tags().items() if known.lacks} == {
         "nvcr.io/nvidia/vllm:26.04-py3": {"ray", "fastsafetensors", "dflash", "mxfp4"},
         "nvcr.io/nvidia/vllm:26.03-py3": {"fastsafetensors", "dflash"},
-        "nvcr.io/nvidia/vllm:26.02-py3": {"dflash"},
+        "nvcr.io/nvidia/vllm:26.02-py3": {"dflash", "mixed-precision"},
+        "vllm/vllm-openai:gemma4-0505-arm64-cu130": {"gemma4-nvfp4"},
         "vllm/vllm-openai:gemma4-cu130": {"dflash"},
         "vllm/vllm-openai:v0.20.0": {"audio", "dflash"},
     }
