@@ -2,18 +2,8 @@
 
 from sparkiac.plan.build import build
 from sparkiac.plan.image import Image
-from sparkiac.plan.values import (
-    Build,
-    Container,
-    Export,
-    ExtraFile,
-    Health,
-    HostPlan,
-    Mount,
-    Plan,
-    Published,
-    Secret,
-)
+from sparkiac.plan.parts import Export, ExtraFile, Health, Mount, Published, Secret
+from sparkiac.plan.values import Build, Container, HostPlan, Plan
 
 __all__ = [
     "Build",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.values import Export, Secret
+    from sparkiac.plan.parts import Export, Secret
     from sparkiac.report import Path
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sparkiac.plan import builds, deployments, fleet
 from sparkiac.plan.order import starts
+from sparkiac.plan.parts import GIB
 from sparkiac.plan.preflight import expectations
-from sparkiac.plan.values import GIB, HostPlan, Plan
+from sparkiac.plan.values import HostPlan, Plan
 from sparkiac.resolve import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from sparkiac.plan.addresses import bind_address, fabric_address
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.facts import facts
 from sparkiac.plan.image import Added
+from sparkiac.plan.parts import GIB, Caution, Export, Health, Mount, Published, Secret
 from sparkiac.plan.settings import files, source, waits
-from sparkiac.plan.values import GIB, Caution, Container, Export, Health, Mount, Published, Secret
+from sparkiac.plan.values import Container
 from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.plan.values import GIB
+from sparkiac.plan.parts import GIB
 
 if TYPE_CHECKING:
     from sparkiac.model.facts import Weights

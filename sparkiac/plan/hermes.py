@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.askers import Program
+from sparkiac.plan.parts import Export, Secret
 from sparkiac.plan.settings import waits
-from sparkiac.plan.values import Export, Secret
 
 if TYPE_CHECKING:
     from sparkiac.plan.askers import Link

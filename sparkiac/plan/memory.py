@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkiac.plan.values import GIB
+from sparkiac.plan.parts import GIB
 
 if TYPE_CHECKING:
     from sparkiac.plan.values import HostPlan

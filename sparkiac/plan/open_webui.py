@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sparkiac.plan.parts import Export, Secret
 from sparkiac.plan.topology import GATEWAY_ENTRY
-from sparkiac.plan.values import Export, Secret
 
 if TYPE_CHECKING:
     from sparkiac.plan.askers import Link

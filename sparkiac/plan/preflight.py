@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.plan import drivers
+from sparkiac.plan.parts import GIB
 from sparkiac.plan.stores import stores
-from sparkiac.plan.values import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,8 +9,9 @@ from sparkiac.engines import ollama
 from sparkiac.plan import open_webui
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
+from sparkiac.plan.parts import Health, Mount, Published
 from sparkiac.plan.settings import source, waits
-from sparkiac.plan.values import Container, Health, Mount, Published
+from sparkiac.plan.values import Container
 
 if TYPE_CHECKING:
     from sparkiac.plan.askers import Link

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.plan.values import ExtraFile
+from sparkiac.plan.parts import ExtraFile
 
 if TYPE_CHECKING:
     from sparkiac.model.lock import Lock

@@ -1,8 +1,8 @@
-"""The plan's values. Sizes are bytes, times are seconds, commands are tuples of words."""
+"""The plan as a whole: containers, hosts, builds. Sizes are bytes, times are seconds, commands are tuples of words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparkiac.plan.image import Added
 
@@ -12,77 +12,8 @@ if TYPE_CHECKING:
     from sparkiac.plan.askers import Document, Link, Program
     from sparkiac.plan.facts import Facts
     from sparkiac.plan.image import Image
+    from sparkiac.plan.parts import Caution, Export, ExtraFile, Health, Mount, Published, Secret
     from sparkiac.report import Path
-
-GIB: Final = 1 << 30
-"""Bytes in a GiB."""
-FILES: Final = "/var/lib/sparkiac/files"
-"""Directory on the host that keeps fetched files."""
-
-
-class Mount(NamedTuple):
-    """A directory or file of the host inside the container."""
-
-    source: str
-    target: str
-    read_only: bool
-
-
-class Published(NamedTuple):
-    """A port of the container on the host."""
-
-    address: str
-    port: int
-    container_port: int
-
-
-class Secret(NamedTuple):
-    """A secret's name and the file that the container reads it from."""
-
-    name: str
-    target: str
-
-
-class Export(NamedTuple):
-    """A variable of the server whose value is put together from secrets inside the container.
-
-    So it shows in no inspect output and in no argument list, and a server whose secret is missing does not start.
-    """
-
-    variable: str
-    secrets: tuple[str | None, ...]
-    """One secret for each part, joined by semicolons; None is a part that needs no key."""
-
-
-class ExtraFile(NamedTuple):
-    """A file that is fetched to the host, checked, and mounted."""
-
-    url: str
-    sha256: str | None
-    target: str
-
-    @property
-    def path(self) -> str:
-        """Where it lies on the host: named after its content, so that a new one never meets an old name."""
-        return f"{FILES}/{self.sha256 or 'UNLOCKED'}/{self.target.rpartition('/')[2]}"
-
-
-class Caution(NamedTuple):
-    """A catalog entry in use that its source took back."""
-
-    path: Path
-    """Where the inventory names it."""
-    entry: str
-    why: str
-    instead: str | None
-
-
-class Health(NamedTuple):
-    """How the container is asked whether it is well."""
-
-    command: tuple[str, ...]
-    interval_s: int
-    timeout_s: int
 
 
 class Container(NamedTuple):

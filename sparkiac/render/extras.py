@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.plan.values import FILES
+from sparkiac.plan.parts import FILES
 
 if TYPE_CHECKING:
     from sparkiac.plan import HostPlan

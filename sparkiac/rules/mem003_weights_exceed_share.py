@@ -43,7 +43,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.memory import gib
-from sparkiac.plan.values import GIB
+from sparkiac.plan.parts import GIB
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import hit, known
 from sparkiac.rules.rule import Rule

@@ -131,7 +131,7 @@ def test_a_pull_that_fails_for_another_reason_is_tried_again(bench: Path) -> Non
 
 
 def test_an_engines_image_tries_the_gpu_before_anything_is_replaced(bench: Path) -> None:
-    """(HST002) With no other image, without network, and what fails is quoted."""
+    """(HST002) (row 3.7) With no other image, without network, and what fails is quoted."""
     (bench / "images").write_text(f"{BUILT}\n{IMAGE}\n")
     code, said = apply(bench)
     assert (code, "changed=0" in said) == (0, True), said

@@ -9,7 +9,7 @@ import pytest
 
 from sparkiac import catalog, pipeline, rules
 from sparkiac.plan.facts import facts
-from sparkiac.plan.values import GIB
+from sparkiac.plan.parts import GIB
 from sparkiac.rules.others import OTHERS
 from tests.conftest import ROOT
 from tests.plan.fleets import checked, deployment, planned

@@ -1,4 +1,4 @@
-"""A literal secret is refused wherever it stands, and appears in no output of any kind (row 11.3)."""
+"""A literal secret is refused wherever it stands, and appears in no output of any kind."""
 
 from __future__ import annotations
 
