@@ -28,6 +28,11 @@ def wait_until(true: Callable[[], bool], *, what: str) -> None:
         time.sleep(0.01)
 
 
+def listen_to_interrupts() -> None:
+    """Undo what a shell does to jobs in its background, where a script could not trap the signal either."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @dataclass
 class Supervised:
     """A supervisor that runs, and the state of its stand-ins."""
@@ -74,7 +79,14 @@ def supervise(scripts: Path, tmp_path: Path) -> Iterator[Callable[..., Supervise
             "SUPERVISE_PERIOD_S": "0.02",
         }
         argv = [scripts / "supervise", *(arguments or ("qwen36",))]
-        process = subprocess.Popen(argv, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        process = subprocess.Popen(
+            argv,
+            env=env,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=listen_to_interrupts,  # noqa: PLW1509  no threads
+        )
         started.append(Supervised(tmp_path, process))
         return started[-1]
 
