@@ -10,10 +10,12 @@ from sparkiac.model.base import (
     AbsolutePath,
     Address,
     Gib,
+    GitRef,
     HostName,
     InterfaceAddress,
     InterfaceName,
     Model,
+    ModelHandle,
     Name,
     Port,
     RecipeName,
@@ -146,5 +148,7 @@ class Inventory(Model):
     """Everything else that runs on them."""
     builds: dict[Name, Build] = {}
     """Name of an image → how it is built from source; laid over the catalog's build of that name."""
+    revisions: dict[ModelHandle, GitRef] = {}
+    """Repository of the model hub → branch, tag or commit that `sparkiac lock` pins; `main` unless said otherwise."""
     allow: tuple[Waiver, ...] = ()
     """Rules waived for the whole fleet."""

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from sparkiac.model.base import Digest, FileSource, ImageReference, Line, Model, Name, Sha256
+from pydantic import Field
+
+from sparkiac.model.base import (
+    Commit,
+    Digest,
+    FileSource,
+    ImageReference,
+    InsidePath,
+    Line,
+    Model,
+    ModelHandle,
+    Name,
+    Sha256,
+)
 
 
 class LockedImage(Model):
@@ -12,6 +25,18 @@ class LockedImage(Model):
 
     digest: Digest
     """Digest of the index or manifest that hosts pull."""
+    manifest: Digest | None = None
+    """Digest of the manifest for the hosts' architecture; that of `digest` where no index stands above it."""
+    config: Digest | None = None
+    """Digest of the image's configuration, which Docker's own store takes for the image's ID."""
+    size_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Bytes to pull: configuration and layers, compressed."""
+    created: Line | None = None
+    """When it was built, as the image says."""
+    versions: dict[Line, Line] = {}
+    """Versions that its labels and variables name: vllm, cuda, torch."""
+    signature: Line | None = None
+    """What a check of its signature found; nothing if none was made."""
     entrypoint: tuple[Line, ...] | None = None
     """Entrypoint of the pinned image, which decides how its command is written."""
     command: tuple[Line, ...] | None = None
@@ -23,6 +48,40 @@ class LockedFile(Model):
 
     sha256: Sha256
     """What its bytes must hash to."""
+    size_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Its size."""
+
+
+class ModelFile(Model):
+    """One file of a repository on the model hub."""
+
+    size_bytes: Annotated[int, Field(ge=0)]
+    """Its size."""
+    sha256: Sha256
+    """What its bytes must hash to."""
+
+
+class LockedModel(Model):
+    """One repository of the model hub at one commit: weights, tokenizer or drafter."""
+
+    commit: Commit
+    """The commit that hosts download."""
+    revision: Line = "main"
+    """Branch, tag or commit that was asked for."""
+    licence: Line | None = None
+    """Licence, as its card says."""
+    gated: bool = False
+    """Whether the download needs an accepted licence and a token."""
+    remote_code: bool = False
+    """Whether its config.json names Python code of the repository (`auto_map`)."""
+    tensors: dict[Line, Annotated[int, Field(ge=0)]] = {}
+    """Element type, as safetensors names it (BF16, F8_E4M3, U8) → elements, over all weight files that are staged."""
+    tensor_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Bytes of all tensors; nothing where the weights are no safetensors."""
+    config: dict[str, object] = {}
+    """What the memory proof needs of config.json, under its own names."""
+    files: dict[InsidePath, ModelFile] = {}
+    """Path in the repository → what it must be. Only what a host needs is listed."""
 
 
 class LockedBuild(Model):
@@ -47,6 +106,8 @@ class Lock(Model):
     """True for shipped examples, whose digests name no real image."""
     images: dict[ImageReference, LockedImage]
     """Image reference as the inventory or recipe writes it → what it resolved to."""
+    models: dict[ModelHandle, LockedModel] = {}
+    """Repository → what it resolved to."""
     files: dict[FileSource, LockedFile] = {}
     """Address of an extra file as the inventory or recipe writes it → what it resolved to."""
     builds: dict[Name, LockedBuild] = {}
