@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
+from sparkiac.model import references
 from sparkiac.plan.image import Added, Image, Tag
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _RELEASE: Final = re.compile(r"latest|v\d+(\.\d+)+")
 def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> Image:
     """Give what is known of an image. An inline digest holds without a lock."""
     tagged, _, inline = reference.partition("@")
-    repository, tag = _split(tagged)
+    repository, tag = references.split(tagged)
     locked = lock.images.get(reference) if lock else None
     found = catalog.image_family(repository)
     family = found.value if found else None
@@ -39,6 +40,7 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
         command=locked.command if locked else None,
         tag=_tag(family, tag) if family else None,
         example=bool(lock and lock.example and locked and not inline),
+        id=locked.config if locked else None,
     )
 
 
@@ -52,21 +54,9 @@ def _tag(family: ImageFamily, tag: str) -> Tag:
     return Tag(family.title, family.style, provenance=family.provenance, **facts)
 
 
-def _split(tagged: str) -> tuple[str, str]:
-    """Give repository and tag, which may be empty."""
-    head, colon, tag = tagged.rpartition(":")
-    return (head, tag) if colon and "/" not in tag else (tagged, "")
-
-
 def _mirrored(repository: str, mirrors: Mapping[str, str]) -> str:
-    """Replace the longest mirrored prefix.
-
-    `vllm/vllm-openai` is docker.io/vllm/vllm-openai, and `nginx` is docker.io/library/nginx.
-    """
-    first = repository.split("/", 1)[0]
-    has_registry = "/" in repository and ("." in first or ":" in first or first == "localhost")
-    full = repository if has_registry else f"docker.io/{'' if '/' in repository else 'library/'}{repository}"
-    parts = full.split("/")
+    """Replace the longest mirrored prefix, also of what a short name stands for."""
+    parts = references.full(repository).split("/")
     for length in range(len(parts), 0, -1):
         mirror = mirrors.get("/".join(parts[:length]))
         if mirror is not None:

@@ -1,0 +1,67 @@
+"""References in short and in full, as inventories write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkiac.upstream.refusal import Refusal
+from sparkiac.upstream.registry.reference import Reference, is_loopback, parse
+
+DIGEST = f"sha256:{'0a' * 32}"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("nginx", Reference("docker.io", "library/nginx", "latest", "")),
+        ("vllm/vllm-openai:v0.17.1", Reference("docker.io", "vllm/vllm-openai", "v0.17.1", "")),
+        ("docker.io/nginx", Reference("docker.io", "library/nginx", "latest", "")),
+        ("nvcr.io/nvidia/vllm:26.04-py3", Reference("nvcr.io", "nvidia/vllm", "26.04-py3", "")),
+        (f"a/b@{DIGEST}", Reference("docker.io", "a/b", "", DIGEST)),
+        (f"a/b:1@{DIGEST}", Reference("docker.io", "a/b", "1", DIGEST)),
+        ("localhost:5000/a:1", Reference("localhost:5000", "a", "1", "")),
+        ("localhost:5000/a", Reference("localhost:5000", "a", "latest", "")),
+        ("localhost/a", Reference("localhost", "a", "latest", "")),
+        ("registry:5000/team/sub/a:1", Reference("registry:5000", "team/sub/a", "1", "")),
+        ("ghcr.io/a:1", Reference("ghcr.io", "a", "1", "")),
+    ],
+)
+def test_what_a_short_reference_leaves_out_is_said(text: str, wanted: Reference) -> None:
+    assert parse(text) == wanted
+
+
+@pytest.mark.parametrize("text", ["nginx", f"nvcr.io/nvidia/vllm@{DIGEST}", f"a/b:1@{DIGEST}", "localhost:5000/a"])
+def test_a_full_reference_reads_as_itself(text: str) -> None:
+    whole = parse(text)
+    assert parse(str(whole)) == whole
+
+
+@pytest.mark.parametrize(
+    "text", ["", "A/b", "a b", "a/../b", "https://nvcr.io/a", "a@sha256:00", "a:1\n", "user@host/a"]
+)
+def test_what_is_no_reference_is_refused(text: str) -> None:
+    with pytest.raises(Refusal, match="is not an image reference such as") as caught:
+        parse(text)
+    assert caught.value.code == "LCK001"
+
+
+def test_docker_hub_answers_under_another_name() -> None:
+    assert parse("nginx").host == "registry-1.docker.io"
+    assert parse("nvcr.io/a/b").host == "nvcr.io"
+
+
+def test_a_digest_is_asked_for_before_a_tag() -> None:
+    assert parse(f"a/b:1@{DIGEST}").asked == DIGEST
+    assert parse("a/b:1").asked == "1"
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:5000", "127.0.0.1", "127.0.0.1:80"])
+def test_this_machine_is_known(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    "host", ["nvcr.io", "localhost.example.com", "128.0.0.1:5000", "127.0.0.2", "127.0.0.1.nip.io", "10.0.0.1"]
+)
+def test_other_machines_are_not_this_one(host: str) -> None:
+    assert not is_loopback(host)
