@@ -1,41 +1,185 @@
-"""`sparkiac lock`: what a build made, into the lock."""
+"""`sparkiac lock`: what every moving name stands for, beside the inventory."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import INVENTORY, exit_code, lock_path, read, show
+from sparkiac.commands.inputs import FORMAT, INVENTORY, exit_code, known, lock_path, read, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sparkiac.lock import Entry, Key
+    from sparkiac.pipeline import File, Locked, Wanted
+    from sparkiac.report import Finding
+
+_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+_OPTIONS: Final = ("record", "only_check", "upgrade", "verify", "dry_run")
+_ALONE: Final = 2
+"""So many of these stand alone."""
+
+
+class _Run(NamedTuple):
+    """What a run is about."""
+
+    path: Path
+    """The lock."""
+    files: tuple[File, File | None]
+    """Inventory and lock, as they were read."""
+    wanted: Wanted
+    output_format: str
 
 
 @click.command()
 @INVENTORY
-@click.option(
-    "--record",
-    required=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="File that builds/NAME/build wrote.",
-)
-def lock(inventory: Path, record: Path) -> int:
-    """Pin the image that a build made, in the lock beside INVENTORY.
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@FORMAT
+@click.option("--upgrade", is_flag=True, help="Move pins to what upstream has now: all, or those of each NAME.")
+@click.option("--check", "only_check", is_flag=True, help="Ask and write nothing; exit 3 if the lock is not complete.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what would change, exit 3 if anything.")
+@click.option("--verify", is_flag=True, help="Look for the signatures of all images, and note what was found.")
+@click.option("--key", type=_FILE, help="Public key with which cosign checks these signatures.")
+@click.option("--record", type=_FILE, help="Pin a local build's image, and nothing else: what builds/NAME/build wrote.")
+def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options: Any) -> int:  # noqa: ANN401
+    """Pin in the lock beside INVENTORY what its names stand for: images, models, files.
 
-    This is for images that are built from source. Digests of registry images are written into the lock by hand:
-    asking registries for them is not part of this command.
+    Registries and the model hub are asked only for what the lock lacks. What it pins stays as it is, until --upgrade:
+    that shows what moves, and then writes it. NAME is an image, a model or a file as the inventory names it, or a
+    deployment, service or build, which stands for all that it wants.
 
-    Exits 0 when the lock holds the image, 2 when the inventory or the record is bad or the record is of another
-    build, 6 when a file cannot be read or written; then the lock is as it was.
+    Exits 0 when the lock is complete, 1 when upstream refuses something, 2 when the input is bad, 3 when --check or
+    --dry-run finds something to do, 5 when the lock was changed meanwhile, 6 when nobody answers or the lock cannot
+    be written. The lock is written as a whole or stays as it was.
     """
+    _refuse_mixtures(names, options)
+    files = read(inventory)
+    if options["record"] is not None:
+        return _record(lock_path(inventory), files, options["record"])
+    from sparkiac import pipeline
+
+    wanted = pipeline.wants(*files)
+    run = _Run(lock_path(inventory), files, wanted, output_format)
+    if wanted.plan is None:
+        return _refuse(run, ())
+    if options["only_check"]:
+        return _check(run)
+    found, refused = _asked(run, _named(names, wanted) if options["upgrade"] else frozenset(), options)
+    if refused or wanted.report.findings:
+        return _refuse(run, refused)
+    return _write(run, pipeline.locked(*files, wanted, found), dry_run=options["dry_run"])
+
+
+def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Refuse what says two things."""
+    given = [name for name in _OPTIONS if options[name]]
+    message = ""
+    if names and not options["upgrade"]:
+        message = f"{names[0]!r} would name what to upgrade; add --upgrade"
+    if options["key"] and not options["verify"]:
+        message = "--key is for looking at signatures; add --verify"
+    if len(given) > 1 and given[0] in _OPTIONS[:_ALONE]:
+        first, second = (f"--{name.removeprefix('only_').replace('_', '-')}" for name in given[:2])
+        message = f"{first} and {second} do not go together"
+    if message:
+        raise click.UsageError(message)
+
+
+def _named(names: tuple[str, ...], wanted: Wanted) -> frozenset[Key]:
+    """Give the pins that names stand for; all of them if none is named."""
+    by_name: dict[str, set[Key]] = {}
+    for want in wanted.wants:
+        for name in (want.name, *want.users):
+            by_name.setdefault(name, set()).add(want.key)
+    what = "image, model, file, deployment, service or build"
+    return frozenset(key for name in names or by_name for key in by_name[known(what, name, by_name)])
+
+
+def _asked(run: _Run, upgraded: frozenset[Key], options: dict[str, Any]) -> tuple[dict[Key, Entry], list[Finding]]:
+    """Ask for what is missing or upgraded. With nothing to ask, nothing that can ask is loaded."""
+    from sparkiac import lock as locks
+
+    wants, lock = run.wanted.wants, run.wanted.lock
+    asks = locks.asks(lock, wants, upgraded=upgraded)
+    if not asks and not options["verify"]:
+        return {}, []
+    from sparkiac.commands.answers import Signatures, ask
+
+    key = options["key"]
+    answers = ask(asks, Signatures(wants, lock, str(key) if key else None) if options["verify"] else None)
+    by_key = {want.key: want for want in wants}
+    refusals = answers.refusals.items()
+    return answers.found, [locks.refused(by_key[one], each.code, str(each), each.hint) for one, each in refusals]
+
+
+def _refuse(run: _Run, refused: Iterable[Finding]) -> int:
+    """Print all that is wrong; nothing is written."""
+    from sparkiac import lock as locks
+    from sparkiac.pipeline import Outcome
+    from sparkiac.report import Report
+
+    findings = (*run.wanted.report.findings, *refused)
+    show(Outcome(Report.of(findings), run.wanted.plan), run.output_format)
+    if run.wanted.plan is None:
+        return Exit.BAD_INPUT
+    return Exit.IO if locks.only_silence(findings) else Exit.FINDINGS
+
+
+def _check(run: _Run) -> int:
+    """Say what `lock` would have to do."""
+    from sparkiac import pipeline
+
+    report = pipeline.stale(run.wanted)
+    show(pipeline.Outcome(report, run.wanted.plan), run.output_format)
+    if run.output_format == "text" and not report.findings:
+        click.echo(f"{run.path}: complete")
+    return Exit.STALE if report.findings else Exit.OK
+
+
+def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
+    """Show what moves, and write it."""
+    from sparkiac.formats import lock as formats
+    from sparkiac.pipeline import Outcome
+
+    former = run.files[1].raw if run.files[1] else None
+    changed = new.raw != former
+    written = changed and not dry_run
+    if run.output_format == "text":
+        click.echo(formats.text(new.moves), nl=False)
+    code = _replaced(run, new.raw) if written else Exit.OK
+    state = "written" if written else "would be written" if changed else "up to date"
+    if code is Exit.OK:
+        moves = {"lock": str(run.path), "state": state, "moves": formats.plain(new.moves)}
+        show(Outcome(new.report, run.wanted.plan), run.output_format, **moves)
+        if run.output_format == "text":
+            click.echo(f"{run.path}: {state}")
+    return Exit.STALE if changed and dry_run else code
+
+
+def _replaced(run: _Run, text: bytes) -> Exit:
+    """Write the lock, unless somebody else did meanwhile."""
+    from sparkiac import write
+
+    former = run.files[1].raw if run.files[1] else None
+    if (run.path.read_bytes() if run.path.exists() else None) != former:
+        click.echo(f"{run.path} was changed while upstream was asked; it is left as it is now", err=True)
+        return Exit.BUSY
+    write.replace(run.path, text)
+    return Exit.OK
+
+
+def _record(target: Path, files: tuple[File, File | None], record: Path) -> int:
+    """Pin what a build made."""
     from sparkiac import pipeline, write
     from sparkiac.lock import Refused
 
-    files = read(inventory)
     outcome = pipeline.check(*files, allow_unlocked=True)
     if outcome.plan is None:
         show(outcome, "text")
         return exit_code(outcome)
-    target = lock_path(inventory)
     try:
         text = pipeline.record(outcome.plan, files[1], record.read_bytes())
     except Refused as error:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sparkiac.rules.rule import Rule
 
 _LABEL: Final = re.compile(r"^((?:Bad|Good|The lock)[^\n]*:)(?=\n\n```yaml$)", re.MULTILINE)
+_FOUND: Final = {"preflight": "found on a host by the preflight", "lock": "found by `sparkiac lock`"}
 _WAIVED_BY: Final = "allow: [{{code: {code}, reason: why it is right here}}]"
 
 
@@ -72,7 +73,7 @@ def explained(page: Page) -> dict[str, Any]:
 def markdown(page: Page) -> str:
     """Write a page, and what is to be known of its code, as Markdown."""
     data = summary(page)
-    found = f"from profile `{data['profile']}` on" if data["profile"] else "found on a host by the preflight"
+    found = f"from profile `{data['profile']}` on" if data["profile"] else _FOUND[page.rule.phase]
     facts = f"{data['severity']}, {found}, since {data['since']}"
     text = _LABEL.sub(r"**\1**", page.text)
     parts = [f"**{data['code']} {data['slug']}** ({facts})", text, _waiver(page.rule)]
@@ -85,6 +86,8 @@ def _waiver(rule: Rule) -> str:
     if rule.waivable:
         where = "in the deployment, service or host that it is about, or at the top for all of them"
         return f"**To waive it**, write {where}:\n\n```yaml\n{_WAIVED_BY.format(code=rule.code)}\n```"
+    if rule.phase == "lock":
+        return "**It cannot be waived**: mend what it names."
     if rule.phase == "preflight":
         return "**It cannot be waived**: it is found on a host, so mend the host, or say in the inventory what it is."
     if profiles.firm(rule):

@@ -1,6 +1,40 @@
-"""What a build recorded → the text of the lock that holds it. Reads and writes no file."""
+"""What an inventory wants pinned, the lock that there is, and what upstream answered → the text of the new lock.
 
+Reads and writes no file, and asks nobody.
+"""
+
+from sparkiac.lock.findings import conflicts, only_silence, refused, stale, unbuilt
+from sparkiac.lock.merge import HUB, Ask, Entry, Gone, Key, asks, entry, gone, merged
+from sparkiac.lock.moves import Change, Files, Move, moves
 from sparkiac.lock.record import Record, Refused, read
 from sparkiac.lock.text import patched, whole, with_record
+from sparkiac.lock.wanted import Want, wanted
 
-__all__ = ["Record", "Refused", "patched", "read", "whole", "with_record"]
+__all__ = [
+    "HUB",
+    "Ask",
+    "Change",
+    "Entry",
+    "Files",
+    "Gone",
+    "Key",
+    "Move",
+    "Record",
+    "Refused",
+    "Want",
+    "asks",
+    "conflicts",
+    "entry",
+    "gone",
+    "merged",
+    "moves",
+    "only_silence",
+    "patched",
+    "read",
+    "refused",
+    "stale",
+    "unbuilt",
+    "wanted",
+    "whole",
+    "with_record",
+]

@@ -22,7 +22,8 @@ class Rule(NamedTuple):
     profile: str = ""
     """Smallest profile that has it, if its severity alone would say another one."""
     phase: str = "generate"
-    """Where it is found: `generate`, in the inventory; `preflight`, on a host, before anything is changed there."""
+    """Where it is found: `generate`, in the inventory; `preflight`, on a host, before anything is changed there;
+    `lock`, when upstream is asked."""
 
 
 class Hit(NamedTuple):

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from sparkiac.__main__ import run
+from sparkiac.lock.text import HEADER
 from sparkiac.write import single
 from tests.builds.toys import LOCK, fleet, plan
 from tests.conftest import Outcome
@@ -79,6 +80,14 @@ def test_the_image_is_pinned_and_all_else_stays(lab: Path, lock: Callable[[], Ou
     assert run(["generate", "lab.yaml"]) == 0
 
 
+def test_a_recorded_build_is_not_missing(lab: Path, lock: Callable[[], Outcome]) -> None:
+    base = f"{{digest: '{ONES}', manifest: '{ONES}', config: '{ONES}', size_bytes: 1, entrypoint: [/entry.sh]}}"
+    (lab / "lab.lock.yaml").write_text(f"version: 1\nimages: {{'example.org/base:1': {base}}}\n")
+    assert run(["lock", "lab.yaml", "--check"]) == 3
+    lock()
+    assert run(["lock", "lab.yaml", "--check"]) == 0
+
+
 def test_a_second_time_nothing_is_written(lab: Path, lock: Callable[[], Outcome]) -> None:
     lock()
     before = (lab / "lab.lock.yaml").stat().st_ino
@@ -93,7 +102,7 @@ def test_a_lock_is_made_where_there_is_none(lab: Path, lock: Callable[[], Outcom
     (lab / "lab.lock.yaml").unlink()
     (lab / "record.json").write_text(json.dumps(record(spec=plan(text).builds[0].digest)))
     assert lock().code == 0
-    assert (lab / "lab.lock.yaml").read_text().startswith("version: 1\nimages: {}\nbuilds:\n  engine:\n")
+    assert (lab / "lab.lock.yaml").read_text().startswith(f"{HEADER}version: 1\nimages: {{}}\nbuilds:\n  engine:\n")
     assert (lab / "lab.lock.yaml").stat().st_mode & 0o777 == 0o644
     assert checked(text, locked=(lab / "lab.lock.yaml").read_text()).report.findings == ()
 
@@ -173,13 +182,19 @@ def test_an_inventory_or_a_lock_that_is_wrong_is_told_first(lab: Path, lock: Cal
 
 
 @pytest.mark.usefixtures("lab")
-def test_without_a_record_there_is_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["lock", "lab.yaml"]) == 2
-    assert "Missing option '--record'" in capsys.readouterr().err
+def test_a_record_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["lock", "lab.yaml", "--record", "none.json"]) == 2
     assert "none.json" in capsys.readouterr().err
-    assert run(["lock", "--help"]) == 0
-    assert "by hand" in capsys.readouterr().out
+
+
+def test_a_second_record_changes_the_lines_of_its_build_and_no_other(lab: Path, lock: Callable[[], Outcome]) -> None:
+    other = f"builds:\n  # a comment of a person\n  zz: {{id: '{ONES}', spec: '{ONES}'}} # and another\n"
+    (lab / "lab.lock.yaml").write_text(LOCK + other)
+    assert lock().code == 0
+    text = (lab / "lab.lock.yaml").read_text()
+    before, _, after = text.partition("  engine:\n")
+    assert before == LOCK + "builds:\n"
+    assert after.endswith("\n" + other.partition("\n")[2])
 
 
 def test_the_former_lock_survives_a_disk_that_fails(

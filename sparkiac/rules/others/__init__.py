@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.rules.others import hosts, literals, own, references, starts, text, values
+from sparkiac.rules.others import hosts, lck, literals, own, references, starts, text, values
 
 if TYPE_CHECKING:
     from sparkiac.rules.others.other import Other
@@ -21,4 +21,5 @@ OTHERS: Final[tuple[Other, ...]] = (
     *literals.OTHERS,
     *hosts.OTHERS,
     *starts.OTHERS,
+    *lck.OTHERS,
 )

@@ -1,0 +1,152 @@
+"""What upstream says of the names that a lock lacks. This is the door from the commands to the network."""
+
+from __future__ import annotations
+
+import os
+import sys
+from concurrent.futures import Future
+from threading import Thread
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import click
+
+from sparkiac.lock import HUB
+from sparkiac.model.lock import LockedImage
+from sparkiac.upstream.refusal import Refusal
+from sparkiac.upstream.together import together
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sparkiac.lock import Ask, Entry, Key, Want
+    from sparkiac.model.lock import Lock
+
+    Outcomes: TypeAlias = dict[Key, Entry | Refusal]
+
+_SOON_SECONDS: Final = 1.0
+"""Nobody needs to be told of work that is done before."""
+_TICK_SECONDS: Final = 0.2
+_CLEAR: Final = "\r\x1b[K"
+_AT_ONCE: Final = 8
+
+
+class Answers(NamedTuple):
+    """What became of all that was asked."""
+
+    found: dict[Key, Entry]
+    refusals: dict[Key, Refusal]
+
+
+class Signatures(NamedTuple):
+    """Images whose signatures are looked for."""
+
+    wants: tuple[Want, ...]
+    lock: Lock | None
+    """Has the digests of those that nobody asks for."""
+    key: str | None
+    """File of a public key."""
+
+
+def ask(asks: tuple[Ask, ...], signatures: Signatures | None = None) -> Answers:
+    """Ask registries, the model hub and servers of files, and tell on a terminal how far it is.
+
+    It is done beside this thread, so that an interrupt does not wait for a server that hangs.
+    """
+    done: list[object] = []  # one call of append is whole, whatever thread it comes from
+    future: Future[Answers] = Future()
+    work = lambda: _answers(asks, signatures, lambda *_: done.append(None))  # noqa: E731  it is passed on once
+    thread = Thread(target=_fulfil, args=(future, work), daemon=True)
+    thread.start()
+    thread.join(_SOON_SECONDS)
+    shown = thread.is_alive() and sys.stderr.isatty()
+    while thread.is_alive():
+        if shown:
+            click.echo(f"{_CLEAR}asked upstream: {len(done)} of {len(asks)}", err=True, nl=False)
+        thread.join(_TICK_SECONDS)
+    if shown:
+        click.echo(_CLEAR, err=True, nl=False)
+    return future.result()
+
+
+def _fulfil(future: Future[Answers], work: Callable[[], Answers]) -> None:
+    try:
+        future.set_result(work())
+    except BaseException as error:  # noqa: BLE001  raised again where the result is taken
+        future.set_exception(error)
+
+
+def _answers(asks: tuple[Ask, ...], signatures: Signatures | None, count: Callable[..., object]) -> Answers:
+    outcomes: Outcomes = {}
+    for kind, act in (("image", _images), ("model", _models), ("file", _files)):
+        some = tuple(each for each in asks if each.want.kind == kind)
+        try:
+            outcomes |= act(some, count) if some else {}
+        except Refusal as refusal:  # what holds for all: no proxy, no token, no network wanted
+            outcomes |= {each.want.key: refusal for each in some}
+    if signatures is not None:
+        outcomes |= _signed(signatures, outcomes)
+    found = {key: outcome for key, outcome in outcomes.items() if not isinstance(outcome, Refusal)}
+    return Answers(found, {key: outcome for key, outcome in outcomes.items() if isinstance(outcome, Refusal)})
+
+
+def _images(asks: tuple[Ask, ...], count: Callable[..., object]) -> Outcomes:
+    from sparkiac.upstream import registry
+
+    wanted = {each.want.key: registry.Wanted(each.want.name, each.source, each.want.architectures[0]) for each in asks}
+    with registry.Client(registry.Credentials(os.environ)) as client:
+        answers = registry.several(wanted.values(), client=client, progress=count)
+    return {key: answers[one] for key, one in wanted.items()}
+
+
+def _models(asks: tuple[Ask, ...], count: Callable[..., object]) -> Outcomes:
+    from sparkiac.upstream import hub
+
+    wanted = [
+        hub.Wanted(each.want.name, each.pin or each.want.revision, file) for each in asks for file in each.want.files
+    ]
+    answers = hub.several(wanted, hub=hub.Hub.from_environ(os.environ), progress=count)
+    return {("model", handle): answer for handle, answer in answers.items()}
+
+
+def _files(asks: tuple[Ask, ...], count: Callable[..., object]) -> Outcomes:
+    return {each.want.key: found for each, found in together(asks, lambda each: _file(each, count), at_once=_AT_ONCE)}
+
+
+def _file(ask: Ask, count: Callable[..., object]) -> Entry | Refusal:
+    from sparkiac.upstream import files, hub
+
+    url = ask.want.name
+    try:
+        found = files.resolve(url, hub=hub.Hub.from_environ(os.environ) if url.startswith(HUB) else hub.Hub())
+        if ask.pin is not None and found.sha256 != ask.pin:
+            message = f"{url} is not what the lock pins any more, and at which commit it was is not known"
+            return Refusal("LCK020", message, f"take what it is now: --upgrade {url}")
+        return found  # noqa: TRY300  the rest is for a refusal
+    except Refusal as refusal:
+        return refusal
+    finally:
+        count()
+
+
+def _signed(signatures: Signatures, outcomes: Outcomes) -> Outcomes:
+    """Note in what is known of each image what is known of its signature."""
+    from sparkiac.upstream import registry
+
+    trust = registry.Key(signatures.key) if signatures.key else None
+    known: Outcomes = {
+        ("image", name): image for name, image in (signatures.lock.images if signatures.lock else {}).items()
+    }
+
+    def signed(want: Want) -> Entry | Refusal:
+        image = (known | outcomes)[want.key]
+        if not isinstance(image, LockedImage):
+            return image
+        try:
+            line = registry.verify(want.source, image.digest, client=client, trust=trust, environ=os.environ)
+        except Refusal as refusal:
+            return refusal
+        return image.model_copy(update={"signature": line})
+
+    images = [want for want in signatures.wants if want.kind == "image"]
+    with registry.Client(registry.Credentials(os.environ)) as client:
+        return {want.key: outcome for want, outcome in together(images, signed, at_once=_AT_ONCE)}

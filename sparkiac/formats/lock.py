@@ -1,0 +1,83 @@
+"""What moves in a lock, for people and for machines."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sparkiac.lock import Change, Move
+
+_SIGNS: Final = {"new": "+", "moved": "~", "completed": "~", "gone": "-"}
+_ARROW: Final = " → "
+_NAMES: Final = {"size_bytes": "size", "tensor_bytes": "tensors", "remote_code": "remote code"}
+_FOLLOWS: Final = frozenset({"manifest", "config"})
+"""Digests that move with the one that is shown."""
+_FACTS: Final = "config."
+_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP: Final = 1024
+_SHORT: Final = {"digest": len("sha256:") + 12, "commit": 12, "sha256": 12}
+"""What is compared by people has twelve digits; the lock has all of them."""
+
+
+def text(moves: Iterable[Move]) -> str:
+    """Write each pin that moves, and below it what is said otherwise."""
+    return "".join(f"{line}\n" for move in moves for line in _lines(move))
+
+
+def plain(moves: Iterable[Move]) -> list[dict[str, Any]]:
+    """Give the same as plain data, with every difference in full."""
+    return [_plain(move) for move in moves]
+
+
+def size(size_bytes: int) -> str:
+    """Write a size for people."""
+    amount, unit = float(size_bytes), 0
+    while amount >= _STEP and unit < len(_UNITS) - 1:
+        amount, unit = amount / _STEP, unit + 1
+    return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{size_bytes} B"
+
+
+def _lines(move: Move) -> Iterator[str]:
+    state = " (completed)" if move.state == "completed" else ""
+    yield f"{_SIGNS[move.state]} {move.kind} {move.name}{state}"
+    pairs = [*_pairs(move)]
+    width = max((len(label) for label, _ in pairs), default=0)
+    yield from (f"    {label:{width}}  {what}" for label, what in pairs)
+
+
+def _pairs(move: Move) -> Iterator[tuple[str, str]]:
+    facts = [change.what.removeprefix(_FACTS) for change in move.changes if change.what.startswith(_FACTS)]
+    for change in move.changes:
+        if change.what not in _FOLLOWS and not change.what.startswith(_FACTS):
+            label = change.what.removeprefix("versions.")
+            yield _NAMES.get(label, label), _change(change, fresh=move.state == "new")
+    if move.state != "new" and facts:
+        yield "config", ", ".join(facts)
+    files = move.files
+    if files is not None and move.state != "new" and files != (0, 0, 0, 0):
+        counts = f"{files.added} new, {files.changed} changed, {files.removed} removed"
+        yield "files", f"{counts}; {size(files.fetched_bytes)} to download"
+
+
+def _change(change: Change, *, fresh: bool) -> str:
+    after = _value(change.what, change.after)
+    return after if fresh else f"{_value(change.what, change.before)}{_ARROW}{after}"
+
+
+def _value(what: str, value: Any) -> str:  # noqa: ANN401  plain data of a lock
+    if value is None or isinstance(value, bool):
+        return {None: "-", True: "yes", False: "no"}[value]
+    if isinstance(value, int):
+        return size(value)
+    if isinstance(value, tuple):
+        return shlex.join(value) or "-"
+    return str(value)[: _SHORT.get(what)]
+
+
+def _plain(move: Move) -> dict[str, Any]:
+    changes = {each.what: {"before": each.before, "after": each.after} for each in move.changes}
+    files = {} if move.files is None else {"files": move.files._asdict()}
+    return {"kind": move.kind, "name": move.name, "state": move.state, "changes": changes, **files}

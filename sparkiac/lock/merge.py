@@ -1,0 +1,125 @@
+"""Old lock and wants → what to ask; old lock, wants and answers → new lock. Pins move only where they are told to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from sparkiac.model.lock import Lock, LockedFile, LockedImage, LockedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from sparkiac.lock.wanted import Kind, Want
+
+Entry: TypeAlias = LockedImage | LockedModel | LockedFile
+Reason: TypeAlias = Literal["missing", "example", "incomplete", "revision", "digest", "upgrade"]
+Key: TypeAlias = "tuple[Kind, str]"
+SECTIONS: Final[dict[Kind, str]] = {"image": "images", "model": "models", "file": "files"}
+"""Kind → its key in the lock."""
+HUB: Final = "hf://"
+"""How the address of a file on the model hub starts, which is fetched at a commit."""
+_TAG: Final = re.compile(r"[:@][^/]*$")
+_ORDER: Final = tuple(Lock.model_fields)
+_ALWAYS: Final = ("version", "images")
+
+
+class Ask(NamedTuple):
+    """One name that must be asked for upstream."""
+
+    want: Want
+    reason: Reason
+    pin: str | None = None
+    """Digest, commit or sha256 of a pin that is completed and must not move."""
+
+    @property
+    def source(self) -> str:
+        """Reference of an image at the registry that is asked; a pin stands in the place of the tag."""
+        return f"{_TAG.sub('', self.want.source)}@{self.pin}" if self.pin else self.want.source
+
+
+class Gone(NamedTuple):
+    """A pin that nothing wants any more."""
+
+    kind: Kind
+    name: str
+
+
+def asks(lock: Lock | None, wants: Iterable[Want], *, upgraded: Collection[Key] = ()) -> tuple[Ask, ...]:
+    """Give what must be asked for. The pins of an example name nothing real, so none of them is kept."""
+    return tuple(ask for want in wants for ask in _ask(lock, want, upgraded=upgraded))
+
+
+def gone(lock: Lock | None, wants: Iterable[Want]) -> tuple[Gone, ...]:
+    """Give the pins that nothing wants any more."""
+    kept = {want.key for want in wants}
+    found = ((kind, name) for kind, section in SECTIONS.items() for name in (getattr(lock, section) if lock else ()))
+    return tuple(Gone(*key) for key in sorted(found) if key not in kept)
+
+
+def merged(data: Mapping[str, Any] | None, wants: Iterable[Want], answers: Mapping[Key, Entry]) -> dict[str, Any]:
+    """Give the data of the new lock: answers over the former pins, without what nothing wants.
+
+    What is kept stays as it was written. `data` is that of the former lock; an example keeps nothing.
+    """
+    former = {} if data is None or data.get("example") else data
+    new: dict[str, Any] = {"version": 1, **{section: {} for section in SECTIONS.values()}}
+    for want in sorted(wants, key=lambda each: each.key):
+        section, answer = SECTIONS[want.kind], answers.get(want.key)
+        old = former.get(section, {}).get(want.name, {})
+        new[section][want.name] = old if answer is None else entry(_finished(answer, want, old))
+    new["builds"] = dict(sorted(former.get("builds", {}).items()))
+    return {key: new[key] for key in _ORDER if new.get(key) or key in _ALWAYS}
+
+
+def entry(answer: Entry) -> dict[str, Any]:
+    """Give an entry as plain data, as a document has it: nothing that says no more than its absence does."""
+    plain: dict[str, Any] = _tupled(answer.model_dump(mode="json", exclude_defaults=True))
+    return {key: dict(sorted(value.items())) if isinstance(value, dict) else value for key, value in plain.items()}
+
+
+def _finished(answer: Entry, want: Want, old: Mapping[str, Any]) -> Entry:
+    """Keep what was found of a signature while the digest is the one that it was found of; name what was asked for."""
+    if isinstance(answer, LockedModel):
+        return answer.model_copy(update={"revision": want.revision})
+    if isinstance(answer, LockedImage) and answer.signature is None and old.get("digest") == answer.digest:
+        return answer.model_copy(update={"signature": old.get("signature")})
+    return answer
+
+
+def _ask(lock: Lock | None, want: Want, *, upgraded: Collection[Key]) -> Iterator[Ask]:
+    locked: Entry | None = getattr(lock, SECTIONS[want.kind]).get(want.name) if lock else None
+    if locked is None:
+        yield Ask(want, "missing")
+    elif lock is not None and lock.example:
+        yield Ask(want, "example")
+    elif want.key in upgraded:
+        yield Ask(want, "upgrade")
+    elif isinstance(locked, LockedImage):
+        yield from _ask_image(locked, want)
+    elif isinstance(locked, LockedModel):
+        yield from _ask_model(locked, want)
+    elif want.name.startswith(HUB) and locked.commit is None:
+        yield Ask(want, "incomplete", locked.sha256)
+
+
+def _ask_image(locked: LockedImage, want: Want) -> Iterator[Ask]:
+    _, _, inline = want.name.partition("@")
+    if inline and inline != locked.digest:
+        yield Ask(want, "digest")
+    elif None in (locked.manifest, locked.config, locked.size_bytes):
+        yield Ask(want, "incomplete", locked.digest)
+
+
+def _ask_model(locked: LockedModel, want: Want) -> Iterator[Ask]:
+    if want.revision != locked.revision:
+        yield Ask(want, "revision")
+    elif not locked.files or any(file not in locked.files for file in want.files if file is not None):
+        yield Ask(want, "incomplete", locked.commit)
+
+
+def _tupled(value: Any) -> Any:  # noqa: ANN401  plain JSON data
+    """Make tuples of lists, as a document has them."""
+    if isinstance(value, dict):
+        return {key: _tupled(inner) for key, inner in value.items()}
+    return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value

@@ -1,0 +1,101 @@
+"""Old lock and new → what moves: which pins come, go or change, and in what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from sparkiac.lock.merge import SECTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sparkiac.lock.wanted import Kind
+
+State: TypeAlias = Literal["new", "moved", "completed", "gone"]
+_PIN: Final[dict[str, str]] = {"image": "digest", "model": "commit", "file": "sha256"}
+"""What hosts fetch by: a pin has moved if this is another one."""
+_PLAIN: Final = {
+    "image": ("digest", "created", "size_bytes", "manifest", "config", "entrypoint", "command", "signature"),
+    "model": ("commit", "revision", "licence", "gated", "remote_code", "tensor_bytes"),
+    "file": ("sha256", "commit", "size_bytes"),
+}
+_BY_NAME: Final = {"image": "versions", "model": "config"}
+"""A mapping of which each key is told by itself, after the pin."""
+
+
+class Change(NamedTuple):
+    """One thing that is said otherwise; None where nothing is said."""
+
+    what: str
+    before: Any
+    after: Any
+
+
+class Files(NamedTuple):
+    """What becomes of a model's files."""
+
+    added: int
+    changed: int
+    removed: int
+    fetched_bytes: int
+    """Bytes of the files that hosts do not have yet."""
+
+
+class Move(NamedTuple):
+    """One pin that is written, changed or taken out."""
+
+    kind: Kind
+    name: str
+    state: State
+    changes: tuple[Change, ...]
+    """In the order in which people read them."""
+    files: Files | None = None
+    """Of a model."""
+
+
+def moves(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> tuple[Move, ...]:
+    """Give every difference between two locks' data, sorted by kind and name. Builds are not told: they only stay.
+
+    The pins of an example are none, so all is new beside them.
+    """
+    return tuple(_moves({} if old is None or old.get("example") else old, new))
+
+
+def _moves(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Move]:
+    for kind, section in SECTIONS.items():
+        before, after = old.get(section, {}), new.get(section, {})
+        for name in sorted(before.keys() | after.keys()):
+            if before.get(name) != after.get(name):
+                yield _move(kind, name, before.get(name), after.get(name))
+
+
+def _move(kind: Kind, name: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Move:
+    if new is None:
+        return Move(kind, name, "gone", ())
+    same = old is not None and old.get(_PIN[kind]) == new[_PIN[kind]]
+    state: State = "new" if old is None else "completed" if same else "moved"
+    changes = tuple(_changes(kind, old or {}, new))
+    files = _files((old or {}).get("files", {}), new.get("files", {})) if kind == "model" else None
+    return Move(kind, name, state, changes, files)
+
+
+def _changes(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    pairs: list[tuple[str, Any, Any]] = [(key, old.get(key), new.get(key)) for key in _PLAIN[kind]]
+    named = _BY_NAME.get(kind, "")
+    before, after = old.get(named, {}), new.get(named, {})
+    pairs[1:1] = [(f"{named}.{key}", before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
+    pairs += [("size_bytes", _total(old), _total(new))] if kind == "model" else []
+    yield from (Change(*pair) for pair in pairs if pair[1] != pair[2])
+
+
+def _total(model: Mapping[str, Any]) -> int | None:
+    files = model.get("files", {})
+    return sum(file["size_bytes"] for file in files.values()) if files else None
+
+
+def _files(old: Mapping[str, Any], new: Mapping[str, Any]) -> Files:
+    added = new.keys() - old.keys()
+    changed = {path for path in new.keys() & old.keys() if new[path]["sha256"] != old[path]["sha256"]}
+    known = {file["sha256"] for file in old.values()}
+    fetched = {file["sha256"]: file["size_bytes"] for path, file in new.items() if file["sha256"] not in known}
+    return Files(len(added), len(changed), len(old.keys() - new.keys()), sum(fetched.values()))

@@ -1,0 +1,192 @@
+"""What the lock must hold for a plan: each image, model and file once, with everything that wants it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+from sparkiac import catalog
+from sparkiac.model import forms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Build, Container, HostPlan, Image, Plan
+    from sparkiac.report import Loc, Origin, Path
+    from sparkiac.resolve import Resolved
+    from sparkiac.source.document import Document
+
+Kind: TypeAlias = Literal["image", "model", "file"]
+DEFAULT_REVISION: Final = "main"
+"""Branch of a repository that nothing says another one of."""
+
+
+class Want(NamedTuple):
+    """One name that must be pinned."""
+
+    kind: Kind
+    name: str
+    """As the lock writes it: reference, handle or address."""
+    users: tuple[str, ...]
+    """Deployments, services and builds that want it, sorted."""
+    places: tuple[Loc, ...]
+    """Where the inventory says so, sorted; never empty."""
+    origin: Origin | None = None
+    """Layer that names it at the first place, if that is not the inventory."""
+    source: str = ""
+    """An image's reference at the registry that is asked, which may be a mirror."""
+    architectures: tuple[str, ...] = ()
+    """Architectures of the hosts that run an image, sorted."""
+    revision: str = DEFAULT_REVISION
+    """Branch, tag or commit of a model."""
+    revision_loc: Loc | None = None
+    """Where the inventory names the revision."""
+    files: tuple[str | None, ...] = ()
+    """The files that are wanted of a model, sorted; None stands for all that an engine loads by itself."""
+
+    @property
+    def key(self) -> tuple[Kind, str]:
+        """What tells it from others."""
+        return self.kind, self.name
+
+
+class _Use(NamedTuple):
+    """One place that wants something."""
+
+    kind: Kind
+    name: str
+    user: str
+    path: Path
+    leaf: Path
+    source: str = ""
+    architecture: str = ""
+    file: str | None = None
+
+
+def wanted(plan: Plan, resolved: Resolved) -> tuple[Want, ...]:
+    """Give what must be pinned, sorted by kind and name. Models that an Ollama server pulls have no pin."""
+    uses: dict[tuple[Kind, str], list[_Use]] = {}
+    for use in _uses(plan, resolved):
+        uses.setdefault((use.kind, use.name), []).append(use)
+    return tuple(_want(found, resolved) for _, found in sorted(uses.items()))
+
+
+def _want(uses: list[_Use], resolved: Resolved) -> Want:
+    document = resolved.inventory.document
+    placed = sorted(((_loc(document, resolved, use), _origin(resolved, use)) for use in uses), key=_by_place)
+    first = uses[0]
+    revision, revision_loc = _revision(uses, resolved)
+    return Want(
+        kind=first.kind,
+        name=first.name,
+        users=tuple(sorted({use.user for use in uses})),
+        places=tuple(dict.fromkeys(loc for loc, _ in placed)),
+        origin=placed[0][1],
+        source=first.source,
+        architectures=tuple(sorted({use.architecture for use in uses} - {""})),
+        revision=revision,
+        revision_loc=revision_loc,
+        files=tuple(sorted({use.file for use in uses}, key=str)) if first.kind == "model" else (),
+    )
+
+
+def _by_place(placed: tuple[Loc, Origin | None]) -> tuple[str, int, int]:
+    loc, _ = placed
+    return loc.file, loc.mark.line, loc.mark.column
+
+
+def _loc(document: Document, resolved: Resolved, use: _Use) -> Loc:
+    """Point at the value if the inventory has it, wherever it does, or else at what it belongs to."""
+    leaf = resolved.leaves.get(use.leaf)
+    elsewhere = leaf is not None and leaf[1].file == document.name and leaf[1].mark is not None
+    if use.path not in document.values and leaf is not None and elsewhere and leaf[1].mark is not None:
+        return document.loc(leaf[1].mark)
+    return document.at_value(use.path)
+
+
+def _origin(resolved: Resolved, use: _Use) -> Origin | None:
+    leaf = resolved.leaves.get(use.leaf)
+    return leaf[1] if leaf is not None and leaf[1].file != resolved.inventory.document.name else None
+
+
+def _uses(plan: Plan, resolved: Resolved) -> Iterator[_Use]:
+    for host in plan.hosts:
+        for container in host.containers:
+            leaf = container.path if container.kind == "service" else (*container.path, host.name)
+            if container.image.build is None:
+                yield _image(container.image, host, container.name, (*container.path, "image"), (*leaf, "image"))
+            yield from _models(container, leaf, resolved)
+            for file in container.files:
+                path = ("container", "files", file.target)
+                yield _Use("file", file.url, container.name, (*container.path, *path, "url"), (*leaf, *path))
+    for build in plan.builds:
+        yield from _base(build, plan)
+
+
+def _image(image: Image, host: HostPlan, user: str, path: Path, leaf: Path) -> _Use:
+    tag = re.search(r"[:@].*", image.reference.rpartition("/")[2])
+    source = image.repository + (tag[0] if tag else "")
+    return _Use("image", image.reference, user, path, leaf, source=source, architecture=host.architecture)
+
+
+def _base(build: Build, plan: Plan) -> Iterator[_Use]:
+    """Give the image that a build starts from, once for each host that runs what comes out."""
+    for host in plan.hosts if build.base is not None else ():
+        if any(container.image.build == build.name for container in host.containers):
+            assert build.base is not None  # noqa: S101  asked above
+            own: Path = ("builds", build.name, "base")
+            yield _image(build.base, host, build.name, own, own)
+
+
+def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_Use]:
+    """Give the repositories that the model store must hold: weights, tokenizers and drafters."""
+    if container.kind != "deployment":
+        return
+    values = resolved.values["deployments"][container.name][leaf[-1]]
+    for named in (*container.models, *container.directories):
+        handle, file = _split(named)
+        if handle is not None:
+            key = _key(named, values)
+            file = values.get("model_file", file) if key == ("model",) else file
+            yield _Use("model", handle, container.name, (*container.path, *key), (*leaf, key[0]), file=file)
+
+
+def _split(named: str) -> tuple[str | None, str | None]:
+    """Cut organisation/name/file into handle and file. A directory of another form is not the hub's."""
+    organisation, name, *rest = *named.split("/"), ""
+    handle = f"{organisation}/{name}"
+    return (handle if re.fullmatch(forms.HANDLE, handle) else None), "/".join(filter(None, rest)) or None
+
+
+def _key(named: str, values: dict[str, Any]) -> Path:
+    """Give the place in a deployment that names a model."""
+    needed = values.get("needs_models", ())
+    if named == values["model"]:
+        return ("model",)
+    return ("needs_models", needed.index(named)) if named in needed else ("speculative", "model")
+
+
+def _revision(uses: list[_Use], resolved: Resolved) -> tuple[str, Loc | None]:
+    """Give the revision of a repository: the inventory's, the commit that a source ran, or the default branch."""
+    fleet = resolved.inventory.value
+    assert fleet is not None  # noqa: S101  a plan was made of it
+    if uses[0].kind != "model":
+        return DEFAULT_REVISION, None
+    handle = uses[0].name
+    if handle in fleet.revisions:
+        return fleet.revisions[handle], resolved.inventory.document.at_value(("revisions", handle))
+    return min((commit for use in uses for commit in _ran(use, resolved)), default=DEFAULT_REVISION), None
+
+
+def _ran(use: _Use, resolved: Resolved) -> Iterator[str]:
+    """Give the commits that the sources of a deployment's recipe ran of this model."""
+    fleet = resolved.inventory.value
+    assert fleet is not None  # noqa: S101  a plan was made of it
+    deployment = fleet.deployments[use.user]
+    if deployment.recipe is None:
+        return
+    recipe = catalog.recipe(deployment.recipe)
+    variant = catalog.variant(deployment.recipe, deployment.variant) if deployment.variant else None
+    for entry in (recipe.value if recipe else None, variant.value if variant else None):
+        if entry is not None and entry.model == use.name and entry.facts is not None and entry.facts.revision:
+            yield entry.facts.revision

@@ -1,0 +1,58 @@
+"""What is told of a lock and of upstream: each code has a page, and each finding a place."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from sparkiac.lock import only_silence, refused
+from sparkiac.report import Mark, Severity
+from sparkiac.rules.others.lck import OTHERS
+from sparkiac.rules.pages import read
+from sparkiac.upstream.hub import codes as of_hub
+from sparkiac.upstream.registry import codes as of_registry
+from tests.conftest import ROOT
+from tests.lock.wants import LOC, image, model
+
+PAGES = {other.rule.code: read(*other) for other in OTHERS}
+SILENT = {of_registry.SILENT, of_hub.UNANSWERED, of_hub.FILE_UNANSWERED}
+
+
+def test_every_code_of_the_lock_has_a_page_and_no_page_is_of_another() -> None:
+    sources = [*(ROOT / "sparkiac/upstream").rglob("*.py"), *(ROOT / "sparkiac/lock").rglob("*.py")]
+    texts = [
+        node.value
+        for path in sources
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant)
+    ]
+    found = {text for text in texts if isinstance(text, str) and re.fullmatch("LCK[0-9]{3}", text)}
+    assert found == PAGES.keys()
+    assert list(PAGES) == sorted(PAGES)
+
+
+@pytest.mark.parametrize("code", PAGES)
+def test_a_page_says_in_a_sentence_what_is_wrong_and_then_why(code: str) -> None:
+    page = PAGES[code]
+    assert re.fullmatch(r"[A-Z`][^\n]*\.", page.title)
+    assert len(page.why) > len(page.title) / 2
+    assert (page.rule.severity, page.rule.waivable, page.rule.phase) == (Severity.ERROR, False, "lock")
+
+
+@pytest.mark.parametrize("code", PAGES)
+def test_only_silence_comes_by_itself(code: str) -> None:
+    finding = refused(image(), code, "it is gone", "look again")
+    assert (finding.code, finding.slug, finding.loc) == (code, PAGES[code].rule.slug, LOC)
+    assert (finding.message, finding.hint) == ("it is gone (wanted by chat)", "look again")
+    assert only_silence([finding]) == (code in SILENT)
+    assert not only_silence([finding, refused(image(), "LCK001", "", "")])
+
+
+def test_a_revision_that_is_not_there_is_told_where_it_is_named() -> None:
+    place = LOC._replace(mark=Mark(9, 1, 9, 2))
+    named = model(revision="v1")._replace(revision_loc=place)
+    assert refused(named, of_hub.REVISION, "none", "").loc == place
+    assert refused(named, of_hub.GATED, "gated", "").loc == LOC
+    assert refused(model(), of_hub.REVISION, "none", "").loc == LOC

@@ -1,0 +1,162 @@
+"""What must be asked for, and what the new lock holds: pins move only where they are told to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sparkiac.lock import Gone, asks, entry, gone, merged
+from sparkiac.model.lock import Lock, LockedFile, LockedModel
+from tests.lock.wants import IMAGE, MODEL, THREES, file, image, lock, model
+from tests.plan.fleets import ONES, TWOS
+
+if TYPE_CHECKING:
+    from sparkiac.lock import Want
+
+FULL = {"digest": ONES, "manifest": TWOS, "config": THREES, "size_bytes": 7}
+A, B = "example.org/a:1", "example.org/b:1"
+
+
+def reasons(locked: Lock | None, *wants: Want, upgraded: set[Any] | None = None) -> list[tuple[str, str | None]]:
+    return [(each.reason, each.pin) for each in asks(locked, wants, upgraded=upgraded or set())]
+
+
+def test_without_a_lock_everything_is_missing() -> None:
+    assert reasons(None, image(), model(), file()) == [("missing", None)] * 3
+    assert reasons(lock(), image(), model(), file()) == [("missing", None)] * 3
+
+
+@pytest.mark.parametrize("lacking", ["manifest", "config", "size_bytes"])
+def test_an_image_without_all_its_facts_is_completed_by_its_digest(lacking: str) -> None:
+    known = {key: value for key, value in FULL.items() if key != lacking}
+    [ask] = asks(lock(images={A: known}), [image(A, "m.example:5000/x/a:1")])
+    assert (ask.reason, ask.pin, ask.source) == ("incomplete", ONES, f"m.example:5000/x/a@{ONES}")
+
+
+def test_what_is_complete_is_not_asked_for() -> None:
+    whole = lock(
+        images={A: FULL},
+        models={"acme/tiny": MODEL.model_dump()},
+        files={"https://example.org/a.py": {"sha256": "5" * 64}},
+    )
+    assert reasons(whole, image(A), model(), file()) == []
+
+
+def test_what_is_upgraded_is_asked_for_by_its_name() -> None:
+    locked = lock(images={A: FULL, B: {"digest": ONES}})
+    assert reasons(locked, image(A), image(B), upgraded={("image", A), ("image", B)}) == [("upgrade", None)] * 2
+    assert asks(locked, [image(A)], upgraded={("image", A)})[0].source == A
+
+
+@pytest.mark.parametrize(
+    ("source", "pinned"),
+    [
+        ("a", f"a@{ONES}"),
+        ("localhost:5000/a", f"localhost:5000/a@{ONES}"),
+        ("localhost:5000/a:1", f"localhost:5000/a@{ONES}"),
+        (f"x.org/a:1@{TWOS}", f"x.org/a@{ONES}"),
+    ],
+)
+def test_a_pin_stands_in_the_place_of_tag_and_digest(source: str, pinned: str) -> None:
+    [ask] = asks(lock(images={A: {"digest": ONES}}), [image(A, source)])
+    assert ask.source == pinned
+
+
+def test_a_digest_of_the_inventory_that_the_lock_has_otherwise() -> None:
+    assert reasons(lock(images={f"{A}@{TWOS}": FULL}), image(f"{A}@{TWOS}")) == [("digest", None)]
+    assert reasons(lock(images={f"{A}@{ONES}": FULL}), image(f"{A}@{ONES}")) == []
+
+
+@pytest.mark.parametrize(
+    ("known", "want", "asked"),
+    [
+        ({}, model(), [("incomplete", "1" * 40)]),
+        ({"files": MODEL.files}, model(), []),
+        ({"files": MODEL.files}, model(revision="v1"), [("revision", None)]),
+        ({"files": MODEL.files, "revision": "v1"}, model(revision="v1"), []),
+        ({"files": MODEL.files, "revision": "v1"}, model(), [("revision", None)]),
+        ({"files": MODEL.files}, model(files=(None, "config.json")), []),
+        ({"files": MODEL.files}, model(files=("a.gguf",)), [("incomplete", "1" * 40)]),
+    ],
+)
+def test_a_model_at_its_revision_with_the_files_that_are_wanted(
+    known: dict[str, Any], want: Want, asked: list[tuple[str, str | None]]
+) -> None:
+    models = {"acme/tiny": LockedModel.model_validate({"commit": "1" * 40} | known)}
+    assert reasons(lock(models=models), want) == asked
+
+
+def test_an_example_pins_nothing() -> None:
+    locked = lock(images={A: FULL}, example=True)
+    assert reasons(locked, image(A), model()) == [("example", None), ("missing", None)]
+    data = {"version": 1, "example": True, "images": {A: FULL}, "builds": {"x": {"id": ONES, "spec": ONES}}}
+    assert merged(data, [image(A)], {("image", A): IMAGE}) == {"version": 1, "images": {A: entry(IMAGE)}}
+
+
+def test_what_nothing_wants_is_told() -> None:
+    locked = lock(images={A: FULL, B: FULL}, files={"https://example.org/a.py": {"sha256": "5" * 64}})
+    assert gone(locked, [image(B)]) == (Gone("file", "https://example.org/a.py"), Gone("image", A))
+    assert gone(None, [image(B)]) == ()
+
+
+def test_an_entry_says_no_more_than_it_must() -> None:
+    assert entry(IMAGE) == FULL | {"created": "2026", "versions": {"vllm": "1"}}
+    assert entry(IMAGE.model_copy(update={"entrypoint": ()}))["entrypoint"] == ()
+    files = {"b": {"size_bytes": 1, "sha256": "5" * 64}, "a": {"size_bytes": 2, "sha256": "6" * 64}}
+    found = LockedModel.model_validate(
+        {"commit": "1" * 40, "config": {"z": [1, {"y": [2]}], "a": None}, "files": files}
+    )
+    assert entry(found) == {"commit": "1" * 40, "config": {"a": None, "z": (1, {"y": (2,)})}, "files": files}
+    assert list(entry(found)["files"]) == ["a", "b"]
+    assert list(entry(found)["files"]["a"]) == ["size_bytes", "sha256"]
+    assert entry(LockedFile(sha256="5" * 64)) == {"sha256": "5" * 64}
+
+
+def test_what_is_kept_stays_as_it_was_written() -> None:
+    odd = {"entrypoint": ("a",), "digest": ONES, "versions": {}}
+    data = {"images": {B: odd}, "builds": {"b": {"id": ONES}, "a": {"id": TWOS}}, "version": 1}
+    new = merged(data, [image(B), image(A)], {("image", A): IMAGE})
+    assert new["images"] == {A: entry(IMAGE), B: odd}
+    assert list(new) == ["version", "images", "builds"]
+    assert list(new["builds"]) == ["a", "b"]
+
+
+def test_a_model_is_locked_with_the_revision_that_was_asked_for() -> None:
+    answer = MODEL.model_copy(update={"revision": "1" * 40})
+    key = ("model", "acme/tiny")
+    assert merged(None, [model()], {key: answer})["models"]["acme/tiny"] == entry(MODEL)
+    named = merged(None, [model(revision="v1")], {key: answer})["models"]["acme/tiny"]
+    assert named["revision"] == "v1"
+
+
+@pytest.mark.parametrize(("digest", "kept"), [(ONES, True), (TWOS, False)])
+def test_a_signature_is_of_one_digest(digest: str, *, kept: bool) -> None:
+    data = {"images": {A: {"digest": ONES, "signature": "none"}}}
+    new = merged(data, [image(A)], {("image", A): IMAGE.model_copy(update={"digest": digest})})
+    assert ("signature" in new["images"][A]) == kept
+    checked = IMAGE.model_copy(update={"signature": "verified"})
+    assert merged(data, [image(A)], {("image", A): checked})["images"][A]["signature"] == "verified"
+
+
+names = st.sets(st.sampled_from([f"example.org/{letter}:1" for letter in "abcdef"]))
+
+
+@settings(deadline=None)
+@given(old=names, wanted=names, upgraded=names)
+def test_after_a_merge_all_that_is_wanted_is_there_and_nothing_else_moved(
+    old: set[str], wanted: set[str], upgraded: set[str]
+) -> None:
+    data = {"version": 1, "images": dict.fromkeys(sorted(old), FULL)}
+    wants = [image(name) for name in wanted]
+    asked = asks(Lock.model_validate(data), wants, upgraded={("image", name) for name in upgraded})
+    moved = IMAGE.model_copy(update={"digest": TWOS})
+    new = merged(data, wants, {ask.want.key: moved for ask in asked})
+    assert list(new["images"]) == sorted(wanted)
+    for name in wanted:
+        stays = name in old and name not in upgraded
+        assert new["images"][name] == (FULL if stays else entry(moved))
+    assert asks(Lock.model_validate(new), wants) == ()
+    assert gone(Lock.model_validate(new), wants) == ()

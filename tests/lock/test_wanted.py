@@ -1,0 +1,204 @@
+"""What an inventory wants pinned: each thing once, with everything that wants it and where that is said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sparkiac import catalog
+from sparkiac.report import Origin
+from tests.builds.toys import fleet
+from tests.commands import small
+from tests.lock.wants import wants
+from tests.plan.fleets import ONES, PAIR, deployment, service
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IMAGE = "vllm/vllm-openai:v0.19.1"
+
+
+def told(text: str, kind: str) -> dict[str, tuple[str, list[str]]]:
+    """Give users and places of what is wanted of a kind."""
+    return {
+        want.name: (" ".join(want.users), [f"{loc.mark.line}:{loc.mark.column}" for loc in want.places])
+        for want in wants(text).wants
+        if want.kind == kind
+    }
+
+
+def revisions(text: str) -> dict[str, str]:
+    return {want.name: want.revision for want in wants(text).wants if want.kind == "model"}
+
+
+def test_image_model_tokenizer_and_drafter_where_the_inventory_names_them() -> None:
+    text = deployment(
+        "needs_models: [acme/tokenizer]",
+        f"image: {IMAGE}",
+        "speculative: {method: draft_model, model: acme/drafter, num_speculative_tokens: 2}",
+    )
+    assert told(text, "image") == {IMAGE: ("chat", ["11:12"])}
+    assert told(text, "model") == {
+        "acme/drafter": ("chat", ["12:47"]),
+        "acme/tokenizer": ("chat", ["10:20"]),
+        "example/model": ("chat", ["7:12"]),
+    }
+
+
+def test_what_the_recipe_names_is_found_at_the_deployment_with_its_origin() -> None:
+    text = deployment().replace(
+        "    recipe: base/single-spark\n    model: example/model\n", "    recipe: google/gemma-4-26b-a4b-it-fp8\n"
+    )
+    found = {want.name: want for want in wants(text).wants}
+    want = found["google/gemma-4-26B-A4B-it"]
+    assert [loc.mark[:2] for loc in want.places] == [(5, 3)]
+    assert isinstance(want.origin, Origin)
+    assert str(want.origin).startswith("recipe google/gemma-4-26b-a4b-it-fp8 catalog/recipes/google/")
+
+
+def test_what_the_defaults_name_is_found_there() -> None:
+    text = deployment(defaults=f"{{model_store: /srv/models, image: '{IMAGE}'}}")
+    assert told(text, "image") == {IMAGE: ("chat", ["2:45"])}
+    assert wants(text).wants[0].origin is None
+
+
+def test_a_group_wants_everything_once() -> None:
+    assert told(PAIR, "model") == {"example/big": ("big", ["13:12"])}
+    [image] = [want for want in wants(PAIR).wants if want.kind == "image"]
+    assert image.architectures == ("arm64",)
+
+
+def test_two_deployments_want_one_thing_in_two_places() -> None:
+    text = deployment(f"image: {IMAGE}") + (
+        f"  again: {{recipe: base/single-spark, model: example/model, on: spark-01, port: 8002, image: '{IMAGE}'}}\n"
+    )
+    assert told(text, "model") == {"example/model": ("again chat", ["7:12", "11:45"])}
+    assert told(text, "image") == {IMAGE: ("again chat", ["10:12", "11:93"])}
+
+
+def test_a_model_that_is_served_from_a_directory_and_its_one_file() -> None:
+    text = deployment("model_file: a.gguf", "image: example.org/llama:1").replace("base/single-spark", "base/llama-cpp")
+    [want] = [want for want in wants(text).wants if want.kind == "model"]
+    assert (want.name, want.files) == ("example/model", ("a.gguf",))
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("acme/drafter", {"acme/drafter": (None,), "example/model": ("a.gguf",)}),
+        ("acme/drafter/d.gguf", {"acme/drafter": ("d.gguf",), "example/model": ("a.gguf",)}),
+        ("example/model/d.gguf", {"example/model": ("a.gguf", "d.gguf")}),
+        ("drafter.gguf", {"example/model": ("a.gguf",)}),
+    ],
+)
+def test_a_drafter_that_is_given_by_its_path(path: str, wanted: dict[str, tuple[str | None, ...]]) -> None:
+    """One that lies in no organisation's directory is of no hub."""
+    text = deployment(
+        *("model_file: a.gguf", "image: example.org/llama:1"),
+        "container: {mounts: {/store: {source: model_store}}}",
+        f"speculative: {{method: draft_model, model: /store/{path}, num_speculative_tokens: 2}}",
+    ).replace("base/single-spark", "base/llama-cpp")
+    assert {want.name: want.files for want in wants(text).wants if want.kind == "model"} == wanted
+
+
+def test_a_model_as_a_whole_and_one_file_of_it() -> None:
+    one = "recipe: base/llama-cpp, model: example/model, model_file: a.gguf, on: spark-01, image: example.org/l:1"
+    [want] = [want for want in wants(f"{deployment()}  one: {{{one}}}\n").wants if want.kind == "model"]
+    assert want.files == (None, "a.gguf")
+
+
+def test_extra_files_and_images_of_services() -> None:
+    text = deployment("container: {files: {/a.py: {url: 'https://example.org/a.py'}}}")
+    assert told(text, "file") == {"https://example.org/a.py": ("chat", ["10:38"])}
+    assert told(service("port: 1"), "image") == {f"example.org/asr@{ONES}": ("asr", ["7:12"])}
+
+
+def test_the_base_of_a_build_stands_for_the_build() -> None:
+    text = fleet("repository: https://example.org/engine.git", f"commit: '{'1' * 40}'")
+    assert told(text, "image") == {"example.org/base:1": ("engine", ["8:11"])}
+
+
+def test_the_base_of_a_build_is_for_the_hosts_that_run_what_comes_out() -> None:
+    text = fleet("repository: https://example.org/engine.git", f"commit: '{'1' * 40}'")
+    more = "{spark-01: {address: 192.168.1.11}, pc: {address: 192.168.1.12, platform: pc}}"
+    text = text.replace("{spark-01: {address: 192.168.1.11}}", more)
+    [want] = wants(text + "platforms: {pc: {title: PC, architecture: amd64}}\n").wants
+    assert want.architectures == ("arm64",)
+
+
+def test_a_deployment_without_a_recipe() -> None:
+    text = deployment(f"image: {IMAGE}", "engine: vllm").replace("    recipe: base/single-spark\n", "")
+    assert [(want.name, want.revision) for want in wants(text).wants] == [(IMAGE, "main"), ("example/model", "main")]
+
+
+@pytest.mark.parametrize(
+    ("reference", "mirrors", "source"),
+    [
+        ("nginx", "{}", "nginx"),
+        ("nginx:1", "{docker.io: m.example:5000/hub}", "m.example:5000/hub/library/nginx:1"),
+        ("nvcr.io/nvidia/vllm:26.04-py3", "{nvcr.io: m.example}", "m.example/nvidia/vllm:26.04-py3"),
+        ("localhost:5000/a/b", "{localhost:5000: m.example}", "m.example/a/b"),
+        (f"nvcr.io/a:1@{ONES}", "{nvcr.io: m.example}", f"m.example/a:1@{ONES}"),
+    ],
+)
+def test_the_source_of_an_image_is_at_its_mirror_with_its_own_tag(reference: str, mirrors: str, source: str) -> None:
+    text = (
+        service("port: 1").replace(f"example.org/asr@{ONES}", f"'{reference}'")
+        + f"registries: {{mirrors: {mirrors}}}\n"
+    )
+    [want] = wants(text).wants
+    assert (want.name, want.source) == (reference, source)
+
+
+def test_the_revision_is_the_inventorys_or_main() -> None:
+    text = deployment() + "revisions: {example/model: release/1}\n"
+    [want] = [want for want in wants(text).wants if want.kind == "model"]
+    assert want.revision == "release/1"
+    assert want.revision_loc is not None
+    assert want.revision_loc.mark[:2] == (10, 28)
+    [want] = [want for want in wants(deployment()).wants if want.kind == "model"]
+    assert (want.revision, want.revision_loc) == ("main", None)
+
+
+def test_the_revision_is_the_commit_that_a_source_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small.write(tmp_path)
+    for name, commit in (("one", "1" * 40), ("two", "2" * 40)):
+        facts = f"model: acme/pinned\nport: 1\nimage: example.org/x:1\nfacts: {{revision: '{commit}'}}\n"
+        recipe = tmp_path / f"recipes/acme/{name}.yaml"
+        recipe.write_text(f"title: One\nengine: vllm\nsources: [Guide L1]\n{facts}")
+    monkeypatch.setattr(catalog, "_ROOT", tmp_path)
+    small.forget()
+    try:
+        one, two, other = (
+            revisions(text)
+            for text in (
+                deployment().replace("base/single-spark", "acme/one").replace("example/model", "acme/pinned"),
+                deployment("variant: null")
+                .replace("base/single-spark", "acme/two")
+                .replace("    model: example/model\n", ""),
+                deployment().replace("base/single-spark", "acme/one"),
+            )
+        )
+    finally:
+        monkeypatch.undo()
+        small.forget()
+    assert one == {"acme/pinned": "1" * 40}
+    assert two == {"acme/pinned": "2" * 40}
+    assert other == {"example/model": "main"}, "the facts are of another model"
+
+
+def test_architectures_come_from_the_hosts() -> None:
+    hosts = "spark-01: {address: 192.168.1.11}, pc: {address: 192.168.1.12, platform: pc}"
+    text = (
+        service("port: 1", host=hosts) + f"  tts: {{kind: container, image: example.org/asr@{ONES}, on: pc, port: 2}}\n"
+    )
+    found = wants(text + "platforms: {pc: {title: PC, architecture: amd64}}\n")
+    [want] = found.wants
+    assert want.architectures == ("amd64", "arm64")
+    [finding] = found.report.findings
+    assert (finding.code, finding.loc) == ("LCK030", want.places[0])
+
+
+def test_without_deployments_nothing_is_wanted() -> None:
+    assert wants("name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n").wants == ()

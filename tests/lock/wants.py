@@ -1,0 +1,51 @@
+"""What inventories want, in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import pipeline
+from sparkiac.lock import Want
+from sparkiac.model.lock import Lock, LockedImage, LockedModel
+from sparkiac.report import Loc, Mark
+from tests.plan.fleets import ONES, TWOS
+
+if TYPE_CHECKING:
+    from sparkiac.pipeline import Wanted
+
+THREES: Final = "sha256:" + "3" * 64
+LOC: Final = Loc("lab.yaml", Mark(1, 1, 1, 2), "name: lab")
+IMAGE: Final = LockedImage(
+    digest=ONES, manifest=TWOS, config=THREES, size_bytes=7, created="2026", versions={"vllm": "1"}
+)
+MODEL: Final = LockedModel.model_validate(
+    {"commit": "1" * 40, "files": {"config.json": {"size_bytes": 2, "sha256": "4" * 64}}}
+)
+
+
+def wants(text: str, locked: str | None = None) -> Wanted:
+    """Take an inventory whose input is good through the pipeline."""
+    lock = None if locked is None else pipeline.File("lab.lock.yaml", locked.encode())
+    found = pipeline.wants(pipeline.File("lab.yaml", text.encode()), lock)
+    assert found.plan is not None, found.report.findings
+    return found
+
+
+def image(name: str = "example.org/a:1", source: str = "", *, architectures: tuple[str, ...] = ("arm64",)) -> Want:
+    """Want an image."""
+    return Want("image", name, ("chat",), (LOC,), source=source or name, architectures=architectures)
+
+
+def model(name: str = "acme/tiny", *, revision: str = "main", files: tuple[str | None, ...] = (None,)) -> Want:
+    """Want a model."""
+    return Want("model", name, ("chat",), (LOC,), revision=revision, files=files)
+
+
+def file(name: str = "https://example.org/a.py") -> Want:
+    """Want a file."""
+    return Want("file", name, ("chat",), (LOC,))
+
+
+def lock(**sections: object) -> Lock:
+    """Make a lock."""
+    return Lock.model_validate({"version": 1, "images": {}} | sections)
