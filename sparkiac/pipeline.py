@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from sparkiac import catalog, rules, source
 from sparkiac.model.inventory import Inventory
@@ -14,13 +14,17 @@ from sparkiac.resolve import check_names, resolve
 from sparkiac.rules import profiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from sparkiac.artifact import Artifact
+    from sparkiac.catalog.interfaces import Interface
+    from sparkiac.lock import Entry, Key, Move, Want
+    from sparkiac.resolve import Resolved
     from sparkiac.source import Source
+    from sparkiac.source.document import Document
 
-_SETTLED_BY_LOCK = frozenset({"IMG003", "IMG100", "ENT100", "FIL001"})
-"""Rules that have nothing to say once the lock holds the image or the file."""
+_SETTLED_BY_LOCK = frozenset({"IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"})
+"""Rules that have nothing to say once the lock holds the image, the model or the file."""
 
 
 class File(NamedTuple):
@@ -28,6 +32,8 @@ class File(NamedTuple):
 
     name: str
     raw: bytes
+    interfaces: Mapping[str, Interface] = {}
+    """Of an inventory: digest of an image → what its vLLM takes, as the image itself said."""
 
 
 class Outcome(NamedTuple):
@@ -41,6 +47,33 @@ class Outcome(NamedTuple):
         """Whether the lock is all that is missing."""
         errors = [finding for finding in self.report.findings if finding.severity is Severity.ERROR]
         return bool(errors) and all(finding.code in _SETTLED_BY_LOCK for finding in errors)
+
+
+class Wanted(NamedTuple):
+    """What a lock must hold, and the one that there is; without a plan if the input was not good enough for one."""
+
+    report: Report
+    plan: Plan | None = None
+    wants: tuple[Want, ...] = ()
+    lock: Lock | None = None
+    documents: tuple[Document, Document | None] | None = None
+    """Inventory and lock, with the places of all that they say."""
+
+    @property
+    def data(self) -> Mapping[str, Any] | None:
+        """The lock as plain data, as it is written."""
+        found = self.documents[1] if self.documents else None
+        return cast("dict[str, Any]", found.data) if found else None
+
+
+class Locked(NamedTuple):
+    """A lock that is to be written."""
+
+    raw: bytes
+    moves: tuple[Move, ...]
+    """What it says otherwise than the one before."""
+    report: Report
+    """What it lacks still."""
 
 
 class Fixed(NamedTuple):
@@ -58,20 +91,26 @@ def check(
 
     Rules whose codes are `hidden` run as well: whether a waiver is used does not depend on what is shown.
     """
+    report, found = resolved(inventory, lock)
+    if found is None:
+        return Outcome(report, None)
+    plan = build(found, inventory.interfaces)
+    hidden = _outside_default() if hidden is None else hidden
+    findings: Iterable[Finding] = (each for each in rules.check(plan, found) if each.code not in hidden)
+    if allow_unlocked:
+        findings = [_tolerated(finding) for finding in findings]
+    return Outcome(Report.of(findings), plan)
+
+
+def resolved(inventory: File, lock: File | None) -> tuple[Report, Resolved | None]:
+    """Read and resolve an inventory; without a result if the input was not good enough for one."""
     loaded = source.load(inventory.raw, name=inventory.name, model=Inventory)
     pins = read_lock(lock) if lock else None
     faults = (*loaded.findings, *(pins.findings if pins else ()))
     if faults or loaded.value is None:
-        return Outcome(Report.of((*faults, *check_names(loaded))), None)
-    resolved = resolve(loaded, pins.value if pins else None)
-    if resolved.findings:
-        return Outcome(Report.of(resolved.findings), None)
-    plan = build(resolved)
-    hidden = _outside_default() if hidden is None else hidden
-    findings: Iterable[Finding] = (each for each in rules.check(plan, resolved) if each.code not in hidden)
-    if allow_unlocked:
-        findings = [_tolerated(finding) for finding in findings]
-    return Outcome(Report.of(findings), plan)
+        return Report.of((*faults, *check_names(loaded))), None
+    found = resolve(loaded, pins.value if pins else None)
+    return Report.of(found.findings), None if found.findings else found
 
 
 def fix(inventory: File, lock: File | None, *, hidden: frozenset[str] | None = None) -> Fixed:
@@ -80,7 +119,7 @@ def fix(inventory: File, lock: File | None, *, hidden: frozenset[str] | None = N
 
     @cache
     def checked(raw: bytes) -> Outcome:
-        return check(File(inventory.name, raw), lock, hidden=frozenset())
+        return check(inventory._replace(raw=raw), lock, hidden=frozenset())
 
     def report(raw: bytes) -> Report | None:
         outcome = checked(raw)
@@ -103,9 +142,52 @@ def record(plan: Plan, lock: File | None, raw: bytes) -> bytes:
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
     read = locks.read(raw, plan.builds)
+    return lock_text(lock, locks.with_record(read_lock(lock).document if lock else None, read))
+
+
+def wants(inventory: File, lock: File | None) -> Wanted:
+    """Say what the lock of an inventory must hold. The rules are not asked: they say what is wrong with it later."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+
+    report, found = resolved(inventory, lock)
+    if found is None:
+        return Wanted(report)
+    plan = build(found)
+    needed = locks.wanted(plan, found)
+    documents = found.inventory.document, read_lock(lock).document if lock else None
+    return Wanted(Report.of(locks.conflicts(needed)), plan, needed, found.lock, documents)
+
+
+def stale(wanted: Wanted) -> Report:
+    """Say what of a lock is missing, incomplete, or wanted by nothing. Asks nobody."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+
+    assert wanted.plan is not None and wanted.documents is not None, "the input is good"  # noqa: S101, PT018
+    inventory, pins = wanted.documents
+    asks, gone = locks.asks(wanted.lock, wanted.wants), locks.gone(wanted.lock, wanted.wants)
+    found = locks.stale(asks, gone, inventory=inventory.name, lock=pins)
+    unbuilt = locks.unbuilt(wanted.plan, wanted.lock, inventory=inventory)
+    return Report.of((*wanted.report.findings, *found, *unbuilt))
+
+
+def locked(inventory: File, lock: File | None, wanted: Wanted, answers: Mapping[Key, Entry]) -> Locked:
+    """Give the lock with what upstream answered. What is still missing then are builds, which a record brings."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+
+    data = locks.merged(wanted.data, wanted.wants, answers)
+    new = File(lock.name if lock else "", lock_text(lock, data))
+    left = stale(wants(inventory, new)).findings
+    return Locked(new.raw, locks.moves(wanted.data, data), Report.of(map(_noted, left)))
+
+
+def lock_text(lock: File | None, data: Mapping[str, Any]) -> bytes:
+    """Write a lock that says `data`. What an older lock says already keeps its lines, where its layout allows it."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+
     document = read_lock(lock).document if lock else None
-    data = locks.with_record(document, read)
     if lock is not None and document is not None:
+        if document.data == data:
+            return lock.raw
         text = locks.patched(lock.raw.decode(), document, data).encode()
         if read_lock(File(lock.name, text)).document.data == data:
             return text
@@ -126,3 +208,7 @@ def _outside_default() -> frozenset[str]:
 
 def _tolerated(finding: Finding) -> Finding:
     return finding._replace(severity=Severity.WARNING) if finding.code in _SETTLED_BY_LOCK else finding
+
+
+def _noted(finding: Finding) -> Finding:
+    return finding._replace(severity=Severity.WARNING)

@@ -106,6 +106,12 @@ def variant_names(recipe: str) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (_ROOT / "recipes" / recipe).glob("*.yaml")))
 
 
+def holding(text: str) -> Iterator[str]:
+    """Name the recipes and variants whose files, or whose recipe's file, hold a text; none of them is parsed."""
+    raw, files = text.encode(), _files()
+    return (name for name in files if raw in files[name] or raw in files[name.partition("#")[0]])
+
+
 def fragment_names() -> tuple[str, ...]:
     """Give the names of all fragments, sorted."""
     return tuple(sorted(path.stem for path in (_ROOT / "fragments").glob("*.yaml")))
@@ -136,6 +142,17 @@ def symptoms() -> tuple[Symptom, ...]:
 def image_family(repository: str) -> Source[ImageFamily] | None:
     """Give the family of images with this repository, or None if it is not known."""
     return next((found for found in image_families() if found.value and found.value.repository == repository), None)
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    """Give the files of all recipes and variants, each recipe before its variants."""
+    found = {}
+    for recipe in recipe_names():
+        found[recipe] = (_ROOT / "recipes" / f"{recipe}.yaml").read_bytes()
+        for variant in variant_names(recipe):
+            found[f"{recipe}#{variant}"] = (_ROOT / "recipes" / recipe / f"{variant}.yaml").read_bytes()
+    return found
 
 
 def _families() -> Iterator[Source[ImageFamily]]:

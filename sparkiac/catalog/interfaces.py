@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _ROOT: Final = Path(__file__).parent / "vllm"
+_FORMAT: Final = 1
 _RELEASE: Final = re.compile(r"v?(\d+(?:\.\d+)*)(\.?(?:a|b|rc|dev)\d*)?")
 
 
@@ -106,11 +107,28 @@ class Interface(NamedTuple):
     metrics: frozenset[str]
     """Series as the source declares them: a counter's `_total` may be missing."""
 
+    @property
+    def release(self) -> str | None:
+        """Name the release without what a vendor adds; a build from a clone without tags, 0.1.dev, is none."""
+        return None if self.version.startswith("0.1.dev") else self.version.partition("+")[0]
+
+    def __hash__(self) -> int:
+        """Hash it by its version, for tables of what was read with it."""
+        return hash(self.version)
+
+
+class Captured(NamedTuple):
+    """What the vLLM of one image takes, asked of the image itself."""
+
+    digests: tuple[str, ...]
+    """Digests that stand for the image: of its manifests, and its ID."""
+    interface: Interface
+
 
 @cache
 def versions() -> tuple[str, ...]:
     """Give the releases that are known, oldest first."""
-    return tuple(sorted((path.stem for path in _ROOT.glob("*.json")), key=_release))
+    return tuple(sorted((path.stem for path in _ROOT.glob("*.json")), key=release))
 
 
 @cache
@@ -119,25 +137,24 @@ def interface(version: str) -> Interface | None:
     return _read(version) if version in versions() else None
 
 
+@cache
 def nearest(version: str) -> str:
     """Give the known release that a version is most like: itself, or else the nearest lower one.
 
     A series such as `0.19` is its first release, and a pre-release is below its release. Below the oldest known
     release, that is the nearest there is. Raises ValueError for what is no version.
     """
-    wanted = _release(version)
-    lower = [each for each in versions() if _release(each) <= wanted]
+    wanted = release(version)
+    lower = [each for each in versions() if release(each) <= wanted]
     return lower[-1] if lower else versions()[0]
 
 
 @cache
-def having(option: str) -> tuple[str, ...]:
-    """Give the releases that know a spelling of an option. Reads every file, so it is for messages only."""
-    found = ((each, interface(each)) for each in versions())
-    return tuple(version for version, known in found if known is not None and option in known.spellings)
+def release(version: str) -> tuple[tuple[int, ...], bool]:
+    """Give a version as what can be compared: a series counts from its first release, a pre-release is below its own.
 
-
-def _release(version: str) -> tuple[tuple[int, ...], bool]:
+    Raises ValueError for what is no version.
+    """
     found = _RELEASE.match(version)
     if found is None:
         message = f"not a version: {version}"
@@ -146,8 +163,28 @@ def _release(version: str) -> tuple[tuple[int, ...], bool]:
     return (*parts, *[0] * (4 - len(parts))), found[2] is None
 
 
+def captured(raw: bytes) -> Captured:
+    """Read what `sparkiac images capture` wrote. Raises ValueError, with what is wrong, for anything else."""
+    try:
+        data = json.loads(raw)
+        image = data.pop("image")
+        digests = tuple(map(str, image["digests"]))
+        found = data.pop("format"), Captured(digests, _parsed(data))
+        release(found[1].interface.version)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        message = "it is not what `sparkiac images capture` writes"
+        raise ValueError(message) from error
+    if found[0] != _FORMAT:
+        message = f"its format is {found[0]!r}, and this version of sparkiac reads {_FORMAT}"
+        raise ValueError(message)
+    return found[1]
+
+
 def _read(version: str) -> Interface:
-    raw: dict[str, Any] = json.loads((_ROOT / f"{version}.json").read_bytes())
+    return _parsed(json.loads((_ROOT / f"{version}.json").read_bytes()))
+
+
+def _parsed(raw: dict[str, Any]) -> Interface:
     options = {name: Option(name, **_record(record)) for name, record in raw["options"].items()}
     objects: dict[str, dict[str, Key]] = {}
     for name, record in raw["keys"].items():

@@ -42,6 +42,8 @@ class Request(NamedTuple):
     """Names that clients use; empty where the engine's own default serves."""
     options: Mapping[str, Any]
     speculative: Mapping[str, Any] | None
+    commits: Mapping[str, str] = {}
+    """Repository → the commit that the lock pins."""
 
 
 class Start(NamedTuple):

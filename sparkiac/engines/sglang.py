@@ -50,12 +50,22 @@ _CHAINED: Final = frozenset({"mtp", "deepseek_mtp", "eagle3", "draft_model"})
 
 def start(request: Request) -> Start:
     """Write the model and its one name, then the options. `--config` must be a word of its own."""
-    options = {**_speculative(request.speculative or {}), **request.options, "model_path": request.model}
+    options = {**_pins(request), **_speculative(request.speculative or {}), **request.options}
+    options["model_path"] = request.model
     if request.served:
         options["served_model_name"] = request.served[0]
     if "config" in options:
         options["config"] = (options["config"],)
     return Start(written(options, OPTIONS))
+
+
+def _pins(request: Request) -> dict[str, str]:
+    """Give the commits of model and drafter."""
+    drafter = (request.speculative or {}).get("model")
+    named = {"revision": request.model, "speculative_draft_model_revision": drafter}
+    return {
+        option: request.commits[name] for option, name in named.items() if name is not None and name in request.commits
+    }
 
 
 def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,12 +46,26 @@ DFLASH: Final[Mapping[str, Any]] = {
 
 def start(request: Request) -> Start:
     """Write the model, then one sorted `--option=value` each."""
-    options = dict(request.options)
+    options = _pins(request) | dict(request.options)
     if request.served:
         options["served_model_name"] = request.served
     if request.speculative is not None:
-        options["speculative_config"] = {key: value for key, value in request.speculative.items() if value is not None}
+        chosen = _pinned_drafter(request) | dict(request.speculative)
+        options["speculative_config"] = {key: value for key, value in chosen.items() if value is not None}
     return Start((request.model, *written(options)))
+
+
+def _pins(request: Request) -> dict[str, str]:
+    """Give the commits of model and tokenizer: without them the server takes what the hub's `main` was at download."""
+    named = {"revision": request.model, "tokenizer_revision": request.options.get("tokenizer")}
+    return {
+        option: request.commits[name] for option, name in named.items() if name is not None and name in request.commits
+    }
+
+
+def _pinned_drafter(request: Request) -> dict[str, str]:
+    name = (request.speculative or {}).get("model")
+    return {"revision": request.commits[name]} if name is not None and name in request.commits else {}
 
 
 def group_options(*, rank: int, size: int, master: str) -> dict[str, Any]:

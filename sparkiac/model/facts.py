@@ -83,6 +83,17 @@ class Weights(Model):
     """Size of the drafter."""
 
 
+class Prefill(Model):
+    """How fast prompts are read, as a source measured it."""
+
+    low: Annotated[float, Field(gt=0, le=10**6)]
+    """Tokens a second, the lowest figure."""
+    high: Annotated[float, Field(gt=0, le=10**6)]
+    """Tokens a second, the highest figure."""
+    source: ShortText
+    """Whose measurement it is."""
+
+
 class ModelFacts(Model):
     """One checkpoint."""
 
@@ -96,6 +107,8 @@ class ModelFacts(Model):
     """Format of the weights."""
     weights: Weights | None = None
     """Sizes."""
+    prefill: Prefill | None = None
+    """How fast prompts are read."""
     modalities: tuple[Modality, ...] = ()
     """What it takes as input; empty where no source tells."""
     thinks: bool | None = None

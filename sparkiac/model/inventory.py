@@ -20,16 +20,19 @@ from sparkiac.model.base import (
     Port,
     RecipeName,
     RegistryName,
+    SecretRef,
     ShortText,
     SysctlKey,
     SysctlValue,
     UnitName,
+    Url,
     UserName,
     Version,
     Waiver,
     Word,
 )
 from sparkiac.model.build import Build
+from sparkiac.model.catalog import EngineName  # noqa: TC001  pydantic reads the annotation
 from sparkiac.model.platform import Platform
 from sparkiac.model.services import Service
 from sparkiac.model.settings import Serving, Settings
@@ -38,8 +41,10 @@ from sparkiac.model.settings import Serving, Settings
 class HostMemory(Model):
     """Memory facts of one machine."""
 
-    total_gib: Gib
+    total_gib: Gib | None = None
     """MemTotal as measured on this machine: 119 and 121 GiB both occur."""
+    reserve_gib: Gib | None = None
+    """What is kept for the system and the page cache; a tenth of the memory unless said otherwise."""
 
 
 class FabricLink(Model):
@@ -88,6 +93,8 @@ class Host(Model):
     """Kernel settings of this host, on top of the platform's."""
     model_store: AbsolutePath | None = None
     """Where this host keeps weights, if not where the defaults say."""
+    images_from: HostName | None = None
+    """Host that gives this one its images over the network, so that no registry is asked; they run by their IDs."""
     allow: tuple[Waiver, ...] = ()
     """Waived rules."""
 
@@ -101,11 +108,33 @@ class Defaults(Settings):
     """Kernel settings of every host, on top of the platform's."""
 
 
+class Workload(Model):
+    """What a deployment is for: the plan proves that it fits, and names the least memory for it."""
+
+    users: Annotated[int, Field(ge=1, le=100_000)]
+    """Requests at once."""
+    context: Annotated[int, Field(ge=1, le=100_000_000)]
+    """Tokens of each, prompt and answer."""
+
+
+class Measured(Model):
+    """What a start has measured, as `sparkiac memory --from-log` prints it: the next plan is exact then."""
+
+    weights_bytes: Annotated[int, Field(ge=0)] | None = None
+    """What the loaded weights take on each host."""
+    overhead_bytes: Annotated[int, Field(ge=0)] | None = None
+    """What the server takes beside weights and KV cache."""
+    graphs_bytes: Annotated[int, Field(ge=0)] | None = None
+    """What CUDA graphs take."""
+
+
 class Deployment(Serving):
     """A model served on one host, or on several as one distributed group."""
 
-    recipe: RecipeName
-    """Catalog entry that this deployment starts from."""
+    recipe: RecipeName | None = None
+    """Catalog entry that this deployment starts from; without one, `engine`, `image` and `model` are its own."""
+    engine: EngineName | None = None
+    """Serving engine of a deployment that starts from no recipe."""
     on: HostName | Annotated[tuple[HostName, ...], Field(min_length=1)]
     """One host, or the hosts of one distributed group, the first one leading."""
     variant: Name | None = None
@@ -114,6 +143,10 @@ class Deployment(Serving):
     """Fragments of the catalog, laid over the recipe in this order."""
     description: ShortText | None = None
     """Shown in the unit and in the plan."""
+    workload: Workload | None = None
+    """What it is for."""
+    measured: Measured | None = None
+    """What a start of it has measured."""
     clients: tuple[Literal["tools"], ...] = ()
     """What its clients need: `tools` for agents and whatever else sends tools with a request."""
     per_host: dict[HostName, Settings] | None = None
@@ -129,6 +162,15 @@ class Registries(Model):
     """Registry or repository prefix → the one to pull from instead. The digest stays the same."""
 
 
+class Hub(Model):
+    """Where hosts download models from."""
+
+    url: Url = "https://huggingface.co"
+    """The model hub, or a mirror of it."""
+    api_key: SecretRef | None = None
+    """Token for repositories that are gated or private."""
+
+
 class Inventory(Model):
     """One reviewed file that describes a fleet and what it serves."""
 
@@ -138,6 +180,8 @@ class Inventory(Model):
     """Hardware profiles beside those of the catalog."""
     registries: Registries = Field(default_factory=Registries)
     """Mirrors."""
+    hub: Hub = Field(default_factory=Hub)
+    """The model hub."""
     defaults: Defaults = Field(default_factory=Defaults)
     """Values for all deployments and hosts."""
     hosts: Annotated[dict[HostName, Host], Field(min_length=1)]

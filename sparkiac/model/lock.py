@@ -50,6 +50,8 @@ class LockedFile(Model):
     """What its bytes must hash to."""
     size_bytes: Annotated[int, Field(ge=0)] | None = None
     """Its size."""
+    commit: Commit | None = None
+    """Commit of the hub's repository that it is fetched at."""
 
 
 class ModelFile(Model):
@@ -73,13 +75,13 @@ class LockedModel(Model):
     gated: bool = False
     """Whether the download needs an accepted licence and a token."""
     remote_code: bool = False
-    """Whether its config.json names Python code of the repository (`auto_map`)."""
+    """Whether config.json or tokenizer_config.json names Python code of the repository (`auto_map`)."""
     tensors: dict[Line, Annotated[int, Field(ge=0)]] = {}
     """Element type, as safetensors names it (BF16, F8_E4M3, U8) → elements, over all weight files that are staged."""
     tensor_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes of all tensors; nothing where the weights are no safetensors."""
     config: dict[str, object] = {}
-    """What the memory proof needs of config.json, under its own names."""
+    """What the memory proof needs of config.json, under its own names, and of hf_quant_config.json under that."""
     files: dict[InsidePath, ModelFile] = {}
     """Path in the repository → what it must be. Only what a host needs is listed."""
 

@@ -13,6 +13,7 @@ from pydantic import Field
 from sparkiac.model.base import (
     AbsolutePath,
     Bind,
+    Gib,
     HostName,
     ImageReference,
     Line,
@@ -37,6 +38,8 @@ from sparkiac.model.settings import Mount, Timeouts
 class _Service(Model):
     on: HostName
     """The host."""
+    memory_gib: Gib | None = None
+    """What it takes of the host's memory, as measured: the plan counts it in."""
     description: ShortText | None = None
     """Shown in the unit and in the plan."""
     allow: tuple[Waiver, ...] = ()

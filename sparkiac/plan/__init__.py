@@ -3,7 +3,7 @@
 from sparkiac.plan.build import build
 from sparkiac.plan.image import Image
 from sparkiac.plan.parts import Export, ExtraFile, Health, Mount, Published, Secret
-from sparkiac.plan.values import Build, Container, HostPlan, Plan
+from sparkiac.plan.values import Build, Container, HostPlan, Hub, Plan
 
 __all__ = [
     "Build",
@@ -12,6 +12,7 @@ __all__ = [
     "ExtraFile",
     "Health",
     "HostPlan",
+    "Hub",
     "Image",
     "Mount",
     "Plan",

@@ -73,6 +73,8 @@ class Program(NamedTuple):
     stop_s: int
     restart_delay_s: int
     links: tuple[Link, ...]
+    memory_bytes: int | None = None
+    """What it takes of the host's memory, as the inventory states."""
 
     @property
     def unit(self) -> str:

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from sparkiac.plan import builds, deployments, fleet
+from sparkiac.plan import builds, deployments, fleet, proof, weights
+from sparkiac.plan.captured import with_interfaces
 from sparkiac.plan.order import starts
-from sparkiac.plan.parts import GIB
-from sparkiac.plan.preflight import expectations
-from sparkiac.plan.values import HostPlan, Plan
-from sparkiac.resolve import DEFAULT_PLATFORM
+from sparkiac.plan.parts import stated_bytes
+from sparkiac.plan.preflight import expectations, secrets_of
+from sparkiac.plan.values import HostPlan, Hub, Plan
+from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from sparkiac.plan.askers import Document, Program
+    from sparkiac.catalog.interfaces import Interface
+    from sparkiac.model.inventory import Inventory
     from sparkiac.plan.values import Container
     from sparkiac.resolve import Resolved
 
 
-def build(resolved: Resolved) -> Plan:
-    """Decide everything that is left. `resolved` has no errors."""
-    assert resolved.inventory.value is not None  # noqa: S101
+def build(resolved: Resolved, interfaces: Mapping[str, Interface] = MappingProxyType({})) -> Plan:
+    """Decide everything that is left. `resolved` has no errors.
+
+    `interfaces` holds what images said of their vLLM, by their digests.
+    """
+    inventory = resolved.inventory.value
+    assert inventory is not None  # noqa: S101
     placed = fleet.placed(resolved, tuple(_deployments(resolved)))
-    named = {name: host.platform or DEFAULT_PLATFORM for name, host in resolved.inventory.value.hosts.items()}
-    hosts = tuple(
-        _host(name, named[name], values, placed[name]) for name, values in sorted(resolved.values["hosts"].items())
-    )
+    hub = Hub(inventory.hub.url, inventory.hub.api_key.secret if inventory.hub.api_key else None)
+    known = weights.repositories(resolved.lock, (each for found in placed.values() for each in found.containers))
+    hosts = tuple(_host(name, resolved, placed[name], known, hub) for name in sorted(inventory.hosts))
     order = starts({host.name: host.units for host in hosts})
-    hosts = tuple(host._replace(starts=order[host.name]) for host in hosts)
-    return Plan(resolved.inventory.value.name, hosts, tuple(builds.used(resolved)))
+    hosts = _supplied(tuple(host._replace(starts=order[host.name]) for host in hosts), inventory)
+    hosts = tuple(with_interfaces(host, interfaces) for host in hosts) if interfaces else hosts
+    hosts = _proven(hosts, resolved.lock.models if resolved.lock else {})
+    return Plan(inventory.name, hosts, tuple(builds.used(resolved)), tuple(known.values()), hub)
 
 
 def _deployments(resolved: Resolved) -> Iterator[tuple[str, Container]]:
@@ -39,15 +47,14 @@ def _deployments(resolved: Resolved) -> Iterator[tuple[str, Container]]:
 
 
 def _host(
-    name: str,
-    platform_name: str,
-    values: dict[str, Any],
-    placed: tuple[tuple[Container, ...], tuple[Program, ...], tuple[Document, ...]],
+    name: str, resolved: Resolved, placed: fleet.Placed, known: Mapping[str, weights.Repository], hub: Hub
 ) -> HostPlan:
-    containers, programs, documents = placed
-    memory_gib = values.get("memory_gib")
-    memory_bytes = None if memory_gib is None else int(memory_gib * GIB)
-    return HostPlan(
+    assert resolved.inventory.value is not None  # noqa: S101
+    written, values = resolved.inventory.value.hosts[name], resolved.values["hosts"][name]
+    containers = tuple(_copied(each) if written.images_from else each for each in placed.containers)
+    stores = weights.stores(containers, known)
+    secrets = {*secrets_of((*containers, *placed.programs)), *((hub.secret,) if stores and hub.secret else ())}
+    host = HostPlan(
         name=name,
         address=values["address"],
         user=values.get("ssh", {}).get("user"),
@@ -55,13 +62,50 @@ def _host(
         platform=values["title"],
         architecture=values["architecture"],
         driver=values.get("driver"),
-        memory_bytes=memory_bytes,
+        memory_bytes=stated_bytes(values.get("memory_gib")),
+        reserve_bytes=stated_bytes(values.get("reserve_gib")),
         sysctls={key: str(value) for key, value in sorted(values.get("sysctl", {}).items())},
         containers=containers,
-        preflight=expectations(name, values, containers, programs, memory_bytes=memory_bytes),
-        programs=programs,
-        documents=documents,
-        platform_name=platform_name,
+        preflight={},
+        programs=placed.programs,
+        documents=placed.documents,
+        platform_name=written.platform or DEFAULT_PLATFORM,
         gpu=values.get("gpu"),
         links=tuple(values.get("fabric", {}).get("links", ())),
+        stores=stores,
+        secrets=tuple(sorted(secrets)),
     )
+    return host._replace(preflight=expectations(values, host))
+
+
+def _copied(container: Container) -> Container:
+    """Have a host run by its ID what it gets from another one."""
+    return container._replace(image=container.image._replace(copied=True))
+
+
+def _proven(hosts: tuple[HostPlan, ...], models: proof.Models) -> tuple[HostPlan, ...]:
+    """Work out where the memory of each host goes."""
+    found = proof.proofs(hosts, models)
+    return tuple(
+        host._replace(
+            proofs={name: each for (on, name), each in found.items() if on == host.name},
+            budget=proof.host_budget(host, found),
+        )
+        for host in hosts
+    )
+
+
+def _supplied(hosts: tuple[HostPlan, ...], inventory: Inventory) -> tuple[HostPlan, ...]:
+    """Say who can give each host its weights, and who gives it its images."""
+    planned, near = {host.name: host for host in hosts}, weights.givers(hosts)
+    return tuple(
+        host._replace(
+            weights_from=near[host.name],
+            images_from=_giver(host, planned.get(inventory.hosts[host.name].images_from or "")),
+        )
+        for host in hosts
+    )
+
+
+def _giver(host: HostPlan, giver: HostPlan | None) -> weights.Giver | None:
+    return None if giver is None else weights.Giver(giver.name, weights.reached(giver, host))

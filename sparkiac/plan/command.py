@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from sparkiac.plan.image import Image
 
 
-def start(engine: Engine, values: dict[str, Any], options: Mapping[str, Any]) -> Start:
+def start(engine: Engine, values: dict[str, Any], options: Mapping[str, Any], *, commits: Mapping[str, str]) -> Start:
     """Give how the engine is started with these values; `options` are its own, as they hold on one machine."""
-    return engine.start(Request(_target(values), names(values), options, values.get("speculative")))
+    return engine.start(Request(_target(values), names(values), options, values.get("speculative"), commits))
 
 
 def names(values: dict[str, Any]) -> tuple[str, ...]:

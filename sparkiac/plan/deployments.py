@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog, engines
 from sparkiac.engines import vllm
+from sparkiac.memory.fit import Workload
 from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address, fabric_address
 from sparkiac.plan.builds import image_of
@@ -16,6 +17,7 @@ from sparkiac.plan.image import Added
 from sparkiac.plan.parts import GIB, Caution, Export, Health, Mount, Published, Secret
 from sparkiac.plan.settings import files, source, waits
 from sparkiac.plan.values import Container
+from sparkiac.plan.weights import commits, handle
 from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from sparkiac.engines import Engine
     from sparkiac.model.catalog import Entry
     from sparkiac.model.inventory import Deployment
+    from sparkiac.model.lock import Lock
     from sparkiac.plan.image import Image
     from sparkiac.resolve import Resolved
 
@@ -64,7 +67,9 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
         memory_bytes=_memory(engine, options, machine),
         node=node,
         **_started(resolved, values, engine, options, own=_node_env(machine) if node else {}),
-        **_served(values),
+        **_served(values, lock=resolved.lock),
+        workload=Workload(**values["workload"]) if "workload" in values else None,
+        measured=values.get("measured", {}),
         **_catalogued(fleet.deployments[name], name, values),
         **(_answers(values, engine, address, options["port"], alone=node is None) if leads else _SILENT),
         **_key(values, engine),
@@ -78,7 +83,8 @@ def _started(
 ) -> dict[str, Any]:
     """Give image, words and variables, and the cache that belongs to them."""
     pinned = image_of(resolved, values["image"])
-    start = command.start(engine, values, options)
+    pins = commits(resolved.lock, _repositories(values))
+    start = command.start(engine, values, options, commits=pins)
     words = command.words(pinned, engine, start)
     env = own | {name: str(value) for name, value in values.get("env", {}).items()} | dict(start.env)
     return {
@@ -86,17 +92,19 @@ def _started(
         "command": words,
         "env": dict(sorted(env.items())),
         "prelude": values["container"].get("prelude", ()),
-        "cache_key": _cache_key(pinned, words, env),
+        "cache_key": _cache_key(pinned, words, env, pins),
     }
 
 
-def _served(values: dict[str, Any]) -> dict[str, Any]:
+def _served(values: dict[str, Any], *, lock: Lock | None) -> dict[str, Any]:
     """Give the model, and what the store must hold."""
+    models, directories = _models(values), tuple(_directories(values))
     return {
         "model": values["model"],
         "store": values.get("model_store"),
-        "models": _models(values),
-        "directories": tuple(_directories(values)),
+        "models": models,
+        "directories": directories,
+        "commits": commits(lock, _repositories(values)),
     }
 
 
@@ -110,12 +118,16 @@ def _directories(values: dict[str, Any]) -> Iterator[str]:
             yield drafter.removeprefix(f"{target}/")
 
 
+def _repositories(values: dict[str, Any]) -> set[str]:
+    return {*_models(values), *filter(None, map(handle, _directories(values)))}
+
+
 def _catalogued(deployment: Deployment, name: str, values: dict[str, Any]) -> dict[str, Any]:
     """Give what the catalog says of recipe and model."""
     variant = f"#{deployment.variant}" if deployment.variant else ""
     extra = values.get("extra_flags", {})
     return {
-        "recipe": f"{deployment.recipe}{variant}",
+        "recipe": f"{deployment.recipe}{variant}" if deployment.recipe else None,
         "facts": facts(deployment.recipe, deployment.variant, model=values["model"]),
         "cautions": tuple(_cautions(deployment, name)),
         "clients": deployment.clients,
@@ -219,9 +231,9 @@ def _has_rdma(machine: dict[str, Any]) -> bool:
     return any("hca" in link for link in machine["fabric"]["links"])
 
 
-def _cache_key(pinned: Image, words: tuple[str, ...], env: dict[str, str]) -> str:
+def _cache_key(pinned: Image, words: tuple[str, ...], env: dict[str, str], pins: dict[str, str]) -> str:
     """Name the cache after all that compiled code depends on, so that an upgrade never meets old artifacts."""
-    parts = [pinned.digest, words, dict(sorted(env.items()))]
+    parts = [pinned.digest, words, dict(sorted(env.items())), pins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -243,10 +255,10 @@ def _models(values: dict[str, Any]) -> tuple[str, ...]:
 def _cautions(deployment: Deployment, name: str) -> Iterator[Caution]:
     """Name the catalog entries in use that must not be used as they were printed."""
     base = ("deployments", name)
-    entries: list[tuple[str, Any, tuple[str | int, ...]]] = [
-        (deployment.recipe, catalog.recipe(deployment.recipe), (*base, "recipe"))
-    ]
-    if deployment.variant:
+    entries: list[tuple[str, Any, tuple[str | int, ...]]] = []
+    if deployment.recipe:
+        entries.append((deployment.recipe, catalog.recipe(deployment.recipe), (*base, "recipe")))
+    if deployment.recipe and deployment.variant:
         found = catalog.variant(deployment.recipe, deployment.variant)
         entries.append((f"{deployment.recipe}#{deployment.variant}", found, (*base, "variant")))
     for index, chosen in enumerate(deployment.fragments):

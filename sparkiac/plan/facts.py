@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
+from sparkiac.memory.counts import Counts
+from sparkiac.memory.speed import Range
 from sparkiac.plan.parts import GIB
+from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
-    from sparkiac.model.facts import Weights
+    from sparkiac.model.facts import Architecture, Weights
 
 _GB: Final = 10**9
 
@@ -28,12 +32,22 @@ class Facts(NamedTuple):
     modalities: tuple[str, ...]
     weights_bytes: int | None
     """Loaded size, or else the size on disk."""
+    drafter_bytes: int | None = None
+    """Size of the drafter."""
+    counts: Counts | None = None
+    """Layers and heads."""
+    parameters: tuple[float, float] | None = None
+    """Parameters in billions: all, and those that work on one token."""
+    prefill: Range | None = None
+    """Tokens of a prompt a second, as a source measured them."""
     gated: bool | None = None
     """Whether the download needs an accepted licence and a token."""
 
 
-def facts(recipe: str, variant: str | None, *, model: str) -> Facts | None:
+def facts(recipe: str | None, variant: str | None, *, model: str) -> Facts | None:
     """Give the facts of `model` if the recipe, or its variant, serves that one."""
+    if recipe is None:
+        return None
     known, edited = catalog.recipe(recipe), catalog.variant(recipe, variant) if variant else None
     found = None
     for entry in (known.value if known else None, edited.value if edited else None):
@@ -50,8 +64,19 @@ def facts(recipe: str, variant: str | None, *, model: str) -> Facts | None:
         thinks=found.thinks,
         modalities=found.modalities,
         weights_bytes=_size(found.weights),
+        drafter_bytes=_gb(found.weights.drafter_gb if found.weights else None),
+        counts=Counts(**{name: getattr(shape, name) for name in Counts._fields}),
+        parameters=_parameters(shape),
+        prefill=None if found.prefill is None else Range(**found.prefill.model_dump()),
         gated=found.gated,
     )
+
+
+@cache
+def of_model(handle: str) -> Facts | None:
+    """Give what the catalog knows of a model, whichever of its entries serves it."""
+    entries = (each.name.partition("#") for each in catalogued.serving(handle))
+    return next(filter(None, (facts(recipe, variant or None, model=handle) for recipe, _, variant in entries)), None)
 
 
 def _size(weights: Weights | None) -> int | None:
@@ -60,5 +85,15 @@ def _size(weights: Weights | None) -> int | None:
         return None
     if weights.loaded_gib is not None:
         return int(weights.loaded_gib * GIB)
-    size_gb = weights.loaded_gb or weights.disk_gb
-    return None if size_gb is None else int(size_gb * _GB)
+    return _gb(weights.loaded_gb or weights.disk_gb)
+
+
+def _gb(size: float | None) -> int | None:
+    return None if size is None else int(size * _GB)
+
+
+def _parameters(shape: Architecture) -> tuple[float, float] | None:
+    if shape.total_params_b is None:
+        return None
+    active = shape.total_params_b if shape.kind == "dense" else shape.active_params_b
+    return None if active is None else (shape.total_params_b, active)

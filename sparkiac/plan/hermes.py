@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.askers import Program
-from sparkiac.plan.parts import Export, Secret
+from sparkiac.plan.parts import Export, Secret, stated_bytes
 from sparkiac.plan.settings import waits
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def program(resolved: Resolved, name: str, links: tuple[Link, ...]) -> Program:
         health_path=values["health"],
         served=values["served_names"],
         links=links,
+        memory_bytes=stated_bytes(values.get("memory_gib")),
         **waits(values),
     )
     own = {"API_SERVER_ENABLED": "true", "API_SERVER_HOST": address, "API_SERVER_PORT": str(values["port"])}

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.catalog.interfaces import Interface
+
 
 class Added(NamedTuple):
     """What a fork or a patch takes, and its release of vLLM does not."""
@@ -66,15 +68,24 @@ class Image(NamedTuple):
     """Name of the build that makes it; its digest is the image's ID then, which no registry knows."""
     stale: bool = False
     """Whether the lock has it from a build that was changed since."""
+    id: str | None = None
+    """Digest of its configuration, by which Docker's own store knows it."""
+    copied: bool = False
+    """Whether the host gets it from another one: it has no registry's digest there, and runs by its ID."""
+    interface: Interface | None = None
+    """What its vLLM takes, if the image itself was asked."""
 
     @property
     def vllm(self) -> str | None:
-        """The vLLM release inside, as far as the catalog knows it."""
-        return self.tag.vllm if self.tag else None
+        """The vLLM release inside, as the image says or else as far as the catalog knows it."""
+        said = self.interface.release if self.interface else None
+        return said or (self.tag.vllm if self.tag else None)
 
     @property
     def pull(self) -> str:
-        """The pinned reference, or the ID of a built image; UNLOCKED stands where it is missing."""
+        """The pinned reference, or the ID of a built or copied image; UNLOCKED stands where it is missing."""
         if self.build is not None and self.digest is not None:
             return self.digest
+        if self.copied:
+            return self.id or "sha256:UNLOCKED"
         return f"{self.repository}@{self.digest or 'UNLOCKED'}"

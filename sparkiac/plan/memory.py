@@ -1,27 +1,34 @@
-"""What the engines of a host take from its memory at start, and how a size is written. Unknown stays unknown."""
+"""How sizes, counts and ranges are written for people. Unknown stays unknown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Final
 
 from sparkiac.plan.parts import GIB
 
-if TYPE_CHECKING:
-    from sparkiac.plan.values import HostPlan
-
-
-def taken_bytes(host: HostPlan) -> int | None:
-    """Add up what the host's engines reserve; None if one of them is not known."""
-    sizes = [container.memory_bytes for container in host.containers if container.kind == "deployment"]
-    return None if None in sizes else sum(size for size in sizes if size is not None)
-
-
-def left_bytes(host: HostPlan) -> int | None:
-    """Give what is left for the system, the page cache and services; None if a term is not known."""
-    taken = taken_bytes(host)
-    return None if taken is None or host.memory_bytes is None else host.memory_bytes - taken
+_MIB: Final = 1 << 20
+_SMALL: Final = 100 * _MIB
 
 
 def gib(size_bytes: int | None) -> str:
-    """Write a size for people."""
-    return "unknown" if size_bytes is None else f"{size_bytes / GIB:.1f} GiB"
+    """Write a size for people; one that would be read as nothing in MiB."""
+    if size_bytes is None:
+        return "unknown"
+    return f"{size_bytes / _MIB:.0f} MiB" if 0 < size_bytes < _SMALL else f"{size_bytes / GIB:.1f} GiB"
+
+
+def count(number: int) -> str:
+    """Write a number of things: 65,536."""
+    return f"{number:,}"
+
+
+def figure(number: float) -> str:
+    """Write a rough figure with the digits that it deserves: 0.41, 3.2, 118."""
+    places = 0 if number >= 10 else 1 if number >= 1 else 2  # noqa: PLR2004  two digits are enough for a range
+    return f"{number:,.{places}f}"
+
+
+def span(low: float, high: float, unit: str) -> str:
+    """Write a range: 41 to 96 tokens/s."""
+    first, last = figure(low), figure(high)
+    return f"{first} {unit}" if first == last else f"{first} to {last} {unit}"

@@ -13,6 +13,11 @@ FILES: Final = "/var/lib/sparkiac/files"
 """Directory on the host that keeps fetched files."""
 
 
+def stated_bytes(size_gib: float | None) -> int | None:
+    """Give the bytes of a size that is stated in GiB, if one is."""
+    return None if size_gib is None else int(size_gib * GIB)
+
+
 class Mount(NamedTuple):
     """A directory or file of the host inside the container."""
 
@@ -53,6 +58,8 @@ class ExtraFile(NamedTuple):
     url: str
     sha256: str | None
     target: str
+    commit: str | None = None
+    """Commit of the hub's repository that holds it."""
 
     @property
     def path(self) -> str:

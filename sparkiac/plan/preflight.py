@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sparkiac.plan.askers import Program
-    from sparkiac.plan.values import Container
+    from sparkiac.plan.values import Container, HostPlan
 
 _MACHINES: Final = {"arm64": "aarch64", "amd64": "x86_64"}
 _NVIDIA: Final = "nvcr.io"
@@ -24,31 +24,24 @@ _IDLE_SHARE: Final = 0.75
 """Share of the memory that is available while no container runs; sparkiac's own choice, well below any clean boot."""
 
 
-def expectations(
-    name: str,
-    values: dict[str, Any],
-    containers: tuple[Container, ...],
-    programs: tuple[Program, ...],
-    *,
-    memory_bytes: int | None,
-) -> dict[str, Any]:
+def expectations(values: dict[str, Any], host: HostPlan) -> dict[str, Any]:
     """Give the expectations of one host; a key that is left out is not checked."""
-    units: list[Container | Program] = sorted([*containers, *programs], key=lambda each: each.name)
+    containers = host.containers
     wanted = {
-        "host": name,
-        **_machine(values, containers, memory_bytes=memory_bytes),
+        "host": host.name,
+        **_machine(values, containers, memory_bytes=host.memory_bytes),
         "ports": [
             {"address": each.listen[0], "port": each.listen[1], "unit": each.unit}
-            for each in units
+            for each in host.units
             if each.listen is not None
         ],
-        "secrets": [{"name": secret, "mode": "0600"} for secret in secrets_of(units)],
+        "secrets": [{"name": secret, "mode": "0600"} for secret in host.secrets],
         "logins": [
             {"registry": _NVIDIA, "image": image}
             for image in sorted({container.image.pull for container in containers})
             if image.startswith(f"{_NVIDIA}/")
         ],
-        "store": stores(containers),
+        "store": stores(containers, staged=host.stores),
         "units": {container.name: _unit(container) for container in containers},
     }
     return {key: value for key, value in wanted.items() if value not in (None, [], {})}

@@ -9,7 +9,7 @@ from sparkiac.engines import ollama
 from sparkiac.plan import open_webui
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
-from sparkiac.plan.parts import Health, Mount, Published
+from sparkiac.plan.parts import Health, Mount, Published, stated_bytes
 from sparkiac.plan.settings import source, waits
 from sparkiac.plan.values import Container
 
@@ -61,6 +61,7 @@ def _container(resolved: Resolved, name: str) -> Container:
         gpu=values["gpu"] and machine.get("gpu") is not None,
         health=_health(values, published),
         health_path=values.get("health"),
+        memory_bytes=stated_bytes(values.get("memory_gib")),
         **waits(values),
     )
 

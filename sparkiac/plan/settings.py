@@ -17,11 +17,12 @@ def source(values: dict[str, Any], mount: dict[str, Any]) -> str:
 
 def files(wanted: dict[str, Any], *, lock: Lock | None) -> tuple[ExtraFile, ...]:
     """Give the extra files of a container with what the lock pins, sorted by their place in it."""
-    pinned = lock.files if lock else {}
-    return tuple(
-        ExtraFile(file["url"], pinned[file["url"]].sha256 if file["url"] in pinned else None, target)
-        for target, file in sorted(wanted.items())
-    )
+    return tuple(_file(file["url"], target, lock) for target, file in sorted(wanted.items()))
+
+
+def _file(url: str, target: str, lock: Lock | None) -> ExtraFile:
+    pinned = lock.files.get(url) if lock else None
+    return ExtraFile(url, None, target) if pinned is None else ExtraFile(url, pinned.sha256, target, pinned.commit)
 
 
 def waits(values: dict[str, Any]) -> dict[str, Any]:

@@ -5,41 +5,55 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sparkiac import catalog
+from sparkiac.plan.weights import handle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from sparkiac.plan.values import Container
+    from sparkiac.plan.weights import Store
 
 
-def stores(containers: Iterable[Container]) -> list[dict[str, Any]]:
-    """Name what each store must hold, and what is to be known of some of it."""
-    by_path: dict[str, list[Container]] = {}
+def stores(containers: Iterable[Container], *, staged: Iterable[Store] = ()) -> list[dict[str, Any]]:
+    """Name what each store must hold, and what is to be known of some of it.
+
+    What the playbooks stage themselves, file by file, is not asked for: it may not be there yet.
+    """
+    ours = {(store.path, stored.repository.model) for store in staged for stored in store.models}
+    by_path: dict[str, dict[str, list[Container]]] = {}
     for container in containers:
-        if container.store is not None and _names(container):
-            by_path.setdefault(container.store, []).append(container)
+        for entry, model in _entries(container):
+            if container.store is not None and (container.store, model) not in ours:
+                by_path.setdefault(container.store, {}).setdefault(entry, []).append(container)
     return [_store(path, found) for path, found in sorted(by_path.items())]
 
 
-def _store(path: str, containers: list[Container]) -> dict[str, Any]:
+def _store(path: str, entries: dict[str, list[Container]]) -> dict[str, Any]:
     dated = {_cached(pair.drafter): pair.not_before for pair in catalog.drafters() if pair.drafter and pair.not_before}
-    models = sorted({name for container in containers for name in _names(container)})
-    gated = {container.model for container in containers if container.facts is not None and container.facts.gated}
-    compared: dict[str, list[str]] = {}
-    for container in containers:
-        for name in _names(container) if container.node is not None else ():
-            compared.setdefault(name, []).append(container.name)
+    groups = {entry: [each.name for each in users if each.node] for entry, users in entries.items()}
     known = {
-        "gated": sorted({name for model in gated if model for name in (model, _cached(model))} & set(models)),
-        "not_before": {name: dated[name] for name in models if name in dated},
-        "compared": compared,
+        "gated": sorted(_name(entry) for entry, users in entries.items() if any(_gated(user, entry) for user in users)),
+        "not_before": {_name(entry): dated[_name(entry)] for entry in sorted(entries) if _name(entry) in dated},
+        "compared": {_name(entry): names for entry, names in groups.items() if names},
     }
-    return {"path": path, "models": models, **{key: value for key, value in known.items() if value}}
+    return {"path": path, "models": sorted(entries), **{key: value for key, value in known.items() if value}}
 
 
-def _names(container: Container) -> tuple[str, ...]:
-    """Name repositories as the hub's cache names them, and plain directories."""
-    return (*map(_cached, container.models), *container.directories)
+def _gated(container: Container, entry: str) -> bool:
+    known = container.facts is not None and container.facts.gated is True and container.model is not None
+    return known and _name(entry) in {container.model, _cached(container.model or "")}
+
+
+def _entries(container: Container) -> Iterator[tuple[str, str]]:
+    """Name repositories as the hub's cache names them, with the pinned commit, and plain directories."""
+    for model in container.models:
+        commit = container.commits.get(model)
+        yield f"{_cached(model)}{f'@{commit}' if commit else ''}", model
+    yield from ((name, name) for name in (handle(each) or each for each in container.directories))
+
+
+def _name(entry: str) -> str:
+    return entry.partition("@")[0]
 
 
 def _cached(model: str) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sparkiac.memory.budget import Host as Budget
 from sparkiac.plan.image import Added
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.memory.fit import Workload
     from sparkiac.plan.askers import Document, Link, Program
     from sparkiac.plan.facts import Facts
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import Caution, Export, ExtraFile, Health, Mount, Published, Secret
+    from sparkiac.plan.proof import Proof
+    from sparkiac.plan.weights import Giver, Repository, Store
     from sparkiac.report import Path
 
 
@@ -81,10 +85,17 @@ class Container(NamedTuple):
     """Repositories that the model store must hold."""
     directories: tuple[str, ...] = ()
     """Models that the store must hold as plain directories."""
+    commits: Mapping[str, str] = {}
+    """Those of them that the lock pins → the commit."""
     cache_key: str | None = None
     """Directory name of the compile cache: changes with image, command and environment."""
     memory_bytes: int | None = None
-    """Memory that the engine takes at start, if its utilization and the host's total are known."""
+    """Memory that an engine takes at start, if its utilization and the host's total are known; of a service, what the
+    inventory states."""
+    workload: Workload | None = None
+    """What the inventory says that a deployment is for."""
+    measured: Mapping[str, int] = {}
+    """What a start has measured of it: weights_bytes, overhead_bytes, graphs_bytes."""
     recipe: str | None = None
     """Catalog entry of a deployment: vendor/name, or vendor/name#variant."""
     cautions: tuple[Caution, ...] = ()
@@ -130,6 +141,20 @@ class HostPlan(NamedTuple):
     """Name and compute capability of its GPU."""
     links: tuple[Mapping[str, str], ...] = ()
     """Its high-speed links: interface, address and, where it is known, hca."""
+    stores: tuple[Store, ...] = ()
+    """What its model stores must hold, as far as the lock knows the files."""
+    secrets: tuple[str, ...] = ()
+    """Secrets that it must hold, sorted."""
+    reserve_bytes: int | None = None
+    """Memory that the inventory keeps for the system and the page cache."""
+    budget: Budget = Budget(None, ())
+    """Where its memory goes."""
+    proofs: Mapping[str, Proof] = {}
+    """The memory of each deployment on it, by name."""
+    weights_from: tuple[Giver, ...] = ()
+    """Hosts that can give it weights over a direct link."""
+    images_from: Giver | None = None
+    """Host that gives it images."""
 
     @property
     def units(self) -> tuple[Container | Program, ...]:
@@ -156,9 +181,20 @@ class Build(NamedTuple):
     """Image to start from; a build that runs a program chooses its own."""
 
 
+class Hub(NamedTuple):
+    """Where hosts download models from."""
+
+    url: str
+    secret: str | None = None
+    """Name of the secret that holds the token for gated repositories."""
+
+
 class Plan(NamedTuple):
     """The whole fleet."""
 
     name: str
     hosts: tuple[HostPlan, ...]
     builds: tuple[Build, ...] = ()
+    repositories: tuple[Repository, ...] = ()
+    """What is downloaded from the model hub."""
+    hub: Hub = Hub("")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkiac.render import ansible, builds, hosts, summary
+from sparkiac.render import ansible, builds, hosts, staging, summary
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
@@ -17,5 +17,6 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
     artifacts = [artifact for found in on_hosts.values() for artifact in found]
     artifacts += ansible.render(plan, on_hosts)
     artifacts += builds.render(plan)
+    artifacts += staging.render(plan)
     artifacts.append(summary.render(plan))
     return tuple(sorted(artifacts, key=lambda artifact: artifact.path))

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
-from sparkiac.plan.preflight import cache_path, secrets_of
-from sparkiac.render import extras, hosts, programs, yamltext
+from sparkiac.plan.preflight import cache_path
+from sparkiac.render import extras, hosts, programs, staging, yamltext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan import Container, HostPlan, Hub, Plan
     from sparkiac.plan.askers import Program
 
 
@@ -20,7 +20,7 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
     """Render everything that `ansible-playbook site.yml` reads, so that sparkiac is not needed to apply."""
     yield Artifact("inventory.yml", _yaml(_inventory(plan)))
     for host in plan.hosts:
-        variables = {"sparkiac": yamltext.Unsafe(_variables(host, on_hosts[host.name]))}
+        variables = {"sparkiac": yamltext.Unsafe(_variables(host, on_hosts[host.name], plan.hub))}
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
     for name in ("site.yml", "ansible.cfg"):
         yield Artifact(name, (assets.directory("templates") / name).read_bytes())
@@ -41,7 +41,7 @@ def _connection(host: HostPlan) -> dict[str, Any]:
     return {key: value for key, value in wanted.items() if value is not None}
 
 
-def _variables(host: HostPlan, artifacts: tuple[Artifact, ...]) -> dict[str, Any]:
+def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dict[str, Any]:
     root = f"hosts/{host.name}/"
     files = [{"path": each.path.removeprefix(root), "mode": f"{each.mode:04o}"} for each in artifacts]
     return {
@@ -52,10 +52,15 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...]) -> dict[str, Any
         "networks": sorted({container.network for container in host.containers if container.network is not None}),
         "sysctls": [{"key": key, "value": value} for key, value in host.sysctls.items()],
         "images": sorted({container.image.pull for container in host.containers}),
+        "image_ids": staging.image_ids(host),
+        "images_from": staging.giver(host.images_from),
+        "stores": staging.stores(host),
+        "fetch": staging.fetch(host, hub),
+        "generation": staging.generation(host, artifacts),
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),
-        "extra_files": extras.of(host),
-        "secrets": list(secrets_of(host.units)),
+        "extra_files": extras.of(host, hub),
+        "secrets": list(host.secrets),
         "units": sorted(
             [*map(_unit, host.containers), *map(_program, host.programs)], key=lambda unit: str(unit["name"])
         ),

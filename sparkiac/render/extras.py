@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.plan.parts import FILES
 
 if TYPE_CHECKING:
-    from sparkiac.plan import HostPlan
+    from sparkiac.plan import ExtraFile, HostPlan, Hub
 
 _HUB: Final = "hf://"
 
 
-def of(host: HostPlan) -> list[dict[str, str]]:
+def of(host: HostPlan, hub: Hub) -> list[dict[str, str]]:
     """Say what is fetched, each content once, with its path below the directory of fetched files."""
     wanted = {file.path: file for container in host.containers for file in container.files}
     return [
-        {"url": _address(file.url), "sha256": file.sha256 or "UNLOCKED", "path": path.removeprefix(f"{FILES}/")}
+        {"url": _address(file, hub), "sha256": file.sha256 or "UNLOCKED", "path": path.removeprefix(f"{FILES}/")}
         for path, file in sorted(wanted.items())
     ]
 
 
-def _address(url: str) -> str:
-    """Give where a file of the model hub is fetched from. Its branch moves; what comes is checked against the lock."""
-    if not url.startswith(_HUB):
-        return url
-    organisation, model, path = url.removeprefix(_HUB).split("/", 2)
-    return f"https://huggingface.co/{organisation}/{model}/resolve/main/{path}"
+def _address(file: ExtraFile, hub: Hub) -> str:
+    """Give where a file is fetched from: of the model hub at the commit that the lock holds."""
+    if not file.url.startswith(_HUB):
+        return file.url
+    organisation, model, path = file.url.removeprefix(_HUB).split("/", 2)
+    return f"{hub.url}/{organisation}/{model}/resolve/{file.commit or 'main'}/{path}"

@@ -7,34 +7,16 @@ a name up again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparkiac import catalog
-from sparkiac.model.settings import Serving, Settings
-from sparkiac.resolve import builds, catalogued, references, services, uses, wanted
-from sparkiac.resolve.leaves import Leaves, from_document, merge, nest
+from sparkiac.resolve import builds, references, services, stacks, uses, wanted
+from sparkiac.resolve.leaves import Leaves, merge, nest
 
 if TYPE_CHECKING:
     from sparkiac.model.inventory import Deployment, Inventory
     from sparkiac.model.lock import Lock
     from sparkiac.report import Finding, Path
     from sparkiac.source import Source
-
-DEFAULT_PLATFORM: Final = "dgx-spark"
-"""Hardware profile of a host that names none."""
-_SETTINGS: Final = tuple(Settings.model_fields)
-_SERVING: Final = tuple(Serving.model_fields)
-_PLATFORM: Final = (
-    "title",
-    "architecture",
-    "gpu",
-    "driver",
-    "memory_gib",
-    "requires",
-    "kernel_parameters",
-    "sysctl",
-    "docker_free_gib",
-)
 
 
 class Resolved(NamedTuple):
@@ -59,14 +41,12 @@ def resolve(inventory: Source[Inventory], lock: Lock | None) -> Resolved:
         return Resolved(inventory, lock, {}, {}, findings)
     leaves: Leaves = {}
     for name in inventory.value.hosts:
-        leaves |= _at(("hosts", name), _host(inventory, name))
+        leaves |= _at(("hosts", name), merge(*stacks.host(inventory, name)))
     for name, deployment in inventory.value.deployments.items():
         for host in hosts_of(deployment):
-            store = _store(leaves, host)
-            leaves |= _at(("deployments", name, host), _placement(inventory, name, host, store=store))
-    for name, service in inventory.value.services.items():
-        own = services.layers(inventory.document, name, service.kind, store=_store(leaves, service.on))
-        leaves |= _at(("services", name), own)
+            leaves |= _at(("deployments", name, host), merge(*stacks.deployment(inventory, name, host, leaves)))
+    for name in inventory.value.services:
+        leaves |= _at(("services", name), merge(*stacks.service(inventory, name, leaves)))
     leaves |= builds.resolve(inventory, leaves)
     values = nest(leaves)
     checks = (wanted.check, services.check, builds.check)
@@ -86,49 +66,3 @@ def hosts_of(deployment: Deployment) -> tuple[str, ...]:
 
 def _at(base: Path, leaves: Leaves) -> Leaves:
     return {(*base, *path): leaf for path, leaf in leaves.items()}
-
-
-def _inventory_layer(inventory: Source[Inventory], base: Path, keys: tuple[str, ...], *, target: Path = ()) -> Leaves:
-    return from_document(inventory.document, base, layer="inventory", keys=keys, target=target)
-
-
-def _host(inventory: Source[Inventory], name: str) -> Leaves:
-    base = ("hosts", name)
-    own = _inventory_layer(inventory, base, ("address", "driver", "fabric", "sysctl", "model_store"))
-    memory = _inventory_layer(inventory, (*base, "memory"), ("total_gib",))
-    ssh = _inventory_layer(inventory, (*base, "ssh"), ("user", "port"), target=("ssh",))
-    defaults = _inventory_layer(inventory, ("defaults",), ("sysctl", "model_store"))
-    login = _inventory_layer(inventory, ("defaults",), ("user",), target=("ssh",))
-    measured: Leaves = {("memory_gib",): memory["total_gib",]} if memory else {}
-    return merge(_platform(inventory, name), defaults, login, own, measured, ssh)
-
-
-def _platform(inventory: Source[Inventory], host: str) -> Leaves:
-    assert inventory.value is not None  # noqa: S101
-    name = inventory.value.hosts[host].platform or DEFAULT_PLATFORM
-    if name in inventory.value.platforms:
-        return _inventory_layer(inventory, ("platforms", name), _PLATFORM)
-    known = catalog.platform(name)
-    assert known is not None, "references were checked"  # noqa: S101
-    return from_document(known.document, (), layer=f"platform {name}", keys=_PLATFORM)
-
-
-def _placement(inventory: Source[Inventory], name: str, host: str, *, store: Leaves) -> Leaves:
-    assert inventory.value is not None  # noqa: S101
-    deployment = inventory.value.deployments[name]
-    base = ("deployments", name)
-    return catalogued.laid(
-        deployment.recipe,
-        deployment.variant,
-        deployment.fragments,
-        _inventory_layer(inventory, ("defaults",), _SETTINGS),
-        store,
-        _inventory_layer(inventory, base, (*_SERVING, "description")),
-        _inventory_layer(inventory, (*base, "per_host", host), _SETTINGS),
-    )
-
-
-def _store(leaves: Leaves, host: str) -> Leaves:
-    """Give where a host keeps weights, from what is resolved of it already."""
-    path: Path = ("hosts", host, "model_store")
-    return {("model_store",): leaves[path]} if path in leaves else {}

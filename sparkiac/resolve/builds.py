@@ -40,9 +40,14 @@ def resolve(inventory: Source[Inventory], leaves: Leaves) -> Leaves:
     """Resolve every build that a deployment or service runs."""
     found: Leaves = {}
     for name in sorted({name for _, name in _used(inventory, leaves)}):
-        layers = merge(constant(_DEFAULTS, layer="build default"), _catalogued(name), _own(inventory, name))
+        layers = merge(*stack(inventory, name))
         found |= {("builds", name, *path): leaf for path, leaf in layers.items()}
     return found
+
+
+def stack(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
+    """Give everything that is said of a build, the lowest layer first."""
+    return constant(_DEFAULTS, layer="build default"), _catalogued(name), _own(inventory, name)
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:

@@ -60,28 +60,34 @@ class Catalogued(NamedTuple):
         return (self.variant.facts if self.variant else None) or self.recipe.facts
 
 
-def layers(recipe: str, variant: str | None, fragments: tuple[str, ...] = ()) -> Iterator[Leaves]:
+def layers(recipe: str | None, variant: str | None, fragments: tuple[str, ...] = ()) -> Iterator[Leaves]:
     """Give the layers of a recipe, its variant and fragments; the names must be known."""
-    known = catalog.recipe(recipe)
-    assert known is not None, "references were checked"  # noqa: S101
-    yield from_document(known.document, (), layer=f"recipe {recipe}", keys=(*_SERVING, "engine", "nodes"))
-    if variant is not None:
+    if recipe is not None:
+        known = catalog.recipe(recipe)
+        assert known is not None, "references were checked"  # noqa: S101
+        yield from_document(known.document, (), layer=f"recipe {recipe}", keys=(*_SERVING, "engine", "nodes"))
+    if recipe is not None and variant is not None:
         edited = catalog.variant(recipe, variant)
         assert edited is not None, "references were checked"  # noqa: S101
         yield from_document(edited.document, (), layer=f"variant {recipe}#{variant}", keys=(*_SERVING, "nodes"))
     yield from map(of_fragment, fragments)
 
 
-def laid(recipe: str, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> Leaves:
+def laid(recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> Leaves:
     """Lay engine, catalog and the inventory's `own` layers, with what the chosen method of speculation needs."""
-    known = catalog.recipe(recipe)
-    assert known is not None and known.value is not None, "references were checked"  # noqa: S101, PT018
-    engine = engines.named(known.value.engine)
-    below = merge(constant(engine.defaults, layer=f"engine {engine.name}"), *layers(recipe, variant, fragments))
-    leaves = merge(below, *own)
-    if ("speculative",) in leaves:
-        leaves = speculation.complete(merge(below, speculation.edits(leaves, engine), *own))
-    return leaves
+    return merge(*stack(recipe, variant, fragments, *own))
+
+
+def stack(recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> tuple[Leaves, ...]:
+    """Give these layers one by one, the lowest first. Without a recipe, one of the `own` layers names the engine."""
+    chosen = tuple(layers(recipe, variant, fragments))
+    engine = engines.named(merge(*chosen, *own)["engine",][0])
+    below = (constant(engine.defaults, layer=f"engine {engine.name}"), *chosen)
+    leaves = merge(*below, *own)
+    if ("speculative",) not in leaves:
+        return (*below, *own)
+    edits = speculation.edits(leaves, engine)
+    return (*below, edits, *own, speculation.completed(merge(*below, edits, *own)))
 
 
 def of_fragment(name: str) -> Leaves:
@@ -108,6 +114,11 @@ def named(name: str) -> Catalogued:
     assert known is not None and known.value is not None, "the name is known"  # noqa: S101, PT018
     leaves = laid(recipe, variant or None, ())
     return Catalogued(name, known.value, edited.value if edited else None, leaves, nest(leaves))
+
+
+def serving(model: str) -> Iterator[Catalogued]:
+    """Give the recipes and variants that serve a model, by its handle, each recipe before its variants."""
+    return (each for each in map(named, catalog.holding(model)) if each.values.get("model") == model)
 
 
 def everything() -> tuple[Catalogued, ...]:

@@ -77,7 +77,7 @@ def _is_atomic(path: Path) -> bool:
             ("set", _)
             | ("container", "mounts" | "files", _)
             | ("mounts", _)
-            | ("api_key" | "secret_key" | "gpu" | "speculative" | "extra_flags",)
+            | ("api_key" | "secret_key" | "gpu" | "speculative" | "extra_flags" | "workload" | "measured",)
         ):
             return True
         case _:

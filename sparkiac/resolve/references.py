@@ -36,6 +36,7 @@ def check(document: Document) -> Iterator[Finding]:
         path: Path = ("hosts", name, "platform")
         if isinstance(platform := host.get("platform"), str) and platform not in platforms:
             yield _unknown("platform", platform, platforms, document.at_value(path))
+        yield from _images(document, name, host, hosts)
     yield from _same_machine(document, hosts)
     for name, deployment in deployments.items():
         yield from _recipe(document, name, deployment)
@@ -68,11 +69,27 @@ def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
             yield _error(_TWICE, message, place, "give each host its own address, or remove one of them")
 
 
+def _images(document: Document, name: str, host: dict[str, Any], hosts: Entries) -> Iterator[Finding]:
+    """Find a host that gets its images from nobody, from itself, or from one that has none before it asks."""
+    giver, place = host.get("images_from"), document.at_value(("hosts", name, "images_from"))
+    if not isinstance(giver, str):
+        return
+    if giver not in hosts or giver == name:
+        yield _unknown("other host", giver, hosts.keys() - {name}, place)
+    elif hosts[giver].get("images_from") is not None:
+        message = f"{name} gets its images from {giver}, which gets its own from another host"
+        yield _error(_NEEDED, message, place, f"name a host that pulls them: {hosts[giver]['images_from']}")
+
+
 def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterator[Finding]:
     base: Path = ("deployments", name)
     recipe, variant = _name(forms.RECIPE, deployment.get("recipe")), _name(forms.NAME, deployment.get("variant"))
     if recipe is None:
+        yield from _inline(document, base, deployment)
         return
+    if "engine" in deployment:
+        message = f"{name} names a recipe, which says the engine"
+        yield _error(_TWICE, message, document.at_key((*base, "engine")), "remove `engine`, or `recipe`")
     known = catalog.recipe(recipe)
     if known is None or known.value is None:
         place = document.at_value((*base, "recipe"))
@@ -89,6 +106,20 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterat
     if known.value.model is None and deployment.get("model") is None and known.value.status == "recipe":
         message = f"recipe {recipe} serves any model, and {name} names none"
         yield _error(_NEEDED, message, document.at_key(base), "add `model: organisation/name`, as on the model hub")
+
+
+def _inline(document: Document, base: Path, deployment: dict[str, Any]) -> Iterator[Finding]:
+    """Find what a deployment without a recipe lacks."""
+    if "recipe" in deployment:
+        return
+    if "engine" not in deployment:
+        hint = "add `recipe:`, as `sparkiac recipes list` names them, or `engine:`, `image:` and `model:`"
+        yield _error(_NEEDED, f"{base[-1]} names no recipe and no engine", document.at_key(base), hint)
+    if "variant" in deployment:
+        message = f"{base[-1]} names a variant and no recipe that it would be one of"
+        yield _error(_NEEDED, message, document.at_key((*base, "variant")), "add `recipe:`, or remove `variant`")
+    if isinstance(engine := deployment.get("engine"), str):
+        yield from _fragments(document, base, deployment.get("fragments"), engine=engine)
 
 
 def _usable(entry: Entry, name: str, place: Loc) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from sparkiac.model.services import (
 )
 from sparkiac.report import Finding, Severity
 from sparkiac.resolve import uses, wanted
-from sparkiac.resolve.leaves import Leaves, constant, from_document, merge
+from sparkiac.resolve.leaves import Leaves, constant, from_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,17 +46,17 @@ _UNKNOWN: Final = ("REF001", "unknown-name")
 _NEEDED: Final = ("REF003", "needed")
 
 
-def layers(document: Document, name: str, kind: str, *, store: Leaves) -> Leaves:
-    """Merge everything that is said of a service."""
+def stack(document: Document, name: str, kind: str, *, store: Leaves) -> tuple[Leaves, ...]:
+    """Give everything that is said of a service, the lowest layer first."""
     own = from_document(document, ("services", name), layer="inventory", keys=_OWN)
     if kind == "openclaw":
-        return own
+        return (own,)
     known = catalog.service_kind(kind)
     below = from_document(known.document, (), layer=f"service kind {kind}", keys=_OF_KIND) if known else {}
     default = {"bind": DEFAULTS["bind"], "timeouts": DEFAULTS["timeouts"]} if kind == "hermes-agent" else DEFAULTS
     engine = constant({"set": ollama.DEFAULTS["set"]}, layer="engine ollama") if kind == "ollama" else {}
     general = from_document(document, ("defaults",), layer="inventory", keys=("bind",))
-    return merge(constant(default, layer="service default"), engine, below, general, store, own)
+    return constant(default, layer="service default"), engine, below, general, store, own
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:

@@ -20,14 +20,14 @@ def edits(leaves: Leaves, engine: Engine) -> Leaves:
     return constant(engine.edits.get(method, {}), layer=f"speculative {method}")
 
 
-def complete(leaves: Leaves) -> Leaves:
-    """Fill in drafter and number of tokens where the catalog knows them for the target."""
+def completed(leaves: Leaves) -> Leaves:
+    """Fill in drafter and number of tokens where the catalog knows them for the target: a layer above all others."""
     chosen, origin = leaves[_METHOD]
     target = leaves["model",][0] if ("model",) in leaves else None
     pair = catalog.drafter(target, method=chosen["method"])
     if pair is None:
-        return leaves
+        return {}
     known = {"model": pair.drafter, "num_speculative_tokens": pair.num_speculative_tokens}
     added = {key: value for key, value in known.items() if value is not None and chosen.get(key) is None}
-    layer = f"{origin.layer}, completed from the table of drafters" if added else origin.layer
-    return leaves | {_METHOD: (chosen | added, Origin(layer, origin.file, origin.mark))}
+    layer = f"{origin.layer}, completed from the table of drafters"
+    return {_METHOD: (chosen | added, Origin(layer, origin.file, origin.mark))} if added else {}

@@ -2,8 +2,9 @@
 
 Upstream vllm/vllm-openai images start with the entrypoint `vllm serve`; NVIDIA's NGC images run the command as it
 is written. A command copied from one to the other becomes `vllm serve vllm serve …`, which ends with
-`unrecognized arguments: serve`, and a restart policy turns that into a loop. Deployments are safe: their command
-is derived from the image. A service with a command of its own can have the fault.
+`unrecognized arguments: serve`, and a restart policy turns that into a loop. `vllm --version` becomes `vllm serve vllm
+--version`. Deployments are safe: their command is derived from the image. A service with a command of its own can
+have the fault.
 
 Bad:
 
@@ -43,7 +44,7 @@ from sparkiac.rules.rule import Hit, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Plan
+    from sparkiac.plan import Container, Plan
 
 RULE: Final = Rule(
     code="ENT001",
@@ -56,16 +57,25 @@ _SERVE: Final = ("vllm", "serve")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find containers whose words hold `vllm serve` twice."""
+    """Find containers whose words start vLLM a second time."""
     for host in plan.hosts:
         for container in host.containers:
-            if sum(pair == _SERVE for pair in pairwise(container.argv)) > 1:
+            again = _again(container)
+            if again:
                 path = (*container.path, "command")
                 message = (
-                    f"{container.name} would run `vllm serve vllm serve …`: "
+                    f"{container.name} would run `vllm serve {again} …`: "
                     f"the entrypoint of {container.image.reference} is `vllm serve` already"
                 )
                 fix = tuple(Edit((*path, index), REMOVE) for index in range(len(_SERVE)))
                 starts = container.command[: len(_SERVE)] == _SERVE
                 hint = "start the command with the model"
                 yield Hit(path, message, hint, leaf=path, host=host.name, fix=fix if starts else ())
+
+
+def _again(container: Container) -> str:
+    """Give the words that start vLLM once more; nothing where none do."""
+    if sum(pair == _SERVE for pair in pairwise(container.argv)) > 1:
+        return "vllm serve"
+    named = container.command[:1] == _SERVE[:1]
+    return "vllm" if named and container.image.entrypoint == _SERVE else ""

@@ -75,6 +75,5 @@ def check(plan: Plan) -> Iterator[Hit]:
                 if file.sha256 is None:
                     path = ("container", "files", file.target)
                     message = f"{container.name} fetches {file.url}, which the lock does not pin"
-                    hint = f'add to the lock: files: {{"{file.url}": {{sha256: "…"}}}}'
                     leaf = (*container.path, host.name, *path)
-                    yield Hit((*container.path, *path), message, hint, leaf=leaf, host=host.name)
+                    yield Hit((*container.path, *path), message, "run sparkiac lock", leaf=leaf, host=host.name)

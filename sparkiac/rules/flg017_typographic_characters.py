@@ -1,8 +1,10 @@
-r"""A setting holds a dash or quotes that a word processor made.
+r"""An option is written with a dash or with quotes that a word processor made.
 
-Forums and documents turn `--` into a dash and straight quotes into curly ones. Copied into options or variables they
-are ordinary letters: the server does not know the option, or cannot read the JSON. Type them anew. Where such a
-character is meant, in a prompt for example, allow this with a reason.
+Forums and documents turn `--` into a dash and straight quotes into curly ones. Copied into options they are ordinary
+letters: the server does not know the option, or cannot read the JSON. Type them anew.
+
+Options of an engine take no such character. Commands and variables may hold any text, so there it is only this: a dash
+before the name of an option, and a quote where JSON has a straight one. Descriptions and reasons are not looked at.
 
 Bad:
 
@@ -59,23 +61,41 @@ RULE: Final = Rule(
     sources=("DeepSeek-V4 thread L358, L381-383",),
     since="0.1.0",
 )
-_FOREIGN: Final = re.compile("[\u2012-\u2015\u2018-\u201f\u2212]")
+_DASH: Final = "\u2012-\u2015\u2212"
+_QUOTE: Final = "\u2018-\u201f"
+_FOREIGN: Final = re.compile(f"[{_DASH}{_QUOTE}]")
+_OPTION: Final = re.compile(rf"(?:^|\s)-?[{_DASH}][-{_DASH}]?[a-z0-9]+(?:[-_][a-z0-9]+)*(?=[\s=]|$)")
+"""A word that would be an option if its dash were one."""
+_JSON: Final = re.compile(rf"[{{\[:,][{_QUOTE}]|^[{_QUOTE}][{{\[]")
+"""A quote that opens a key or a value, or the whole of them."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find such characters in what a server is started with."""
     for host in plan.hosts:
         for container in host.containers:
-            for key, value in _settings(container):
-                found = _FOREIGN.search(str(value))
-                if found:
-                    message = f"{key[-1]} of {container.name} holds the typographic character {found[0]}"
-                    yield hit(host, container, key, message, "type it anew: - and straight quotes")
+            for key, character in _settings(container):
+                message = f"{key[-1]} of {container.name} holds the typographic character {character}"
+                yield hit(host, container, key, message, "type it anew: - and straight quotes")
 
 
-def _settings(container: Container) -> Iterator[tuple[tuple[str, ...], object]]:
-    for kind, settings in (("set", container.options), ("env", container.env)):
-        yield from (((kind, name), value) for name, value in settings.items())
-    yield ("container", "prelude"), container.prelude
+def _settings(container: Container) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Give each setting that holds such a character, and the first one of it."""
+    for name, value in container.options.items():
+        found = _FOREIGN.search(str(value))
+        if found:
+            yield ("set", name), found[0]
+    texts: dict[tuple[str, ...], tuple[str, ...]] = {("env", name): (value,) for name, value in container.env.items()}
+    texts["container", "prelude"] = tuple(word for command in container.prelude for word in command)
     if container.kind == "service":
-        yield ("command",), container.command
+        texts["command",] = container.command
+    for key, words in texts.items():
+        copied = next(filter(None, map(_copied, words)), None)
+        if copied:
+            yield key, copied
+
+
+def _copied(word: str) -> str | None:
+    """Give the typographic character by which a word of any text is known as a copied option."""
+    found = _OPTION.search(word) or _JSON.search(word)
+    return _FOREIGN.findall(found[0])[0] if found else None

@@ -72,7 +72,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if "model" not in own(container):
         made = _made(container.model or "")
-        message = f"{container.recipe} is made for any model, and no source ran {container.model} with its options"
+        start = f"{container.recipe} is made for any model" if container.recipe else f"{container.name} has no recipe"
+        message = f"{start}, and no source ran {container.model} with its options"
         hint = made[0] if made else "look in vLLM's recipes and in the help of the image's `vllm serve`"
         yield hit(host, container, ("recipe",), message, hint)
 
@@ -80,5 +81,5 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
 @cache
 def _made(model: str) -> tuple[str, ...]:
     """Give the lines that choose an entry for this model."""
-    found = [each.name for each in catalogued.everything() if each.usable and each.values.get("model") == model]
+    found = [each.name for each in catalogued.serving(model) if each.usable]
     return tuple(f"recipe: {name.replace('#', ', variant: ')}" for name in found)

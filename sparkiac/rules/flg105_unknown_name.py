@@ -4,6 +4,9 @@ vLLM's own parser lets most of these names through. The server ends later: when 
 weights have been loaded. nano_v3, for one, is a file of NVIDIA's that comes with --reasoning-parser-plugin, and no
 release has it. Where a plugin is given, its option is not checked. Methods that SPD001 speaks of are left to it.
 
+Of --quantization this is a warning where the checkpoint is of ModelOpt, or nothing is known of it: vLLM takes the
+format that such a checkpoint says of itself, whatever the word is. A word that is not read is still better left away.
+
 Bad:
 
 ```yaml
@@ -43,13 +46,14 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.hints import nearest
 from sparkiac.report import Severity
-from sparkiac.rules import release
+from sparkiac.rules import kernels, release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
+    from sparkiac.rules.release import Found
     from sparkiac.rules.rule import Hit
 
 RULE: Final = Rule(
@@ -71,4 +75,12 @@ def check(plan: Plan) -> Iterator[Hit]:
         if fault.wrong not in _OF_ANOTHER_RULE:
             has = release.having(release.with_name(fault.registry, fault.wrong))
             message = f"{found.name} {fault.said} in {found.release.title}: {has}"
-            yield found.hit(message, nearest(fault.wrong, fault.known))
+            yield found.hit(message, nearest(fault.wrong, fault.known), _weight(found))
+
+
+def _weight(found: Found) -> Severity | None:
+    """Make it a warning where the checkpoint may say another format than the word does."""
+    if found.fault.registry != "quantization":
+        return None
+    known = kernels.known(found.container)
+    return Severity.WARNING if known is None or known.checkpoint in {None, "modelopt"} else None

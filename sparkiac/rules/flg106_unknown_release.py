@@ -67,6 +67,6 @@ def check(plan: Plan) -> Iterator[Hit]:
                 f"what vLLM {container.image.reference} holds is not known: "
                 f"values, keys and names of {container.name} are not checked"
             )
-            hint = "run `vllm --version` in it, and compare with a tag that the catalog knows"
+            hint = f"run `sparkiac images capture {container.image.reference}` for this inventory where the image lies"
             leaf = (*container.path, host, "image")
             yield Hit((*container.path, "image"), message, hint, leaf=leaf, host=host)

@@ -61,7 +61,7 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find models that no entry of the catalog serves by handle, and one serves from a directory."""
     for host, container in models(plan):
-        recipe = _from_directory().get(container.model or "")
+        recipe = _from_directory(container.model) if container.model else None
         if recipe is not None and container.model not in container.directories:
             message = f"{container.name} loads {container.model} by its handle; {recipe} serves it from a directory"
             hint = f"take the recipe {recipe}, or set model_path and keep the model in <model_store>/{container.model}"
@@ -69,8 +69,11 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 @cache
-def _from_directory() -> dict[str, str]:
-    """Give each model that is served from a directory alone, with the first entry that does."""
-    entries = [(name, catalogued.named(name).values) for name in reversed(catalogued.names())]
-    by_handle = {values.get("model") for _, values in entries if "model_path" not in values}
-    return {values["model"]: name for name, values in entries if values.get("model") not in by_handle}
+def _from_directory(model: str) -> str | None:
+    """Give the first entry that serves a model, if all that do serve it from a directory."""
+    first = None
+    for each in catalogued.serving(model):
+        if "model_path" not in each.values:
+            return None
+        first = first or each.name
+    return first

@@ -50,7 +50,7 @@ RULE: Final = Rule(
 )
 
 
-_ADD: Final = "add it to the lock, or write its digest after @ in the inventory"
+_ADD: Final = "run sparkiac lock, or write its digest after @ in the inventory"
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from sparkiac import catalog
-from sparkiac.plan.facts import facts
+from sparkiac.plan.facts import of_model
 from sparkiac.rules.rule import Hit
+from sparkiac.rules.shares import sparks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,16 +15,13 @@ if TYPE_CHECKING:
     from sparkiac.plan.facts import Facts
     from sparkiac.report import Severity
 
-_SM_121: Final = "12.1"
-
 
 def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Give the deployments on vLLM on GPUs of sm_121, of a group the node that leads."""
-    for host in plan.hosts:
-        if (host.gpu or {}).get("compute_capability") == _SM_121:
-            for container in host.containers:
-                if container.engine == "vllm" and (container.node or (0, 1))[0] == 0:
-                    yield host, container
+    for host in sparks(plan):
+        for container in host.containers:
+            if container.engine == "vllm" and (container.node or (0, 1))[0] == 0:
+                yield host, container
 
 
 def option(container: Container, name: str) -> str:
@@ -46,7 +42,7 @@ def image(container: Container) -> str:
 
 def known(container: Container) -> Facts | None:
     """Give what the catalog knows of the model, whichever of its recipes serves it."""
-    return container.facts or _known(container.model or "")
+    return container.facts or (of_model(container.model) if container.model else None)
 
 
 def fp4_moe(container: Container) -> bool:
@@ -72,13 +68,3 @@ def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
     """Make the hit of a setting of a deployment."""
     path, leaf = (*container.path, *key), (*container.path, host.name, *key)
     return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity)
-
-
-@cache
-def _known(handle: str) -> Facts | None:
-    for recipe in catalog.recipe_names():
-        for variant in (None, *catalog.variant_names(recipe)):
-            found = facts(recipe, variant, model=handle)
-            if found is not None:
-                return found
-    return None

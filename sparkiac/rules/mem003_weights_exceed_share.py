@@ -3,7 +3,8 @@
 The share holds the weights, about 3 GiB of overhead, and the KV cache in what is left: at 0.85 of 119 GiB the Spark
 guide's log has 21.94 GiB of weights and 76.49 GiB of KV cache (L345-347). Where the weights alone are larger, the
 server ends after it has loaded them. One machine serves up to about 100 GB of weights (L657); bytes decide, and not
-parameters. Sizes come from the catalog; a model that it does not know is not judged.
+parameters. Sizes come from the lock, or else from
+the catalog; a model that neither knows is not judged (MEM100).
 
 Bad:
 
@@ -45,7 +46,7 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.plan.memory import gib
 from sparkiac.plan.parts import GIB
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import hit, known
+from sparkiac.rules.kernels import hit
 from sparkiac.rules.rule import Rule
 from sparkiac.rules.shares import models, share
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
+    from sparkiac.plan.proof import Proof
     from sparkiac.rules.rule import Hit
 RULE: Final = Rule(
     code="MEM003",
@@ -71,14 +73,19 @@ _OVERHEAD: Final = 3 * GIB
 def check(plan: Plan) -> Iterator[Hit]:
     """Find shares that are smaller than the weights of one machine."""
     for host, container in models(plan):
-        facts, found = known(container), share(container)
-        weights = facts.weights_bytes if facts else None
-        if found is not None and weights is not None and container.memory_bytes is not None:
-            needed = weights // (container.node or (0, 1))[1] + _OVERHEAD
-            if needed > container.memory_bytes:
-                message = (
-                    f"{container.name} needs {gib(needed)} for weights and overhead, and may take "
-                    f"{gib(container.memory_bytes)} on {host.name}"
-                )
-                hint = f"raise {found[0]}, or choose a smaller model or more hosts"
-                yield hit(host, container, ("set", found[0]), message, hint)
+        found, loaded = share(container), _loaded(host.proofs[container.name])
+        if found is None or loaded is None or container.memory_bytes is None:
+            continue
+        if loaded + _OVERHEAD > container.memory_bytes:
+            message = (
+                f"{container.name} needs {gib(loaded + _OVERHEAD)} for weights and overhead, and may take "
+                f"{gib(container.memory_bytes)} on {host.name}"
+            )
+            hint = f"raise {found[0]}, or choose a smaller model or more hosts"
+            yield hit(host, container, ("set", found[0]), message, hint)
+
+
+def _loaded(proof: Proof) -> int | None:
+    """Give the bytes of weights and drafter on one machine, as far as they are known."""
+    sizes = [term.size_bytes for term in proof.server.inside if term.name in {"weights", "drafter"}]
+    return sum(size or 0 for size in sizes) if any(sizes) else None

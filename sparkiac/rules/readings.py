@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.catalog.interfaces import release
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
@@ -13,13 +14,6 @@ if TYPE_CHECKING:
 
 _COUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmM]?)")
 _UNITS: Final = {"": 1, "k": 1000, "K": 1024, "m": 1000**2, "M": 1024**2}
-_PARTS: Final = 4
-
-
-def release(version: str) -> tuple[int, ...]:
-    """Give a release as numbers of one length: a series such as 0.21 counts from its first release."""
-    parts = [int(part) for part in version.split(".")]
-    return tuple(parts + [0] * (_PARTS - len(parts)))
 
 
 def before(container: Container, version: str) -> bool:

@@ -32,8 +32,12 @@ class Release(NamedTuple):
 def known(container: Container) -> Release | None:
     """Give the release in a container's image; None where nobody knows it.
 
-    Builds of vendors and moving tags hold a release with changes: it is the nearest there is.
+    Builds of vendors and moving tags hold a release with changes: it is the nearest there is, unless the image itself
+    was asked.
     """
+    captured = container.image.interface
+    if captured is not None:
+        return Release(captured, exact=True, title=f"the vLLM {captured.version} of {_tagged(container)}")
     tag = container.image.tag
     if tag is None or tag.vllm is None:
         return None

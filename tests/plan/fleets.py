@@ -8,6 +8,7 @@ from sparkiac import pipeline, source
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock
 from sparkiac.plan import build
+from sparkiac.plan.weights import needed
 from sparkiac.resolve import resolve
 
 if TYPE_CHECKING:
@@ -17,11 +18,21 @@ if TYPE_CHECKING:
 
 ONES: Final = "sha256:" + "1" * 64
 TWOS: Final = "sha256:" + "2" * 64
+COMMIT: Final = "3" * 40
+SMALL: Final = (
+    f'commit: "{COMMIT}", tensor_bytes: 16000000000, '
+    "config: {model_type: qwen3, num_hidden_layers: 12, num_attention_heads: 8, num_key_value_heads: 2, head_dim: 128, "
+    "max_position_embeddings: 262144, mtp_num_hidden_layers: 1}"
+)
+"""What a lock says of a dense model with 16 GB of weights, of which everything that a proof needs is known."""
 LOCK: Final = f"""\
 version: 1
 images:
   nvcr.io/nvidia/vllm:26.04-py3: {{digest: "{ONES}", entrypoint: [/opt/nvidia/nvidia_entrypoint.sh]}}
   vllm/vllm-openai:gemma4-0505-arm64-cu130: {{digest: "{TWOS}"}}
+models:
+  example/model: {{{SMALL}}}
+  example/big: {{{SMALL}}}
 """
 SPARK: Final = "spark-01: {address: 192.168.1.11}"
 PAIR: Final = """\
@@ -113,6 +124,19 @@ def said(findings: tuple[Finding, ...]) -> list[str]:
         else f"{finding.code} {finding.message}"
         for finding in findings
     ]
+
+
+def repositories(plan: Plan) -> list[str]:
+    """Name the repositories of the model hub that a plan needs, sorted."""
+    return sorted({name for host in plan.hosts for each in host.containers for name in needed(each)})
+
+
+def pins(text: str, locked: str = "version: 1\nimages: {}\n") -> str:
+    """Give a lock with the commits of all repositories that a plan of the inventory needs, beside what it holds."""
+    outcome = checked(text, locked=locked, allow_unlocked=True)
+    names = repositories(outcome.plan) if outcome.plan else ()
+    models = "".join(f"  {name}: {{{SMALL}}}\n" for name in names)
+    return f"{locked.rstrip()}\nmodels:\n{models}" if models else locked
 
 
 def faults(text: str) -> list[str]:

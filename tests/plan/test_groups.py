@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparkiac.plan import Health
-from tests.plan.fleets import PAIR, containers
+from tests.plan.fleets import COMMIT, PAIR, containers
 
 
 def options(command: tuple[str, ...]) -> dict[str, str]:
@@ -19,6 +19,7 @@ def test_each_host_has_one_node() -> None:
 def test_the_commands_differ_in_rank_address_and_headless_alone() -> None:
     leading, other = (options(containers(PAIR)[f"{host}/big"].command) for host in ("spark-02", "spark-01"))
     assert leading == options(()) | {
+        "revision": COMMIT,
         "host": "192.168.1.12",
         "port": "8001",
         "tensor-parallel-size": "2",

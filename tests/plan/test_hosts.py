@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.plan.memory import left_bytes, taken_bytes
-from tests.plan.fleets import ONES, deployment, planned, service
+from sparkiac.memory.values import Unknown
+from tests.plan.fleets import COMMIT, ONES, deployment, planned, service
 
 GIB = 1 << 30
 SECOND = """\
@@ -57,24 +57,32 @@ def test_what_a_machine_of_which_little_is_known_has_not() -> None:
     )
 
 
-def test_memory_is_added_up_over_engines_and_not_over_services() -> None:
-    [host] = planned(deployment("set: {gpu_memory_utilization: 0.5}") + SECOND + ASR).hosts
-    assert taken_bytes(host) == pytest.approx(0.6 * 119 * GIB, abs=2)
-    left, taken = left_bytes(host), taken_bytes(host)
-    assert left is not None
-    assert taken is not None
-    assert left + taken == 119 * GIB
+def test_memory_is_added_up_over_engines_and_what_is_kept() -> None:
+    graphs = "measured: {graphs_bytes: 1073741824}"
+    [host] = planned(deployment("set: {gpu_memory_utilization: 0.5}", graphs)).hosts
+    assert host.budget is not None
+    assert [(term.name, term.size_bytes) for term in host.budget.terms] == [
+        ("chat", -(-119 * GIB // 2)),
+        ("CUDA graphs", GIB),
+        ("system and page cache", 119 * GIB // 10),
+    ]
+    left = host.budget.headroom_bytes
+    assert left == 119 * GIB - sum(term.size_bytes or 0 for term in host.budget.terms)
 
 
-def test_one_engine_of_unknown_size_makes_the_sum_unknown() -> None:
-    [host] = planned(deployment("set: {gpu_memory_utilization: null}") + SECOND).hosts
-    assert (taken_bytes(host), left_bytes(host)) == (None, None)
+def test_one_term_of_unknown_size_makes_the_sum_unknown() -> None:
+    [host] = planned(deployment("set: {gpu_memory_utilization: 0.5}") + ASR).hosts
+    assert host.budget is not None
+    assert host.budget.headroom_bytes == Unknown(("CUDA graphs", "asr"))
+    assert host.budget.most_bytes == pytest.approx(0.4 * 119 * GIB, abs=2)
 
 
 def test_a_machine_of_unknown_size_has_an_unknown_rest() -> None:
     text = service(host="spark-01: {address: 192.168.1.11, platform: pc}") + PC
     [host] = planned(text).hosts
-    assert (taken_bytes(host), left_bytes(host)) == (0, None)
+    assert host.budget is not None
+    assert (host.budget.total_bytes, host.budget.most_bytes) == (None, None)
+    assert isinstance(host.budget.headroom_bytes, Unknown)
 
 
 def test_what_the_preflight_expects_of_a_machine() -> None:
@@ -98,7 +106,9 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
         for unit, port in (("sparkiac-asr", 8765), ("sparkiac-chat", 8001), ("sparkiac-code", 8002))
     ]
     assert wanted["secrets"] == [{"name": "team_key", "mode": "0600"}]
-    assert wanted["store"] == [{"path": "/srv/models", "models": ["models--example--code", "models--example--model"]}]
+    assert wanted["store"] == [
+        {"path": "/srv/models", "models": ["models--example--code", f"models--example--model@{COMMIT}"]}
+    ]
     assert wanted["units"] == {
         "asr": {"image": f"example.org/asr@{ONES}"},
         "chat": {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
 from sparkiac.model.inventory import Inventory
 from sparkiac.resolve import check_names, hosts_of
 from sparkiac.source import load
-from tests.plan.fleets import PAIR, SPARK, deployment, faults, resolved, service
+from tests.plan.fleets import PAIR, SPARK, container, deployment, faults, resolved, service
 
 IN_GROUP = "on: [spark-02, spark-01]"
 
@@ -120,3 +122,49 @@ def test_names_of_a_faulty_file_are_checked_as_far_as_they_are_names() -> None:
     text = deployment().replace("port: 8001", "port: none").replace("on: spark-01", "on: spark-9")
     found = check_names(load(text.encode(), name="lab.yaml", model=Inventory))
     assert [finding.message for finding in found] == ["no host is called 'spark-9'"]
+
+
+TWO: Final = "spark-01: {{address: 192.168.1.11, images_from: {}}}, spark-02: {{address: 192.168.1.12{}}}"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "message"),
+    [
+        (TWO.format("spark-09", ""), "REF001 3:56 no other host is called 'spark-09'"),
+        (TWO.format("spark-01", ""), "REF001 3:56 no other host is called 'spark-01'"),
+        (
+            TWO.format("spark-02", ", images_from: spark-01"),
+            "REF003 3:56 spark-01 gets its images from spark-02, which gets its own from another host",
+        ),
+    ],
+)
+def test_images_come_from_another_host_that_has_them(hosts: str, message: str) -> None:
+    assert message in faults(deployment(host=hosts))
+    assert faults(deployment(host=TWO.format("spark-02", ""))) == []
+
+
+INLINE: Final = deployment("image: example.org/x:1").replace("recipe: base/single-spark", "engine: vllm")
+
+
+def test_a_deployment_may_start_from_no_recipe() -> None:
+    found = container(INLINE)
+    assert (found.engine, found.recipe, found.facts, found.cautions) == ("vllm", None, None, ())
+    assert found.argv[:3] == ("vllm", "serve", "example/model")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (INLINE.replace("    engine: vllm\n", ""), "REF003 5:3 chat names no recipe and no engine"),
+        (INLINE.replace("    image: example.org/x:1\n", ""), "REF003 5:3 no layer gives chat a value for image"),
+        (INLINE.replace("    model: example/model\n", ""), "REF003 5:3 no layer gives chat a value for model"),
+        (
+            INLINE + "    variant: dflash\n",
+            "REF003 11:5 chat names a variant and no recipe that it would be one of",
+        ),
+        (deployment("engine: vllm"), "REF002 10:5 chat names a recipe, which says the engine"),
+        (INLINE + "    fragments: [dflah]\n", "REF001 11:17 no fragment is called 'dflah'"),
+    ],
+)
+def test_without_a_recipe_engine_image_and_model_are_its_own(text: str, message: str) -> None:
+    assert message in faults(text)

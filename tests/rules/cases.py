@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.plan.fleets import ONES, PAIR, deployment, service, webui
+from tests.plan.fleets import LOCK, ONES, PAIR, deployment, service, webui
 from tests.rules.cases_flags import FLAGS
 from tests.rules.cases_fleet import FLEET
 from tests.rules.cases_kernels import KERNELS
+from tests.rules.cases_proofs import PROOFS
 from tests.rules.cases_releases import RELEASES
 from tests.rules.pages import Case
 
@@ -52,6 +53,7 @@ ENGINES: Final = [
 """What no rule about engines speaks of: a service, a group on vLLM, and vLLM with an option of any name."""
 GROUP: Final = PAIR.replace("base/single-spark", "base/tensorrt-llm") + f"    image: example.org/x@{ONES}\n"
 
+_COPIES: Final = "spark-01: {address: 192.168.1.11, images_from: spark-02}, spark-02: {address: 192.168.1.12}"
 _STALE: Final = f"version: 1\nimages: {{}}\nbuilds: {{engine: {{id: '{ONES}', spec: '{ONES}'}}}}\n"
 
 
@@ -208,6 +210,15 @@ CASES: Final[dict[str, list[Case]]] = {
                 "the entrypoint of vllm/vllm-openai@" + ONES + " is `vllm serve` already",
             ),
         ),
+        Case(
+            _vllm("vllm", "--version"),
+            (
+                "ENT001 9:14 asr would run `vllm serve vllm …`: the entrypoint of "
+                + UPSTREAM[7:]
+                + " is `vllm serve` already",
+            ),
+        ),
+        Case(service("command: [vllm, --version]")),
         Case(deployment()),
         Case(deployment("api_key: {secret: k}").replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")),
     ],
@@ -271,6 +282,22 @@ CASES: Final[dict[str, list[Case]]] = {
             locked=_STALE,
         ),
     ],
+    "IMG101": [
+        Case(deployment(), locked=LOCK),
+        Case(
+            deployment(host=_COPIES, defaults="{model_store: /srv/models, image: 'nvcr.io/nvidia/vllm:26.04-py3'}"),
+            (
+                "IMG101 2:45 spark-01 gets nvcr.io/nvidia/vllm:26.04-py3 from another host, "
+                "and the lock does not know its ID",
+            ),
+            locked=LOCK,
+        ),
+        Case(
+            service(host=_COPIES),
+            (f"IMG101 7:12 spark-01 gets example.org/asr@{ONES} from another host, and the lock does not know its ID",),
+        ),
+        Case(_built("program: [a, '{image}']", run=deployment("image: engine", host=_COPIES))),
+    ],
     "NET007": [
         Case(_two("port: 80", "port: 81")),
         Case(_two("port: 80, bind: loopback", "port: 80, bind: lan")),
@@ -282,6 +309,7 @@ CASES: Final[dict[str, list[Case]]] = {
     ],
     **FLAGS,
     **KERNELS,
+    **PROOFS,
     **RELEASES,
     **FLEET,
 }

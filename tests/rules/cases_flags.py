@@ -141,11 +141,24 @@ FLAGS: Final[dict[str, list[Case]]] = {
             deployment(r'set: {chat_template: "\u201cx"}'),
             ("FLG017 10:26 chat_template of chat holds the typographic character “",),
         ),
-        Case(service(r'command: ["x\u2014y"]'), ("FLG017 9:14 command of asr holds the typographic character —",)),
         Case(
-            deployment(r'container: {prelude: [["x\u2014y"]]}'),
-            ("FLG017 10:26 prelude of chat holds the typographic character —",),
+            service(r'command: [x, "\u2014port=1"]'), ("FLG017 9:14 command of asr holds the typographic character —",)
         ),
+        Case(service(r'command: ["It\u2019s \u201cx\u201d \u2014 y", "a\u2013b", "\u2014Hola", "\u201cx\u201d"]')),
+        Case(service(r'env: {X: "{\u201ca\u201d: 1}"}'), ("FLG017 9:14 X of asr holds the typographic character “",)),
+        Case(
+            service(r'env: {X: "\u2018{1}\u2019", T: "say: \u201chi\u201d"}'),
+            ("FLG017 9:14 X of asr holds the typographic character \u2018",),
+        ),
+        Case(
+            deployment(r'container: {prelude: [[x, "-\u2013kv-cache-dtype fp8"]]}'),
+            ("FLG017 10:26 prelude of chat holds the typographic character \u2013",),
+        ),
+        Case(
+            deployment(r'set: {chat_template: "x \u2014port=1"}'),
+            ("FLG017 10:26 chat_template of chat holds the typographic character —",),
+        ),
+        Case(deployment('description: "It\u2019s \u2014port=1"', r'env: {X: "x \u2013 y"}')),
     ],
     "FLG019": [Case(deployment(UNKNOWN, "env: {VLLM_USE_V1: 1}"))],
     "FLG020": [

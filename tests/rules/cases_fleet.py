@@ -107,7 +107,7 @@ _TEXTS: Final[dict[str, list[str]]] = {
     ],
     "MEM003": [
         of(QWEN, "set: {gpu_memory_utilization: null}"),
-        deployment("set: {gpu_memory_utilization: 0.01}"),
+        deployment("set: {gpu_memory_utilization: 0.01}").replace("example/model", "example/unsized"),
         elsewhere("set: {gpu_memory_utilization: 0.01}"),
         of(QWEN, "set: {gpu_memory_utilization: 0.2}").replace("8.1.11}", "8.1.11, memory: {total_gib: 121}}"),
         group("set: {gpu_memory_utilization: 0.15}").replace("example/big", QWEN),
@@ -170,6 +170,7 @@ _TEXTS: Final[dict[str, list[str]]] = {
     "HST008": [
         of("AEON-7/DFlash-Qwen3.5-27B-Uncensored-NVFP4", "model_path: /model"),
         of("AEON-7/DFlash-Qwen3.5-27B-Uncensored-NVFP4"),
+        of("Qwen/Qwen3-Coder-Next-FP8"),
         deployment(),
     ],
     "HST012": [

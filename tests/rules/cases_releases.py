@@ -33,6 +33,13 @@ _OTHERS: Final = [
 """What has no vLLM in it."""
 _EXTRA: Final = "extra_flags: {why: a patch, options: [swap_space], variables: [VLLM_PATCHED]}"
 
+_MODELS: Final = ("example/model", "nvidia/Gemma-4-31B-IT-NVFP4", "unsloth/Qwen3.6-27B-NVFP4")
+"""Of an unknown checkpoint, of ModelOpt's, of another tool's."""
+_NVFP4: Final = _said(
+    "FLG105 11:25 quantization of chat names nvfp4, and there is no such quantization in vLLM 0.20.0:",
+    " no known release has it",
+)
+
 RELEASES: Final[dict[str, list[Case]]] = {
     "FLG101": [
         *_OTHERS,
@@ -131,6 +138,7 @@ RELEASES: Final[dict[str, list[Case]]] = {
                 " in vLLM 0.20.0: no known release has it",
             ),
         ),
+        *(Case(_on(_EXACT, "set: {quantization: nvfp4}").replace("example/model", each), _NVFP4) for each in _MODELS),
     ],
     "FLG106": [*_OTHERS, Case(_on("example.org/vllm:1", "set: {}").replace("base/single-spark", "base/sglang"))],
     "ENV101": [

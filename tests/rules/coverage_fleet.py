@@ -81,6 +81,6 @@ COVERED: Final = {
     "MON004": "not done: each unit is watched and replaced, and nothing watches the fleet or sends alerts",
     "MON005": "by construction: tests/plan/test_kinds.py::test_port_and_health_are_the_kinds_own",
     "MON008": "rule",
-    "BEN005": "not done: sparkiac measures no speed yet",
+    "BEN005": "symptom",
     "BEN007": f"by construction: {_HELD}::test_contested_figures_stand_side_by_side_with_their_sources",
 }

@@ -23,6 +23,8 @@ def test_what_covers_a_code_is_there(code: str) -> None:
     how = COVERED[code]
     if how == "rule":
         assert code in _RULES
+    elif how == "symptom":
+        assert code in {symptom.code for symptom in catalog.symptoms()}
     elif how.startswith("merged into "):
         assert how.rpartition(" ")[2] in _RULES | {other.rule.code for other in OTHERS}
     elif how.startswith("by construction: "):

@@ -8,14 +8,6 @@ from sparkiac.rules import readings
 from tests.plan.fleets import container, deployment, service
 
 
-@pytest.mark.parametrize(
-    ("found", "wanted", "older"),
-    [("0.21", "0.21.0", False), ("0.19.1", "0.20", True), ("0.9", "0.10", True), ("1.0", "0.33.0", False)],
-)
-def test_a_series_counts_from_its_first_release(found: str, wanted: str, *, older: bool) -> None:
-    assert (readings.release(found) < readings.release(wanted)) is older
-
-
 def test_what_is_not_known_is_neither_older_nor_newer() -> None:
     known, unknown = container(deployment()), container(deployment("image: example.org/x:1"))
     assert (readings.before(known, "0.21.0"), readings.since(known, "0.19.0")) == (True, True)

@@ -90,5 +90,5 @@ def test_the_whole_way_a_waived_finding_is_gone() -> None:
 
 def test_an_unpinned_image_cannot_be_waived() -> None:
     outcome = checked(deployment(ALLOW.replace("TST001", "IMG003")), locked=None)
-    assert [finding.code for finding in outcome.report.findings] == ["IMG003", "WVR001"]
+    assert [finding.code for finding in outcome.report.findings] == ["IMG003", "MDL001", "WVR001"]
     assert outcome.report.failed

@@ -25,7 +25,7 @@ def check(options: Mapping[str, Any], interface: Interface) -> tuple[Fault, ...]
     given = frozenset(_spelling(name) for name in options)
     found: list[Fault] = []
     for name, value in options.items():
-        read = words.read(["model", *written({name: value})], interface)
+        read = words.read(("model", *written({name: value})), interface)
         unsayable = _unsayable(name, value, interface)
         if unsayable is not None:
             found.append(unsayable)
@@ -37,7 +37,7 @@ def check(options: Mapping[str, Any], interface: Interface) -> tuple[Fault, ...]
 
 def check_words(argv: Sequence[str], interface: Interface) -> tuple[Fault, ...]:
     """Judge the words after `vllm serve`, with or without the model."""
-    read = words.read(argv, interface)
+    read = words.read(tuple(argv), interface)
     given = frozenset(each.option.name for each in read.given)
     return (*read.faults, *_judged(read.given, interface, given))
 

@@ -27,8 +27,3 @@ class Fault(NamedTuple):
     """What is known instead."""
     registry: str = ""
     """Of a name: where an interface has its kind."""
-
-
-def release(version: str) -> tuple[int, ...]:
-    """Give the numbers of a release, to be compared."""
-    return tuple(int(part) for part in version.split("."))

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.catalog.interfaces import release
 from sparkiac.engines.vllm_check import names
-from sparkiac.engines.vllm_check.fault import Fault, release
+from sparkiac.engines.vllm_check.fault import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +28,7 @@ _ITEMS: Final = {
 """Type of a list → what each item is, and what the list is called."""
 _CLOSED: Final = frozenset({"SpeculativeConfig", "CompilationConfig"})
 """Classes that refused an unknown key from the first known release on."""
-_ALL_CLOSED: Final = (0, 16, 0)
+_ALL_CLOSED: Final = release("0.16.0")
 """The release from which on every class does; those before leave the key out and say nothing."""
 _TRUE_OR_FALSE: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
 
@@ -48,7 +49,7 @@ def _keys(
     for key, inner in value.items():
         here = (*path, key)
         if key not in keys:
-            kind: Kind = "key" if name in _CLOSED or release(interface.version) >= _ALL_CLOSED else "ignored"
+            kind: Kind = "key" if name in _CLOSED or _closed(interface) else "ignored"
             yield Fault(kind, option, f"has no key {key}", here, key, tuple(keys))
             continue
         named = names.of_key(name, key, inner, interface)
@@ -60,6 +61,11 @@ def _keys(
             said = _wanted(inner, keys[key], interface)
             if said:
                 yield Fault("value", option, said, here, str(inner), keys[key].choices)
+
+
+def _closed(interface: Interface) -> bool:
+    """Whether every class refuses unknown keys; a build that is no release is taken for a new one."""
+    return interface.release is None or release(interface.release) >= _ALL_CLOSED
 
 
 def _wanted(value: object, key: Key, interface: Interface) -> str:

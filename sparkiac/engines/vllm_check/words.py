@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _LEVEL: Final = "--optimization-level"
 _LEVELS: Final = ("0", "1", "2", "3")
+_REMEMBERED: Final = 1 << 14
 
 
 class Given(NamedTuple):
@@ -40,15 +41,19 @@ class Read(NamedTuple):
     faults: tuple[Fault, ...]
 
 
-def read(words: Sequence[str], interface: Interface) -> Read:
-    """Take a command line apart: the words after `vllm serve`, with or without the model."""
+@lru_cache(maxsize=_REMEMBERED)
+def read(words: tuple[str, ...], interface: Interface) -> Read:
+    """Take a command line apart: the words after `vllm serve`, with or without the model.
+
+    The answer is remembered: a fleet says the same again and again, and argparse asks each known option each time.
+    """
     try:
         plain = _collected([*_spelled(words, interface)])
     except IndexError:
         return Read((), (Fault("value", words[-1], "lacks its value"),))
     namespace = argparse.Namespace(given=[])
     try:
-        _, stray = _parser(tuple(interface.options.values())).parse_known_args(plain, namespace)
+        _, stray = _parser(interface).parse_known_args(plain, namespace)
         faults = [*_strays(stray, interface), *_shortened(plain, interface)]
     except argparse.ArgumentError as error:
         faults = [_refused(error, interface)]
@@ -69,10 +74,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 @lru_cache(maxsize=8)
-def _parser(options: tuple[Option, ...]) -> argparse.ArgumentParser:
+def _parser(interface: Interface) -> argparse.ArgumentParser:
     parser = _Parser(prog="vllm serve", add_help=False, exit_on_error=False, argument_default=argparse.SUPPRESS)
     parser.add_argument("model", nargs="?")
-    for option in options:
+    for option in interface.options.values():
         spellings = (option.name, *option.aliases, *option.negative, *option.hidden)
         words: Any = 0 if option.kind in {"switch", "pair"} else option.arity
         parser.add_argument(*spellings, action=_Recorded, nargs=words, dest=option.name)

@@ -1,0 +1,169 @@
+"""How vLLM shares its pool: layers in groups, and blocks that one group owns at a time.
+
+A block holds a page of each layer of a group, so that its size is that of the widest group. Follows
+`kv_cache_utils.py` of vLLM 0.15.1, 0.19.0, 0.23.0 and 0.32.0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.memory.pages import paged, unified
+from sparkiac.memory.values import Unknown, parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sparkiac.memory.layers import Shape
+    from sparkiac.memory.options import Options, Speculation
+    from sparkiac.memory.pages import Page
+
+_TOKENS_BY_REQUEST: Final = (0, 20)
+_KEEPS_ONE_BLOCK: Final = (0, 29)
+
+
+class Group(NamedTuple):
+    """Layers that share the ids of their blocks."""
+
+    kind: str
+    """`full`, `window` or `state`."""
+    layers: int
+    block_tokens: int
+    request_blocks: int
+    """Blocks of one request of the whole context."""
+
+
+class Cache(NamedTuple):
+    """The KV cache of one rank, however large its pool."""
+
+    context: int
+    """Tokens of the longest request."""
+    block_bytes: int
+    """Bytes of one block, on the rank that has the most layers of a group."""
+    groups: tuple[Group, ...]
+    token_bytes: int
+    """Bytes of one more token of a long request, over all layers that see it: without padding."""
+    state_bytes: int
+    """Bytes of one request's windows and states over all layers: without padding."""
+    release: tuple[int, ...]
+
+    @property
+    def request_blocks(self) -> int:
+        """Blocks of one request of the whole context."""
+        return sum(group.request_blocks for group in self.groups)
+
+    @property
+    def request_bytes(self) -> int:
+        """Bytes of one request of the whole context."""
+        return self.request_blocks * self.block_bytes
+
+    @property
+    def block_tokens(self) -> int:
+        """Tokens of the shortest block; in a hybrid model, what the log calls the attention block size."""
+        return min((group.block_tokens for group in self.groups), default=0)
+
+    def blocks(self, pool_bytes: int) -> int:
+        """Give the blocks of a pool: the log's number of GPU blocks."""
+        return max(0, pool_bytes) // self.block_bytes
+
+    def tokens(self, pool_bytes: int) -> int:
+        """Give the tokens that the log states for a pool.
+
+        From 0.20 on they are counted in requests of the whole context. Before, the blocks are shared out to the
+        groups as if each grew with the context, which tells too little for windows and states.
+        """
+        blocks = self.blocks(pool_bytes)
+        if self.release < _TOKENS_BY_REQUEST:
+            return blocks // len(self.groups) * self.block_tokens
+        return int(blocks / self.request_blocks * self.context)
+
+    def concurrency(self, pool_bytes: int) -> float:
+        """Give the requests of the whole context that a pool holds at once."""
+        return self.blocks(pool_bytes) / self.request_blocks
+
+    def pool_bytes(self, requests: int) -> int:
+        """Give the smallest pool for a number of requests of the whole context.
+
+        From 0.29 on vLLM's check takes off the one block that it never hands out.
+        """
+        spare = 1 if self.release >= _KEEPS_ONE_BLOCK else 0
+        return (requests * self.request_blocks + spare) * self.block_bytes
+
+
+def cache(shape: Shape, options: Options, *, speculation: Speculation | None = None) -> Cache | Unknown:
+    """Give the KV cache that a vLLM server makes for a model, for each rank.
+
+    Unknown names the facts that lack, or why this release cannot put these layers into one pool.
+    """
+    context = options.max_model_len or shape.context
+    if not context:
+        return Unknown(("max_model_len",))
+    found = paged(shape, options, speculation)
+    if not found:
+        return Unknown(("layers that keep something",))
+    pages = found if isinstance(found, Unknown) else unified(found, options.release)
+    if isinstance(pages, Unknown):
+        return pages
+    grouped = _grouped(pages)
+    held = _Request(context, options, shape, speculation.tokens if speculation else 0)
+    return Cache(
+        context=context,
+        block_bytes=max(_stage_bytes(grouped, stage) for stage in {page.stage for page in pages}),
+        groups=tuple(_group(group, held) for group in grouped),
+        token_bytes=sum(page.content_bytes for page in pages if page.kind == "full"),
+        state_bytes=sum(_fixed_bytes(page, context) for page in pages),
+        release=options.release,
+    )
+
+
+class _Request(NamedTuple):
+    context: int
+    options: Options
+    shape: Shape
+    speculative_tokens: int
+
+
+def _grouped(pages: Sequence[Page]) -> tuple[tuple[Page, ...], ...]:
+    if len({(page.kind, page.window) for page in pages}) == 1:
+        return (tuple(pages),)
+    alike: dict[tuple[object, ...], list[Page]] = {}
+    for page in pages:
+        alike.setdefault(page[1:], []).append(page)
+    size = _group_size([len(group) for group in alike.values()])
+    return tuple(
+        tuple(group[first :: parts(len(group), size)])
+        for group in alike.values()
+        for first in range(parts(len(group), size))
+    )
+
+
+def _group_size(counts: Sequence[int]) -> int:
+    # The rarest kind sets the size. If the most frequent one is hardly more frequent, it does: fewer layers are
+    # made up that way, as with 12 windows and 13 full layers.
+    return max(counts) if max(counts) * 2 < min(counts) * 3 else min(counts)
+
+
+def _stage_bytes(grouped: Sequence[Sequence[Page]], stage: int) -> int:
+    return max(sum(page.size_bytes for page in group if page.stage == stage) for group in grouped)
+
+
+def _group(pages: Sequence[Page], held: _Request) -> Group:
+    blocks = max(_request_blocks(page, held) for page in pages)
+    return Group(pages[0].kind, len(pages), pages[0].block_tokens, blocks)
+
+
+def _request_blocks(page: Page, held: _Request) -> int:
+    if page.kind == "state":
+        kept = 2 + page.checkpoints if held.options.mamba_mode(held.shape) == "align" else 1
+        return kept + held.speculative_tokens
+    if page.kind == "full":
+        return parts(held.context, page.block_tokens)
+    # A window may begin inside a block, hence one more.
+    tokens = min(page.window - 1 + held.options.in_flight_tokens, held.context)
+    return parts(tokens, page.block_tokens) + 1
+
+
+def _fixed_bytes(page: Page, context: int) -> int:
+    if page.kind == "full":
+        return 0
+    return page.content_bytes * (min(page.window, context) if page.kind == "window" else 1)

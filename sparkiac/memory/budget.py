@@ -1,0 +1,193 @@
+"""What one server takes from its host, and what is left of the host: named terms that add up.
+
+vLLM asks for a share of the memory that it sees. It loads the weights, runs one batch of the largest size, and gives
+what is left of its share to the KV cache. The host loses the share as a whole, and what a server takes after it has
+profiled.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.memory.values import GIB, Term, Unknown, known_bytes, total_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.memory.layers import Shape
+    from sparkiac.memory.options import Options, Speculation
+    from sparkiac.memory.startup import Calibration
+
+RUNTIME_BYTES: Final = 3 * GIB
+"""What a server takes besides weights and pool, where nothing better is known: an assumption."""
+RUNTIME_SOURCE: Final = "Spark guide L343-348: 0.85 of 119.21 GiB less 21.94 and 76.49 GiB leaves 2.90 GiB; rounded up"
+_RUNTIME_BATCH: Final = 8192
+_LEAST_RUNTIME_BYTES: Final = GIB
+_PROFILES_GRAPHS: Final = (0, 20)
+_ELEMENT_BYTES: Final = 2
+
+
+class Server(NamedTuple):
+    """The memory of one server on one host."""
+
+    name: str
+    requested: Term
+    """What vLLM reserves: its share, or what weights and a pool of a told size need."""
+    inside: tuple[Term, ...]
+    """What of it is not KV cache."""
+    pool: Term
+    """What is left for the KV cache; never negative."""
+    outside: tuple[Term, ...]
+    """What the host loses besides."""
+    shortage: Term
+    """What lacks for `inside` alone: vLLM refuses to start unless it is nothing."""
+
+    @property
+    def taken(self) -> tuple[Term, ...]:
+        """Terms that the host loses."""
+        return (self.requested._replace(name=self.name), *self.outside)
+
+
+class Host(NamedTuple):
+    """The memory of one host."""
+
+    total_bytes: int | None
+    terms: tuple[Term, ...]
+    """Servers, services, page cache, reserve."""
+
+    @property
+    def headroom_bytes(self) -> int | Unknown:
+        """What is left; less than nothing if the terms do not fit. Unknown names the terms that nobody knows."""
+        taken = total_bytes(self.terms)
+        if self.total_bytes is None:
+            return Unknown(("total memory", *(taken.missing if isinstance(taken, Unknown) else ())))
+        return taken if isinstance(taken, Unknown) else self.total_bytes - taken
+
+    @property
+    def most_bytes(self) -> int | None:
+        """What is left at most: before the terms that nobody knows."""
+        return None if self.total_bytes is None else self.total_bytes - known_bytes(self.terms)
+
+
+def group_bytes(totals: Mapping[str, int | None]) -> int | Unknown:
+    """Give the memory that every host of a group has: the smallest one counts."""
+    unknown = tuple(f"total memory of {name}" for name, size in totals.items() if size is None)
+    known = [size for size in totals.values() if size is not None]
+    return Unknown(unknown or ("hosts of the group",)) if unknown or not known else min(known)
+
+
+def requested_bytes(total: int, utilization: float) -> int:
+    """Give what vLLM asks for: a share of what it sees, rounded up."""
+    return math.ceil(total * utilization)
+
+
+def server(  # noqa: PLR0913  the facts of one server, each under its name
+    name: str,
+    *,
+    total_bytes: int | None,
+    options: Options,
+    weights: Term,
+    shape: Shape | None = None,
+    drafter: Term | None = None,
+    speculation: Speculation | None = None,
+    calibration: Calibration | None = None,
+) -> Server:
+    """Give the terms of one server. `total_bytes` is what CUDA sees of the host, or the smallest of a group."""
+    loaded = _measured(weights, calibration.weights_bytes if calibration else None)
+    both = (loaded, *((drafter,) if drafter else ()))
+    inside = (*both, *_overhead(options, shape, speculation, calibration))
+    outside = _outside(options, calibration)
+    told = options.kv_cache_memory_bytes
+    if told is not None:
+        return _told(name, Term("KV cache", told, "--kv-cache-memory-bytes"), inside, outside)
+    requested = Term(
+        "requested",
+        None if total_bytes is None else requested_bytes(total_bytes, options.gpu_memory_utilization),
+        f"--gpu-memory-utilization {options.gpu_memory_utilization:g} of the host's memory",
+    )
+    left = None
+    if requested.size_bytes is not None and all(term.size_bytes is not None for term in inside):
+        left = requested.size_bytes - known_bytes(inside)
+    return Server(
+        name,
+        requested,
+        inside,
+        Term("KV cache", None if left is None else max(0, left), "what the other terms leave", _any_assumed(inside)),
+        outside,
+        Term("shortage", None if left is None else max(0, -left), "what the other terms lack"),
+    )
+
+
+def host(
+    total: int | None,
+    *,
+    servers: tuple[Server, ...] = (),
+    services: tuple[Term, ...] = (),
+    page_cache: Term | None = None,
+    reserve: Term | None = None,
+) -> Host:
+    """Give the terms of one host. Reserve and page cache are what the caller wants to keep for them."""
+    kept = tuple(term for term in (page_cache, reserve) if term)
+    return Host(total, (*(term for each in servers for term in each.taken), *services, *kept))
+
+
+def _any_assumed(terms: tuple[Term, ...]) -> bool:
+    return any(term.assumed for term in terms)
+
+
+def _measured(term: Term, size: int | None) -> Term:
+    return term if size is None else Term(term.name, size, "measured: the start-up log")
+
+
+def _told(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, ...]) -> Server:
+    needed = total_bytes((*inside, pool))
+    size = None if isinstance(needed, Unknown) else needed
+    source = "the KV cache's told size and the other terms"
+    requested = Term("requested", size, source, _any_assumed(inside))
+    return Server(name, requested, inside, pool, outside, Term("shortage", 0, "a told size takes what it needs"))
+
+
+def _overhead(
+    options: Options, shape: Shape | None, speculation: Speculation | None, calibration: Calibration | None
+) -> tuple[Term, ...]:
+    if calibration and calibration.overhead_bytes is not None:
+        return (Term("runtime", calibration.overhead_bytes, "measured: the start-up log"),)
+    batch = options.max_num_batched_tokens
+    sizes = _batch_bytes(options, shape, speculation, batch) if shape else None
+    if sizes is None:
+        return (Term("runtime", RUNTIME_BYTES, RUNTIME_SOURCE, assumed=True),)
+    then = sum(_batch_bytes(options, shape, speculation, _RUNTIME_BATCH) or ())
+    runtime = max(_LEAST_RUNTIME_BYTES, RUNTIME_BYTES - then)
+    activation, encoder = sizes
+    terms = (
+        Term("runtime", runtime, f"{RUNTIME_SOURCE}; less one batch of {_RUNTIME_BATCH} tokens", assumed=True),
+        Term("activations", activation, f"widest layer and logits of one batch of {batch} tokens", assumed=True),
+    )
+    source = "one batch of encoded inputs; the encoders' own activations are part of the runtime"
+    return (*terms, Term("encoder cache", encoder, source, assumed=True)) if encoder else terms
+
+
+def _batch_bytes(
+    options: Options, shape: Shape | None, speculation: Speculation | None, batch: int
+) -> tuple[int, int] | None:
+    width = shape.width if shape else None
+    if shape is None or width is None or width.hidden is None or width.vocabulary is None:
+        return None
+    ranks = options.tensor_parallel_size
+    dense = 3 * (width.intermediate or 0) // ranks
+    routed = width.experts_per_token * (3 * (width.expert_intermediate or 0) // ranks + width.hidden)
+    widest = 2 * width.hidden + max(dense, routed)
+    rows = min(batch, options.max_num_seqs * (1 + (speculation.tokens if speculation else 0)))
+    # Logits stand in 16 bits, and again in 32 for the sampler.
+    logits = rows * width.vocabulary * (_ELEMENT_BYTES + 4)
+    encoder = batch * width.hidden * _ELEMENT_BYTES if shape.encoders else 0
+    return batch * widest * _ELEMENT_BYTES + logits, encoder
+
+
+def _outside(options: Options, calibration: Calibration | None) -> tuple[Term, ...]:
+    if options.enforce_eager or options.release >= _PROFILES_GRAPHS:
+        return ()
+    size = calibration.graphs_bytes if calibration else None
+    source = "the log's line 'Graph capturing finished'; before 0.20 they are captured after profiling"
+    return (Term("CUDA graphs", size, source),)

@@ -1,0 +1,89 @@
+"""The kinds of layers that keep something between tokens, and the network that they make up. Counts, no bytes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Attention(NamedTuple):
+    """Keys and values of each token: MHA, GQA, MQA, with a sliding window or without."""
+
+    kv_heads: int
+    head_size: int
+    """Elements of one key."""
+    value_size: int
+    """Elements of one value."""
+    window: int | None = None
+    """Tokens in the sliding window; None if the layer sees the whole context."""
+
+
+class Latent(NamedTuple):
+    """Multi-head latent attention: one vector for each token, the same on every rank."""
+
+    size: int
+    """Elements of the compressed keys and values, with the rotary part."""
+
+
+class Linear(NamedTuple):
+    """Gated DeltaNet: a state of fixed size for each sequence."""
+
+    key_heads: int
+    value_heads: int
+    key_size: int
+    value_size: int
+    kernel: int
+    """Taps of the convolution before it."""
+
+
+class Mamba2(NamedTuple):
+    """Mamba-2: a state of fixed size for each sequence."""
+
+    heads: int
+    head_size: int
+    groups: int
+    state_size: int
+    kernel: int
+    """Taps of the convolution before it."""
+
+
+Layer = Attention | Latent | Linear | Mamba2
+State = Linear | Mamba2
+
+
+class Width(NamedTuple):
+    """How wide the network is; None where the facts do not tell."""
+
+    hidden: int | None = None
+    vocabulary: int | None = None
+    intermediate: int | None = None
+    """Inner width of a dense layer; 0 if there is none."""
+    expert_intermediate: int | None = None
+    """Inner width of one routed expert."""
+    experts: int = 0
+    """Routed experts of one layer; 0 in a dense network."""
+    experts_per_token: int = 0
+    expert_layers: int = 0
+    """Layers with routed experts."""
+
+
+class Shape(NamedTuple):
+    """What of a network decides on its KV cache."""
+
+    layers: tuple[Layer | None, ...]
+    """In order; None for a layer that keeps nothing of its own, such as a block of experts."""
+    drafts: tuple[Layer, ...] = ()
+    """Layers for multi-token prediction in the checkpoint."""
+    context: int | None = None
+    """Tokens that the checkpoint was trained for."""
+    kv_dtype: str | None = None
+    """KV dtype that the checkpoint asks for where the engine is not told one."""
+    state_dtype: str | None = None
+    """Dtype that the checkpoint asks for in the recurrent part of a state."""
+    encoders: tuple[str, ...] = ()
+    """`vision` and `audio`, as far as the checkpoint has them."""
+    width: Width = Width()
+
+    @property
+    def hybrid(self) -> bool:
+        """Whether some layers keep a state of fixed size."""
+        return any(isinstance(layer, State) for layer in self.layers)

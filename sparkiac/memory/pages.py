@@ -1,0 +1,154 @@
+"""What each layer puts into a block of vLLM's pool: one page, padded so that all pages are of one size.
+
+Follows `kv_cache_utils.py` and `platforms/interface.py` of vLLM 0.15.1, 0.19.0, 0.23.0 and 0.32.0; where releases
+differ, the number stands beside the case.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.memory.kv import kv_format, state_bytes, token_bytes
+from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2
+from sparkiac.memory.values import Unknown, lacking, parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sparkiac.memory.kv import Format
+    from sparkiac.memory.layers import Layer, Shape
+    from sparkiac.memory.options import Options, Speculation
+
+_PADS_ANY_PAGE: Final = (0, 24)
+_ALIGNS_TO_BLOCK: Final = (0, 20)
+_CHECKPOINTS_MAMBA: Final = (0, 32)
+_WINDOWS_HAVE_VALUES: Final = (0, 20)
+"""Before, a window's values are taken to be as wide as its keys."""
+_TRAINED: Final = frozenset({"eagle", "eagle3", "dflash", "dspark", "draft_model"})
+_WITHOUT_LAYERS: Final = frozenset({"ngram", "ngram_gpu", "suffix"})
+
+
+class Page(NamedTuple):
+    """What one layer puts into a block."""
+
+    stage: int
+    """Stage of the pipeline that holds the layer."""
+    kind: str
+    """`full`, `window` or `state`."""
+    block_tokens: int
+    """Tokens that one page holds."""
+    size_bytes: int
+    content_bytes: int
+    """Bytes of one token, or of one state, without padding."""
+    window: int = 0
+    """Tokens in the sliding window."""
+    latent: bool = False
+    """Whether it is read in whole rows of tokens, so that it cannot be padded."""
+    checkpoints: int = 0
+    """States of one request that are kept besides, for prefixes of prompts."""
+
+
+class _Block(NamedTuple):
+    tokens: int
+    state_bytes: int
+    padded_bytes: int
+    kept: Format
+    options: Options
+
+
+def paged(shape: Shape, options: Options, speculation: Speculation | None) -> tuple[Page, ...] | Unknown:
+    """Give the pages of all layers, of the drafter's too. Unknown names what lacks."""
+    drafts = _drafts(shape, speculation)
+    kept = kv_format(shape, options)
+    if isinstance(drafts, Unknown) or isinstance(kept, Unknown):
+        return lacking(drafts, kept) or Unknown(())
+    stages = _stages(len(shape.layers), options.pipeline_parallel_size)
+    placed = [*zip(stages, shape.layers, strict=True), *((stages[-1], layer) for layer in drafts)]
+    tokens = speculation.tokens if speculation else 0
+    states = [_state(layer, shape, options, tokens) for layer in shape.layers if isinstance(layer, (Linear, Mamba2))]
+    wrong = lacking(*states)
+    if wrong:
+        return wrong
+    largest = max((size for size in states if isinstance(size, int)), default=0)
+    block = _block(shape, options, kept, largest)
+    return tuple(_page(layer, stage, block) for stage, layer in placed if layer)
+
+
+def unified(pages: Sequence[Page], release: tuple[int, ...]) -> tuple[Page, ...] | Unknown:
+    """Give all pages one size, where layers of several kinds share a pool."""
+    if len({(page.kind, page.window) for page in pages}) == 1:
+        return tuple(pages)
+    size = max(page.size_bytes for page in pages)
+    refused = [page for page in pages if size % page.size_bytes and not _can_pad(page, release)]
+    if refused:
+        numbers = ".".join(map(str, release))
+        return Unknown(
+            (f"one page size for all layers: vLLM {numbers} refuses {refused[0].size_bytes} in {size} bytes",)
+        )
+    return tuple(_grown(page, size) for page in pages)
+
+
+def _can_pad(page: Page, release: tuple[int, ...]) -> bool:
+    return release >= _PADS_ANY_PAGE and not page.latent
+
+
+def _grown(page: Page, size: int) -> Page:
+    if page.kind == "state" or size % page.size_bytes:
+        return page._replace(size_bytes=size)
+    return page._replace(size_bytes=size, block_tokens=page.block_tokens * (size // page.size_bytes))
+
+
+def _drafts(shape: Shape, speculation: Speculation | None) -> tuple[Layer, ...] | Unknown:
+    if speculation is None or speculation.method in _WITHOUT_LAYERS:
+        return ()
+    method, drafter = speculation.method, speculation.drafter
+    if method == "mtp" or method.endswith("_mtp"):
+        # A separate model under `mtp` is Gemma 4's assistant, which reads the target's cache and keeps none.
+        found = shape.drafts or (() if drafter else None)
+    else:
+        found = tuple(layer for layer in drafter.layers if layer) if method in _TRAINED and drafter else None
+    return Unknown((f"layers of the drafter ({method})",)) if found is None else found
+
+
+def _stages(layers: int, stages: int) -> tuple[int, ...]:
+    # What cannot be divided goes to the stages before the last one, from the back (vLLM, get_pp_indices).
+    counts = [layers // stages] * stages
+    for place in range(2, layers % stages + 2):
+        counts[-place] += 1
+    return tuple(stage for stage, count in enumerate(counts) for _ in range(count))
+
+
+def _state(layer: Linear | Mamba2, shape: Shape, options: Options, tokens: int) -> int | Unknown:
+    if options.mamba_mode(shape) == "all":
+        return Unknown(("mamba_cache_mode: all",))
+    return state_bytes(layer, shape=shape, options=options, speculative_tokens=tokens)
+
+
+def _block(shape: Shape, options: Options, kept: Format, state: int) -> _Block:
+    # A page of attention must hold a whole state: a block becomes longer in a hybrid model, and the state is padded.
+    full = _whole_context(shape)
+    if not state or full is None:
+        return _Block(options.block_size, state, state, kept, options)
+    one = token_bytes(full, kept=kept, ranks=options.tensor_parallel_size)
+    aligned = options.release >= _ALIGNS_TO_BLOCK
+    step = (128 if aligned else 64) if isinstance(full, Latent) else 16
+    step = max(step, options.block_size) if aligned else step
+    tokens = max(options.block_size, step * parts(state, step * one))
+    return _Block(tokens, state, tokens * one, kept, options)
+
+
+def _whole_context(shape: Shape) -> Attention | Latent | None:
+    layers = (layer for layer in shape.layers if isinstance(layer, (Attention, Latent)))
+    return next((layer for layer in layers if isinstance(layer, Latent) or layer.window is None), None)
+
+
+def _page(layer: Layer, stage: int, block: _Block) -> Page:
+    if isinstance(layer, (Linear, Mamba2)):
+        checkpoints = int(isinstance(layer, Mamba2) and block.options.release >= _CHECKPOINTS_MAMBA)
+        return Page(stage, "state", block.tokens, block.padded_bytes, block.state_bytes, checkpoints=checkpoints)
+    if isinstance(layer, Attention) and layer.window and block.options.release < _WINDOWS_HAVE_VALUES:
+        layer = layer._replace(value_size=layer.head_size)
+    one = token_bytes(layer, kept=block.kept, ranks=block.options.tensor_parallel_size)
+    window = layer.window if isinstance(layer, Attention) else None
+    kind = "full" if window is None else "window"
+    return Page(stage, kind, block.tokens, one * block.tokens, one, window or 0, isinstance(layer, Latent))

@@ -1,0 +1,234 @@
+"""What a config.json says → the layers that keep something, in order. Pure; a fact that lacks is named.
+
+The names are those of Hugging Face configurations. Which layer is of which kind follows vLLM 0.19 to 0.32. A family
+that is not listed is unknown: some keep what these words cannot say, and would be counted as plain attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Width
+from sparkiac.memory.values import Unknown
+
+if TYPE_CHECKING:
+    from sparkiac.memory.layers import Layer
+
+_WORDS: Final = {
+    "full_attention": "full",
+    "attention": "full",
+    "sliding_attention": "window",
+    "linear_attention": "linear",
+    "mamba": "mamba",
+    "mlp": "none",
+    "moe": "none",
+}
+_LETTERS: Final = {"*": "full", "M": "mamba", "-": "none", "E": "none"}
+_NESTED: Final = ("text_config", "llm_config", "language_config")
+_FAMILIES: Final = frozenset(
+    """
+    llama mistral mistral3 mixtral qwen2 qwen2_moe qwen3 qwen3_moe qwen3_vl qwen3_vl_text qwen3_vl_moe qwen3_vl_moe_text
+    qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text gemma3 gemma3_text gemma4 gemma4_text gemma4_assistant
+    gpt_oss nemotron_h deepseek_v2 deepseek_v3 kimi_k2 kimi_k25 glm4_moe glm4_moe_lite minimax_m2 mimo
+    mimo_v2_flash laguna
+    """.split()  # noqa: SIM905  a column of words is easier to read and to extend than a list of strings
+)
+
+
+class Reader:
+    """Numbers of a configuration by name; it keeps the names of those that lack."""
+
+    def __init__(self, config: Mapping[str, object]) -> None:
+        """Read from a mapping as JSON gives it."""
+        self.config = config
+        self.missing: list[str] = []
+
+    def found(self, *names: str) -> int | None:
+        """Give the first of the names that holds a count."""
+        for name in names:
+            value = self.config.get(name)
+            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+                return value
+        return None
+
+    def number(self, *names: str) -> int:
+        """Give the first of the names that holds a count; note the first name if none does."""
+        value = self.found(*names)
+        if value is None:
+            self.missing.append(names[0])
+        return value or 0
+
+    def words(self, name: str) -> tuple[object, ...]:
+        """Give a list; empty if there is none."""
+        value = self.config.get(name)
+        return tuple(value) if isinstance(value, Sequence) else ()
+
+
+def read(config: Mapping[str, object]) -> Shape | Unknown:
+    """Give the shape of the network that a config.json describes.
+
+    A nested text model is found under the names that multimodal configurations use. Unknown names what lacks, or
+    the family whose layers are not understood.
+    """
+    text = Reader(_text(config))
+    family = text.config.get("model_type", config.get("model_type"))
+    if family not in _FAMILIES:
+        return Unknown((f"the layers of model type {family}",))
+    kinds = _kinds(text)
+    layers = tuple(_layer(text, kind) for kind in kinds)
+    drafts = tuple(layer for kind in _draft_kinds(text, kinds) if (layer := _layer(text, kind)))
+    if text.missing:
+        return Unknown(tuple(dict.fromkeys(text.missing)))
+    return Shape(
+        layers=layers,
+        drafts=drafts,
+        context=text.found("max_position_embeddings", "seq_length"),
+        kv_dtype=_kv_dtype(config),
+        state_dtype=_state_dtype(text),
+        encoders=_encoders(config),
+        width=_width(text, kinds),
+    )
+
+
+def _text(config: Mapping[str, object]) -> Mapping[str, object]:
+    nested = [value for name in _NESTED if isinstance(value := config.get(name), Mapping)]
+    return nested[0] if nested else config
+
+
+def _kinds(text: Reader) -> tuple[str, ...]:
+    pattern = text.config.get("hybrid_override_pattern")
+    words = text.words("layer_types") or text.words("layers_block_type")
+    count = text.found("num_hidden_layers") or len(words) or text.number("num_hidden_layers")
+    if isinstance(pattern, str):
+        kinds = tuple(_LETTERS.get(letter, "unknown") for letter in pattern)
+    elif words:
+        kinds = tuple(_WORDS.get(str(word), "unknown") for word in words)
+    elif marks := text.words("hybrid_layer_pattern"):
+        kinds = tuple("window" if mark else "full" for mark in marks)
+    else:
+        kinds = tuple(_by_position(text, index) for index in range(count))
+    if "unknown" in kinds or len(kinds) != count:
+        text.missing.append("layer_types: the kind of each layer")
+    return _shared(text, kinds)
+
+
+def _by_position(text: Reader, index: int) -> str:
+    every = text.found("full_attention_interval", "sliding_window_pattern", "_sliding_window_pattern")
+    other = "linear" if "linear_num_value_heads" in text.config else "window"
+    if every:
+        return "full" if (index + 1) % every == 0 else other
+    windowed = text.found("sliding_window") and text.config.get("use_sliding_window", True)
+    return "window" if windowed else "full"
+
+
+def _shared(text: Reader, kinds: tuple[str, ...]) -> tuple[str, ...]:
+    shared = text.found("num_kv_shared_layers") or 0
+    return (*kinds[: len(kinds) - shared], *["none"] * shared)
+
+
+def _draft_kinds(text: Reader, kinds: tuple[str, ...]) -> tuple[str, ...]:
+    count = text.found("mtp_num_hidden_layers", "num_nextn_predict_layers") or 0
+    pattern = text.config.get("mtp_hybrid_override_pattern")
+    if isinstance(pattern, str):
+        return tuple(_LETTERS.get(letter, "unknown") for letter in pattern * count)
+    return ("full" if "full" in kinds else "window",) * count
+
+
+def _layer(text: Reader, kind: str) -> Layer | None:
+    if kind == "linear":
+        return _linear(text)
+    if kind == "mamba":
+        return _mamba(text)
+    if kind == "window":
+        return _window(text)
+    return _full(text) if kind == "full" else None
+
+
+def _full(text: Reader) -> Layer:
+    rank = text.found("kv_lora_rank")
+    if rank:
+        return Latent(rank + text.number("qk_rope_head_dim"))
+    equal = text.config.get("attention_k_eq_v") is True
+    heads = text.found("num_global_key_value_heads") if equal else None
+    size = text.found("global_head_dim") or _head_size(text)
+    return Attention(heads or _kv_heads(text), size, text.found("v_head_dim") or size)
+
+
+def _window(text: Reader) -> Layer:
+    heads = text.found("swa_num_key_value_heads") or _kv_heads(text)
+    size = text.found("swa_head_dim") or _head_size(text)
+    window = text.number("sliding_window", "sliding_window_size")
+    return Attention(heads, size, text.found("swa_v_head_dim") or size, window)
+
+
+def _kv_heads(text: Reader) -> int:
+    return text.number("num_key_value_heads", "num_attention_heads")
+
+
+def _head_size(text: Reader) -> int:
+    size = text.found("head_dim")
+    if size:
+        return size
+    heads = text.number("num_attention_heads")
+    return text.number("hidden_size") // max(heads, 1)
+
+
+def _linear(text: Reader) -> Layer:
+    return Linear(
+        key_heads=text.number("linear_num_key_heads"),
+        value_heads=text.number("linear_num_value_heads"),
+        key_size=text.number("linear_key_head_dim"),
+        value_size=text.number("linear_value_head_dim"),
+        kernel=text.number("linear_conv_kernel_dim"),
+    )
+
+
+def _mamba(text: Reader) -> Layer:
+    return Mamba2(
+        heads=text.number("mamba_num_heads", "mamba_n_heads"),
+        head_size=text.number("mamba_head_dim", "mamba_d_head"),
+        groups=text.number("n_groups", "mamba_n_groups"),
+        state_size=text.number("ssm_state_size", "mamba_d_state"),
+        kernel=text.number("conv_kernel", "mamba_d_conv"),
+    )
+
+
+def _kv_dtype(config: Mapping[str, object]) -> str | None:
+    quantization = config.get("quantization_config")
+    if not isinstance(quantization, Mapping):
+        return None
+    inner = quantization.get("quantization", quantization)
+    scheme = inner.get("kv_cache_scheme") if isinstance(inner, Mapping) else None
+    if isinstance(scheme, Mapping):
+        eight = scheme.get("num_bits") == 8 and scheme.get("type") == "float"  # noqa: PLR2004  bits of FP8
+        return "fp8" if eight else None
+    algorithm = inner.get("kv_cache_quant_algo") if isinstance(inner, Mapping) else None
+    return "fp8" if algorithm == "FP8" else None
+
+
+def _state_dtype(text: Reader) -> str | None:
+    named = text.config.get("mamba_ssm_cache_dtype", text.config.get("mamba_ssm_dtype"))
+    if isinstance(named, str):
+        return named
+    return "float32" if text.config.get("model_type") == "nemotron_h" else None
+
+
+def _encoders(config: Mapping[str, object]) -> tuple[str, ...]:
+    names = {"vision_config": "vision", "audio_config": "audio", "sound_config": "audio"}
+    return tuple(dict.fromkeys(name for key, name in names.items() if isinstance(config.get(key), Mapping)))
+
+
+def _width(text: Reader, kinds: tuple[str, ...]) -> Width:
+    experts = text.found("num_experts", "n_routed_experts", "num_local_experts") or 0
+    dense = text.found("first_k_dense_replace") or 0
+    own = kinds.count("none") if "mamba" in kinds else len(kinds)
+    return Width(
+        hidden=text.found("hidden_size"),
+        vocabulary=text.found("vocab_size"),
+        intermediate=text.found("intermediate_size"),
+        expert_intermediate=text.found("moe_intermediate_size", "intermediate_size"),
+        experts=experts,
+        experts_per_token=text.found("num_experts_per_tok", "top_k_experts", "experts_per_token") or 0,
+        expert_layers=own - dense if experts else 0,
+    )

@@ -1,0 +1,141 @@
+"""What a vLLM server says of its memory when it starts → measured terms, and what they correct.
+
+The lines are those of vLLM 0.15.1, 0.19.0, 0.23.0 and 0.32.0, and of the log that Spark guide L345-348 prints. Sizes
+in a log are rounded to 0.01 GiB.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.memory.values import GIB
+
+if TYPE_CHECKING:
+    from sparkiac.memory.blocks import Cache
+    from sparkiac.memory.budget import Server
+
+_GIB: Final = r"(-?\d+(?:\.\d+)?) ?GiB"
+_COUNT: Final = r"(\d[\d,]*)"
+_SIZES: Final = {
+    "weights_bytes": rf"Model loading took {_GIB}",
+    "pool_bytes": rf"Available KV cache memory: {_GIB}",
+    "graphs_bytes": rf"Graph capturing finished in .*?took {_GIB}",
+    "graphs_estimate_bytes": rf"Estimated CUDA graph memory: {_GIB} total",
+    "visible_bytes": rf"Free memory on device [^(]*\(-?[\d.]+/{_GIB}\)",
+    "requested_bytes": rf"Desired GPU memory utilization is \([\d.]+, {_GIB}\)",
+    "activations_bytes": rf"{_GIB} for peak activation",
+    "runtime_bytes": rf"{_GIB} for non-torch memory",
+}
+_COUNTS: Final = {
+    "tokens": rf"KV cache size: {_COUNT} tokens",
+    "context": rf"Maximum concurrency for {_COUNT} tokens per request",
+    "block_tokens": rf"Setting attention block size to {_COUNT} tokens",
+    "blocks": rf"# GPU blocks: {_COUNT}",
+}
+_CONCURRENCY: Final = re.compile(r"tokens per request: ([\d.]+)x")
+
+
+class Startup(NamedTuple):
+    """What a log states. None where it has no such line; of several ranks the last one counts."""
+
+    weights_bytes: int | None = None
+    pool_bytes: int | None = None
+    graphs_bytes: int | None = None
+    graphs_estimate_bytes: int | None = None
+    visible_bytes: int | None = None
+    """Memory that CUDA sees."""
+    requested_bytes: int | None = None
+    activations_bytes: int | None = None
+    runtime_bytes: int | None = None
+    """Memory that is not PyTorch's."""
+    tokens: int | None = None
+    context: int | None = None
+    block_tokens: int | None = None
+    blocks: int | None = None
+    concurrency: float | None = None
+
+
+class Calibration(NamedTuple):
+    """What a start has measured of one server, for the next prediction of the same."""
+
+    weights_bytes: int | None = None
+    overhead_bytes: int | None = None
+    """What the server took besides weights and pool when it profiled."""
+    graphs_bytes: int | None = None
+    pool_bytes: int | None = None
+    tokens: int | None = None
+    """Tokens that the log counts in that pool, for requests of `context`."""
+    context: int | None = None
+
+
+class Compared(NamedTuple):
+    """One figure, predicted and measured."""
+
+    name: str
+    predicted: float
+    measured: float
+
+    @property
+    def error(self) -> float:
+        """The prediction's relative error: 0.02 is 2 % too much."""
+        return self.predicted / self.measured - 1
+
+
+def read(log: str) -> Startup:
+    """Give what a start-up log states. Lines that are not understood are passed over."""
+    sizes = {name: round(float(found) * GIB) for name, line in _SIZES.items() if (found := _last(line, log))}
+    counts = {name: int(found.replace(",", "")) for name, line in _COUNTS.items() if (found := _last(line, log))}
+    concurrency = _CONCURRENCY.findall(log)
+    return Startup(**sizes, **counts, concurrency=float(concurrency[-1]) if concurrency else None)
+
+
+def calibrate(startup: Startup, *, requested_bytes: int | None = None) -> Calibration:
+    """Give what a start has measured.
+
+    `requested_bytes` is what the server asked for, where the log does not say it. The overhead stays unknown if one
+    of its parts is, or if they do not add up.
+    """
+    requested = startup.requested_bytes if startup.requested_bytes is not None else requested_bytes
+    parts = (requested, startup.weights_bytes, startup.pool_bytes)
+    overhead = None
+    if requested is not None and startup.weights_bytes is not None and startup.pool_bytes is not None:
+        overhead = requested - startup.weights_bytes - startup.pool_bytes
+    sound = None not in parts and overhead is not None and overhead >= 0
+    return Calibration(
+        weights_bytes=startup.weights_bytes,
+        overhead_bytes=overhead if sound else None,
+        graphs_bytes=startup.graphs_bytes,
+        pool_bytes=startup.pool_bytes,
+        tokens=startup.tokens,
+        context=startup.context,
+    )
+
+
+def compare(startup: Startup, *, server: Server, cache: Cache | None) -> tuple[Compared, ...]:
+    """Set what was predicted beside what was measured, for every figure that has both."""
+    pool = server.pool.size_bytes
+    predicted = {
+        "weights": server.inside[0].size_bytes,
+        "KV cache": pool,
+        "tokens": cache.tokens(pool) if cache and pool is not None else None,
+        "concurrency": cache.concurrency(pool) if cache and pool is not None else None,
+        "block size": cache.block_tokens if cache else None,
+    }
+    measured = {
+        "weights": startup.weights_bytes,
+        "KV cache": startup.pool_bytes,
+        "tokens": startup.tokens,
+        "concurrency": startup.concurrency,
+        "block size": startup.block_tokens,
+    }
+    return tuple(
+        Compared(name, value, found)
+        for name, value in predicted.items()
+        if value is not None and (found := measured[name])
+    )
+
+
+def _last(line: str, log: str) -> str | None:
+    found = re.findall(line, log)
+    return found[-1] if found else None

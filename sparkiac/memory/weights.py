@@ -1,0 +1,72 @@
+"""What the weights of a model take on one rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.memory.values import Term, parts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.memory.layers import Width
+    from sparkiac.memory.options import Options
+
+# Bits of the element types that safetensors names.
+_BITS: Final = {
+    **dict.fromkeys(("F64", "I64", "U64"), 64),
+    **dict.fromkeys(("F32", "I32", "U32"), 32),
+    **dict.fromkeys(("BF16", "F16", "I16", "U16"), 16),
+    **dict.fromkeys(("F8_E4M3", "F8_E5M2", "F8_E8M0", "I8", "U8", "BOOL"), 8),
+    **dict.fromkeys(("F6_E2M3", "F6_E3M2"), 6),
+    "F4": 4,
+}
+_WIDE: Final = ("BF16", "F16", "F32")
+
+
+def weights(
+    name: str,
+    *,
+    options: Options,
+    tensors: Mapping[str, int] | None = None,
+    tensor_bytes: int | None = None,
+    stated: Term | None = None,
+) -> Term:
+    """Give the weights of one rank: those of the lock's tensors, else what a source states of all ranks.
+
+    `tensors` maps the element types of safetensors to elements. Ranks of tensor and pipeline parallelism share
+    evenly, rounded up; that small tensors lie on every rank is left out, and marked as an assumption.
+    """
+    size, source = _size(tensors, tensor_bytes), "tensors of the locked files"
+    if size is None and stated:
+        size, source = stated.size_bytes, stated.source
+    if size is None:
+        return Term(name, None, "neither the lock nor a source tells")
+    ranks = options.tensor_parallel_size * options.pipeline_parallel_size
+    shared = source if ranks == 1 else f"{source}; an even share of {ranks} ranks"
+    return Term(name, parts(size, ranks), shared, assumed=ranks > 1)
+
+
+def quantized_at_load(whole: Term, *, options: Options, tensors: Mapping[str, int], width: Width) -> Term:
+    """Give the weights that `--quantization fp8` leaves of a checkpoint in 16 bits.
+
+    Linear layers go from two bytes to one. The embeddings and the output layer stay, so that their size must be
+    known. A checkpoint that is quantized already stays as it is.
+    """
+    elements = sum(tensors.get(kind, 0) for kind in _WIDE)
+    if not tensors or elements < sum(tensors.values()):
+        return whole
+    if width.hidden is None or width.vocabulary is None:
+        return Term(whole.name, None, "hidden_size and vocab_size decide what --quantization fp8 leaves in 16 bits")
+    kept = min(elements, 2 * width.hidden * width.vocabulary)
+    ranks = options.tensor_parallel_size * options.pipeline_parallel_size
+    size = parts(elements - kept + 2 * kept, ranks)
+    return Term(whole.name, size, f"{whole.source}; linear layers in 8 bits, embeddings in 16", assumed=True)
+
+
+def _size(tensors: Mapping[str, int] | None, tensor_bytes: int | None) -> int | None:
+    if tensor_bytes is not None:
+        return tensor_bytes
+    if not tensors or not tensors.keys() <= _BITS.keys():
+        return None
+    return sum(parts(elements * _BITS[kind], 8) for kind, elements in tensors.items())

@@ -1,0 +1,207 @@
+"""Accounts in words: labels and values that the terminal, PLAN.md and the HTML page lay out, each in its own way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.memory.values import Unknown
+from sparkiac.plan.memory import count, gib, span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.memory.fit import Advice, Workload
+    from sparkiac.plan.accounts import Account, HostAccount, Part
+
+STEP_HEADS: Final = ("utilization", "KV cache", "tokens", "requests", "the host")
+"""Requests are whole ones, of the longest length."""
+_ASKS_HUB: Final = "sparkiac lock reads it from the model hub"
+_ASKS_IMAGE: Final = "sparkiac images capture asks the image itself"
+_ASKS_HOST: Final = "memory.total_gib of the host says it"
+_ASKS_LOG: Final = "sparkiac memory --from-log reads it from the log of a start"
+_ASKS_SERVICE: Final = "memory_gib of a service says it"
+_REMEDIES: Final = (
+    ("vLLM release", _ASKS_IMAGE),
+    ("config.json", _ASKS_HUB),
+    ("weights", _ASKS_HUB),
+    ("drafter", _ASKS_HUB),
+    ("total memory", _ASKS_HOST),
+    ("requested", _ASKS_HOST),
+    ("CUDA graphs", _ASKS_LOG),
+)
+
+
+class Fact(NamedTuple):
+    """What is said of one thing."""
+
+    label: str
+    value: str
+
+
+class Line(NamedTuple):
+    """A part of a host's memory in words."""
+
+    label: str
+    kind: str
+    size: str
+    source: str
+    assumed: bool = False
+
+    @property
+    def said(self) -> str:
+        """Its source, with a word before it where no measurement stands behind the size."""
+        return f"assumed: {self.source}" if self.assumed else self.source
+
+
+def lines(host: HostAccount) -> tuple[Line, ...]:
+    """Give the parts of a host's memory, and what is left."""
+    left = Line("left free", free(host), _left(host), _why_left(host))
+    return (*(_line(part) for part in host.parts), left)
+
+
+def free(host: HostAccount) -> str:
+    """Name the kind of what no known part takes: `free`, or `unsure` where the size of some part is not known."""
+    return "unsure" if isinstance(host.headroom_bytes, Unknown) else "free"
+
+
+def label(part: Part) -> str:
+    """Name a part with the deployment that takes it."""
+    return f"{part.owner} {part.name}" if part.owner and part.owner != part.name else part.name
+
+
+def facts(account: Account) -> tuple[Fact, ...]:
+    """Say what the KV cache of a deployment holds, and what its workload needs."""
+    estimate = () if account.assumes is None else (Fact("only an estimate", f"by {account.assumes}; {_ASKS_IMAGE}"),)
+    return (*estimate, *_fit(account), *(_workload(account) if account.leads else ()))
+
+
+def steps(account: Account) -> tuple[tuple[str, ...], ...]:
+    """Give what other utilizations buy, below STEP_HEADS, with the one that is set among them."""
+    fit, now = account.fit, account.utilization
+    if not account.steps or not account.leads or isinstance(fit, Unknown) or now is None:
+        return ()
+    rows = [
+        (step.utilization, gib(step.pool_bytes), count(step.tokens), f"{step.concurrency:.1f}", _gains(step.host_bytes))
+        for step in account.steps
+    ]
+    rows.append((now, gib(fit.pool_bytes), count(fit.tokens), f"{fit.concurrency:.1f}", "as set"))
+    return tuple((f"{share:.2f}", *row) for share, *row in sorted(rows))
+
+
+def speeds(account: Account) -> tuple[Fact, ...]:
+    """Say what speed is expected of one request. Of a group one node answers; of the others nothing is said."""
+    if not account.leads:
+        return ()
+    if isinstance(account.decode, Unknown) and account.decode == account.first_token:
+        return (Fact("speed", unknown(account.decode)),)
+    return (*_decode(account), *_first_token(account))
+
+
+def speed_sources(account: Account) -> tuple[str, ...]:
+    """Name the sources of what is expected, each once."""
+    both = (account.decode, account.first_token) if account.leads else ()
+    said = [each.source for found in both if not isinstance(found, Unknown) for each in found]
+    return tuple(dict.fromkeys(said))
+
+
+def unknown(found: Unknown) -> str:
+    """Say that something is unknown, what lacks, and who could tell."""
+    if not found.missing:
+        return "unknown"
+    names = tuple(dict.fromkeys(found.missing))
+    remedies = dict.fromkeys(remedy for word, remedy in _REMEDIES if any(word in name for name in names))
+    return "; ".join((f"unknown without {', '.join(names)}", *remedies))
+
+
+def _line(part: Part) -> Line:
+    unsaid = part.size_bytes is None and part.kind == "service"
+    source = f"unknown: {_ASKS_SERVICE}" if unsaid else part.source
+    return Line(label(part), part.kind, gib(part.size_bytes), source, part.assumed)
+
+
+def _left(host: HostAccount) -> str:
+    left, most = host.headroom_bytes, host.most_bytes
+    if not isinstance(left, Unknown):
+        return gib(left) if left >= 0 else f"{gib(-left)} too little"
+    if most is None:
+        return "unknown"
+    return f"at most {gib(most)}" if most >= 0 else f"at least {gib(-most)} too little"
+
+
+def _why_left(host: HostAccount) -> str:
+    if isinstance(host.headroom_bytes, Unknown):
+        return unknown(host.headroom_bytes)
+    return "more is asked for than there is" if host.headroom_bytes < 0 else "what nothing takes"
+
+
+def _fit(account: Account) -> Iterator[Fact]:
+    fit = account.fit
+    if account.shortage_bytes:
+        yield Fact("start", f"refused: {gib(account.shortage_bytes)} lack for weights and what else is no KV cache")
+    if isinstance(fit, Unknown):
+        yield Fact("KV cache", unknown(fit))
+        return
+    yield Fact("KV cache", f"{gib(fit.pool_bytes)}: {count(fit.tokens)} tokens")
+    if isinstance(account.context, Unknown) or isinstance(account.request_bytes, Unknown):
+        return
+    needs = f"it needs {gib(account.request_bytes)}"
+    one = f"fits: {needs}" if fit.one else f"does not fit: {needs}, and vLLM does not start"
+    yield Fact(f"one request of {count(account.context)} tokens", one)
+    if fit.one and not isinstance(account.max_num_seqs, Unknown):
+        yield Fact("such requests at once", _at_once(fit.concurrency, account.max_num_seqs, everything=fit.all))
+
+
+def _at_once(concurrency: float, most: int, *, everything: bool) -> str:
+    if everything:
+        return f"{concurrency:.1f}: all {count(most)} of max_num_seqs fit"
+    return f"{concurrency:.1f}: not all {count(most)} of max_num_seqs fit, the last ones wait or are computed again"
+
+
+def _workload(account: Account) -> Iterator[Fact]:
+    workload, advice = account.workload, account.advice
+    if workload is None or advice is None:
+        return
+    what = f"{count(workload.users)} requests of {count(workload.context)} tokens"
+    if isinstance(advice, Unknown):
+        yield Fact(what, unknown(advice))
+        return
+    yield Fact(what, _served(account, advice, workload))
+    yield Fact("least utilization for them", _share(advice))
+    if advice.told:
+        yield Fact("the same as a size", f"kv_cache_memory_bytes: {advice.pool_bytes}")
+
+
+def _served(account: Account, advice: Advice, workload: Workload) -> str:
+    needs = f"they need {gib(advice.pool_bytes)}"
+    if not isinstance(account.context, Unknown) and workload.context > account.context:
+        return f"too long: max_model_len is {count(account.context)}; {needs}"
+    if isinstance(account.fit, Unknown):
+        return needs
+    return f"fit: {needs}" if advice.pool_bytes <= account.fit.pool_bytes else f"do not fit: {needs}"
+
+
+def _share(advice: Advice) -> str:
+    if advice.utilization is None:
+        return "none: all memory of the host is not enough"
+    freed = "" if advice.freed_bytes is None else f"; the host {_gains(advice.freed_bytes)}"
+    return f"{advice.utilization:.2f}{freed}"
+
+
+def _gains(size_bytes: int) -> str:
+    return f"gains {gib(size_bytes)}" if size_bytes >= 0 else f"loses {gib(-size_bytes)}"
+
+
+def _decode(account: Account) -> Iterator[Fact]:
+    if isinstance(account.decode, Unknown):
+        yield Fact("decode", unknown(account.decode))
+        return
+    for each in account.decode:
+        yield Fact(f"decode at {count(each.context)} tokens", span(each.low, each.high, "tokens/s"))
+
+
+def _first_token(account: Account) -> Iterator[Fact]:
+    if isinstance(account.first_token, Unknown):
+        yield Fact("first token", unknown(account.first_token))
+        return
+    for each in account.first_token:
+        yield Fact(f"first token of a prompt of {count(each.prompt_tokens)}", span(each.low_s, each.high_s, "s"))

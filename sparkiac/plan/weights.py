@@ -1,0 +1,121 @@
+"""Weights, tokenizers and drafters: which commit of each a host must hold, where, and who can give it to others."""
+
+from __future__ import annotations
+
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from ipaddress import IPv4Interface, IPv6Interface
+
+    from sparkiac.model.lock import Lock, LockedModel
+    from sparkiac.plan.values import Container, HostPlan
+
+
+class Repository(NamedTuple):
+    """One repository of the model hub at the commit that the lock pins, with all that a host downloads of it."""
+
+    model: str
+    commit: str
+    gated: bool
+    files: Mapping[str, tuple[int, str]]
+    """Path → size in bytes and sha256."""
+
+    @property
+    def slug(self) -> str:
+        """Its handle as the name of a file."""
+        return self.model.replace("/", "--")
+
+    @property
+    def size_bytes(self) -> int:
+        """What a host downloads."""
+        return sum(size for size, _ in self.files.values())
+
+
+class Stored(NamedTuple):
+    """One repository in a model store."""
+
+    repository: Repository
+    layout: str
+    """`hub` as the hub's own cache, or `directory` as plain files below organisation/name."""
+
+
+class Store(NamedTuple):
+    """A directory of a host that holds weights, and what it must hold."""
+
+    path: str
+    models: tuple[Stored, ...]
+
+
+class Giver(NamedTuple):
+    """A host that gives others what it has itself."""
+
+    host: str
+    address: str
+
+
+def commits(lock: Lock | None, names: Iterable[str]) -> dict[str, str]:
+    """Give the pinned commits of these repositories, as far as the lock has them."""
+    pinned: Mapping[str, LockedModel] = lock.models if lock else {}
+    return {name: pinned[name].commit for name in sorted(names) if name in pinned}
+
+
+def handle(directory: str) -> str | None:
+    """Give the repository that a directory or file of a model store belongs to; None where it is the user's own."""
+    organisation, _, rest = directory.partition("/")
+    return f"{organisation}/{rest.partition('/')[0]}" if rest else None
+
+
+def repositories(lock: Lock | None, containers: Iterable[Container]) -> dict[str, Repository]:
+    """Give the repositories that some container needs and whose files the lock knows, sorted by handle."""
+    wanted = {name for container in containers for name in needed(container)}
+    pinned: Mapping[str, LockedModel] = lock.models if lock else {}
+    return {name: _repository(name, pinned[name]) for name in sorted(wanted) if name in pinned and pinned[name].files}
+
+
+def stores(containers: Iterable[Container], known: Mapping[str, Repository]) -> tuple[Store, ...]:
+    """Give what each store of a host must hold of the repositories whose files are known."""
+    found: dict[str, dict[tuple[str, str], Stored]] = {}
+    for container in containers:
+        for name, layout in _laid_out(container):
+            if container.store is not None and name in known:
+                found.setdefault(container.store, {})[name, layout] = Stored(known[name], layout)
+    return tuple(Store(path, tuple(models[key] for key in sorted(models))) for path, models in sorted(found.items()))
+
+
+def givers(hosts: Iterable[HostPlan]) -> dict[str, tuple[Giver, ...]]:
+    """Name for each host who can give it weights over a direct link: the first host of the link's network has them."""
+    first: dict[tuple[str, str], Giver] = {}
+    found: dict[str, tuple[Giver, ...]] = {}
+    for host in hosts:
+        held = [stored.repository.model for store in host.stores for stored in store.models]
+        near = [(str(link.network), str(link.ip)) for link in _links(host)]
+        asked = [first.setdefault((net, model), Giver(host.name, ip)) for net, ip in near for model in held]
+        found[host.name] = tuple(dict.fromkeys(giver for giver in asked if giver.host != host.name))
+    return found
+
+
+def reached(giver: HostPlan, taker: HostPlan) -> str:
+    """Give the address at which `taker` asks `giver`: that of a direct link if they share one."""
+    near = {link.network for link in _links(taker)}
+    return next((str(link.ip) for link in _links(giver) if link.network in near), giver.address)
+
+
+def needed(container: Container) -> tuple[str, ...]:
+    """Name the repositories that a container cannot do without."""
+    return tuple(dict.fromkeys(name for name, _ in _laid_out(container)))
+
+
+def _laid_out(container: Container) -> Iterator[tuple[str, str]]:
+    yield from ((name, "hub") for name in container.models)
+    yield from ((name, "directory") for each in container.directories if (name := handle(each)) is not None)
+
+
+def _links(host: HostPlan) -> list[IPv4Interface | IPv6Interface]:
+    return [ip_interface(link["address"]) for link in host.links]
+
+
+def _repository(name: str, locked: LockedModel) -> Repository:
+    files = {path: (file.size_bytes, file.sha256) for path, file in sorted(locked.files.items())}
+    return Repository(name, locked.commit, locked.gated, files)

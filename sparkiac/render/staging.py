@@ -1,0 +1,79 @@
+"""What is put on hosts before anything starts: weights by commit, images by digest or by ID."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from sparkiac.artifact import Artifact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import HostPlan, Hub, Plan
+    from sparkiac.plan.weights import Giver, Repository
+
+
+def render(plan: Plan) -> Iterator[Artifact]:
+    """Render one list of files for each repository: every host that needs it gets a copy."""
+    for repository in plan.repositories:
+        yield Artifact(_manifest(repository), _files(repository))
+
+
+def stores(host: HostPlan) -> list[dict[str, Any]]:
+    """Say what each model store must hold."""
+    return [
+        {
+            "path": store.path,
+            "models": [
+                {
+                    "model": stored.repository.model,
+                    "commit": stored.repository.commit,
+                    "layout": stored.layout,
+                    "manifest": _manifest(stored.repository),
+                }
+                for stored in store.models
+            ],
+        }
+        for store in host.stores
+    ]
+
+
+def fetch(host: HostPlan, hub: Hub) -> dict[str, Any]:
+    """Say where weights come from."""
+    near = [giver._asdict() for giver in host.weights_from]
+    return {"endpoint": hub.url, "token": hub.secret, "from": near}
+
+
+def giver(found: Giver | None) -> dict[str, str] | None:
+    """Say where images come from, if another host gives them."""
+    return None if found is None else found._asdict()
+
+
+def image_ids(host: HostPlan) -> dict[str, str]:
+    """Give the ID that each image must have, as far as the lock knows it."""
+    known = {each.image.pull: each.image.id for each in host.containers}
+    return {pull: image for pull, image in sorted(known.items()) if image is not None}
+
+
+def generation(host: HostPlan, artifacts: tuple[Artifact, ...]) -> str:
+    """Name all that is applied to a host by its hash."""
+    files = {each.path: hashlib.sha256(each.content).hexdigest() for each in artifacts}
+    text = json.dumps([files, stores(host)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _manifest(repository: Repository) -> str:
+    return f"models/{repository.slug}.json"
+
+
+def _files(repository: Repository) -> bytes:
+    """Write a file in a line, so that a diff shows which one changed."""
+    files = [
+        f"  {json.dumps(path)}: {json.dumps({'sha256': sha256, 'size_bytes': size})}"
+        for path, (size, sha256) in repository.files.items()
+    ]
+    head = {"commit": repository.commit, "gated": repository.gated, "model": repository.model}
+    lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+    return "\n".join(["{", *lines, ' "files": {', ",\n".join(files), " }", "}", ""]).encode()

@@ -1,0 +1,56 @@
+"""Where a resolved value comes from, for whoever asks by its path in dots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparkiac.resolve import stacks
+
+if TYPE_CHECKING:
+    from sparkiac.report import Origin, Path
+    from sparkiac.resolve import Resolved
+
+
+class Explained(NamedTuple):
+    """One resolved value, with all that was said for it."""
+
+    path: str
+    """In dots; that of a deployment has no host where all its hosts agree."""
+    said: tuple[tuple[object, Origin], ...]
+    """Each value that some layer has, the lowest first; the last one holds."""
+
+
+def explain(resolved: Resolved, asked: str) -> tuple[Explained, ...]:
+    """Give the values at a path and below it, sorted; none if nothing is there.
+
+    A deployment's path may leave its host out: deployments.chat.set.max_model_len.
+    """
+    found: dict[str, dict[Path, tuple[tuple[object, Origin], ...]]] = {}
+    for path in resolved.leaves:
+        if any(_within(each, asked) for each in (_dotted(path), _short(path))):
+            said = stacks.history(resolved.inventory, path, resolved.leaves)
+            found.setdefault(_short(path), {})[path] = said
+    return tuple(each for short in sorted(found) for each in _joined(short, found[short]))
+
+
+def paths(resolved: Resolved) -> tuple[str, ...]:
+    """Name every path that can be asked for, sorted."""
+    return tuple(sorted({_short(path) for path in resolved.leaves}))
+
+
+def _joined(short: str, found: dict[Path, tuple[tuple[object, Origin], ...]]) -> tuple[Explained, ...]:
+    if len({repr(said) for said in found.values()}) == 1:
+        return (Explained(short, next(iter(found.values()))),)
+    return tuple(Explained(_dotted(path), said) for path, said in sorted(found.items(), key=lambda item: item[0][:3]))
+
+
+def _within(path: str, asked: str) -> bool:
+    return path == asked or path.startswith(f"{asked}.")
+
+
+def _short(path: Path) -> str:
+    return _dotted((*path[:2], *path[3:]) if path[0] == "deployments" else path)
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(map(str, path))

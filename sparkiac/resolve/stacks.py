@@ -1,0 +1,103 @@
+"""What is said of one host, deployment or service: its layers, the lowest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import catalog
+from sparkiac.model.settings import Serving, Settings
+from sparkiac.resolve import builds, catalogued, services
+from sparkiac.resolve.leaves import Leaves, from_document
+
+if TYPE_CHECKING:
+    from sparkiac.model.inventory import Inventory
+    from sparkiac.report import Origin, Path
+    from sparkiac.source import Source
+
+DEFAULT_PLATFORM: Final = "dgx-spark"
+"""Hardware profile of a host that names none."""
+_SETTINGS: Final = tuple(Settings.model_fields)
+_SERVING: Final = tuple(Serving.model_fields)
+_PLATFORM: Final = (
+    "title",
+    "architecture",
+    "gpu",
+    "driver",
+    "memory_gib",
+    "requires",
+    "kernel_parameters",
+    "sysctl",
+    "docker_free_gib",
+)
+
+
+def host(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
+    """Give the layers of a machine."""
+    base = ("hosts", name)
+    own = _said(inventory, base, ("address", "driver", "fabric", "sysctl", "model_store"))
+    memory = _said(inventory, (*base, "memory"), ("total_gib", "reserve_gib"))
+    ssh = _said(inventory, (*base, "ssh"), ("user", "port"), target=("ssh",))
+    defaults = _said(inventory, ("defaults",), ("sysctl", "model_store"))
+    login = _said(inventory, ("defaults",), ("user",), target=("ssh",))
+    renamed = {"total_gib": "memory_gib", "reserve_gib": "reserve_gib"}
+    measured: Leaves = {(renamed[str(path[0])],): leaf for path, leaf in memory.items()}
+    return _platform(inventory, name), defaults, login, own, measured, ssh
+
+
+def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves) -> tuple[Leaves, ...]:
+    """Give the layers of a deployment on one of its hosts, of which everything is resolved."""
+    assert inventory.value is not None  # noqa: S101
+    chosen = inventory.value.deployments[name]
+    base = ("deployments", name)
+    return catalogued.stack(
+        chosen.recipe,
+        chosen.variant,
+        chosen.fragments,
+        _said(inventory, ("defaults",), _SETTINGS),
+        _store(hosts, on),
+        _said(inventory, base, (*_SERVING, "description", "engine", "workload", "measured")),
+        _said(inventory, (*base, "per_host", on), _SETTINGS),
+    )
+
+
+def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:
+    """Give the layers of a service, of whose host everything is resolved."""
+    assert inventory.value is not None  # noqa: S101
+    chosen = inventory.value.services[name]
+    return services.stack(inventory.document, name, chosen.kind, store=_store(hosts, chosen.on))
+
+
+def history(inventory: Source[Inventory], path: Path, leaves: Leaves) -> tuple[tuple[object, Origin], ...]:
+    """Give every value that some layer has for a resolved path, the lowest first; the last one holds."""
+    match path:
+        case ("hosts", str(name), *rest):
+            found = host(inventory, name)
+        case ("deployments", str(name), str(on), *rest):
+            found = deployment(inventory, name, on, leaves)
+        case ("services", str(name), *rest):
+            found = service(inventory, name, leaves)
+        case ("builds", str(name), *rest):
+            found = builds.stack(inventory, name)
+        case _:
+            found, rest = (), []
+    return tuple(layer[tuple(rest)] for layer in found if tuple(rest) in layer)
+
+
+def _said(inventory: Source[Inventory], base: Path, keys: tuple[str, ...], *, target: Path = ()) -> Leaves:
+    return from_document(inventory.document, base, layer="inventory", keys=keys, target=target)
+
+
+def _platform(inventory: Source[Inventory], name: str) -> Leaves:
+    assert inventory.value is not None  # noqa: S101
+    chosen = inventory.value.hosts[name].platform or DEFAULT_PLATFORM
+    if chosen in inventory.value.platforms:
+        return _said(inventory, ("platforms", chosen), _PLATFORM)
+    known = catalog.platform(chosen)
+    assert known is not None, "references were checked"  # noqa: S101
+    return from_document(known.document, (), layer=f"platform {chosen}", keys=_PLATFORM)
+
+
+def _store(leaves: Leaves, on: str) -> Leaves:
+    """Give where a host keeps weights, from what is resolved of it already."""
+    path: Path = ("hosts", on, "model_store")
+    return {("model_store",): leaves[path]} if path in leaves else {}

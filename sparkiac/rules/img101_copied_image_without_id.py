@@ -1,0 +1,73 @@
+"""A host gets its images from another one, and the lock does not know the ID of one of them.
+
+An image that is copied from host to host leaves its registry's digest behind: the host knows it by the ID alone, which
+is the digest of its configuration. The playbook compares that ID after the copy, and the unit runs it. `sparkiac lock`
+writes it into the lock (`config`).
+
+The lock of both examples:
+
+```yaml
+version: 1
+images:
+  "example.org/old:1": {digest: "sha256:1111111111111111111111111111111111111111111111111111111111111111"}
+  "example.org/new:1":
+    digest: "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+    config: "sha256:2222222222222222222222222222222222222222222222222222222222222222"
+```
+
+Bad:
+
+```yaml
+name: lab
+hosts:
+  spark-01: {address: 192.168.1.11}
+  spark-02: {address: 192.168.1.12, images_from: spark-01}
+services:
+  asr: {kind: container, image: "example.org/old:1", on: spark-02, port: 8765}
+```
+
+Good:
+
+```yaml
+name: lab
+hosts:
+  spark-01: {address: 192.168.1.11}
+  spark-02: {address: 192.168.1.12, images_from: spark-01}
+services:
+  asr: {kind: container, image: "example.org/new:1", on: spark-02, port: 8765}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="IMG101",
+    slug="copied-image-without-id",
+    severity=Severity.ERROR,
+    sources=("Docker: docker save and docker load keep no digest of a registry",),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find images that a host is to copy and cannot name. What is built is known by its ID alone anyway."""
+    for host in plan.hosts:
+        for container in host.containers:
+            image = container.image
+            if image.copied and image.id is None and image.build is None:
+                message = f"{host.name} gets {image.reference} from another host, and the lock does not know its ID"
+                leaf = container.path if container.kind == "service" else (*container.path, host.name)
+                yield Hit(
+                    (*container.path, "image"), message, "run sparkiac lock", leaf=(*leaf, "image"), host=host.name
+                )

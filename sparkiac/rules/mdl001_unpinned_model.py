@@ -1,0 +1,68 @@
+"""Weights, a tokenizer or a drafter have no commit.
+
+A name on the model hub is a branch, and its owner can move it: weights, chat template and code of the repository are
+then not what was reviewed. `sparkiac lock` pins the commit and lists every file with its sha256. The server is told the
+commit where it can be (`--revision`), and the playbooks download just that one.
+
+The lock of both examples:
+
+```yaml
+version: 1
+images: {}
+models:
+  example/model: {commit: "1111111111111111111111111111111111111111"}
+```
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat: {recipe: base/single-spark, model: example/another, on: spark-01}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat: {recipe: base/single-spark, model: example/model, on: spark-01}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.plan.weights import needed
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="MDL001",
+    slug="unpinned-model",
+    severity=Severity.ERROR,
+    sources=("Spark guide L164: a drafter that was mended under its old name",),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find repositories that a container needs and the lock does not pin."""
+    for host in plan.hosts:
+        for container in host.containers:
+            for name in needed(container):
+                if name not in container.commits:
+                    message = f"{container.name} loads {name}, whose commit the lock does not pin"
+                    leaf = (*container.path, host.name, "model")
+                    yield Hit((*container.path, "model"), message, "run sparkiac lock", leaf=leaf, host=host.name)

@@ -1,0 +1,90 @@
+"""The KV cache does not hold one request of the longest length.
+
+vLLM works out at the start whether one request of `max_model_len` tokens fits into what weights and overhead leave of
+its share, and ends if it does not: after the weights were loaded, which takes minutes. The plan shows the same
+arithmetic before.
+
+The lock of both examples:
+
+```yaml
+version: 1
+images: {}
+models:
+  example/model:
+    commit: "1111111111111111111111111111111111111111"
+    tensor_bytes: 16000000000
+    config: {model_type: qwen3, num_hidden_layers: 36, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 128}
+```
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.2, max_model_len: 131072}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.4, max_model_len: 131072}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.memory.values import Unknown
+from sparkiac.plan.memory import gib
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import hit
+from sparkiac.rules.proofs import certain
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+
+
+RULE: Final = Rule(
+    code="MEM101",
+    slug="one-request-does-not-fit",
+    severity=Severity.ERROR,
+    sources=("Spark guide L343-359, L369", "vLLM: check_enough_kv_cache_memory, 0.11.0 to 0.33.0"),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find servers that would not start. One that has no room for its weights is told that alone (MEM003)."""
+    for host, container, proof in certain(plan):
+        if isinstance(proof.fit, Unknown) or isinstance(proof.cache, Unknown) or proof.server.shortage.size_bytes:
+            continue
+        if not proof.fit.one:
+            message = (
+                f"one request of {proof.cache.context} tokens of {container.name} needs "
+                f"{gib(proof.cache.pool_bytes(1))} of KV cache on {host.name}, and {gib(proof.fit.pool_bytes)} are left"
+            )
+            hint = f"set max_model_len to {proof.fit.tokens} or less, or raise gpu_memory_utilization"
+            yield hit(host, container, ("set", "max_model_len"), message, hint)

@@ -1,0 +1,87 @@
+"""Fewer requests of the longest length fit than the server lets in at once.
+
+That is no fault: requests are rarely that long. When they are, the last ones wait, or are put aside and computed again.
+A lower `max_num_seqs` or `max_model_len` says what the memory can hold.
+
+The lock of both examples:
+
+```yaml
+version: 1
+images: {}
+models:
+  example/model:
+    commit: "1111111111111111111111111111111111111111"
+    tensor_bytes: 16000000000
+    config: {model_type: qwen3, num_hidden_layers: 36, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 128}
+```
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.4, max_model_len: 131072, max_num_seqs: 8}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.4, max_model_len: 131072, max_num_seqs: 1}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.memory.values import Unknown
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import hit
+from sparkiac.rules.proofs import certain
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+
+
+RULE: Final = Rule(
+    code="MEM102",
+    slug="not-all-requests-fit",
+    severity=Severity.INFO,
+    sources=("Spark guide L352-369", "DeepSeek-V4 thread L313-315: 313K tokens for two requests of 300,000"),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find servers that start, and whose stated number of requests does not fit."""
+    for host, container, proof in certain(plan):
+        stated = container.options.get("max_num_seqs")
+        if isinstance(proof.fit, Unknown) or stated is None or proof.fit.all or not proof.fit.one:
+            continue
+        message = (
+            f"{container.name} lets {stated} requests in, and its KV cache holds {proof.fit.concurrency:.1f} whole ones"
+        )
+        hint = f"set max_num_seqs to {int(proof.fit.concurrency)} if all of them may be that long"
+        yield hit(host, container, ("set", "max_num_seqs"), message, hint)

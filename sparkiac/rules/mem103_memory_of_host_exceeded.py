@@ -1,0 +1,98 @@
+"""What shares the memory of a machine is more than it has.
+
+Servers, services and what is kept for the system draw from one pool. Where they ask for more than there is, the machine
+does not slow down: it hangs or resets. The plan shows every term; `memory_gib` of a service and `memory.reserve_gib` of
+a host say what is not known otherwise.
+
+The lock of both examples:
+
+```yaml
+version: 1
+images: {}
+models:
+  example/model:
+    commit: "1111111111111111111111111111111111111111"
+    tensor_bytes: 16000000000
+    config: {model_type: qwen3, num_hidden_layers: 36, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 128}
+```
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.85}
+services:
+  asr:
+    kind: container
+    image: example.org/asr@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8765
+    memory_gib: 20
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.8}
+services:
+  asr:
+    kind: container
+    image: example.org/asr@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8765
+    memory_gib: 20
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.plan.memory import gib
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.shares import sparks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="MEM103",
+    slug="memory-of-host-exceeded",
+    severity=Severity.ERROR,
+    sources=("SM121 reference L15-17", "Spark guide L304"),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find hosts whose known terms alone are more than their memory; what is only assumed is not among them."""
+    for host in sparks(plan):
+        terms = [term for term in host.budget.terms if term.size_bytes and not term.assumed]
+        taken, total = sum(term.size_bytes or 0 for term in terms), host.memory_bytes
+        if total is not None and taken > total:
+            listed = ", ".join(f"{term.name} {gib(term.size_bytes)}" for term in terms)
+            message = f"{host.name} has {gib(total)}, {gib(taken - total)} less than is asked for: {listed}"
+            hint = "lower a share, move something to another host, or say memory.reserve_gib if less is enough"
+            yield Hit(("hosts", host.name), message, hint, host=host.name)

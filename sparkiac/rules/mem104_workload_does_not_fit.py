@@ -1,0 +1,101 @@
+"""The memory does not hold the work that the inventory says a deployment is for.
+
+`workload: {users: 4, context: 65536}` says what a deployment is for; the plan then proves that as many requests of that
+length fit at once, and names the smallest share of the memory for it.
+
+The lock of both examples:
+
+```yaml
+version: 1
+images: {}
+models:
+  example/model:
+    commit: "1111111111111111111111111111111111111111"
+    tensor_bytes: 16000000000
+    config: {model_type: qwen3, num_hidden_layers: 36, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 128}
+```
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.3, max_model_len: 65536}
+    workload: {users: 4, context: 65536}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    set: {gpu_memory_utilization: 0.5, max_model_len: 65536}
+    workload: {users: 4, context: 65536}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.memory.values import Unknown
+from sparkiac.plan.memory import gib
+from sparkiac.report import Severity
+from sparkiac.rules.kernels import hit
+from sparkiac.rules.proofs import certain
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+
+
+RULE: Final = Rule(
+    code="MEM104",
+    slug="workload-does-not-fit",
+    severity=Severity.ERROR,
+    sources=("Spark guide L352-369: the smallest pool for a purpose",),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find deployments whose pool is smaller than their workload needs, or whose longest request is too short."""
+    for host, container, proof in certain(plan):
+        workload, advice = proof.workload, proof.advice
+        if workload is None or advice is None or isinstance(advice, Unknown) or isinstance(proof.fit, Unknown):
+            continue
+        if advice.pool_bytes > proof.fit.pool_bytes:
+            message = (
+                f"{container.name} is for {workload.users} requests of {workload.context} tokens, which need "
+                f"{gib(advice.pool_bytes)} of KV cache on {host.name}, and {gib(proof.fit.pool_bytes)} are left"
+            )
+            enough = (
+                f"set gpu_memory_utilization to {advice.utilization}"
+                if advice.utilization
+                else "the machine is too small"
+            )
+            yield hit(host, container, ("workload",), message, enough)
+        longest = container.options.get("max_model_len")
+        if isinstance(longest, int) and longest < workload.context:
+            message = f"{container.name} is for requests of {workload.context} tokens, and takes {longest}"
+            hint = f"set max_model_len to {workload.context}"
+            yield hit(host, container, ("set", "max_model_len"), message, hint)

@@ -1,0 +1,225 @@
+"""Every figure of the sources that has both a stated and a predicted value: the tables of docs/memory.md.
+
+`python -m tests.memory.stated` prints them; a test holds the page to them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.memory import budget, speed
+from sparkiac.memory.speed import Drafting, Range, Reads
+from sparkiac.memory.values import GIB, Term, Unknown
+from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, laid, network, told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.memory.blocks import Cache
+
+GUIDE_POOL_BYTES: Final = round(76.49 * GIB)
+QWEN_WEIGHTS: Final = Term("weights", round(21.94 * GIB), "Spark guide L345")
+POST: Final = {**GUIDE, "gpu_memory_utilization": 0.55, "max_model_len": 131_072}
+ACCEPTED: Final = (0.6, 0.9)
+"""Accepted drafts where the source of a speed names none: DeepSeek-V4 thread L235."""
+CODER: Final = {
+    "gpu_memory_utilization": 0.85,
+    "max_model_len": 170_000,
+    "max_num_batched_tokens": 32_768,
+    "max_num_seqs": 4,
+}
+
+
+class Figure(NamedTuple):
+    """One figure, as a source states it and as it is predicted."""
+
+    what: str
+    source: str
+    stated: float
+    predicted: float
+    unit: str
+
+    @property
+    def error(self) -> float:
+        """The prediction's relative error."""
+        return self.predicted / self.stated - 1
+
+
+class Speed(NamedTuple):
+    """One stated speed, and the range that is expected."""
+
+    what: str
+    source: str
+    stated: float
+    expected: Range
+    roofline: float
+
+    @property
+    def middle(self) -> float:
+        """The range's geometric middle."""
+        return math.sqrt(self.expected.low * self.expected.high)
+
+    @property
+    def error(self) -> float:
+        """The middle's relative error."""
+        return self.middle / self.stated - 1
+
+    @property
+    def inside(self) -> bool:
+        """Whether the stated figure lies in the range."""
+        return self.expected.low <= self.stated <= self.expected.high
+
+
+def pool(utilization: float) -> int:
+    """Predict the pool of the guide's server by what is known before it starts."""
+    options = told({**GUIDE, "gpu_memory_utilization": utilization})
+    shape = network(QWEN)
+    made = budget.server(
+        "qwen", total_bytes=TOTAL_BYTES, options=options, weights=QWEN_WEIGHTS, shape=shape, speculation=MTP_3
+    )
+    return made.pool.size_bytes or 0
+
+
+def memory() -> Iterator[Figure]:
+    """Give the figures of memory."""
+    layout = laid(QWEN, GUIDE, speculation=MTP_3)
+    long = laid(QWEN, {**GUIDE, "max_model_len": 262_144}, speculation=MTP_3)
+    guide = "Spark guide"
+    yield Figure("Qwen3.6-35B, 0.85: pool", f"{guide} L346", 76.49, pool(0.85) / GIB, "GiB")
+    yield Figure("the same: tokens", f"{guide} L347", 4_843_965, layout.tokens(pool(0.85)), "tokens")
+    yield Figure("the same: requests of 65,536", f"{guide} L348", 73.91, layout.concurrency(pool(0.85)), "")
+    yield Figure(
+        "the same, from its pool of 76.49 GiB: tokens",
+        f"{guide} L347",
+        4_843_965,
+        layout.tokens(GUIDE_POOL_BYTES),
+        "tokens",
+    )
+    yield Figure("the same, from that pool: requests", f"{guide} L348", 73.91, layout.concurrency(GUIDE_POOL_BYTES), "")
+    yield Figure(
+        "the same: bytes of a token on average", f"{guide} L351", 16.6, layout.request_bytes / 65_536 / 1024, "KiB"
+    )
+    yield Figure("0.5: pool", f"{guide} L356", 39, pool(0.5) / GIB, "GiB")
+    yield Figure("0.5: tokens", f"{guide} L356", 2.4e6, layout.tokens(pool(0.5)), "tokens")
+    yield Figure("0.5: requests of 65,536", f"{guide} L356", 37, layout.concurrency(pool(0.5)), "")
+    yield Figure("0.4: pool", f"{guide} L357", 23, pool(0.4) / GIB, "GiB")
+    yield Figure("0.4: tokens", f"{guide} L357", 1.4e6, layout.tokens(pool(0.4)), "tokens")
+    yield Figure("0.4: requests of 65,536", f"{guide} L357", 22, layout.concurrency(pool(0.4)), "")
+    yield Figure("0.4: requests of 262,144", f"{guide} L369", 5, long.concurrency(pool(0.4)), "")
+    yield Figure("one request of 262,144", f"{guide} L361", 4, long.request_bytes / 1e9, "GB")
+    yield Figure("0.4 against 0.85: freed", f"{guide} L357", 58, (pool(0.85) - pool(0.4)) / 1e9, "GB")
+    yield Figure("0.5 against 0.85: freed", f"{guide} L356", 45, (pool(0.85) - pool(0.5)) / 1e9, "GB")
+    yield from _post()
+    yield from _others()
+
+
+def _post() -> Iterator[Figure]:
+    two = MTP_3._replace(tokens=2)
+    layout = laid(QWEN, POST, release=(0, 19, 0), speculation=two)
+    asked = budget.requested_bytes(round(119.64 * GIB), 0.55)
+    # The post writes GB of what are GiB: 0.55 of 119.64.
+    left = asked - round(23.5e9) - budget.RUNTIME_BYTES
+    yield Figure("Qwen3.6-35B with MTP 2: block", "dual-Spark post L115", 2128, layout.block_tokens, "tokens")
+    yield Figure("the same, 0.55: requested", "dual-Spark post L61", 65.8, asked / GIB, "GiB")
+    yield Figure("the same: tokens as 0.19.0 logs them", "dual-Spark post L61", 1.6e6, layout.tokens(left), "tokens")
+    later = laid(QWEN, POST, release=LATEST, speculation=two)
+    yield Figure(
+        "the same: tokens as later releases log them", "dual-Spark post L61", 1.6e6, later.tokens(left), "tokens"
+    )
+
+
+def _others() -> Iterator[Figure]:
+    options = told(CODER)
+    made = budget.server(
+        "coder",
+        total_bytes=TOTAL_BYTES,
+        options=options,
+        weights=Term("weights", 85 * 10**9, "Spark guide L184"),
+        shape=network("Qwen/Qwen3-Coder-Next"),
+    )
+    tokens = laid("Qwen/Qwen3-Coder-Next", CODER).tokens(made.pool.size_bytes or 0)
+    yield Figure("Qwen3-Coder-Next, 0.85: context that fits", "Spark guide L198", 170_000, tokens, "tokens")
+
+
+def speeds() -> Iterator[Speed]:
+    """Give the figures of decode for one request: without speculation first."""
+    guide, post = "Spark guide", "dual-Spark post"
+    coder = laid("Qwen/Qwen3-Coder-Next", CODER)
+    for depth, stated, source in ((1000, 43, "L184"), (16_000, 41, "L184"), (32_000, 39, "L184")):
+        yield _speed(f"Qwen3-Coder-Next FP8 at {depth:,}", f"{guide} {source}", stated, 85, 3 / 80, coder, depth)
+    gemma = {"kv_cache_dtype": "fp8", "max_model_len": 65_536}
+    small = laid("google/gemma-4-26B-A4B", gemma)
+    yield _speed("Gemma-4-26B NVFP4", f"{guide} L253", 49.6, 16.5, 3.8 / 25.2, small, 1527)
+    dense = laid("nvidia/Gemma-4-31B-IT-NVFP4", {"max_model_len": 65_536})
+    yield _speed("Gemma-4-31B NVFP4", f"{guide} L32", 6, 21, 1.0, dense, 1000)
+    nano = laid("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4", {"kv_cache_dtype": "fp8"})
+    yield _speed("Nemotron-3-Nano NVFP4", f"{guide} L39", 56, 18, 3.5 / 30, nano, 1000)
+    yield _speed("Nemotron-Nano beside another server", f"{post} L111", 68, 18, 3.5 / 30, nano, 1000)
+    large = laid("nvidia/Qwen3.5-122B-A10B-NVFP4", {"max_model_len": 65_536})
+    yield _speed("Qwen3.5-122B NVFP4", f"{guide} L200", 16, 75.6, 10 / 122, large, 1000)
+    middle = laid("nvidia/Qwen3.6-27B-NVFP4", {"max_model_len": 65_536})
+    yield _speed("27B NVFP4, eager", f"{guide} L717", 10, 20, 1.0, middle, 1000)
+    yield _speed("27B NVFP4, without DFlash", f"{guide} L33", 12, 20, 1.0, middle, 1000)
+    yield from _drafted(guide, post)
+
+
+def _drafted(guide: str, post: str) -> Iterator[Speed]:
+    layout = laid(QWEN, GUIDE, speculation=MTP_3)
+    for depth, stated, source in ((6019, 102, "L596"), (3097, 125, "L597"), (6019, 117, "L598"), (3098, 115, "L599")):
+        drafting = Drafting(3, 0.8, 0.8, routed=True)
+        what = f"Qwen3.6-35B NVFP4, MTP 3, at {depth:,}"
+        yield _speed(what, f"{guide} {source}", stated, 21.94 * GIB / 1e9, 3 / 35, layout, depth, drafting)
+    two = laid(QWEN, POST, release=(0, 19, 0), speculation=MTP_3._replace(tokens=2))
+    for what, stated in (("medium", 56.5), ("long", 50.7), ("code", 59.5), ("reasoning", 63.8)):
+        drafting = Drafting(2, *ACCEPTED, routed=True)
+        yield _speed(f"Qwen3.6-35B NVFP4, MTP 2, {what}", f"{post} L6-9", stated, 23.5, 3 / 35, two, 1000, drafting)
+    gemma = laid("google/gemma-4-26B-A4B", {"kv_cache_dtype": "fp8", "max_model_len": 65_536})
+    for what, stated in (("medium", 64.7), ("long", 56.9), ("code", 88.1), ("reasoning", 96.4)):
+        drafting = Drafting(4, *ACCEPTED, drafter_bytes=round(0.87e9), routed=True)
+        # Half of 49 GB in BF16: it runs in FP8.
+        yield _speed(
+            f"Gemma-4-26B FP8, MTP 4, {what}", f"{post} L12-17", stated, 24.5, 3.8 / 25.2, gemma, 1000, drafting
+        )
+
+
+def _speed(  # noqa: PLR0913, PLR0917  one row of the table
+    what: str,
+    source: str,
+    stated: float,
+    weights_gb: float,
+    active: float,
+    layout: Cache,
+    depth: int,
+    drafting: Drafting | None = None,
+) -> Speed:
+    read = speed.reads(round(weights_gb * 1e9), total_params=1.0, active_params=active)
+    assert isinstance(read, Reads) and not isinstance(read, Unknown)  # noqa: PT018  for the type checker
+    tokens = speed.step_tokens(drafting.tokens, drafting.high) if drafting else 1
+    drafted = drafting.tokens * drafting.drafter_bytes if drafting else 0
+    roofline = speed.steps(read.low + drafted, layout, context=depth) * tokens
+    return Speed(what, source, stated, speed.decode(read, layout, context=depth, drafting=drafting), roofline)
+
+
+def tables() -> str:
+    """Write the tables of the page."""
+    lines = ["| figure | source | stated | predicted | error |", "|---|---|---|---|---|"]
+    for each in memory():
+        numbers = " | ".join(f"{_number(value)} {each.unit}".strip() for value in (each.stated, each.predicted))
+        lines.append(f"| {each.what} | {each.source} | {numbers} | {each.error:+.1%} |")
+    lines += ["", "| decode of one request | source | stated | expected | middle | error | of the roofline |"]
+    lines += ["|---|---|---|---|---|---|---|"]
+    for row in speeds():
+        expected = f"{row.expected.low:.0f} to {row.expected.high:.0f}"
+        share = f"{row.stated / row.roofline:.0%}"
+        cells = (row.what, row.source, f"{row.stated:g}", expected, f"{row.middle:.0f}", f"{row.error:+.0%}", share)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}".rstrip("0").rstrip(".")
+
+
+if __name__ == "__main__":
+    print(tables())  # noqa: T201  it is a program as well

@@ -1,0 +1,220 @@
+"""Terms of a server and of a host: they add up, and what nobody knows is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from sparkiac.memory import budget
+from sparkiac.memory.budget import RUNTIME_BYTES, Server, group_bytes, host, server
+from sparkiac.memory.layers import Shape, Width
+from sparkiac.memory.startup import Calibration
+from sparkiac.memory.values import GIB, Term, Unknown, known_bytes, lacking, parts, total_bytes
+from sparkiac.memory.weights import quantized_at_load, weights
+from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, network, told
+
+WEIGHTS = Term("weights", 20 * GIB, "test")
+
+
+def placed(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST, **facts: Any) -> Server:  # noqa: ANN401  the function's own facts
+    options = told({"gpu_memory_utilization": 0.5, **(given or {})}, release=release)
+    return server("one", **{"total_bytes": 100 * GIB, "options": options, "weights": WEIGHTS, **facts})
+
+
+# -- values ----------------------------------------------------------------------------------------------------
+
+
+def test_a_sum_with_an_unknown_term_names_it() -> None:
+    terms = (Term("a", 1, ""), Term("b", None, ""), Term("c", None, ""))
+    assert total_bytes(terms) == Unknown(("b", "c"))
+    assert known_bytes(terms) == 1
+    assert total_bytes(terms[:1]) == 1
+
+
+def test_what_lacks_is_joined_without_repetition() -> None:
+    assert lacking(Unknown(("a", "b")), 3, Unknown(("b",))) == Unknown(("a", "b"))
+    assert lacking(1, None) is None
+
+
+def test_pieces_are_rounded_up() -> None:
+    assert [parts(whole, 4) for whole in (0, 1, 4, 5)] == [0, 1, 1, 2]
+
+
+# -- one server ------------------------------------------------------------------------------------------------
+
+
+def test_the_terms_of_a_server_add_up_to_what_it_requests() -> None:
+    found = placed(shape=network(QWEN), drafter=Term("drafter", GIB, "test"), speculation=MTP_3)
+    assert [term.name for term in found.inside] == ["weights", "drafter", "runtime", "activations", "encoder cache"]
+    assert total_bytes((*found.inside, found.pool)) == found.requested.size_bytes == 50 * GIB
+    assert found.shortage.size_bytes == 0
+    assert found.pool.assumed
+
+
+def test_a_batch_of_8192_takes_with_the_runtime_what_is_assumed_for_both() -> None:
+    found = server(
+        "qwen",
+        total_bytes=TOTAL_BYTES,
+        options=told(GUIDE),
+        weights=WEIGHTS,
+        shape=network(QWEN),
+        speculation=MTP_3,
+    )
+    assert known_bytes(found.inside[1:]) == RUNTIME_BYTES
+
+
+def test_a_larger_batch_takes_more() -> None:
+    sizes = [
+        known_bytes(placed({"max_num_batched_tokens": batch}, shape=network(QWEN)).inside)
+        for batch in (2048, 8192, 32_768)
+    ]
+    assert sizes[0] < sizes[1] == 20 * GIB + RUNTIME_BYTES < sizes[2]
+
+
+def test_a_very_wide_network_keeps_a_least_runtime() -> None:
+    wide = Shape((), width=Width(hidden=65_536, vocabulary=1_000_000, intermediate=262_144))
+    runtime = placed(shape=wide).inside[1]
+    assert (runtime.name, runtime.size_bytes) == ("runtime", GIB)
+
+
+def test_a_network_of_unknown_width_takes_the_assumed_runtime() -> None:
+    (_, runtime) = placed(shape=Shape(())).inside
+    assert (runtime.size_bytes, runtime.assumed) == (RUNTIME_BYTES, True)
+    assert "Spark guide L343-348" in runtime.source
+
+
+def test_weights_that_do_not_fit_leave_a_shortage_and_no_pool() -> None:
+    found = placed(weights=Term("weights", 60 * GIB, "test"))
+    assert (found.pool.size_bytes, found.shortage.size_bytes) == (0, 13 * GIB)
+
+
+def test_unknown_weights_leave_an_unknown_pool() -> None:
+    found = placed(weights=Term("weights", None, "test"))
+    assert (found.pool.size_bytes, found.shortage.size_bytes) == (None, None)
+    assert total_bytes((*found.inside, found.pool)) == Unknown(("weights", "KV cache"))
+
+
+def test_an_unknown_host_leaves_an_unknown_request() -> None:
+    found = placed(total_bytes=None)
+    assert (found.requested.size_bytes, found.pool.size_bytes) == (None, None)
+
+
+def test_a_pool_of_a_told_size_takes_what_it_needs_and_no_share() -> None:
+    found = placed({"kv_cache_memory_bytes": "8G"})
+    assert found.pool.size_bytes == 8 * GIB
+    assert found.requested.size_bytes == 31 * GIB
+    assert placed({"kv_cache_memory_bytes": "8G"}, weights=Term("weights", None, "")).requested.size_bytes is None
+
+
+def test_a_calibrated_server_is_predicted_without_assumptions() -> None:
+    found = placed(shape=network(QWEN), calibration=Calibration(21 * GIB, 2 * GIB))
+    assert [(term.size_bytes, term.assumed) for term in found.inside] == [(21 * GIB, False), (2 * GIB, False)]
+    assert found.pool == Term("KV cache", 27 * GIB, "what the other terms leave")
+
+
+def test_a_calibration_without_its_figures_changes_nothing() -> None:
+    assert placed(calibration=Calibration()).inside == placed().inside
+
+
+@pytest.mark.parametrize(
+    ("release", "given", "graphs"),
+    [
+        ((0, 19, 0), {}, ("CUDA graphs",)),
+        ((0, 19, 0), {"enforce_eager": True}, ()),
+        ((0, 20, 2), {}, ()),
+    ],
+)
+def test_graphs_are_outside_of_the_request_before_0_20(
+    release: tuple[int, ...], given: dict[str, Any], graphs: tuple[str, ...]
+) -> None:
+    assert tuple(term.name for term in placed(given, release=release).outside) == graphs
+
+
+def test_measured_graphs_are_a_known_term() -> None:
+    found = placed(release=(0, 19, 0), calibration=Calibration(graphs_bytes=GIB))
+    assert total_bytes(found.taken) == 51 * GIB
+
+
+# -- one host --------------------------------------------------------------------------------------------------
+
+
+def test_everything_on_a_host_adds_up() -> None:
+    found = host(
+        100 * GIB,
+        servers=(placed(), placed({"gpu_memory_utilization": 0.2})),
+        services=(Term("web", 2 * GIB, "test"),),
+        page_cache=Term("page cache", 4 * GIB, "test"),
+        reserve=Term("reserve", 6 * GIB, "test"),
+    )
+    assert [term.name for term in found.terms] == ["one", "one", "web", "page cache", "reserve"]
+    assert found.headroom_bytes == found.most_bytes == 18 * GIB
+
+
+def test_a_host_that_is_too_small_has_less_than_nothing_left() -> None:
+    assert host(40 * GIB, servers=(placed(),)).headroom_bytes == -10 * GIB
+
+
+def test_an_unknown_term_of_a_host_is_named_and_bounds_what_is_left() -> None:
+    found = host(100 * GIB, servers=(placed(release=(0, 19, 0)),))
+    assert found.headroom_bytes == Unknown(("CUDA graphs",))
+    assert found.most_bytes == 50 * GIB
+
+
+def test_a_host_of_unknown_size_is_named_with_its_unknown_terms() -> None:
+    assert host(None).headroom_bytes == Unknown(("total memory",))
+    found = host(None, services=(Term("web", None, ""),))
+    assert (found.headroom_bytes, found.most_bytes) == (Unknown(("total memory", "web")), None)
+
+
+def test_the_smallest_host_of_a_group_counts() -> None:
+    assert group_bytes({"a": 121, "b": 119}) == 119
+    assert group_bytes({"a": 121, "b": None}) == Unknown(("total memory of b",))
+    assert group_bytes({}) == Unknown(("hosts of the group",))
+
+
+def test_a_share_is_rounded_up() -> None:
+    assert budget.requested_bytes(101, 0.5) == 51
+
+
+# -- weights ---------------------------------------------------------------------------------------------------
+
+
+def test_tensors_of_the_lock_come_before_what_a_source_states() -> None:
+    stated = Term("weights", 5, "a source")
+    assert weights("w", options=told(), tensors={"BF16": 10, "F4": 3}, stated=stated).size_bytes == 22
+    assert weights("w", options=told(), tensor_bytes=7, stated=stated).size_bytes == 7
+    assert weights("w", options=told(), stated=stated) == Term("w", 5, "a source")
+
+
+def test_weights_that_nobody_states_are_unknown() -> None:
+    assert weights("w", options=told()).size_bytes is None
+    assert weights("w", options=told(), tensors={"NEW": 3}).size_bytes is None
+
+
+def test_ranks_share_weights_evenly_and_that_is_an_assumption() -> None:
+    given = {"tensor_parallel_size": 2, "pipeline_parallel_size": 2}
+    found = weights("w", options=told(given), tensor_bytes=10)
+    assert (found.size_bytes, found.assumed) == (3, True)
+    assert "4 ranks" in found.source
+
+
+def test_eight_bits_at_load_halve_linear_layers_and_not_the_embeddings() -> None:
+    whole = Term("w", 2000, "lock")
+    width = Width(hidden=10, vocabulary=20)
+    found = quantized_at_load(whole, options=told(), tensors={"BF16": 1000}, width=width)
+    assert (found.size_bytes, found.assumed) == (600 + 2 * 400, True)
+    assert quantized_at_load(whole, options=told(), tensors={"BF16": 300}, width=width).size_bytes == 600
+
+
+def test_a_quantized_checkpoint_stays_as_it_is_at_load() -> None:
+    whole = Term("w", 2000, "lock")
+    width = Width(hidden=10, vocabulary=20)
+    assert quantized_at_load(whole, options=told(), tensors={"BF16": 10, "U8": 90}, width=width) is whole
+    assert quantized_at_load(whole, options=told(), tensors={}, width=width) is whole
+
+
+@pytest.mark.parametrize("width", [Width(hidden=10), Width(vocabulary=10)])
+def test_eight_bits_at_load_of_an_unknown_width_are_unknown(width: Width) -> None:
+    found = quantized_at_load(Term("w", 2000, "lock"), options=told(), tensors={"BF16": 10}, width=width)
+    assert found.size_bytes is None

@@ -1,0 +1,220 @@
+"""What real configurations say, and that what is not understood is named and not guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkiac.memory import shape
+from sparkiac.memory.counts import Counts, shaped
+from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Width
+from sparkiac.memory.values import Unknown
+from tests.memory.known import QWEN, configs, network
+
+DENSE = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 256}
+
+
+def test_gated_deltanet_and_attention_alternate_as_the_configuration_lists_them() -> None:
+    found = network(QWEN)
+    full = Attention(kv_heads=2, head_size=256, value_size=256)
+    assert found.layers[:4] == (Linear(16, 32, 128, 128, 4),) * 3 + (full,)
+    assert (len(found.layers), found.layers.count(full), found.drafts) == (40, 10, (full,))
+    assert (found.context, found.state_dtype, found.kv_dtype, found.encoders) == (262_144, "float32", None, ("vision",))
+    assert found.width == Width(2048, 248_320, None, 512, 256, 8, 40)
+    assert found.hybrid
+
+
+def test_an_interval_stands_in_for_a_list_of_layers() -> None:
+    found = network("Qwen/Qwen3-Coder-Next")
+    assert [isinstance(layer, Attention) for layer in found.layers[:8]] == [False, False, False, True] * 2
+    assert found.state_dtype is None
+
+
+def test_mamba_experts_and_attention_are_read_from_a_pattern_of_letters() -> None:
+    found = network("nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4")
+    assert found.layers[:4] == (Mamba2(128, 64, 8, 128, 4), None) * 2
+    assert (len(found.layers), found.layers.count(None), found.width.expert_layers) == (88, 40, 40)
+    assert found.drafts == (Attention(2, 128, 128),)
+
+
+def test_a_list_of_blocks_stands_in_for_the_pattern() -> None:
+    found = network("nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4")
+    assert (len(found.layers), found.layers.count(None)) == (52, 23)
+
+
+def test_a_model_with_mamba_keeps_its_states_in_float32_unless_it_says_otherwise() -> None:
+    nano = {**configs()["nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4"]}
+    nano.pop("mamba_ssm_cache_dtype")
+    found = shape.read(nano)
+    assert isinstance(found, Shape)
+    assert found.state_dtype == "float32"
+
+
+def test_windows_and_whole_context_have_heads_of_their_own() -> None:
+    assert set(network("google/gemma-4-26B-A4B").layers) == {Attention(8, 256, 256, 1024), Attention(2, 512, 512)}
+    assert set(network("XiaomiMiMo/MiMo-V2-Flash").layers) == {Attention(8, 192, 128, 128), Attention(4, 192, 128)}
+    assert set(network("openai/gpt-oss-120b").layers) == {Attention(8, 64, 64, 128), Attention(8, 64, 64)}
+
+
+def test_latent_attention_keeps_one_vector() -> None:
+    found = network("deepseek-ai/DeepSeek-V3")
+    assert set(found.layers) == {Latent(576)}
+    assert found.drafts == (Latent(576),)
+    assert found.width.expert_layers == 58
+
+
+def test_a_model_without_a_window_in_use_sees_the_whole_context() -> None:
+    assert set(network("mistralai/Mixtral-8x7B-v0.1").layers) == {Attention(8, 128, 128)}
+    unused = shape.read({**DENSE, "model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": False})
+    assert isinstance(unused, Shape)
+    assert set(unused.layers) == {Attention(4, 64, 64)}
+
+
+def test_a_window_without_a_list_holds_for_all_layers() -> None:
+    found = shape.read({**DENSE, "model_type": "mistral", "sliding_window": 4096, "num_nextn_predict_layers": 1})
+    assert isinstance(found, Shape)
+    assert found.layers == (Attention(4, 64, 64, 4096),) * 2
+    assert found.drafts == (Attention(4, 64, 64, 4096),)
+
+
+def test_a_pattern_of_windows_ends_with_a_layer_for_the_whole_context() -> None:
+    found = shape.read({**DENSE, "model_type": "gemma3_text", "sliding_window_pattern": 2, "sliding_window": 512})
+    assert isinstance(found, Shape)
+    assert found.layers == (Attention(4, 64, 64, 512), Attention(4, 64, 64))
+
+
+def test_layers_that_share_the_cache_of_others_keep_nothing() -> None:
+    found = shape.read({**DENSE, "model_type": "gemma4_text", "num_kv_shared_layers": 1})
+    assert isinstance(found, Shape)
+    assert found.layers == (Attention(4, 64, 64), None)
+
+
+@pytest.mark.parametrize(
+    ("handle", "family"),
+    [
+        ("deepseek-ai/DeepSeek-V4-Flash", "deepseek_v4"),
+        ("moonshotai/Kimi-K3", "kimi_linear"),
+        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", "llama4_text"),
+        ("nvidia/Llama-3_3-Nemotron-Super-49B-v1", "nemotron-nas"),
+    ],
+)
+def test_a_family_that_is_not_understood_is_named(handle: str, family: str) -> None:
+    assert shape.read(configs()[handle]) == Unknown((f"the layers of model type {family}",))
+
+
+def test_a_configuration_without_a_family_is_not_understood() -> None:
+    assert shape.read({}) == Unknown(("the layers of model type None",))
+
+
+def test_every_fact_that_lacks_is_named_once() -> None:
+    assert shape.read({"model_type": "llama", "num_hidden_layers": 3}) == Unknown(
+        ("num_attention_heads", "hidden_size", "num_key_value_heads")
+    )
+    assert shape.read({"model_type": "llama"}) == Unknown(("num_hidden_layers",))
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        {"layer_types": ["full_attention", "chunked_attention"]},
+        {"layer_types": ["full_attention"]},
+        {"hybrid_override_pattern": "*X"},
+    ],
+    ids=["kind", "count", "letter"],
+)
+def test_layers_of_an_unknown_kind_or_number_are_not_guessed(lists: dict[str, object]) -> None:
+    assert shape.read({**DENSE, **lists}) == Unknown(("layer_types: the kind of each layer",))
+
+
+def test_a_truth_value_is_no_count() -> None:
+    assert shape.read({**DENSE, "num_hidden_layers": True}) == Unknown(("num_hidden_layers",))
+
+
+@pytest.mark.parametrize(
+    ("quantization", "dtype"),
+    [
+        ({"kv_cache_scheme": {"num_bits": 8, "type": "float"}}, "fp8"),
+        ({"kv_cache_scheme": {"num_bits": 4, "type": "float"}}, None),
+        ({"kv_cache_quant_algo": "FP8"}, "fp8"),
+        ({"quantization": {"kv_cache_quant_algo": "FP8"}}, "fp8"),
+        ({"quantization": "FP8"}, None),
+        ({"quant_method": "fp8"}, None),
+        ("fp8", None),
+    ],
+)
+def test_a_checkpoint_may_ask_for_an_fp8_cache(quantization: object, dtype: str | None) -> None:
+    found = shape.read({**DENSE, "quantization_config": quantization})
+    assert isinstance(found, Shape)
+    assert found.kv_dtype == dtype
+
+
+def test_a_drafter_of_mtp_without_layers_of_attention_is_read_by_its_pattern() -> None:
+    config = {**configs()["nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4"], "num_nextn_predict_layers": 2}
+    found = shape.read({**config, "mtp_hybrid_override_pattern": "*E"})
+    assert isinstance(found, Shape)
+    assert found.drafts == (Attention(2, 128, 128),) * 2
+
+
+# -- counts of a recipe ------------------------------------------------------------------------------------
+
+
+def test_counts_give_the_layers_in_an_even_order() -> None:
+    found = shaped(
+        Counts(
+            full_attention_layers=1,
+            sliding_window_layers=2,
+            sliding_window=1024,
+            kv_heads=2,
+            head_size=512,
+            sliding_window_kv_heads=8,
+            sliding_window_head_size=256,
+            experts=128,
+            experts_per_token=8,
+            mtp_layers=1,
+        )
+    )
+    assert isinstance(found, Shape)
+    window = Attention(8, 256, 256, 1024)
+    assert found.layers == (window, window, Attention(2, 512, 512))
+    assert found.drafts == (Attention(2, 512, 512),)
+    assert found.width == Width(experts=128, experts_per_token=8, expert_layers=3)
+
+
+def test_counts_and_configuration_of_one_model_agree() -> None:
+    by_counts = shaped(
+        Counts(
+            full_attention_layers=18,
+            sliding_window_layers=18,
+            sliding_window=128,
+            kv_heads=8,
+            head_size=64,
+            experts=128,
+        )
+    )
+    assert isinstance(by_counts, Shape)
+    assert by_counts.layers == network("openai/gpt-oss-120b").layers
+
+
+@pytest.mark.parametrize(
+    ("counts", "missing"),
+    [
+        (Counts(), ("full_attention_layers", "kv_heads", "head_size")),
+        (Counts(full_attention_layers=5, kv_heads=1, head_size=64, sliding_window_layers=3), ("sliding_window",)),
+        (
+            Counts(full_attention_layers=10, kv_heads=2, head_size=256, linear_attention_layers=30),
+            ("size of the Gated DeltaNet state (config.json)",),
+        ),
+        (
+            Counts(full_attention_layers=6, kv_heads=2, head_size=128, mamba_layers=23),
+            ("size of the Mamba-2 state (config.json)",),
+        ),
+    ],
+)
+def test_counts_that_lack_are_named(counts: Counts, missing: tuple[str, ...]) -> None:
+    assert shaped(counts) == Unknown(missing)
+
+
+def test_a_network_without_experts_counts_none() -> None:
+    found = shaped(Counts(full_attention_layers=2, kv_heads=1, head_size=64))
+    assert isinstance(found, Shape)
+    assert found.width == Width()
+    assert not found.hybrid

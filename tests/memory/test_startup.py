@@ -1,0 +1,113 @@
+"""What start-up logs state, over releases, and what they correct."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkiac.memory import startup
+from sparkiac.memory.budget import server
+from sparkiac.memory.startup import Calibration, Compared, Startup
+from sparkiac.memory.values import GIB, Term
+from tests.memory.known import GUIDE, MTP_3, QWEN, TOTAL_BYTES, laid, told
+
+GUIDES_LOG = """\
+Model loading took 21.94 GiB memory ← weights (~same as llama.cpp)
+Available KV cache memory: 76.49 GiB ← the pre-allocated KV pool
+GPU KV cache size: 4,843,965 tokens ← pool capacity, in tokens
+Maximum concurrency for 65,536 tokens per request: 73.91x
+"""
+LOG_0_19 = """\
+INFO [gpu_model_runner.py:4821] Model loading took 21.94 GiB memory and 84.123456 seconds
+INFO [config.py:282] Setting attention block size to 2128 tokens to ensure that …
+INFO [gpu_model_runner.py:5956] Estimated CUDA graph memory: 0.61 GiB total
+INFO [gpu_worker.py:437] Available KV cache memory: 40.5 GiB
+INFO [kv_cache_utils.py:1319] GPU KV cache size: 938,448 tokens
+INFO [kv_cache_utils.py:1325] Maximum concurrency for 131,072 tokens per request: 23.84x
+INFO [gpu_model_runner.py:6047] Graph capturing finished in 31 secs, took 0.57 GiB
+DEBUG [gpu_worker.py:640] Free memory on device (110.02/119.64 GiB) on startup. \
+Desired GPU memory utilization is (0.55, 65.8 GiB). Actual usage is 21.94 GiB for weight, \
+2.41 GiB for peak activation, \
+0.95 GiB for non-torch memory, and 0.57 GiB for CUDAGraph memory.
+"""
+
+
+def test_the_log_that_the_guide_prints() -> None:
+    assert startup.read(GUIDES_LOG) == Startup(
+        weights_bytes=round(21.94 * GIB),
+        pool_bytes=round(76.49 * GIB),
+        tokens=4_843_965,
+        context=65_536,
+        concurrency=73.91,
+    )
+
+
+def test_a_log_of_0_19_with_all_its_lines() -> None:
+    assert startup.read(LOG_0_19) == Startup(
+        weights_bytes=round(21.94 * GIB),
+        pool_bytes=round(40.5 * GIB),
+        graphs_bytes=round(0.57 * GIB),
+        graphs_estimate_bytes=round(0.61 * GIB),
+        visible_bytes=round(119.64 * GIB),
+        requested_bytes=round(65.8 * GIB),
+        activations_bytes=round(2.41 * GIB),
+        runtime_bytes=round(0.95 * GIB),
+        tokens=938_448,
+        context=131_072,
+        block_tokens=2128,
+        concurrency=23.84,
+    )
+
+
+def test_older_and_newer_lines_say_the_same() -> None:
+    old = startup.read("Model loading took 5.5 GiB and 3.0 seconds\n# GPU blocks: 12345, # CPU blocks: 0")
+    assert (old.weights_bytes, old.blocks) == (round(5.5 * GIB), 12_345)
+    new = startup.read("GPU KV cache size: 1,398,080 tokens, Maximum concurrency for 2,048 tokens per request: 682.66x")
+    assert (new.tokens, new.context, new.concurrency) == (1_398_080, 2048, 682.66)
+
+
+def test_a_log_that_says_nothing_measures_nothing() -> None:
+    assert startup.read("INFO: started") == Startup()
+
+
+def test_a_start_gives_the_overhead_of_the_next_one() -> None:
+    found = startup.calibrate(startup.read(LOG_0_19))
+    assert found.weights_bytes == round(21.94 * GIB)
+    assert found.graphs_bytes == round(0.57 * GIB)
+    assert found.overhead_bytes == round(65.8 * GIB) - round(21.94 * GIB) - round(40.5 * GIB)
+
+
+def test_what_was_requested_may_be_known_from_elsewhere() -> None:
+    found = startup.calibrate(startup.read(GUIDES_LOG), requested_bytes=round(101.33 * GIB))
+    assert (found.overhead_bytes or 0) / GIB == pytest.approx(2.90, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "started",
+    [
+        Startup(weights_bytes=1, pool_bytes=1),
+        Startup(requested_bytes=3, pool_bytes=1),
+        Startup(requested_bytes=3, weights_bytes=1),
+        Startup(requested_bytes=3, weights_bytes=2, pool_bytes=2),
+    ],
+)
+def test_an_overhead_that_does_not_add_up_is_unknown(started: Startup) -> None:
+    found = startup.calibrate(started)
+    assert found == Calibration(weights_bytes=started.weights_bytes, pool_bytes=started.pool_bytes)
+
+
+def test_predicted_stands_beside_measured() -> None:
+    placed = server("q", total_bytes=TOTAL_BYTES, options=told(GUIDE), weights=Term("weights", 22 * GIB, "test"))
+    layout = laid(QWEN, GUIDE, speculation=MTP_3)
+    started = startup.read(GUIDES_LOG + "Setting attention block size to 2144 tokens")
+    found = {each.name: each for each in startup.compare(started, server=placed, cache=layout)}
+    assert list(found) == ["weights", "KV cache", "tokens", "concurrency", "block size"]
+    assert found["block size"] == Compared("block size", 2144, 2144)
+    assert abs(found["KV cache"].error) < 0.03
+    assert found["weights"].error == pytest.approx(0.0027, abs=0.0001)
+
+
+def test_what_is_known_on_one_side_only_is_not_compared() -> None:
+    placed = server("q", total_bytes=None, options=told(GUIDE), weights=Term("weights", None, "test"))
+    assert startup.compare(startup.read(GUIDES_LOG), server=placed, cache=None) == ()
+    layout = laid(QWEN, GUIDE, speculation=MTP_3)
+    assert startup.compare(Startup(), server=placed, cache=layout) == ()

@@ -1,0 +1,211 @@
+"""Proofs as accounts, and the words that all outputs share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sparkiac.memory.values import Unknown
+from sparkiac.plan import accounts, figures
+from sparkiac.plan.memory import count, figure, gib, span
+from tests.plan.fleets import LOCK as KNOWN
+from tests.plan.fleets import ONES, PAIR, deployment, planned, service
+
+if TYPE_CHECKING:
+    from sparkiac.plan.accounts import Account, HostAccount
+
+GIB: Final = 1 << 30
+_CONFIG: Final = (
+    "{model_type: qwen3, num_hidden_layers: 36, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 128}"
+)
+_MODEL: Final = f'{{commit: "{"1" * 40}", tensor_bytes: 16000000000, config: {_CONFIG}}}'
+LOCK: Final = f"{KNOWN.partition('models:')[0]}models:\n  example/model: {_MODEL}\n  example/big: {_MODEL}\n"
+"""Knows two models whose request of 65,536 tokens takes nine GiB."""
+ASR: Final = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01, memory_gib: 4}}}}\n"
+MEASURED: Final = "measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}"
+PC: Final = "platforms: {pc: {title: PC, architecture: amd64}}\n"
+QWEN: Final = "nvidia/Qwen3.6-35B-A3B-NVFP4"
+MTP: Final = "head_dim: 128, mtp_num_hidden_layers: 1"
+RECIPE: Final = "recipe: nvidia/qwen3.6-35b-a3b-nvfp4"
+
+
+def host(text: str, *, locked: str = LOCK, number: int = 0) -> HostAccount:
+    """Give the account of a host."""
+    return accounts.of(planned(text, locked=locked).hosts[number])
+
+
+def account(text: str, *, locked: str = LOCK) -> Account:
+    """Give the account of the one deployment."""
+    [found] = host(text, locked=locked).accounts
+    return found
+
+
+def said(text: str, *, locked: str = LOCK) -> dict[str, str]:
+    """Give what is said of the one deployment."""
+    found = account(text, locked=locked)
+    return dict((*figures.facts(found), *figures.speeds(found)))
+
+
+def test_the_parts_of_a_host_and_what_is_left_add_up_to_its_memory() -> None:
+    found = host(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED) + ASR)
+    assert [(part.owner, part.name, part.kind) for part in found.parts] == [
+        ("chat", "weights", "weights"),
+        ("chat", "runtime", "runtime"),
+        ("chat", "KV cache", "cache"),
+        ("chat", "CUDA graphs", "runtime"),
+        (None, "asr", "service"),
+        (None, "system and page cache", "reserve"),
+    ]
+    assert not isinstance(found.headroom_bytes, Unknown)
+    assert sum(part.size_bytes or 0 for part in found.parts) + found.headroom_bytes == 119 * GIB
+    assert found.width_bytes == 119 * GIB
+
+
+def test_a_share_of_which_a_part_is_not_known_still_adds_up() -> None:
+    locked = LOCK.replace("tensor_bytes: 16000000000, ", "")
+    found = host(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED), locked=locked)
+    assert [(part.name, part.kind) for part in found.parts[:2]] == [
+        ("runtime", "runtime"),
+        ("weights and KV cache", "share"),
+    ]
+    assert sum(part.size_bytes or 0 for part in found.parts[:2]) == -(-119 * GIB // 2)
+
+
+def test_a_share_that_is_too_small_for_the_weights_is_shown_as_a_whole() -> None:
+    text = deployment("set: {gpu_memory_utilization: 0.1}", MEASURED)
+    assert host(text).parts[0][:3] == ("chat", "share", "share")
+    assert said(text)["start"] == "refused: 6.0 GiB lack for weights and what else is no KV cache"
+
+
+def test_what_nobody_knows_is_never_nothing() -> None:
+    found = host(deployment("set: {gpu_memory_utilization: 0.5}") + ASR.replace(", memory_gib: 4", ""))
+    assert found.headroom_bytes == Unknown(("CUDA graphs", "asr"))
+    lines = {line.label: (line.size, line.said) for line in figures.lines(found)}
+    assert lines["asr"] == ("unknown", "unknown: memory_gib of a service says it")
+    assert lines["left free"] == (
+        "at most 47.6 GiB",
+        "unknown without CUDA graphs, asr; sparkiac memory --from-log reads it from the log of a start",
+    )
+    assert figures.free(found) == "unsure"
+
+
+def test_a_host_of_unknown_size_has_an_unknown_rest() -> None:
+    found = host("name: lab\nhosts: {a: {address: 192.168.1.11, platform: pc}}\n" + PC)
+    assert (found.total_bytes, found.most_bytes) == (None, None)
+    assert figures.lines(found)[-1].size == "unknown"
+
+
+def test_more_than_there_is_says_how_much_lacks() -> None:
+    asr = ASR.replace("memory_gib: 4", "memory_gib: 40")
+    found = host(deployment("set: {gpu_memory_utilization: 0.8}", MEASURED) + asr)
+    assert found.width_bytes > 119 * GIB
+    assert figures.lines(found)[-1][2:4] == ("29.1 GiB too little", "more is asked for than there is")
+    unsure = host(deployment("set: {gpu_memory_utilization: 0.8}") + asr)
+    assert figures.lines(unsure)[-1].size == "at least 28.1 GiB too little"
+
+
+def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
+    text = deployment(
+        "set: {gpu_memory_utilization: 0.4, max_model_len: 65536, max_num_seqs: 2}",
+        "workload: {users: 2, context: 65536}",
+        MEASURED,
+    )
+    found = said(text)
+    assert list(found.items())[:6] == [
+        ("KV cache", "29.7 GiB: 216,256 tokens"),
+        ("one request of 65,536 tokens", "fits: it needs 9.0 GiB"),
+        ("such requests at once", "3.3: all 2 of max_num_seqs fit"),
+        ("2 requests of 65,536 tokens", "fit: they need 18.0 GiB"),
+        ("least utilization for them", "0.31; the host gains 10.7 GiB"),
+        ("the same as a size", "kv_cache_memory_bytes: 19327352832"),
+    ]
+    steps = figures.steps(account(text))
+    assert [row[0] for row in steps] == ["0.30", "0.35", "0.40", "0.45", "0.50"]
+    assert steps[2] == ("0.40", "29.7 GiB", "216,256", "3.3", "as set")
+    assert steps[0][-1] == "gains 11.9 GiB"
+    assert steps[4][-1] == "loses 11.9 GiB"
+
+
+@pytest.mark.parametrize(
+    ("options", "workload", "label", "words"),
+    [
+        ("max_num_seqs: 8", "", "such requests at once", "3.3: not all 8 of max_num_seqs fit, the last ones wait"),
+        ("max_model_len: 262144", "", "one request of 262,144 tokens", "does not fit: it needs 36.0 GiB, and vLLM"),
+        ("", "{users: 9, context: 65536}", "9 requests of 65,536 tokens", "do not fit: they need 81.0 GiB"),
+        ("", "{users: 9, context: 65536}", "least utilization for them", "0.84; the host loses 52.4 GiB"),
+        ("", "{users: 99, context: 65536}", "least utilization for them", "none: all memory of the host is not"),
+        ("", "{users: 1, context: 131072}", "1 requests of 131,072 tokens", "too long: max_model_len is 65,536;"),
+    ],
+)
+def test_what_does_not_fit_says_why(options: str, workload: str, label: str, words: str) -> None:
+    text = deployment(
+        f"set: {{gpu_memory_utilization: 0.4, max_model_len: 65536, {options}}}".replace(
+            "max_model_len: 65536, max_model_len", "max_model_len"
+        ),
+        *([f"workload: {workload}"] if workload else []),
+        MEASURED,
+    )
+    assert said(text)[label].startswith(words)
+
+
+def test_a_pool_of_a_told_size_has_no_steps() -> None:
+    text = deployment("set: {kv_cache_memory_bytes: 20G}", MEASURED)
+    assert account(text).utilization is None
+    assert figures.steps(account(text)) == ()
+    assert said(text)["KV cache"].startswith("20.0 GiB: ")
+
+
+def test_an_unknown_proof_names_what_lacks_and_who_could_tell() -> None:
+    found = said(deployment("workload: {users: 2, context: 8192}"), locked=LOCK.partition("models:")[0])
+    config = "unknown without config.json of example/model; sparkiac lock reads it from the model hub"
+    assert found == {"KV cache": config, "2 requests of 8,192 tokens": config, "speed": config}
+
+
+def test_an_estimate_says_what_it_rests_on() -> None:
+    found = said(deployment("image: 'example.org/vllm@" + ONES + "'", MEASURED))
+    [label, *_], [words, *_] = found, found.values()
+    assert label == "only an estimate"
+    assert words.endswith("; sparkiac images capture asks the image itself")
+    assert "nobody knows the release in example.org/vllm" in words
+
+
+def test_speeds_are_ranges_with_their_sources_and_prompts_no_longer_than_the_context() -> None:
+    text = deployment("set: {max_model_len: 16384}", MEASURED).replace("recipe: base/single-spark", RECIPE)
+    text = text.replace("model: example/model\n", "image: nvcr.io/nvidia/vllm:26.04-py3\n")
+    found = account(text, locked=LOCK.replace("example/big", QWEN).replace("head_dim: 128", MTP))
+    assert not isinstance(found.decode, Unknown)
+    assert [each.context for each in found.decode] == [1024, 16384]
+    assert all(0 < each.low < each.high for each in found.decode)
+    assert not isinstance(found.first_token, Unknown)
+    assert [each.prompt_tokens for each in found.first_token] == [1000, 8000]
+    assert "Spark guide" in " ".join(figures.speed_sources(found))
+
+
+def test_of_a_group_the_node_that_answers_says_what_it_is_good_for() -> None:
+    [follows], [leads] = host(PAIR).accounts, host(PAIR, number=1).accounts
+    assert (follows.leads, leads.leads) == (False, True)
+    assert figures.speeds(follows) == figures.steps(follows) == figures.speed_sources(follows) == ()
+    assert figures.speeds(leads)
+    assert figures.facts(follows) == figures.facts(leads)
+
+
+def test_a_host_without_anything_keeps_its_reserve() -> None:
+    found = host(service(host="spark-01: {address: 192.168.1.11, memory: {total_gib: 100, reserve_gib: 5}}"))
+    assert [(part.name, part.size_bytes) for part in found.parts] == [("asr", None), ("system and page cache", 5 * GIB)]
+    assert found.most_bytes == 95 * GIB
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [(None, "unknown"), (0, "0.0 GiB"), (48 << 20, "48 MiB"), (GIB, "1.0 GiB"), (-GIB, "-1.0 GiB")],
+)
+def test_sizes_for_people(size: int | None, text: str) -> None:
+    assert gib(size) == text
+
+
+def test_counts_and_ranges_for_people() -> None:
+    assert count(65536) == "65,536"
+    assert [figure(number) for number in (0.162, 1.31, 9.96, 10.4, 1234.5)] == ["0.16", "1.3", "10.0", "10", "1,234"]
+    assert span(41.4, 96.2, "tokens/s") == "41 to 96 tokens/s"
+    assert span(1.31, 1.33, "s") == "1.3 s"

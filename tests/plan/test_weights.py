@@ -1,0 +1,125 @@
+"""Weights: which commit each host must hold, in which layout, what the server is told, and who gives them to others."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.plan.fleets import COMMIT, LOCK, PAIR, container, deployment, planned
+
+FILES: Final = f"{{config.json: {{size_bytes: 7, sha256: '{'a' * 64}'}}}}"
+
+
+def _listing(model: str) -> str:
+    """Write a lock that knows the files of a model."""
+    return LOCK.replace(f"{model}: {{", f"{model}: {{files: {FILES}, ")
+
+
+KNOWN: Final = _listing("example/model")
+BIG: Final = _listing("example/big")
+OTHERS: Final = f"""\
+  example/words: {{commit: "{"4" * 40}"}}
+  example/draft: {{commit: "{"5" * 40}"}}
+"""
+
+
+def test_the_server_is_told_the_commits_of_model_tokenizer_and_drafter() -> None:
+    words = deployment(
+        "set: {tokenizer: example/words}",
+        "needs_models: [example/words]",
+        "speculative: {method: draft_model, model: example/draft, num_speculative_tokens: 2}",
+    )
+    found = container(words, locked=LOCK + OTHERS)
+    assert f"--revision={COMMIT}" in found.command
+    assert f"--tokenizer-revision={'4' * 40}" in found.command
+    [draft] = [word for word in found.command if word.startswith("--speculative-config=")]
+    assert f'"revision":"{"5" * 40}"' in draft
+    assert found.commits == {"example/draft": "5" * 40, "example/model": COMMIT, "example/words": "4" * 40}
+
+
+def test_an_own_revision_wins() -> None:
+    assert "--revision=main" in container(deployment("set: {revision: main}")).command
+
+
+def test_sglang_is_told_as_well() -> None:
+    text = deployment("image: example.org/x:1", "speculative: {method: eagle3, model: example/draft}")
+    words = container(text.replace("base/single-spark", "base/sglang"), locked=LOCK + OTHERS).command
+    assert {f"--revision={COMMIT}", f"--speculative-draft-model-revision={'5' * 40}"} <= set(words)
+
+
+def test_a_model_that_is_served_from_a_directory_has_no_revision() -> None:
+    found = container(deployment("model_path: /model", "speculative: {method: draft_model, model: /model/x}"))
+    assert not [word for word in found.command if "revision" in word]
+    assert found.commits == {"example/model": COMMIT}
+
+
+def test_another_commit_is_another_cache() -> None:
+    """Also where the command names none."""
+    text = deployment("model_path: /model")
+    moved = LOCK.replace(COMMIT, "6" * 40)
+    assert container(text).cache_key != container(text, locked=moved).cache_key
+
+
+@pytest.mark.parametrize(("line", "layout"), [("env: {A: b}", "hub"), ("model_path: /model", "directory")])
+def test_a_store_holds_the_repositories_whose_files_are_known(line: str, layout: str) -> None:
+    text = deployment(line)
+    [host] = planned(text, locked=KNOWN).hosts
+    [store] = host.stores
+    [stored] = store.models
+    assert (store.path, stored.layout, stored.repository.commit) == ("/srv/models", layout, COMMIT)
+    assert stored.repository.files == {"config.json": (7, "a" * 64)}
+    assert stored.repository.size_bytes == 7
+    assert "store" not in host.preflight, "it may not be there yet: the playbook stages it"
+    [host] = planned(text).hosts
+    assert host.stores == ()
+    [store] = host.preflight["store"]
+    assert store["models"] == [f"models--example--model@{COMMIT}" if layout == "hub" else "example/model"]
+
+
+def test_the_token_of_the_hub_is_a_secret_of_the_hosts_that_download() -> None:
+    text = deployment() + "hub: {url: 'https://hub.example.org', api_key: {secret: hub_token}}\n"
+    plan = planned(text, locked=KNOWN)
+    assert plan.hub == ("https://hub.example.org", "hub_token")
+    assert plan.hosts[0].secrets == ("hub_token",)
+    assert planned(text).hosts[0].secrets == ()
+
+
+def test_a_group_downloads_once() -> None:
+    plan = planned(PAIR, locked=BIG)
+    assert {host.name: host.weights_from for host in plan.hosts} == {
+        "spark-01": (),
+        "spark-02": (("spark-01", "192.168.177.11"),),
+    }
+    assert [repository.model for repository in plan.repositories] == ["example/big"]
+
+
+def test_hosts_without_a_common_link_download_each_for_itself() -> None:
+    plan = planned(PAIR.replace("192.168.177.12", "192.168.178.12"), locked=BIG)
+    assert [host.weights_from for host in plan.hosts] == [(), ()]
+
+
+def test_copied_images_run_by_their_id() -> None:
+    pinned = LOCK.replace("entrypoint: [/opt", f'config: "sha256:{"7" * 64}", entrypoint: [/opt')
+    text = PAIR.replace("address: 192.168.1.12", "address: 192.168.1.12\n    images_from: spark-01")
+    first, second = planned(text, locked=pinned).hosts
+    assert first.images_from is None
+    assert second.images_from == ("spark-01", "192.168.177.11")
+    assert second.containers[0].image.pull == f"sha256:{'7' * 64}"
+    assert second.preflight["units"]["big"]["image"] == f"sha256:{'7' * 64}"
+    assert first.containers[0].image.pull.startswith("nvcr.io/nvidia/vllm@sha256:")
+    assert planned(text).hosts[1].containers[0].image.pull == "sha256:UNLOCKED"
+
+
+def test_without_a_link_the_address_serves() -> None:
+    text = deployment(host="spark-01: {address: 192.168.1.11, images_from: spark-02}, spark-02: {address: box2.lan}")
+    assert planned(text).hosts[0].images_from == ("spark-02", "box2.lan")
+
+
+def test_a_drafter_that_is_one_file_belongs_to_its_repository() -> None:
+    drafter = "speculative: {method: draft_model, model: /models/example/draft/small.gguf}"
+    text = deployment(drafter, "container: {mounts: {/models: {source: model_store}}}")
+    assert "example/draft" in container(text, locked=LOCK + OTHERS).commits
+    own = text.replace("/models/example/draft/small.gguf", "/models/own")
+    found = container(own)
+    assert (found.directories, found.commits) == (("own",), {"example/model": COMMIT})

@@ -1,0 +1,46 @@
+"""docs/rules.md: it is what the rules say today."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from typing import TYPE_CHECKING
+
+from sparkiac.rules.pages import pages
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def generator() -> ModuleType:
+    """Load docs/rules.py, which is no module of the package."""
+    spec = importlib.util.spec_from_file_location("docs_rules", ROOT / "docs/rules.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_up_to_date() -> None:
+    stored = (ROOT / "docs/rules.md").read_text()
+    assert generator().text() == stored, "docs/rules.md is out of date; write it anew: python docs/rules.py"
+
+
+def test_each_code_is_listed_and_explained_once_with_its_examples_and_sources() -> None:
+    module = generator()
+    text: str = module.text()
+    headings = re.findall(r"^### (\S+) (\S+)$", text, re.MULTILINE)
+    assert sorted(headings) == sorted((page.rule.code, page.rule.slug) for page in pages().values())
+    links = re.findall(r"^- \[(\S+)\]\(#(\S+)\)", text, re.MULTILINE)
+    assert sorted(links) == sorted((code, f"{code}-{slug}".lower()) for code, slug in headings)
+    for page in pages().values():
+        assert all(block.rstrip() in text for block in (*page.bad, *page.good))
+        assert all(module.plain_text(source) in text for source in page.rule.sources)
+        assert page.why in text
+
+
+def test_each_family_has_its_title() -> None:
+    module = generator()
+    assert {module.family(code) for code in pages()} <= set(module.FAMILIES)
