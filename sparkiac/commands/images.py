@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+from typing import Final
+
 import click
 
+from sparkiac.commands import inputs
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, Group, known, print_json
+
+_HOST: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.:_-]*")
+_UNPINNED: Final = "UNLOCKED"
+_PATH: Final = click.Path(path_type=Path)
 
 
 @click.group(cls=Group)
@@ -44,4 +53,87 @@ def show(name: str, output_format: str) -> int:
         print_json({"image": data})
     else:
         terminal.show(tables.page(data))
+    return Exit.OK
+
+
+@images.command()
+@click.argument("image")
+@click.option("--inventory", type=_PATH, help="Inventory that runs it: its lock pins it, and it uses the answer.")
+@click.option("--host", metavar="USER@ADDRESS", help="Machine where the image lies, by ssh; this one if not given.")
+@click.option("--output", type=_PATH, help="File to write, if not one beside the inventory.")
+def capture(image: str, *, inventory: Path | None, host: str | None, output: Path | None) -> int:
+    """Ask IMAGE itself what its vLLM takes, so that options are checked against exactly that.
+
+    A container of IMAGE runs for some seconds, without a network and without the GPU. The answer is written into the
+    folder `interfaces` beside the inventory, named after the image; commit it. It holds for the image with that digest
+    or ID, and for no other one.
+
+    Exits 0 when it is written, 1 or 2 when the inventory is not good enough, 4 when its lock does not pin the image,
+    6 when the image cannot be asked or the file not be written.
+    """
+    from sparkiac.upstream.capture import Failed
+    from sparkiac.upstream.capture import capture as ask
+
+    if output is None and inventory is None:
+        message = "say for which inventory, with --inventory, or where to write, with --output"
+        raise click.UsageError(message)
+    if host is not None and not _HOST.fullmatch(host):
+        message = f"--host takes USER@ADDRESS, not {host!r}"
+        raise click.UsageError(message)
+    asked = _form(image) if inventory is None else _pinned(image, inventory)
+    if isinstance(asked, Exit):
+        return asked
+    target = output or inputs.interfaces_path(inventory or Path()) / _file_name(image)
+    try:
+        raw = ask(asked, reference=image, host=host)
+    except Failed as error:
+        click.echo(f"{error}; {error.hint}", err=True)
+        return Exit.IO
+    return _written(target, raw)
+
+
+def _form(image: str) -> str:
+    """Give a reference back; refuse what is none."""
+    from sparkiac.model.forms import FORMS, IMAGE
+
+    if not re.match(IMAGE, image) or "\n" in image:
+        message = f"{image!r} is not {FORMS[IMAGE]}"
+        raise click.UsageError(message)
+    return image
+
+
+def _pinned(image: str, inventory: Path) -> str | Exit:
+    """Give what the inventory runs under this name."""
+    from sparkiac import pipeline
+
+    outcome = pipeline.check(*inputs.read(inventory), allow_unlocked=True)
+    if outcome.plan is None:
+        inputs.show(outcome, "text")
+        return inputs.exit_code(outcome)
+    images = (each.image for host in outcome.plan.hosts for each in host.containers)
+    found = {each.reference: each.pull for each in images}
+    pull = found[known("image of this inventory", image, found)]
+    if _UNPINNED in pull:
+        click.echo(f"the lock of {click.format_filename(inventory)} does not pin {image}: run sparkiac lock", err=True)
+        return Exit.LOCK
+    return pull
+
+
+def _file_name(image: str) -> str:
+    """Name the file after the image, so that a newer one of that name takes its place."""
+    return re.sub(r"[:@]", "-", image.partition("@")[0].rpartition("/")[2]) + ".json"
+
+
+def _written(target: Path, raw: bytes) -> int:
+    from sparkiac import write
+    from sparkiac.catalog import interfaces
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write.replace(target, raw)
+    except OSError as error:
+        click.echo(f"{click.format_filename(target)}: {error.strerror}", err=True)
+        return Exit.IO
+    found = interfaces.captured(raw).interface
+    click.echo(f"{target}: written: vLLM {found.version} with {len(found.options)} options")
     return Exit.OK

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from tests.catalog.differences import ALL, GROUP, LISTENS, PUBLISHED, READ_ONLY, VLLM, Difference, read_only
+from tests.catalog.differences import ALL, GROUP, LISTENS, PUBLISHED, READ_ONLY, UNPINNED, VLLM, Difference, read_only
 from tests.catalog.printed import CALLERS, deepseek_thread, dual_spark_post, env, flags, spark_guide, vllm_blog
 from tests.catalog.rendered import LEADER, STORE
 
@@ -28,6 +28,10 @@ PR_41834: Final = {
     "commit": "2" * 40,
 }
 SOURCES: Final = "the sources disagree, and the printed command is followed"
+
+
+DIRECTORY: Final = (*ALL, *READ_ONLY, *PUBLISHED, *LISTENS, *UNPINNED)
+"""For weights that lie in a directory: the playbooks put the pinned commit there, and the server is told the path."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,7 @@ _COMMANDS: Final = (
                 new={("mount", GEMMA4_LOADER, "hf://bg-digitalservices/Gemma-4-26B-A4B-it-NVFP4/gemma4_patched.py")},
             ),
         ),
+        standing=DIRECTORY,
     ),
     Command(
         "sakamakismile/gemma-4-12b-coder-nvfp4",
@@ -137,6 +142,7 @@ _COMMANDS: Final = (
             ),
         ),
         says={"allow": [{"code": "MEM001", "reason": "0.92 is what the source prints (L268)"}]},
+        standing=DIRECTORY,
     ),
     Command(
         "nvidia/nemotron-3-nano-30b-a3b-nvfp4",
@@ -210,7 +216,7 @@ _COMMANDS: Final = (
                 gone=env(VLLM_API_KEY=CALLERS),
             ),
         ),
-        standing=(*ALL, *READ_ONLY, *PUBLISHED, *VLLM),
+        standing=(*ALL, *READ_ONLY, *PUBLISHED, *UNPINNED),
     ),
     Command(
         "poolside/laguna-xs.2-dflash",

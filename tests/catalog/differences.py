@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tests.catalog.printed import Fact, flags
-from tests.catalog.rendered import DEPLOYMENT, LEADER, STORE
+from tests.catalog.rendered import DEPLOYMENT, LEADER, PINNED, STORE
 
 
 class Difference(NamedTuple):
@@ -168,13 +168,21 @@ GROUP: Final = (
         new=frozenset(flags(host=LEADER, port=8000)),
     ),
 )
-VLLM: Final = (
+UNPINNED: Final = (
     Standing("no usage statistics leave the machine", new=pairs("env", VLLM_NO_USAGE_STATS="1")),
     Standing(
         CACHE,
         new=pairs("env", VLLM_CACHE_ROOT="/cache/vllm", VLLM_CONFIG_ROOT="/cache/config")
         | pairs("env", TRITON_CACHE_DIR="/cache/triton", TORCHINDUCTOR_CACHE_DIR="/cache/inductor")
         | pairs("env", FLASHINFER_WORKSPACE_BASE="/cache/flashinfer", HF_MODULES_CACHE="/cache/modules"),
+    ),
+)
+"""What vLLM is told beside the command, in an image that builds the command by itself as well."""
+VLLM: Final = (
+    *UNPINNED,
+    Standing(
+        "weights, tokenizer and drafter are those of the commits that the lock holds",
+        new=frozenset({PINNED}),
     ),
 )
 

@@ -12,6 +12,7 @@ import yaml
 from sparkiac import catalog, pipeline
 from sparkiac.__main__ import run
 from tests.catalog.printed import value_of
+from tests.plan.fleets import repositories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,6 +32,8 @@ ENTRYPOINTS: Final[Mapping[str, list[str]]] = {
     "vllm/vllm-openai": ["vllm", "serve"],
 }
 """What the Spark guide says of the two families (L98-100), as a registry has it. Builds here have none."""
+PINNED: Final = ("words", "pinned")
+"""That the command names the commit of its model."""
 VALUED: Final = {"After", "Type", "User", "Restart", "RestartSec", "TimeoutStartSec", "TimeoutStopSec"}
 """Directives whose value is compared; of the others only that they are there, since they have tests of their own."""
 
@@ -88,7 +91,7 @@ def machine(number: int) -> dict[str, Any]:
 
 
 def lock_of(command: Command, inventory: dict[str, Any]) -> dict[str, Any]:
-    """Pin the entry's image, its extra files, and what its build starts from and gives."""
+    """Pin the entry's image, models and extra files, and what its build starts from and gives."""
     [*_, image] = [entry.image for entry in entries(command.entry) if entry.image]
     files = [
         file.url
@@ -107,7 +110,12 @@ def lock_of(command: Command, inventory: dict[str, Any]) -> dict[str, Any]:
         pipeline.File("reference.yaml", as_yaml(inventory).encode()), pipeline.File("lock", as_yaml(lock).encode())
     )
     built = outcome.plan.builds if outcome.plan else ()
-    return lock | {"builds": {build.name: pin(build.name, digest="id") | {"spec": build.digest} for build in built}}
+    return lock | {
+        "builds": {build.name: pin(build.name, digest="id") | {"spec": build.digest} for build in built},
+        "models": {}
+        if outcome.plan is None
+        else {name: {"commit": commit(name)} for name in repositories(outcome.plan)},
+    }
 
 
 def pin(image: str, *, digest: str) -> dict[str, Any]:
@@ -119,6 +127,11 @@ def pin(image: str, *, digest: str) -> dict[str, Any]:
 def as_yaml(data: dict[str, Any]) -> str:
     """Write YAML as a user would."""
     return yaml.safe_dump(data, sort_keys=False)
+
+
+def commit(name: str) -> str:
+    """Give a commit that no other repository here has."""
+    return sha256(name)[:40]
 
 
 def sha256(text: str) -> str:
@@ -137,8 +150,14 @@ def seen(root: Path, lock: dict[str, Any]) -> Seen:
     image, entrypoint = pinned[server.pop("image").rpartition("@")[2]]
     files = {pin["sha256"]: url for url, pin in lock["files"].items()}
     own, command = server.pop("entrypoint", None), server.pop("command", [])
+    pins = {pin["commit"] for pin in lock["models"].values()}
     facts = {("image", image), ("container", "digest"), *of_unit(unit), *of_environment(server.pop("environment"))}
-    facts |= {*of_entrypoint(own), *of_command(command), *of_mounts(server.pop("volumes"), files), *of_server(server)}
+    facts |= {
+        *of_entrypoint(own),
+        *of_command(command, pins),
+        *of_mounts(server.pop("volumes"), files),
+        *of_server(server),
+    }
     return Seen(frozenset(facts), (*(own[4:] if own else entrypoint), *command))
 
 
@@ -180,8 +199,11 @@ def of_entrypoint(words: list[str] | None) -> Iterator[Fact]:
     yield from (("before", " ".join(shlex.split(command))) for command in commands)
 
 
-def of_command(words: list[str]) -> Iterator[Fact]:
-    """Read the words after the image's entrypoint as the engine would: a model, then options with their values."""
+def of_command(words: list[str], pins: set[str]) -> Iterator[Fact]:
+    """Read the words after the image's entrypoint as the engine would: a model, then options with their values.
+
+    The commits of the lock are one fact, wherever they stand.
+    """
     if words[:2] == ["vllm", "serve"]:
         yield ("words", "vllm serve")
         words = words[2:]
@@ -196,6 +218,11 @@ def of_command(words: list[str]) -> Iterator[Fact]:
             options[-1][1].append(word)
     for name, values in options:
         read = [from_text(value) for value in values]
+        if len(read) == 1 and isinstance(read[0], dict) and read[0].get("revision") in pins:
+            del read[0]["revision"]
+        if pins & set(values):
+            yield PINNED
+            continue
         yield ("flag", name, value_of(True if not read else read[0] if len(read) == 1 else read))
 
 

@@ -33,6 +33,11 @@ def known(version: str) -> Interface:
     return found
 
 
+def taking(option: str) -> tuple[str, ...]:
+    """Give the releases that know a spelling of an option."""
+    return tuple(version for version in VERSIONS if option in known(version).spellings)
+
+
 def having(registry: str, name: str) -> tuple[str, ...]:
     """Give the releases whose registry has a name."""
     return tuple(version for version in VERSIONS if name in getattr(known(version), registry))
@@ -179,6 +184,20 @@ def test_each_release_is_its_own_nearest() -> None:
     assert [interfaces.nearest(version) for version in VERSIONS] == list(VERSIONS)
 
 
+@pytest.mark.parametrize(
+    ("found", "wanted", "older"),
+    [
+        ("0.21", "0.21.0", False),
+        ("0.19.1", "0.20", True),
+        ("0.9", "0.10", True),
+        ("1.0", "0.33.0", False),
+        ("0.20.0rc1", "0.20.0", True),
+    ],
+)
+def test_a_series_counts_from_its_first_release(found: str, wanted: str, *, older: bool) -> None:
+    assert (interfaces.release(found) < interfaces.release(wanted)) is older
+
+
 def test_what_is_no_version_has_no_nearest_release() -> None:
     with pytest.raises(ValueError, match="not a version: nightly"):
         interfaces.nearest("nightly")
@@ -235,11 +254,11 @@ def test_each_release_that_an_image_names_has_one_near_it() -> None:
     ],
 )
 def test_an_option_is_known_to_these_releases(option: str, versions: tuple[str, ...]) -> None:
-    assert interfaces.having(option) == versions
+    assert taking(option) == versions
 
 
 def test_an_option_that_went_came_back_as_one_of_a_pair() -> None:
-    assert interfaces.having("--disable-log-requests") == (*since(OLDEST, "0.16.0"), "0.33.0")
+    assert taking("--disable-log-requests") == (*since(OLDEST, "0.16.0"), "0.33.0")
     assert known("0.33.0").spellings["--disable-log-requests"] == "--enable-log-requests"
     assert "--no-enable-log-requests" in known("0.33.0").options["--enable-log-requests"].hidden
 

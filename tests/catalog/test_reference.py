@@ -13,6 +13,7 @@ import pytest
 from sparkiac import catalog, pipeline
 from sparkiac.resolve import catalogued
 from tests.plan.fleets import ONES, checked, said
+from tests.plan.fleets import pins as with_models
 from tests.resolve.built import as_yaml
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def lock(each: Catalogued) -> str:
         "images": {reference: {"digest": ONES, "entrypoint": ["/entrypoint"]}},
         "files": {url: {"sha256": "1" * 64} for url in files},
     }
-    return as_yaml(pins)
+    return with_models(as_yaml(inventory(each)), as_yaml(pins))
 
 
 def codes(outcome: pipeline.Outcome) -> list[str]:
@@ -136,7 +137,8 @@ def test_a_fragment_gives_exactly_the_findings_that_its_file_names(name: str) ->
     if chosen.nodes:
         fleet["hosts"] = {f"spark-0{number}": host(number) for number in range(1, chosen.nodes + 1)}
         fleet["deployments"]["chat"]["on"] = list(fleet["hosts"])
-    outcome = checked(as_yaml(fleet), locked=None)
+    text = as_yaml(fleet)
+    outcome = checked(text, locked=with_models(text))
     expected = {finding.code for finding in chosen.findings} | ({"CAT001"} if chosen.status == "superseded" else set())
     assert codes(outcome) == sorted(expected), said(outcome.report.findings)
 

@@ -45,6 +45,8 @@ FURTHER: Final = {
     "LOG117": "Unknown vLLM environment variable",
 }
 """Symptoms that the sources tell of beside the runtime facts."""
+OF_FIGURES: Final = {"BEN005"}
+"""Symptoms of facts about figures, which no inventory has."""
 MOST_WAYS: Final = 2_000
 """Ways to try a pattern from one start; there are as many starts as characters in the line, and no more."""
 LONG: Final = 100_000
@@ -82,7 +84,8 @@ def texts(value: object) -> Iterator[str]:
 
 def test_each_runtime_fact_has_a_symptom_and_no_other_code_is_used() -> None:
     assert (len(CODES), len(dict(CODES)), len(RUNTIME), len(FURTHER)) == (207, 207, 36, 18)
-    assert sorted(SYMPTOMS) == sorted([*RUNTIME, *FURTHER])
+    assert sorted(SYMPTOMS) == sorted([*RUNTIME, *FURTHER, *OF_FIGURES])
+    assert set(PREVENTABLE) > OF_FIGURES
     assert [symptom.code for symptom in catalog.symptoms()] == sorted(SYMPTOMS), "in the order of their codes"
     assert not set(FURTHER) & set(dict(CODES)), "a code means one thing"
 
@@ -202,3 +205,15 @@ def test_a_symptom_shows_in_one_way(ways_to_show: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Symptom.model_validate({**MINIMAL, **ways_to_show})
     assert Symptom.model_validate({**MINIMAL, "pattern": "a"}).pattern == "a"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "first_s", "total_s", "printed"),
+    [(32, 1.12, 2.47, 23.7), (32, 3.85, 5.26, 22.7), (108, 1.12, 5.74, 23.4), (124, 3.84, 9.26, 22.9)],
+)
+def test_the_blogs_decode_figures_are_all_tokens_by_the_time_after_the_first(
+    tokens: int, first_s: float, total_s: float, printed: float
+) -> None:
+    """Table 2 of the vLLM blog, L83-86, which is what BEN005 says of it."""
+    both = [round(count / (total_s - first_s), 1) for count in (tokens, tokens - 1)]
+    assert (both[0] == printed, both[1] == printed) == (True, False)

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from sparkiac.catalog import interfaces
-from sparkiac.engines.vllm_check import check, check_words
+from sparkiac.engines.vllm_check import check, check_words, words
 
 
 def known(version: str) -> interfaces.Interface:
@@ -141,3 +141,24 @@ def test_a_fault_names_what_is_known_instead() -> None:
     assert "qwen3_xml" in fault.known
     [fault] = check({"dtype": "bf16"}, known("0.19.0"))
     assert fault.said == "is one of auto, bfloat16, float, float16, float32, half, not 'bf16'"
+
+
+# What is read is remembered
+
+
+def test_what_a_fleet_says_again_is_read_once() -> None:
+    first = check({"seed": 20261, "max_num_seqs": 4}, known("0.19.0"))
+    before = words.read.cache_info()
+    assert check({"max_num_seqs": 4, "seed": 20261}, known("0.19.0")) == first
+    assert words.read.cache_info().misses == before.misses
+
+
+def test_what_was_read_with_one_interface_is_not_told_of_another_of_the_same_version() -> None:
+    release = known("0.19.0")
+    patched = release._replace(
+        options=release.options | {"--mine": release.options["--seed"]._replace(name="--mine")},
+        spellings=release.spellings | {"--mine": "--mine"},
+    )
+    assert said({"mine": 1}) == [("option", "mine", ())]
+    assert check({"mine": 1}, patched) == ()
+    assert said({"mine": 1}) == [("option", "mine", ())]

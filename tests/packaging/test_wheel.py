@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".gitignore")
-FOLDERS = ("sparkiac", "templates", "playbooks", "inventories")
+FOLDERS = ("sparkiac", "templates", "playbooks", "inventories", "tools")
 JUNK = ("templates/__pycache__/probe.cpython-311.pyc", "playbooks/__pycache__/x.pyc", "sparkiac/__pycache__/x.pyc")
 
 

@@ -1,0 +1,113 @@
+"""Writes docs/rules.md: the page of every code that a finding can have. Run it after a change of a rule."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sparkiac.formats import plain_rules
+from sparkiac.rules.pages import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Data = dict[str, Any]
+
+PAGE = Path(__file__).with_suffix(".md")
+HEAD = """\
+# Rules
+
+Written by `python docs/rules.py` from the pages of the rules, which are the docstrings of `sparkiac/rules`; change them
+there. `sparkiac rules explain CODE` prints one. [checks.md](checks.md) tells how much is shown and how a finding is
+waived; [sources.md](sources.md) says which documents the sources are. Both examples of a rule run as tests: the bad one
+has the finding, the good one has not.
+
+Findings are errors, warnings or notes (info). A profile shows its own findings and those of the smaller ones:
+`minimal`, `recommended`, `strict`. What `preflight` finds is found on a host, before anything is changed there.
+"""
+FAMILIES = {
+    "YML": "Text of the file",
+    "INV": "Keys and values",
+    "REF": "Names",
+    "WVR": "Waivers",
+    "IMP": "Files of other tools",
+    "INT": "Defects of sparkiac",
+    "CAT": "Entries of the catalog",
+    "LCK": "The lock",
+    "IMG": "Images",
+    "MDL": "Models",
+    "FIL": "Extra files",
+    "ENT": "How an image starts",
+    "ENG": "Engines",
+    "FLG": "Options",
+    "ENV": "Environment variables",
+    "QNT": "Quantization",
+    "MOE": "Mixtures of experts",
+    "ATT": "Attention backends",
+    "SPD": "Speculative decoding",
+    "API": "What clients need",
+    "MEM": "Memory",
+    "HST": "Hosts and their containers",
+    "DRV": "Drivers",
+    "SYS": "Units and the system",
+    "NET": "Addresses and ports",
+    "MN": "Groups over several machines",
+    "SEC": "Keys, secrets and trust",
+    "MON": "What to watch",
+}
+"""Letters of a code → what its family is about, in the order of the page."""
+
+
+def text() -> str:
+    """Give the page."""
+    found = [plain_rules.explained(page) for page in pages().values()]
+    families = {letters: [each for each in found if family(each["code"]) == letters] for letters in FAMILIES}
+    contents = (part for letters, rules in families.items() if rules for part in listed(letters, rules))
+    chapters = (part for letters, rules in families.items() if rules for part in chapter(letters, rules))
+    return "\n".join([HEAD, f"{len(found)} codes:\n", *contents, *chapters])
+
+
+def family(code: str) -> str:
+    """Give the letters of a code."""
+    return code.rstrip("0123456789")
+
+
+def listed(letters: str, rules: Iterable[Data]) -> Iterator[str]:
+    """List the codes of a family."""
+    yield f"**{FAMILIES[letters]}** (`{letters}`)\n"
+    for each in rules:
+        anchor = f"{each['code']}-{each['slug']}".lower()
+        yield f"- [{each['code']}](#{anchor}) ({each['severity']}) {each['title']}"
+    yield ""
+
+
+def chapter(letters: str, rules: Iterable[Data]) -> Iterator[str]:
+    """Write the pages of a family."""
+    yield f"## {FAMILIES[letters]}\n"
+    for each in rules:
+        yield from page(each)
+
+
+def page(rule: Data) -> Iterator[str]:
+    """Write one page; its examples are folded."""
+    found = f"profile `{rule['profile']}`" if rule["profile"] else "found on a host by the preflight"
+    waived = "may be waived" if rule["waivable"] else "cannot be waived"
+    yield f"### {rule['code']} {rule['slug']}\n"
+    yield f"**{rule['title']}** {rule['severity'].capitalize()}; {found}; {waived}; since {rule['since']}.\n"
+    if rule["why"]:
+        yield f"{rule['why']}\n"
+    for name, blocks in (("Bad", rule["bad"]), ("Good", rule["good"]), ("Their lock", [rule["lock"]])):
+        for block in filter(None, blocks):
+            yield f"<details><summary>{name}</summary>\n\n```yaml\n{block.rstrip()}\n```\n\n</details>\n"
+    if rule["sources"]:
+        yield f"Sources: {plain_text('; '.join(rule['sources']))}\n"
+
+
+def plain_text(given: str) -> str:
+    """Keep Markdown from reading signs of the text as its own."""
+    return re.sub(r"([<>*_`\[\]~\\])", r"\\\1", given)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8", newline="\n")
