@@ -195,9 +195,12 @@ def _mamba(text: Reader) -> Layer:
 
 
 def _kv_dtype(config: Mapping[str, object]) -> str | None:
-    quantization = config.get("quantization_config")
-    if not isinstance(quantization, Mapping):
-        return None
+    # Older checkpoints of ModelOpt say it in a file of its own, which the lock keeps under that name.
+    told = (config.get("quantization_config"), config.get("hf_quant_config"))
+    return next(filter(None, (_asked_dtype(each) for each in told if isinstance(each, Mapping))), None)
+
+
+def _asked_dtype(quantization: Mapping[str, object]) -> str | None:
     inner = quantization.get("quantization", quantization)
     scheme = inner.get("kv_cache_scheme") if isinstance(inner, Mapping) else None
     if isinstance(scheme, Mapping):

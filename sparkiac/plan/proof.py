@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from sparkiac.catalog import interfaces
-from sparkiac.memory import blocks, budget, counts, fit, options, shape, speed, weights
-from sparkiac.memory.layers import Shape
+from sparkiac.memory import budget, prediction, speed
+from sparkiac.memory.counts import Counts
+from sparkiac.memory.prediction import Network, Prediction
 from sparkiac.memory.startup import Calibration
 from sparkiac.memory.values import Term, Unknown, lacking
 from sparkiac.plan.facts import of_model
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import Host, Server
     from sparkiac.memory.fit import Advice, Fit, Step, Workload
-    from sparkiac.memory.options import Options, Speculation
+    from sparkiac.memory.layers import Shape
+    from sparkiac.memory.options import Options
     from sparkiac.memory.speed import Range
     from sparkiac.model.lock import LockedModel
     from sparkiac.plan.facts import Facts
@@ -37,8 +39,9 @@ _SHORT: Final = 1024
 _ACCEPTED: Final = (0.55, 0.80)
 """Chance that a drafted token is accepted: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
 _RESERVE: Final = "system and page cache"
-_AROUND: Final = (-0.10, -0.05, 0.05, 0.10)
-"""Other utilizations that a reader wants to see beside the one that is set."""
+_STATED: Final = "the catalog, as its source states it"
+_NO_CACHE: Final = Counts(full_attention_layers=0, kv_heads=0, head_size=0)
+"""A drafter under `mtp` that is a model of its own reads the target's cache and keeps none."""
 
 
 class Proof(NamedTuple):
@@ -51,8 +54,8 @@ class Proof(NamedTuple):
     fit: Fit | Unknown
     workload: Workload | None
     """What the inventory says that it is for."""
-    advice: Advice | Unknown | None
-    """The smallest pool for that workload."""
+    advice: Advice | Unknown
+    """The smallest pool for that, or for one request of the whole context."""
     steps: tuple[Step, ...]
     """What other utilizations buy."""
     decode: tuple[tuple[int, Range], ...] | Unknown = Unknown(())
@@ -96,56 +99,65 @@ def _reserve(host: HostPlan) -> Term:
 
 
 def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
-    total_bytes = None if isinstance(total, Unknown) else total
-    found = _options(container, total_bytes)
-    shaped = _shape(container, container.model, known)
-    speculation = _speculation(container, known)
-    facts = _Facts(total_bytes, shaped, speculation, known)
-    server = _server(container, facts, found)
-    if isinstance(found, Unknown) or isinstance(shaped, Unknown):
-        wrong = lacking(found, shaped) or Unknown(())
-        return Proof(server, found, shaped, wrong, wrong, container.workload, container.workload and wrong, ())
-    cache = blocks.cache(shaped, found, speculation=speculation)
-    advice = None
-    if container.workload is not None:
-        advice = fit.advise(
-            container.workload, server=server, total=total_bytes, shape=shaped, options=found, speculation=speculation
-        )
-    pool = _fit(server, cache, found)
-    steps = _steps(server, cache, total_bytes, found)
-    told = _known(container)
-    prefill = told.prefill if told else None
+    found = _predicted(container, None if isinstance(total, Unknown) else total, known)
+    server = _opaque(container) if isinstance(found.server, Unknown) else found.server
+    told = _told(container)
     return Proof(
-        *(server, found, shaped, cache, pool, container.workload, advice, steps),
-        decode=_decode(container, cache, facts, server),
-        prefill=prefill or Unknown(("a prefill rate that a source states",)),
+        server=server,
+        options=found.options,
+        shape=found.shape,
+        cache=found.cache,
+        fit=found.fit,
+        workload=container.workload,
+        advice=found.advice,
+        steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
+        decode=_decode(container, found, server, known),
+        prefill=(told.prefill if told else None) or Unknown(("a prefill rate that a source states",)),
         assumes=_assumed(container),
     )
 
 
-def _fit(server: Server, cache: Cache | Unknown, found: Options) -> Fit | Unknown:
-    if isinstance(cache, Unknown):
-        return cache
-    size = server.pool.size_bytes
-    if size is None:
-        terms = tuple(term.name for term in (server.requested, *server.inside) if term.size_bytes is None)
-        return Unknown(terms)
-    return fit.fit(cache, size, max_num_seqs=found.max_num_seqs)
-
-
-def _steps(server: Server, cache: Cache | Unknown, total: int | None, found: Options) -> tuple[Step, ...]:
-    if isinstance(cache, Unknown) or total is None or found.kv_cache_memory_bytes is not None:
-        return ()
-    asked = [round(found.gpu_memory_utilization + delta, 2) for delta in _AROUND]
-    steps = [fit.step(server, cache, total=total, utilization=each) for each in asked if 0 < each <= 1]
-    return tuple(each for each in steps if not isinstance(each, Unknown))
-
-
-def _options(container: Container, visible_bytes: int | None) -> Options | Unknown:
+def _predicted(container: Container, total_bytes: int | None, known: Models) -> Prediction:
     if container.engine != "vllm":
-        return Unknown((f"how {container.engine} lays out its cache",))
+        wrong = Unknown((f"how {container.engine} lays out its cache",))
+        return Prediction(wrong, wrong, wrong, wrong, wrong, wrong, ())
     release, _ = interfaces.release(container.image.vllm or interfaces.versions()[-1])
-    return options.read(container.options, release=release, visible_bytes=visible_bytes)
+    drafts: Mapping[str, Any] = container.speculative or {}
+    return prediction.predict(
+        prediction.Facts(
+            name=container.name,
+            network=_network(container, known),
+            given=container.options,
+            release=release,
+            total_bytes=total_bytes,
+            workload=container.workload,
+            method=drafts.get("method"),
+            draft_tokens=drafts.get("num_speculative_tokens") or 0,
+            drafter=_drafter(container, drafts, known) if drafts.get("model") else None,
+            calibration=Calibration(**container.measured) if container.measured else None,
+        )
+    )
+
+
+def _network(container: Container, known: Models) -> Network:
+    told = _told(container)
+    found = _locked("weights", container.model, known, told.weights_bytes if told else None)
+    return found._replace(counts=told.counts if told else None)
+
+
+def _drafter(container: Container, drafts: Mapping[str, Any], known: Models) -> Network:
+    told = _told(container)
+    found = _locked("drafter", drafts["model"], known, told.drafter_bytes if told else None)
+    return found._replace(counts=_NO_CACHE if drafts["method"] == "mtp" else None)
+
+
+def _locked(term: str, model: str | None, known: Models, stated: int | None) -> Network:
+    """Give what the lock knows of a checkpoint, and the size that a source states of it."""
+    locked = known.get(model or "")
+    size = None if stated is None else Term(term, stated, _STATED)
+    if locked is None:
+        return Network(stated=size)
+    return Network(locked.config or None, None, locked.tensors, locked.tensor_bytes, size)
 
 
 def _assumed(container: Container) -> str | None:
@@ -155,121 +167,42 @@ def _assumed(container: Container) -> str | None:
     return f"the arithmetic of vLLM {newest}, for nobody knows the release in {container.image.reference}"
 
 
-def _known(container: Container) -> Facts | None:
+def _told(container: Container) -> Facts | None:
     """Give what the catalog knows of the model."""
     return container.facts or (of_model(container.model) if container.model else None)
 
 
-def _shape(container: Container, model: str | None, known: Models) -> Shape | Unknown:
-    locked = known.get(model or "")
-    if locked is not None and locked.config:
-        return shape.read(locked.config)
-    told = _known(container)
-    if told is not None and told.counts is not None and model == container.model:
-        return counts.shaped(told.counts)
-    return Unknown((f"config.json of {model}",))
-
-
-def _speculation(container: Container, known: Models) -> Speculation | None:
-    chosen = container.speculative
-    if chosen is None:
-        return None
-    tokens = chosen.get("num_speculative_tokens") or 0
-    return options.Speculation(chosen["method"], tokens, _drafting(container, chosen, known))
-
-
-def _drafting(container: Container, chosen: Mapping[str, Any], known: Models) -> Shape | None:
-    """Give the shape of a drafter that is a model of its own. One under `mtp` keeps no cache: any shape will do."""
-    if chosen.get("model") is None:
-        return None
-    found = _shape(container, chosen["model"], known)
-    if isinstance(found, Unknown):
-        return Shape(()) if chosen["method"] == "mtp" else None
-    return found
-
-
 def _decode(
-    container: Container, cache: Cache | Unknown, facts: _Facts, server: Server
+    container: Container, found: Prediction, server: Server, known: Models
 ) -> tuple[tuple[int, Range], ...] | Unknown:
-    told = _known(container)
-    parameters = told.parameters if told else None
-    locked = facts.models.get(container.model or "")
+    told, locked = _told(container), known.get(container.model or "")
+    parameters = told.parameters if told and told.parameters else (None, None)
+    width = None if isinstance(found.shape, Unknown) else found.shape.width
     read = speed.reads(
-        server.inside[0].size_bytes,
-        total_params=parameters[0] if parameters else None,
-        active_params=parameters[1] if parameters else None,
+        next((term.size_bytes for term in server.inside if term.name == "weights"), None),
+        total_params=parameters[0],
+        active_params=parameters[1],
         tensors=locked.tensors if locked else None,
-        width=None if isinstance(facts.shape, Unknown) else facts.shape.width,
+        width=width,
     )
-    if isinstance(read, Unknown) or isinstance(cache, Unknown):
-        return lacking(read, cache) or Unknown(())
-    drafting = None
-    if facts.speculation is not None:
-        drafter = next((term.size_bytes for term in server.inside if term.name == "drafter"), None)
-        routed = bool(facts.shape.width.experts) if not isinstance(facts.shape, Unknown) else False
-        drafting = speed.Drafting(facts.speculation.tokens, *_ACCEPTED, drafter_bytes=drafter or 0, routed=routed)
-    contexts = sorted({min(_SHORT, cache.context), cache.context})
-    return tuple((context, speed.decode(read, cache, context=context, drafting=drafting)) for context in contexts)
+    if isinstance(read, Unknown) or isinstance(found.cache, Unknown):
+        return lacking(read, found.cache) or Unknown(())
+    drafting = _drafting(container, server, routed=bool(width and width.experts))
+    layout = found.cache
+    contexts = sorted({min(_SHORT, layout.context), layout.context})
+    return tuple((context, speed.decode(read, layout, context=context, drafting=drafting)) for context in contexts)
 
 
-class _Facts(NamedTuple):
-    total_bytes: int | None
-    shape: Shape | Unknown
-    speculation: Speculation | None
-    models: Models
-
-
-def _server(container: Container, facts: _Facts, found: Options | Unknown) -> Server:
-    if isinstance(found, Unknown):
-        return _opaque(container)
-    return budget.server(
-        container.name,
-        total_bytes=facts.total_bytes,
-        options=found,
-        weights=_weights(container, found, facts),
-        shape=None if isinstance(facts.shape, Unknown) else facts.shape,
-        drafter=_drafter(container, found, facts.models),
-        speculation=facts.speculation,
-        calibration=Calibration(**container.measured) if container.measured else None,
-    )
+def _drafting(container: Container, server: Server, *, routed: bool) -> speed.Drafting | None:
+    if container.speculative is None:
+        return None
+    tokens = container.speculative.get("num_speculative_tokens") or 0
+    size = next((term.size_bytes for term in server.inside if term.name == "drafter"), None)
+    return speed.Drafting(tokens, *_ACCEPTED, drafter_bytes=size or 0, routed=routed)
 
 
 def _opaque(container: Container) -> Server:
     """Give what an engine takes whose cache is not worked out: its share, or nothing that is known."""
-    nothing = Term("KV cache", None, "not worked out for this engine or image")
+    nothing = Term("KV cache", None, "not worked out for this engine")
     requested = Term("requested", container.memory_bytes, "its share of the host's memory")
     return budget.Server(container.name, requested, (), nothing, (), nothing._replace(name="shortage"))
-
-
-def _weights(container: Container, found: Options, facts: _Facts) -> Term:
-    locked = facts.models.get(container.model or "")
-    told = _known(container)
-    stated = told.weights_bytes if told else None
-    term = weights.weights(
-        "weights",
-        options=found,
-        tensors=locked.tensors if locked else None,
-        tensor_bytes=locked.tensor_bytes if locked else None,
-        stated=None if stated is None else Term("weights", stated, "the catalog, as its source states it"),
-    )
-    if container.options.get("quantization") != "fp8" or locked is None or isinstance(facts.shape, Unknown):
-        return term
-    return weights.quantized_at_load(term, options=found, tensors=locked.tensors, width=facts.shape.width)
-
-
-def _drafter(container: Container, found: Options, known: Models) -> Term | None:
-    name = (container.speculative or {}).get("model")
-    if name is None:
-        return None
-    locked = known.get(name)
-    # Every rank of a group holds the whole drafter unless it is told otherwise.
-    alone = found._replace(tensor_parallel_size=1, pipeline_parallel_size=1)
-    told = _known(container)
-    stated = told.drafter_bytes if told else None
-    return weights.weights(
-        "drafter",
-        options=alone,
-        tensors=locked.tensors if locked else None,
-        tensor_bytes=locked.tensor_bytes if locked else None,
-        stated=None if stated is None else Term("drafter", stated, "the catalog, as its source states it"),
-    )

@@ -81,7 +81,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments whose pool is smaller than their workload needs, or whose longest request is too short."""
     for host, container, proof in certain(plan):
         workload, advice = proof.workload, proof.advice
-        if workload is None or advice is None or isinstance(advice, Unknown) or isinstance(proof.fit, Unknown):
+        if workload is None or isinstance(advice, Unknown) or isinstance(proof.fit, Unknown):
             continue
         if advice.pool_bytes > proof.fit.pool_bytes:
             message = (
