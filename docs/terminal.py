@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 COLUMNS = 110
 COMMANDS = (
     "sparkiac generate inventories/lab.yaml | tail -n 1",
-    "sparkiac plan inventories/lab.yaml",
+    "sparkiac plan inventories/solo.yaml",
     "sparkiac check bad.yaml",
 )
 BAD = """\

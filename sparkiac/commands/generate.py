@@ -78,8 +78,9 @@ def _inputs(files: tuple[File, File | None]) -> dict[str, str]:
 def _missing_lock(inventory: Path, output_format: str) -> int:
     if output_format == "text":
         lock = lock_path(inventory)
-        state = "does not pin all images" if lock.is_file() else "does not exist"
-        click.echo(f"{lock} {state}; --allow-unlocked renders a first look without it", err=True)
+        state = "does not pin everything" if lock.is_file() else "does not exist"
+        name = click.format_filename(inventory)
+        click.echo(f"{lock} {state}: run sparkiac lock {name}; --allow-unlocked renders a first look", err=True)
     return Exit.LOCK
 
 

@@ -12,8 +12,9 @@ import click
 from sparkiac.commands.exits import Exit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from sparkiac.catalog.interfaces import Interface
     from sparkiac.pipeline import File, Outcome
 
 INVENTORY = click.argument("inventory", type=click.Path(path_type=Path))
@@ -68,9 +69,29 @@ def read(inventory: Path) -> tuple[File, File | None]:
     printable(inventory)
     lock = lock_path(inventory)
     return (
-        File(str(inventory), inventory.read_bytes()),
+        File(str(inventory), inventory.read_bytes(), captured(inventory)),
         File(str(lock), lock.read_bytes()) if lock.is_file() else None,
     )
+
+
+def captured(inventory: Path) -> Mapping[str, Interface]:
+    """Read what images said of their vLLM, from the folder `interfaces` beside an inventory."""
+    found: dict[str, Interface] = {}
+    for path in sorted(interfaces_path(inventory).glob("*.json")):
+        from sparkiac.catalog import interfaces
+
+        try:
+            read = interfaces.captured(path.read_bytes())
+        except (OSError, ValueError) as error:
+            message = f"{click.format_filename(path)} cannot be read: {error}; capture it again, or remove it"
+            raise click.UsageError(message) from None
+        found |= dict.fromkeys(read.digests, read.interface)
+    return found
+
+
+def interfaces_path(inventory: Path) -> Path:
+    """Give the folder of what images said of their vLLM: one for all inventories beside it."""
+    return inventory.with_name("interfaces")
 
 
 def printable(path: Path) -> Path:

@@ -2,42 +2,83 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.inputs import FORMAT, INVENTORY, exit_code, read, show
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import INVENTORY, exit_code, known, print_json, read, show
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sparkiac.pipeline import Outcome
+
 
 @click.command()
 @INVENTORY
-@FORMAT
-def plan(inventory: Path, output_format: str) -> int:
-    """Show hosts, units, ports, memory and pinned images of INVENTORY.
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    help="Text, JSON for machines, or a page that stands alone.",
+)
+@click.option("--explain", metavar="PATH", help="Tell where a value comes from, as in deployments.chat.set.port.")
+def plan(inventory: Path, output_format: str, *, explain: str | None) -> int:
+    """Show what runs where in INVENTORY, whether its memory suffices, and what speed to expect.
+
+    --explain names the layer and the line of every value at PATH and below it, and what they took the place of.
 
     Exits 0, or 1 on findings and 2 on bad input.
     """
     from sparkiac import pipeline
 
+    if explain is not None:
+        return _explain(inventory, explain, output_format)
     outcome = pipeline.check(*read(inventory), allow_unlocked=True)
     if output_format == "json":
-        show(outcome, "json", plan=_plain(outcome.plan))
-        return exit_code(outcome)
-    show(outcome, "text")
-    if outcome.plan is not None:
-        from sparkiac.formats.tables import print_plan
+        from sparkiac.formats.plan import plain
 
-        print_plan(outcome.plan)
+        show(outcome, "json", plan=plain(outcome.plan) if outcome.plan else None)
+    else:
+        show(outcome, "text")
+        _print(outcome, output_format)
     return exit_code(outcome)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401  plain JSON data
-    """Turn the plan's values into mappings and lists."""
-    if hasattr(value, "_asdict"):
-        return {key: _plain(inner) for key, inner in value._asdict().items()}
-    if isinstance(value, tuple | list):
-        return [_plain(inner) for inner in value]
-    return value
+def _print(outcome: Outcome, output_format: str) -> None:
+    if outcome.plan is None:
+        return
+    if output_format == "html":
+        from sparkiac.formats import json
+        from sparkiac.render import page
+
+        findings = [json.plain(finding) for finding in outcome.report.findings]
+        click.echo(page.render(outcome.plan, findings), nl=False)
+    else:
+        from sparkiac.formats.tables import print_plan
+
+        print_plan(outcome.plan)
+
+
+def _explain(inventory: Path, asked: str, output_format: str) -> int:
+    if output_format == "html":
+        message = "--explain prints text or JSON; leave --format html out"
+        raise click.UsageError(message)
+    from sparkiac import pipeline
+    from sparkiac.formats import explained
+    from sparkiac.resolve import explain
+
+    report, resolved = pipeline.resolved(*read(inventory))
+    if resolved is None:
+        show(pipeline.Outcome(report, None), output_format)
+        return Exit.BAD_INPUT
+    found = explain.explain(resolved, asked)
+    if not found:
+        known("path", asked, explain.paths(resolved))
+    if output_format == "json":
+        print_json({"explained": explained.plain(found)})
+    else:
+        click.echo(explained.text(found), nl=False)
+    return Exit.OK

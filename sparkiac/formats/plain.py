@@ -202,7 +202,7 @@ def _start(found: Catalogued) -> dict[str, Any] | None:
         return None
     engine: Engine = engines.named(found.recipe.engine)
     image = known_image(values["image"], lock=None, mirrors={})
-    started = command.start(engine, values, values["set"])
+    started = command.start(engine, values, values["set"], commits={})
     return {
         "prelude": [list(words) for words in values["container"].get("prelude", ())],
         "entrypoint": None if image.entrypoint is None else list(image.entrypoint),

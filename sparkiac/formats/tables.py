@@ -1,48 +1,121 @@
-"""The plan as tables that fit the terminal."""
+"""The plan as tables and bars that fit the terminal; without colours they read the same."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sparkiac.formats import terminal
+from sparkiac.plan import accounts, figures
 from sparkiac.plan.askers import Program
-from sparkiac.plan.memory import gib, left_bytes, taken_bytes
+from sparkiac.plan.memory import gib
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
     from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan.accounts import Account, HostAccount
     from sparkiac.plan.askers import Document
+    from sparkiac.plan.figures import Line
+
+_FILLS: Final = {
+    "weights": ("█", "blue"),
+    "runtime": ("▓", "cyan"),
+    "cache": ("▒", "green"),
+    "share": ("▚", "magenta"),
+    "service": ("▞", "yellow"),
+    "reserve": ("░", "default"),
+    "free": ("·", "dim"),
+    "unsure": ("?", "dim"),
+}
+"""Kind of a part → its character and its colour."""
+_SHORT: Final = 34
+"""A source up to this long stands beside its size."""
+_LEFT: Final = ("free", "unsure")
 
 
 def print_plan(plan: Plan) -> None:
-    """Print one table per host to standard output."""
-    console = Console(highlight=False, emoji=False)
-    for host in plan.hosts:
-        console.print(_host(host))
-        console.print(Text(f"{_memory(host)}\n"))
+    """Print each host with its units, its memory and what is expected of its deployments to standard output."""
+    width, notes = terminal.width(), _Notes()
+    terminal.show(part for host in plan.hosts for part in _host(host, notes, width=width))
+    if notes.known:
+        terminal.show([Text("Where sizes come from:"), terminal.grid(notes.rows()), Text()])
     if any(container.image.example for host in plan.hosts for container in host.containers):
-        console.print(Text("Some digests are examples and name no real image.", style="yellow"))
+        terminal.show([Text("Some digests are examples and name no real image.", style="yellow")])
 
 
-def _host(host: HostPlan) -> Table:
-    table = Table(title=Text(_title(host), style="bold"), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("name", no_wrap=True)
-    table.add_column("listens on", no_wrap=True)
-    table.add_column("memory", no_wrap=True, justify="right")
-    table.add_column("model or image", overflow="fold")
+class _Notes:
+    """Long sources, each of them written once below all hosts."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+
+    def mark(self, line: Line) -> str:
+        """Give a short source as it is, and the number of a long one."""
+        if len(line.said) <= _SHORT or line.kind in _LEFT:
+            return line.said
+        number = self.known.setdefault(line.source, len(self.known) + 1)
+        return f"assumed [{number}]" if line.assumed else f"[{number}]"
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Give number and source of each."""
+        return [(f"[{number}]", source) for source, number in self.known.items()]
+
+
+def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableType]:
+    account = accounts.of(host)
+    yield Text(f"{host.name}  {host.address}  {host.platform}", style="bold")
+    yield Text()
+    if host.units or host.documents:
+        yield _units(host)
+        yield Text()
+    driver = f", driver {host.driver}" if host.driver else ""
+    yield Text(f"memory {gib(account.total_bytes)}{driver}")
+    if account.total_bytes:
+        yield bar(account, width=width)
+    if account.total_bytes and account.width_bytes > account.total_bytes:
+        yield _end(account, width=width)
+    yield _legend(account, notes)
+    yield Text()
+    for each in account.accounts:
+        yield from _deployment(each)
+
+
+def bar(account: HostAccount, *, width: int) -> Text:
+    """Draw the memory of a host, `width` columns wide; more, if more is asked for, with its end marked below."""
+    drawn, done = Text(no_wrap=True), 0
+    for part in account.parts:
+        before, done = _column(account, done, width), done + (part.size_bytes or 0)
+        fill, style = _FILLS[part.kind]
+        drawn.append(fill * (_column(account, done, width) - before), style)
+    fill, style = _FILLS[figures.free(account)]
+    drawn.append(fill * (width - len(drawn)), style)
+    return drawn
+
+
+def _column(account: HostAccount, size_bytes: int, width: int) -> int:
+    return round(size_bytes * width / account.width_bytes)
+
+
+def _end(account: HostAccount, *, width: int) -> Text:
+    """Mark the column at which the memory ends."""
+    column = _column(account, account.total_bytes or 0, width)
+    words = "the memory ends here "
+    return Text(f"{words:>{max(column, len(words))}}^", style="red", no_wrap=True)
+
+
+def _units(host: HostPlan) -> Table:
+    table = terminal.table("name", "listens on", "memory", "model or image", right=("memory",))
     for each in host.units:
         row = _program(each) if isinstance(each, Program) else _row(each)
         table.add_row(*(Text(cell) for cell in row))
     for document in host.documents:
         table.add_row(*(Text(cell) for cell in _document(document)))
     return table
-
-
-def _title(host: HostPlan) -> str:
-    return f"{host.name}  {host.address}  {host.platform}"
 
 
 def _row(container: Container) -> tuple[str, ...]:
@@ -52,17 +125,42 @@ def _row(container: Container) -> tuple[str, ...]:
 
 
 def _program(program: Program) -> tuple[str, ...]:
-    return program.name, "{}:{}".format(*program.listen), "-", f"{program.description}\n{program.argv[0]}"
+    listen = "{}:{}".format(*program.listen)
+    return program.name, listen, gib(program.memory_bytes), f"{program.description}\n{program.argv[0]}"
 
 
 def _document(document: Document) -> tuple[str, ...]:
     return document.name, "-", "-", f"{document.description}\n/{document.file}"
 
 
-def _memory(host: HostPlan) -> str:
-    total, taken, left = host.memory_bytes, taken_bytes(host), left_bytes(host)
-    driver = f"driver {host.driver}; " if host.driver else ""
-    return f"{driver}memory {gib(total)}: engines take {gib(taken)}, {gib(left)} are left"
+def _legend(account: HostAccount, notes: _Notes) -> RenderableType:
+    made = Table.grid(padding=(0, 1))
+    for justify in ("left", "left", "right", "left"):
+        made.add_column(justify=justify, overflow="fold")
+    for line in figures.lines(account):
+        fill, style = _FILLS[line.kind]
+        made.add_row(Text(fill, style), Text(line.label), Text(line.size), Text(notes.mark(line), style="dim"))
+    return made
+
+
+def _deployment(account: Account) -> Iterator[RenderableType]:
+    yield Text(account.name, style="bold")
+    yield terminal.grid([tuple(fact) for fact in (*figures.facts(account), *figures.speeds(account))])
+    sources = figures.speed_sources(account)
+    if sources:
+        yield terminal.grid([(Text(f"expected, not measured: {'; '.join(sources)}", style="dim"),)])
+    steps = figures.steps(account)
+    if steps:
+        yield Text()
+        yield _steps(steps)
+    yield Text()
+
+
+def _steps(steps: tuple[tuple[str, ...], ...]) -> Table:
+    table = terminal.table(*figures.STEP_HEADS, right=figures.STEP_HEADS[:-1])
+    for step in steps:
+        table.add_row(*(Text(cell) for cell in step), style="bold" if step[-1] == "as set" else "")
+    return table
 
 
 def _short(pinned: str) -> str:

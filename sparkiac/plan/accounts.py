@@ -88,7 +88,8 @@ class Account(NamedTuple):
     """Requests that it lets in at once."""
     fit: Fit | Unknown
     workload: Workload | None
-    advice: Advice | Unknown | None
+    advice: Advice | Unknown
+    """The smallest pool for that, or for one request of the whole context."""
     utilization: float | None
     """Share of the memory that it asks for; None where a size is told instead, or the engine has no such option."""
     steps: tuple[Step, ...]

@@ -141,7 +141,7 @@ def _fit(account: Account) -> Iterator[Fact]:
     if isinstance(fit, Unknown):
         yield Fact("KV cache", unknown(fit))
         return
-    yield Fact("KV cache", f"{gib(fit.pool_bytes)}: {count(fit.tokens)} tokens")
+    yield Fact("KV cache", f"{gib(fit.pool_bytes)}: {count(fit.tokens)} tokens, as the log counts them")
     if isinstance(account.context, Unknown) or isinstance(account.request_bytes, Unknown):
         return
     needs = f"it needs {gib(account.request_bytes)}"
@@ -159,14 +159,12 @@ def _at_once(concurrency: float, most: int, *, everything: bool) -> str:
 
 def _workload(account: Account) -> Iterator[Fact]:
     workload, advice = account.workload, account.advice
-    if workload is None or advice is None:
-        return
-    what = f"{count(workload.users)} requests of {count(workload.context)} tokens"
+    if workload is not None:
+        what = f"{count(workload.users)} requests of {count(workload.context)} tokens"
+        yield Fact(what, unknown(advice) if isinstance(advice, Unknown) else _served(account, advice, workload))
     if isinstance(advice, Unknown):
-        yield Fact(what, unknown(advice))
         return
-    yield Fact(what, _served(account, advice, workload))
-    yield Fact("least utilization for them", _share(advice))
+    yield Fact("least utilization for " + ("one of them" if workload is None else "these"), _share(advice))
     if advice.told:
         yield Fact("the same as a size", f"kv_cache_memory_bytes: {advice.pool_bytes}")
 

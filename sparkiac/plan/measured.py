@@ -57,6 +57,7 @@ def measure(name: str, host: HostPlan, log: str) -> Measured | None:
     planned = _planned(proof, total or host.memory_bytes)
     requested = _requested(found.requested_bytes, planned)
     calibration = startup.calibrate(found._replace(requested_bytes=requested))
+    calibration = calibration._replace(weights_bytes=_alone(calibration.weights_bytes, proof))
     rows = sorted(_compared(found, host, proof, calibration), key=lambda row: ORDER.index(row.name))
     return Measured(name, host.name, tuple(rows), calibration, total, tuple(_notes(found, proof, planned, calibration)))
 
@@ -66,6 +67,12 @@ def _total(found: Startup, host: HostPlan) -> int | None:
     if seen is None or (host.memory_bytes is not None and abs(seen - host.memory_bytes) < _ROUNDED // 2):
         return None
     return seen
+
+
+def _alone(loaded: int | None, proof: Proof) -> int | None:
+    """Take the drafter off what was loaded: the log's figure holds both, and the plan keeps them apart."""
+    drafter = next((term.size_bytes for term in proof.server.inside if term.name == "drafter"), None)
+    return loaded if loaded is None or drafter is None else max(0, loaded - drafter)
 
 
 def _planned(proof: Proof, total: int | None) -> int | None:
@@ -87,7 +94,8 @@ def _compared(found: Startup, host: HostPlan, proof: Proof, calibration: Calibra
     server = proof.server
     if not server.inside:
         return
-    yield from startup.compare(found, server=server, cache=None if isinstance(proof.cache, Unknown) else proof.cache)
+    cache = None if isinstance(proof.cache, Unknown) else proof.cache
+    yield from startup.compare(found._replace(weights_bytes=calibration.weights_bytes), server=server, cache=cache)
     beside = [term for term in server.inside if term.name not in {"weights", "drafter"}]
     graphs = next((term.size_bytes for term in server.outside if term.name == "CUDA graphs"), None)
     for name, computed, measured in (

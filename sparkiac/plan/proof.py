@@ -161,7 +161,7 @@ def _locked(term: str, model: str | None, known: Models, stated: int | None) -> 
 
 
 def _assumed(container: Container) -> str | None:
-    if container.image.vllm is not None:
+    if container.engine != "vllm" or container.image.vllm is not None:
         return None
     newest = interfaces.versions()[-1]
     return f"the arithmetic of vLLM {newest}, for nobody knows the release in {container.image.reference}"

@@ -53,14 +53,14 @@ def giver(found: Giver | None) -> dict[str, str] | None:
 
 def image_ids(host: HostPlan) -> dict[str, str]:
     """Give the ID that each image must have, as far as the lock knows it."""
-    known = {each.image.pull: each.image.id for each in host.containers}
+    known = {each.image.pull: each.image.digest if each.image.build else each.image.id for each in host.containers}
     return {pull: image for pull, image in sorted(known.items()) if image is not None}
 
 
 def generation(host: HostPlan, artifacts: tuple[Artifact, ...]) -> str:
     """Name all that is applied to a host by its hash."""
     files = {each.path: hashlib.sha256(each.content).hexdigest() for each in artifacts}
-    text = json.dumps([files, stores(host)], sort_keys=True)
+    text = json.dumps([files, stores(host), image_ids(host), giver(host.images_from)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

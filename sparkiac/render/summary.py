@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.artifact import Artifact
+from sparkiac.plan import accounts, figures
 from sparkiac.plan.askers import Program
-from sparkiac.plan.memory import left_bytes, taken_bytes
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan.accounts import Account
     from sparkiac.plan.askers import Document, Link
 
 
@@ -23,16 +24,29 @@ def render(plan: Plan) -> Artifact:
 
 
 def _host(host: HostPlan) -> dict[str, Any]:
+    account = accounts.of(host)
+    proven = {each.name: _proof(each) for each in account.accounts}
     return {
         "name": host.name,
         "address": host.address,
         "platform": host.platform,
         "driver": host.driver,
         "memory_bytes": host.memory_bytes,
-        "taken_bytes": taken_bytes(host),
-        "left_bytes": left_bytes(host),
-        "rows": [_program(each) if isinstance(each, Program) else _row(each) for each in host.units],
+        "lines": figures.lines(account),
+        "rows": [
+            (_program(each) if isinstance(each, Program) else _row(each)) | {"proof": proven.get(each.name)}
+            for each in host.units
+        ],
         "documents": [_document(each) for each in host.documents],
+    }
+
+
+def _proof(account: Account) -> dict[str, Any]:
+    return {
+        "facts": (*figures.facts(account), *figures.speeds(account)),
+        "sources": figures.speed_sources(account),
+        "heads": figures.STEP_HEADS,
+        "steps": figures.steps(account),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from sparkiac import assets
 from sparkiac.plan.memory import gib
@@ -28,7 +28,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701  no template makes HTML; each target format has its own filter
+        autoescape=select_autoescape(("html.j2",)),  # each other target format has its own filters
     )
     environment.filters.update(
         systemd_argument=escape.systemd_argument,

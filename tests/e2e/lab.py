@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.plan.fleets import COMMIT, checked, repositories
+
 if TYPE_CHECKING:
     from tests.e2e.bed import Bed
 
@@ -72,7 +74,10 @@ class Lab:
             reference: {"digest": self.bed.push(repository, entrypoint=entrypoint), "entrypoint": list(entrypoint)}
             for reference, (repository, entrypoint) in IMAGES.items()
         }
-        lock = {"version": 1, "images": images}
+        lock: dict[str, Any] = {"version": 1, "images": images}
+        plan = checked(self.inventory.read_text(), locked=json.dumps(lock), allow_unlocked=True).plan
+        assert plan is not None
+        lock["models"] = {name: {"commit": COMMIT} for name in repositories(plan)}
         self.inventory.with_name("lab.lock.yaml").write_text(json.dumps(lock))
         (self.folder / "secrets.json").write_text(json.dumps({"sparkiac_secrets": {"vllm_api_key": KEY}}))
 
@@ -80,8 +85,8 @@ class Lab:
         """Put repositories without weights into each host's model store: the stand-in reads none."""
         for host in self.bed.hosts:
             preflight = json.loads((self.tree / f"hosts/{host}/etc/sparkiac/preflight.json").read_text())
-            names = [name for store in preflight["store"] for name in store["models"]]
-            snapshots = " ".join(f"{STORE}/hub/{name}/snapshots/{'0' * 40}" for name in names)
+            names = [name.partition("@")[0] for store in preflight["store"] for name in store["models"]]
+            snapshots = " ".join(f"{STORE}/hub/{name}/snapshots/{COMMIT}" for name in names)
             self.bed.ssh(host, f'for each in {snapshots}; do mkdir -p "$each"; echo {{}} >"$each/config.json"; done')
 
     def edit(self, before: str, after: str) -> None:

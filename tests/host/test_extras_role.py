@@ -26,8 +26,6 @@ PLAYBOOK = """
 - hosts: localhost
   gather_facts: false
   roles: [extras]
-  post_tasks:
-    - ansible.builtin.include_role: {name: extras, tasks_from: stale.yml}
 """
 PARSER = b"def parse(text):\n    return text\n"
 TEMPLATE = b"{% for message in messages %}{{ message }}{% endfor %}"
@@ -179,29 +177,3 @@ def test_a_file_that_was_changed_on_the_host_is_fetched_anew(host: Host) -> None
     done = host.apply()
     assert (done.code, done.changed) == (0, 1), done.output
     assert (place.read_bytes(), place.stat().st_mode & 0o777) == (PARSER, 0o644)
-
-
-def test_what_is_no_longer_wanted_is_removed_below_the_root_alone(host: Host) -> None:
-    """(row 4.8) A link is removed, and not what it leads to."""
-    host.want(PARSER, "parser.py")
-    host.want(TEMPLATE, "template.jinja")
-    assert host.apply().code == 0
-    outside = host.folder / "var/outside"
-    outside.mkdir()
-    (outside / "kept").write_text("kept")
-    (host.root / ".hidden").write_text("stale")
-    (host.root / "link").symlink_to(outside)
-    del host.wanted[1]
-    looked = host.apply("--check")
-    assert (looked.code, looked.changed) == (0, 1), looked.output
-    assert len(host.files()) == 3
-    assert (host.root / "link").is_symlink()
-    done = host.apply()
-    assert (done.code, done.changed) == (0, 1), done.output
-    assert host.files() == {f"{sha256(PARSER)}/parser.py": PARSER}
-    assert not (host.root / "link").is_symlink()
-    assert (outside / "kept").read_text() == "kept"
-    host.wanted.clear()
-    assert host.apply().code == 0
-    assert host.files() == {}
-    assert host.apply().changed == 0

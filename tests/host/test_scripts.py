@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OLDEST_PYTHON = (3, 8)
-PARTS = ["preflight_host.py", "preflight_machine.py", "preflight_needs.py", "preflight_start.py"]
-PYTHON_SCRIPTS = ["preflight", *PARTS, "probe.py"]
+STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")]
+PARTS = ["preflight_host.py", "preflight_machine.py", "preflight_needs.py", "preflight_start.py", *STAGE]
+PYTHON_SCRIPTS = ["preflight", "stage", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)

@@ -49,6 +49,11 @@ def host_data(name: str, address: str) -> Unsafe:
         "etc/sparkiac/qwen36/compose.yaml": "0644",
         f"{SCRIPTS}/preflight": "0755",
         **{f"{SCRIPTS}/preflight_{part}.py": "0644" for part in ("host", "machine", "needs", "start")},
+        f"{SCRIPTS}/stage": "0755",
+        **{
+            f"{SCRIPTS}/stage_{part}.py": "0644"
+            for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")
+        },
         f"{SCRIPTS}/probe.py": "0755",
         f"{SCRIPTS}/supervise": "0755",
         "etc/sparkiac/preflight.json": "0644",
@@ -76,6 +81,11 @@ def host_data(name: str, address: str) -> Unsafe:
         directories=[{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
         sysctls=[{"key": "net.core.rmem_max", "value": "268435456"}],
         images=[IMAGE],
+        image_ids={},
+        images_from=None,
+        stores=[],
+        fetch={"endpoint": "https://huggingface.co", "token": None, "from": []},
+        generation="0123456789abcdef",
         gpu_image=IMAGE,
         builds=[],
         extra_files=[{"url": "file:///srv/parser.py", "sha256": "0" * 64, "path": f"{'0' * 64}/parser.py"}],

@@ -113,18 +113,17 @@ def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
     )
     found = said(text)
     assert list(found.items())[:6] == [
-        ("KV cache", "29.7 GiB: 216,256 tokens"),
+        ("KV cache", "29.7 GiB: 216,256 tokens, as the log counts them"),
         ("one request of 65,536 tokens", "fits: it needs 9.0 GiB"),
         ("such requests at once", "3.3: all 2 of max_num_seqs fit"),
         ("2 requests of 65,536 tokens", "fit: they need 18.0 GiB"),
-        ("least utilization for them", "0.31; the host gains 10.7 GiB"),
+        ("least utilization for these", "0.31; the host gains 10.7 GiB"),
         ("the same as a size", "kv_cache_memory_bytes: 19327352832"),
     ]
     steps = figures.steps(account(text))
-    assert [row[0] for row in steps] == ["0.30", "0.35", "0.40", "0.45", "0.50"]
-    assert steps[2] == ("0.40", "29.7 GiB", "216,256", "3.3", "as set")
-    assert steps[0][-1] == "gains 11.9 GiB"
-    assert steps[4][-1] == "loses 11.9 GiB"
+    assert [row[0] for row in steps] == ["0.35", "0.40", "0.45"]
+    assert steps[1] == ("0.40", "29.7 GiB", "216,256", "3.3", "as set")
+    assert (steps[0][-1], steps[2][-1]) == ("gains 6.0 GiB", "loses 6.0 GiB")
 
 
 @pytest.mark.parametrize(
@@ -133,8 +132,8 @@ def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
         ("max_num_seqs: 8", "", "such requests at once", "3.3: not all 8 of max_num_seqs fit, the last ones wait"),
         ("max_model_len: 262144", "", "one request of 262,144 tokens", "does not fit: it needs 36.0 GiB, and vLLM"),
         ("", "{users: 9, context: 65536}", "9 requests of 65,536 tokens", "do not fit: they need 81.0 GiB"),
-        ("", "{users: 9, context: 65536}", "least utilization for them", "0.84; the host loses 52.4 GiB"),
-        ("", "{users: 99, context: 65536}", "least utilization for them", "none: all memory of the host is not"),
+        ("", "{users: 9, context: 65536}", "least utilization for these", "0.84; the host loses 52.4 GiB"),
+        ("", "{users: 99, context: 65536}", "least utilization for these", "none: all memory of the host is not"),
         ("", "{users: 1, context: 131072}", "1 requests of 131,072 tokens", "too long: max_model_len is 65,536;"),
     ],
 )
@@ -158,8 +157,27 @@ def test_a_pool_of_a_told_size_has_no_steps() -> None:
 
 def test_an_unknown_proof_names_what_lacks_and_who_could_tell() -> None:
     found = said(deployment("workload: {users: 2, context: 8192}"), locked=LOCK.partition("models:")[0])
-    config = "unknown without config.json of example/model; sparkiac lock reads it from the model hub"
-    assert found == {"KV cache": config, "2 requests of 8,192 tokens": config, "speed": config}
+    hub = "sparkiac lock reads it from the model hub"
+    assert found == {
+        "KV cache": f"unknown without config.json, weights; {hub}",
+        "2 requests of 8,192 tokens": f"unknown without config.json; {hub}",
+        "decode": f"unknown without weights, config.json; {hub}",
+        "first token": "unknown without a prefill rate that a source states",
+    }
+
+
+def test_what_lacks_for_everything_is_said_once() -> None:
+    found = account(deployment("set: {gpu_memory_utilization: 0.5}"))
+    lacks = Unknown(("weights", "weights"))
+    assert figures.speeds(found._replace(decode=lacks, first_token=lacks)) == (
+        ("speed", "unknown without weights; sparkiac lock reads it from the model hub"),
+    )
+
+
+def test_without_a_workload_one_request_is_the_least() -> None:
+    found = said(deployment("set: {gpu_memory_utilization: 0.4, max_model_len: 65536}", MEASURED))
+    assert found["least utilization for one of them"] == "0.23; the host gains 20.2 GiB"
+    assert found["the same as a size"] == f"kv_cache_memory_bytes: {9 * GIB}"
 
 
 def test_an_estimate_says_what_it_rests_on() -> None:
@@ -187,7 +205,7 @@ def test_of_a_group_the_node_that_answers_says_what_it_is_good_for() -> None:
     assert (follows.leads, leads.leads) == (False, True)
     assert figures.speeds(follows) == figures.steps(follows) == figures.speed_sources(follows) == ()
     assert figures.speeds(leads)
-    assert figures.facts(follows) == figures.facts(leads)
+    assert figures.facts(follows) == figures.facts(leads)[:3]
 
 
 def test_a_host_without_anything_keeps_its_reserve() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.render.templates import fill, gib
+from sparkiac.render.templates import fill
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned, service
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Rendered = Callable[[str], Mapping[str, Artifact]]
 
+GRAPHS = "the log's line 'Graph capturing finished'; before 0.20 they are captured after profiling"
 EXAMPLE = "**Some digests are examples and name no real image.**"
 
 
@@ -31,18 +32,36 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_a_hosts_memory_with_every_term(rendered: Rendered) -> None:
-    facts = {row[0]: row[1] for row in rows(page(rendered(deployment()))) if len(row) == 2}
-    assert facts["memory"] == "119.0 GiB"
-    assert facts["taken by engines at start"] == "101.1 GiB"
-    assert facts["left for everything else"] == "17.9 GiB"
-    assert (facts["address"], facts["driver"]) == ("192.168.1.11", "580")
+    text = page(rendered(deployment("measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}")))
+    facts = {row[0]: row[1] for row in rows(text) if len(row) == 2}
+    assert (facts["address"], facts["driver"], facts["memory"]) == ("192.168.1.11", "580", "119.0 GiB")
+    measured = "measured: the start-up log"
+    assert [row for row in rows(text) if len(row) == 3][1:] == [
+        ["chat weights", "14.9 GiB", "tensors of the locked files"],
+        ["chat runtime", "3.0 GiB", measured],
+        ["chat KV cache", "83.2 GiB", "what the other terms leave"],
+        ["chat CUDA graphs", "1.0 GiB", GRAPHS],
+        ["system and page cache", "11.9 GiB", "assumed: SM121 reference L17: never take more than 0.90 of the memory"],
+        ["left free", "5.0 GiB", "what nothing takes"],
+    ]
 
 
 def test_what_is_not_known_says_so(rendered: Rendered) -> None:
-    text = deployment("set: {gpu_memory_utilization: null}", host="spark-01: {address: 192.168.1.11, driver: null}")
-    facts = {row[0]: row[1] for row in rows(page(rendered(text))) if len(row) == 2}
-    assert facts["taken by engines at start"] == facts["left for everything else"] == "unknown"
-    assert facts["driver"] == "not checked"
+    text = page(rendered(deployment(host="spark-01: {address: 192.168.1.11, driver: null}")))
+    assert "| driver | not checked |" in text
+    [left] = [row for row in rows(text) if row[0] == "left free"]
+    assert left[1] == "at most 6.0 GiB"
+    assert left[2].startswith("unknown without CUDA graphs; sparkiac memory")
+
+
+def test_what_a_deployment_holds_and_what_is_expected_of_it(rendered: Rendered) -> None:
+    text = page(rendered(deployment("set: {gpu_memory_utilization: 0.5}", "workload: {users: 2, context: 65536}")))
+    facts = {row[0]: row[1] for row in rows(text) if len(row) == 2}
+    assert facts["one request of 65,536 tokens"].startswith("fits: it needs ")
+    assert facts["2 requests of 65,536 tokens"].startswith("fit: they need ")
+    assert facts["first token"] == "unknown without a prefill rate that a source states"
+    steps = [row for row in rows(text) if len(row) == 5 and row[-1] == "as set"]
+    assert [row[0] for row in steps] == ["0.50"]
 
 
 def test_each_unit_has_a_row_and_its_whole_command(rendered: Rendered) -> None:
@@ -85,13 +104,6 @@ def test_example_digests_are_marked() -> None:
     marked = planned(deployment(), locked=LOCK.replace("version: 1", "version: 1\nexample: true"))
     assert EXAMPLE in summary.render(marked).content.decode()
     assert EXAMPLE not in summary.render(planned(deployment())).content.decode()
-
-
-@pytest.mark.parametrize(
-    ("size", "text"), [(None, "unknown"), (0, "0.0 GiB"), (1 << 30, "1.0 GiB"), (-1 << 30, "-1.0 GiB")]
-)
-def test_sizes_for_people(size: int | None, text: str) -> None:
-    assert gib(size) == text
 
 
 def test_a_template_never_prints_nothing_for_a_value_it_does_not_know() -> None:

@@ -1,0 +1,56 @@
+"""`sparkiac memory`: what a start has measured, beside what was worked out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, read, show
+
+
+@click.command()
+@INVENTORY
+@click.argument("deployment")
+@click.option(
+    "--from-log",
+    "log",
+    required=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    help="What vLLM printed as it started; - reads standard input.",
+)
+@AS_JSON
+def memory(inventory: Path, deployment: str, output_format: str, *, log: Path) -> int:
+    """Compare the memory of DEPLOYMENT in INVENTORY with the log of a start, and tell what to put into the inventory.
+
+    With those lines in it the next plan is exact. On the host: journalctl --boot --unit sparkiac-DEPLOYMENT > start.log
+
+    Exits 0, 1 if the log says nothing of memory, and 2 on bad input.
+    """
+    from sparkiac import pipeline
+    from sparkiac.formats import startup, terminal
+    from sparkiac.plan import measured
+
+    outcome = pipeline.check(*read(inventory), allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome, output_format)
+        return Exit.BAD_INPUT
+    hosts = measured.servers(outcome.plan)
+    found = measured.measure(known("deployment", deployment, hosts), hosts[deployment], _text(log))
+    if found is None:
+        click.echo(f"{click.format_filename(log)} {startup.NOTHING}", err=True)
+        return Exit.FINDINGS
+    if output_format == "json":
+        print_json(startup.plain(found))
+    else:
+        terminal.show(startup.page(found))
+    return Exit.OK
+
+
+def _text(log: Path) -> str:
+    """Read a log; what is no text in it is passed over, as other lines are."""
+    raw = sys.stdin.buffer.read() if str(log) == "-" else log.read_bytes()
+    return raw.decode(errors="replace")

@@ -1,0 +1,75 @@
+"""The report of an import: what was understood, corrected and lost of each launch, then what `check` says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sparkiac.formats.json import plain
+from sparkiac.formats.text import counts
+from sparkiac.formats.text import findings as as_text
+from sparkiac.importers.grouping import grouped
+from sparkiac.source.wording import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sparkiac.importers.draft import Entry
+    from sparkiac.report import Report
+
+
+def lost(entries: Sequence[tuple[str, Entry]]) -> bool:
+    """Whether something of the files was not understood."""
+    return any(note.kind == "lost" for _, entry in entries for note in entry.notes)
+
+
+def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
+    """Write the report for people."""
+    lines = [line for file, entry in entries for line in _entry(file, entry)]
+    lines += [f"{file}: not recognised, and left out" for file in skipped]
+    numbers = [sum(len(entry.items) for _, entry in entries)]
+    numbers += [
+        sum(note.kind == kind for _, entry in entries for note in entry.notes) for kind in ("corrected", "lost")
+    ]
+    said = f"{len(entries)} imported: {numbers[0]} understood, {numbers[1]} corrected, {numbers[2]} lost"
+    findings = as_text(report, colour=colour) or f"{counts(report)}\n"
+    return "".join(f"{line}\n" for line in (*lines, said)) + f"check of the draft, without its lock:\n{findings}"
+
+
+def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:
+    """Give the report as plain data."""
+    return {
+        "imported": [_plain(file, entry) for file, entry in entries],
+        "not_recognised": list(skipped),
+        "findings": [plain(finding) for finding in report.findings],
+    }
+
+
+def _entry(file: str, entry: Entry) -> Iterator[str]:
+    became = f"{entry.kind} {entry.name}" if entry.kind != "nothing" else "nothing"
+    if entry.recipe is not None:
+        became += (
+            f", recipe {entry.recipe}" if entry.known else f", on {entry.recipe}: no recipe is known for its model"
+        )
+    yield f"{file}:{entry.launch.line}: {became}"
+    if entry.items:
+        yield f"  understood: {', '.join(dict.fromkeys(item.what for item in entry.items))}"
+    for kind in ("corrected", "lost"):
+        for each in grouped(note for note in entry.notes if note.kind == kind):
+            yield f"  {kind}, {each.place}: {each.what}: {each.why}"
+
+
+def _plain(file: str, entry: Entry) -> dict[str, Any]:
+    notes = {
+        kind: [{"line": note.line, "what": note.what, "why": note.why} for note in entry.notes if note.kind == kind]
+        for kind in ("corrected", "lost")
+    }
+    return {
+        "file": file,
+        "line": entry.launch.line,
+        "kind": entry.kind,
+        "name": entry.name,
+        "recipe": entry.recipe,
+        "recipe_of_this_model": entry.known,
+        "understood": [{"line": item.line, "what": item.what, "key": dotted(item.path)} for item in entry.items],
+        **notes,
+    }

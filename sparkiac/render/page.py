@@ -1,0 +1,138 @@
+"""The plan as one HTML page: it loads nothing and runs nothing, and the same plan gives the same bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.plan import accounts, figures
+from sparkiac.plan.askers import Document, Program
+from sparkiac.plan.memory import gib
+from sparkiac.render.drawing import draw
+from sparkiac.render.templates import fill
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan.accounts import Account, HostAccount
+    from sparkiac.plan.askers import Link
+    from sparkiac.render.drawing import Drawing
+
+_DRAWN: Final = 12
+"""More hosts than these are shown in a table: nobody reads a drawing of them."""
+_SEVERITIES: Final = ("error", "warning", "info")
+_BLANK: Final = {"file": "", "line": 0, "column": 0, "hint": "", "source": ""}
+"""What a finding need not say."""
+
+
+def render(plan: Plan, findings: Sequence[Mapping[str, Any]] = ()) -> bytes:
+    """Render the page. `findings` are plain, as `sparkiac check --format json` prints them."""
+    found = Counter(each["severity"] for each in findings)
+    values = {
+        "name": plan.name,
+        "example": any(container.image.example for host in plan.hosts for container in host.containers),
+        "counts": _counts(plan),
+        "found": [(severity, found[severity]) for severity in _SEVERITIES if found[severity]],
+        "drawings": _drawings(plan.hosts),
+        "findings": sorted(
+            (_BLANK | dict(each) for each in findings), key=lambda each: _SEVERITIES.index(each["severity"])
+        ),
+        "hosts": [_host(host) for host in plan.hosts],
+        "step_heads": figures.STEP_HEADS,
+    }
+    return fill("plan.html.j2", values)
+
+
+def _counts(plan: Plan) -> list[tuple[int, str]]:
+    containers = [each for host in plan.hosts for each in host.containers]
+    numbers = {
+        "host": len(plan.hosts),
+        "deployment": len({each.name for each in containers if each.kind == "deployment"}),
+        "service": sum(each.path[0] == "services" for host in plan.hosts for each in (*host.units, *host.documents)),
+    }
+    return [(number, word if number == 1 else f"{word}s") for word, number in numbers.items() if number]
+
+
+def _drawings(hosts: Sequence[HostPlan]) -> list[tuple[str, Drawing]]:
+    """Draw the fleet twice: for a wide page, and for a narrow one with all hosts below one another."""
+    if not 0 < len(hosts) <= _DRAWN:
+        return []
+    columns, box, gap = (min(len(hosts), 3), 280, 90) if len(hosts) <= 6 else (4, 222, 60)  # noqa: PLR2004  two rows
+    return [
+        ("wide", draw(hosts, columns=columns, box=box, gap=gap)),
+        ("narrow", draw(hosts, columns=1, box=262, gap=0)),
+    ]
+
+
+def _host(host: HostPlan) -> dict[str, Any]:
+    account = accounts.of(host)
+    lines = figures.lines(account)
+    return {
+        "name": host.name,
+        "facts": [fact for fact in (host.address, host.platform, host.driver and f"driver {host.driver}") if fact],
+        "memory": gib(host.memory_bytes),
+        "left": lines[-1],
+        "lines": lines,
+        "segments": _segments(account) if account.total_bytes else [],
+        "end": _end(account),
+        "units": [_unit(each) for each in (*host.units, *host.documents)],
+        "accounts": [_account(each) for each in account.accounts],
+    }
+
+
+def _segments(account: HostAccount) -> list[dict[str, str]]:
+    """Give the pieces of the bar, each with its share of the width in per cent."""
+    known = [(part.size_bytes, part, line) for part, line in zip(account.parts, figures.lines(account), strict=False)]
+    drawn = [(size, line, "assumed" if part.assumed else "") for size, part, line in known if size]
+    rest = account.width_bytes - sum(size for size, _, _ in drawn)
+    if rest:
+        drawn.append((rest, figures.lines(account)[-1], ""))
+    return [
+        {
+            "label": line.label,
+            "size": line.size,
+            "kind": line.kind,
+            "assumed": assumed,
+            "share": f"{100 * size / account.width_bytes:.3f}",
+        }
+        for size, line, assumed in drawn
+    ]
+
+
+def _end(account: HostAccount) -> str:
+    """Say where in the bar the memory ends, in per cent; nothing if all that is asked for fits."""
+    total = account.total_bytes or 0
+    return f"{100 * total / account.width_bytes:.3f}" if 0 < total < account.width_bytes else ""
+
+
+def _unit(each: Container | Program | Document) -> dict[str, Any]:
+    if isinstance(each, Document):
+        shown = {"listen": "", "memory": "", "image": f"/{each.file}", "whole": f"/{each.file}", "model": ""}
+    else:
+        listen = "{}:{}".format(*each.listen) if each.listen else ""
+        shown = {"listen": listen, "memory": gib(each.memory_bytes), "model": ", ".join(each.served), **_image(each)}
+    return {"name": each.name, "description": each.description, "links": [_link(link) for link in each.links], **shown}
+
+
+def _image(each: Container | Program) -> dict[str, str]:
+    """Cut a digest to the twelve digits that people compare; the whole of it is shown on demand."""
+    if isinstance(each, Program):
+        return {"image": each.argv[0], "whole": each.argv[0]}
+    repository, at, digest = each.image.pull.partition("@sha256:")
+    return {"image": f"{repository}@{digest[:12]}" if at else each.image.pull, "whole": each.image.pull}
+
+
+def _link(link: Link) -> str:
+    model = f" for {link.model}" if link.model and link.model != link.name else ""
+    return f"{link.name}{model} at {link.url}" if link.url else f"{link.name}{model}, which it cannot reach"
+
+
+def _account(account: Account) -> dict[str, Any]:
+    return {
+        "name": account.name,
+        "facts": figures.facts(account),
+        "speeds": figures.speeds(account),
+        "sources": figures.speed_sources(account),
+        "steps": figures.steps(account),
+    }

@@ -1,0 +1,200 @@
+"""`sparkiac memory`: the log of a start beside the plan, and the next plan that is exact."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from sparkiac.formats.startup import LOOKED_FOR
+from sparkiac.memory import startup
+from sparkiac.memory.startup import Startup
+from tests.plan.fleets import LOCK, PAIR, deployment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Outcome
+
+    Cli = Callable[..., Outcome]
+
+GIB: Final = 1 << 30
+LOG: Final = """\
+INFO [gpu_model_runner.py:4821] Model loading took 15.21 GiB memory and 84.123456 seconds
+INFO [gpu_worker.py:437] Available KV cache memory: 38.5 GiB
+INFO [kv_cache_utils.py:1319] GPU KV cache size: 3,364,176 tokens
+INFO [kv_cache_utils.py:1325] Maximum concurrency for 65,536 tokens per request: 51.33x
+INFO [gpu_model_runner.py:6047] Graph capturing finished in 31 secs, took 0.57 GiB
+"""
+SUMMARY: Final = (
+    "DEBUG [gpu_worker.py:640] Free memory on device (110.02/119.64 GiB) on startup. "
+    "Desired GPU memory utilization is (0.5, 59.82 GiB).\n"
+)
+TEXT: Final = deployment("set: {gpu_memory_utilization: 0.5}")
+
+
+@pytest.fixture(autouse=True)
+def half(folder: Path) -> None:
+    """Stand in a folder with an inventory, its lock and a log."""
+    (folder / "lab.yaml").write_text(TEXT)
+    (folder / "lab.lock.yaml").write_text(LOCK)
+    (folder / "start.log").write_text(LOG)
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """Read standard output."""
+    assert (outcome.code, outcome.err) == (0, "")
+    found: dict[str, Any] = json.loads(outcome.out)
+    return found
+
+
+def pasted(text: str, said: str) -> str:
+    """Put the lines that were printed where they are said to belong."""
+    below = re.search(r"below deployments\.chat:\n  (measured: .*)\n", said)
+    assert below
+    text += f"    {below[1]}\n"
+    total = re.search(r"below hosts\.spark-01:\n  (memory: .*)\n", said)
+    return text.replace("address: 192.168.1.11", f"address: 192.168.1.11, {total[1]}") if total else text
+
+
+def test_what_was_measured_stands_beside_what_was_worked_out(cli: Cli) -> None:
+    outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    assert (outcome.code, outcome.err) == (0, "")
+    rows = [line.split("  ") for line in outcome.out.splitlines()]
+    found = {row[0]: [cell.strip() for cell in row[1:] if cell.strip()] for row in rows}
+    assert found["weights"] == ["14.90 GiB", "15.21 GiB", "-2.0 %"]
+    assert found["KV cache"] == ["41.60 GiB", "38.50 GiB", "+8.0 %"]
+    assert found["overhead"][1] == "5.79 GiB"
+    assert found["tokens"][1] == "3,364,176"
+    assert "total memory" not in found
+
+
+@pytest.mark.parametrize("log", [LOG, LOG + SUMMARY])
+def test_the_next_plan_says_what_the_log_says(cli: Cli, folder: Path, log: str) -> None:
+    (folder / "start.log").write_text(log)
+    said = cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
+    (folder / "lab.yaml").write_text(pasted(TEXT, said))
+    assert ("memory: {total_gib: 119.64}" in said) == (log != LOG)
+    outcome = cli("plan", "lab.yaml", "--format", "json")
+    [host] = json.loads(outcome.out)["plan"]["hosts"]
+    [account] = host["memory"]["accounts"]
+    read = startup.read(log)
+    assert account["inside"][0]["size_bytes"] == read.weights_bytes
+    assert account["fit"]["pool_bytes"] == account["pool"]["size_bytes"] == read.pool_bytes
+    assert account["outside"][0]["size_bytes"] == read.graphs_bytes
+    again = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))
+    errors = {row["name"]: row["error"] for row in again["compared"] if row["name"] not in {"tokens", "concurrency"}}
+    assert errors == dict.fromkeys(errors, 0.0)
+    assert again["total_gib"] is None
+
+
+def test_a_drafter_is_loaded_with_the_weights_and_counted_once(cli: Cli, folder: Path) -> None:
+    speculative = "speculative: {method: draft_model, model: example/big, num_speculative_tokens: 3}"
+    text = deployment("set: {gpu_memory_utilization: 0.5}", speculative)
+    (folder / "lab.yaml").write_text(text)
+    (folder / "start.log").write_text(LOG.replace("15.21 GiB", "30.11 GiB").replace("38.5 GiB", "20.5 GiB"))
+    said = cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
+    (folder / "lab.yaml").write_text(pasted(text, said))
+    [host] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"]
+    [account] = host["memory"]["accounts"]
+    weights, drafter, _ = (term["size_bytes"] for term in account["inside"])
+    assert (weights + drafter, drafter) == (round(30.11 * GIB), 16_000_000_000)
+    assert account["pool"]["size_bytes"] == round(20.5 * GIB)
+
+
+def test_what_the_inventory_has_already_changes_nothing(cli: Cli, folder: Path) -> None:
+    said = cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
+    (folder / "lab.yaml").write_text(pasted(TEXT, said))
+    assert cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out.splitlines()[-1] == said.splitlines()[-1]
+
+
+def test_machines_get_the_same_as_json(cli: Cli) -> None:
+    found = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))
+    assert sorted(found) == ["compared", "format_version", "measured", "notes", "total_gib"]
+    asked = -(-119 * GIB // 2)
+    assert found["measured"]["weights_bytes"] == round(15.21 * GIB)
+    assert found["measured"]["overhead_bytes"] == asked - round(15.21 * GIB) - round(38.5 * GIB)
+    assert found["measured"]["graphs_bytes"] == round(0.57 * GIB)
+    assert [row["name"] for row in found["compared"]] == ["weights", "overhead", "KV cache", "tokens", "concurrency"]
+    assert found["compared"][0]["error"] == round(16_000_000_000 / round(15.21 * GIB) - 1, 4)
+
+
+def test_a_log_is_read_from_a_pipe(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n" + LOG.encode())))
+    piped = cli("memory", "lab.yaml", "chat", "--from-log", "-")
+    assert piped.out == cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
+
+
+def test_a_log_without_a_line_that_is_understood_says_what_was_looked_for(cli: Cli, folder: Path) -> None:
+    (folder / "start.log").write_text("INFO: started\n")
+    outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err.startswith("start.log has none of the lines in which vLLM tells of its memory: Model loading")
+    assert all(line in outcome.err for line in LOOKED_FOR)
+
+
+@pytest.mark.parametrize("line", LOOKED_FOR)
+def test_every_line_that_is_named_is_understood(line: str) -> None:
+    log = line.replace("(…, …", "(0.5, …").replace("device …", "device").replace("…", "7")
+    assert startup.read(log) != Startup()
+
+
+def test_another_start_than_the_planned_one_is_told(cli: Cli, folder: Path) -> None:
+    other = LOG.replace("65,536", "131,072") + SUMMARY.replace("(0.5, 59.82", "(0.85, 101.69")
+    (folder / "start.log").write_text(other)
+    notes = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))["notes"]
+    assert notes == [
+        "The log is of requests of 131,072 tokens, and the plan of 65,536.",
+        "The server of the log asked for 101.7 GiB, and the one of the plan asks for 59.8 GiB.",
+    ]
+
+
+def test_a_log_that_tells_a_part_gives_a_part(cli: Cli, folder: Path) -> None:
+    (folder / "start.log").write_text(LOG.splitlines()[0])
+    found = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))
+    assert found["measured"] == {"weights_bytes": round(15.21 * GIB)}
+    assert found["notes"] == ["The log does not tell what is taken beside weights and KV cache."]
+
+
+def test_an_engine_whose_memory_is_not_worked_out_has_nothing_to_compare(cli: Cli, folder: Path) -> None:
+    text = deployment("set: {gpu_memory_utilization: 0.5, decode_context_parallel_size: 2}")
+    (folder / "lab.yaml").write_text(text)
+    outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    assert outcome.code == 0
+    assert outcome.out.startswith("Nothing can be compared: unknown without decode_context_parallel_size.\n")
+
+
+def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) -> None:
+    (folder / "lab.yaml").write_text(PAIR)
+    (folder / "start.log").write_text(LOG + SUMMARY)
+    said = cli("memory", "lab.yaml", "big", "--from-log", "start.log").out
+    assert "below deployments.big:" in said
+    assert "below hosts.spark-02:" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("lab.yaml", "chatt", "--from-log", "start.log"), "no deployment is called 'chatt'; did you mean 'chat'?"),
+        (("lab.yaml", "chat", "--from-log", "gone.log"), "'gone.log' does not exist"),
+        (("lab.yaml", "chat", "--from-log", "."), "'.' is a directory"),
+        (("lab.yaml", "chat"), "Missing option '--from-log'"),
+        (("gone.yaml", "chat", "--from-log", "start.log"), "gone.yaml does not exist"),
+    ],
+)
+def test_wrong_input_is_told(cli: Cli, arguments: tuple[str, ...], words: str) -> None:
+    outcome = cli("memory", *arguments)
+    assert outcome.code == 2
+    assert words in " ".join(outcome.err.split())
+
+
+def test_a_bad_inventory_is_told_as_everywhere(cli: Cli, folder: Path) -> None:
+    (folder / "lab.yaml").write_text(deployment("portt: 1"))
+    outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    assert outcome.code == 2
+    assert "error INV001" in outcome.err
