@@ -44,9 +44,12 @@ def test_a_name_that_leads_nowhere_gives_no_plan() -> None:
     assert outcome.plan is None
 
 
-def test_an_image_without_a_digest_is_an_error_and_the_plan_is_there() -> None:
+def test_what_is_not_pinned_is_an_error_and_the_plan_is_there() -> None:
     outcome = checked(deployment(), locked=None)
-    assert [(finding.code, finding.severity) for finding in outcome.report.findings] == [("IMG003", Severity.ERROR)]
+    assert [(finding.code, finding.severity) for finding in outcome.report.findings] == [
+        ("IMG003", Severity.ERROR),
+        ("MDL001", Severity.ERROR),
+    ]
     assert outcome.report.failed
     assert outcome.only_unpinned
     assert outcome.plan is not None
@@ -54,7 +57,10 @@ def test_an_image_without_a_digest_is_an_error_and_the_plan_is_there() -> None:
 
 def test_it_is_a_warning_for_a_first_look() -> None:
     outcome = checked(deployment(), locked=None, allow_unlocked=True)
-    assert [(finding.code, finding.severity) for finding in outcome.report.findings] == [("IMG003", Severity.WARNING)]
+    assert [(finding.code, finding.severity) for finding in outcome.report.findings] == [
+        ("IMG003", Severity.WARNING),
+        ("MDL001", Severity.WARNING),
+    ]
     assert not outcome.report.failed
     assert not outcome.only_unpinned
     assert outcome.plan is not None

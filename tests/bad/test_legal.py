@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.plan.fleets import pins
 from tests.render.hostile import SPECULATIVE_CONFIG, corpus
 
 if TYPE_CHECKING:
@@ -71,7 +72,6 @@ def inventory() -> str:
         "hosts": {"spark-01": {"address": "192.168.1.11"}},
         "services": {"asr": asr},
         "deployments": {"chat": chat},
-        "allow": [{"code": "FLG017", "reason": "curly quotes are among the texts on purpose"}],
     }
     return json.dumps(fleet, ensure_ascii=False, indent=1)
 
@@ -89,6 +89,7 @@ def text_of(value: object) -> object:
 def generated(sparkiac: Callable[..., Any], tmp_path: Path) -> Path:
     """Give the folder of the rendered compose projects."""
     (tmp_path / "lab.yaml").write_text(inventory(), encoding="utf-8")
+    (tmp_path / "lab.lock.yaml").write_text(pins(inventory()))
     done = sparkiac("generate", "lab.yaml", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     return tmp_path / "generated/lab/hosts/spark-01/etc/sparkiac"

@@ -94,7 +94,7 @@ def test_findings_become_annotations_and_fail_the_step(runner: Path) -> None:
     outcome = checked(runner)
     assert outcome.code == 1
     assert outcome.out.startswith("::error file=my lab.yaml,line=5,")
-    assert outcome.err == "my lab.yaml: 1 error\n"
+    assert outcome.err == "my lab.yaml: 2 errors\n"
 
 
 def test_strict_and_profile_are_passed_on(runner: Path) -> None:

@@ -168,17 +168,18 @@ def test_github_gets_a_command_for_each_finding(cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text(WARNED)
     outcome = cli("check", "lab.yaml", "--format", "github")
     assert outcome.code == 1
-    assert outcome.err == "lab.yaml: 2 errors, 1 warning\n"
+    assert outcome.err == "lab.yaml: 3 errors, 1 warning\n"
     commands = [read(line) for line in outcome.out.splitlines()]
     assert [(command, found["title"]) for command, found, _ in commands] == [
         ("warning", "ENG003 untested-engine"),
+        ("error", "MDL001 unpinned-model"),
         ("error", "ENT100 unknown-entrypoint"),
         ("error", "IMG003 unpinned-image"),
     ]
-    _, properties, message = commands[2]
+    _, properties, message = commands[3]
     place = {"file": "lab.yaml", "line": "10", "endLine": "10", "col": "12", "endColumn": "27"}
     assert properties == place | {"title": "IMG003 unpinned-image"}
-    assert message.startswith("chat runs example.org/x:1, which the lock does not pin\nhint: add it to the lock")
+    assert message.startswith("chat runs example.org/x:1, which the lock does not pin\nhint: run sparkiac lock")
 
 
 def test_github_gets_no_columns_for_a_place_of_several_lines() -> None:

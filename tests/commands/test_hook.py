@@ -16,7 +16,7 @@ import yaml
 
 from sparkiac import hook
 from tests.conftest import ROOT
-from tests.plan.fleets import LOCK, deployment
+from tests.plan.fleets import LOCK, ONES, deployment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_all_inventories_are_checked_and_the_worst_decides(call: Callable[..., t
 def test_options_are_those_of_check(changed: Path, call: Callable[..., tuple[object, str]]) -> None:
     (changed / "inventories/lab.yaml").write_text(WARNED)
     (changed / "inventories/lab.lock.yaml").write_text(
-        LOCK + "  example.org/x@sha256:" + "1" * 64 + ": {digest: 'sha256:" + "1" * 64 + "', entrypoint: [x]}\n"
+        LOCK.replace("models:", f"  example.org/x@{ONES}: {{digest: '{ONES}', entrypoint: [x]}}\nmodels:")
     )
     strict = ("--strict", "inventories/lab.yaml")
     assert call("inventories/lab.yaml")[0] == 0

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.conftest import ROOT
-from tests.plan.fleets import ONES, PAIR, deployment, resolved, service
+from tests.plan.fleets import LOCK, ONES, PAIR, deployment, pins, resolved, service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,13 +37,14 @@ def test_check_says_that_there_is_nothing_to_say(cli: Cli) -> None:
 
 def test_check_shows_the_users_line_and_what_to_do(cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text(deployment("image: vllm/vllm-openai:x"))
+    (folder / "lab.lock.yaml").write_text(LOCK)
     outcome = cli("check", "lab.yaml")
     assert outcome.out == ""
     assert outcome.err == (
         "lab.yaml:10:12: error IMG003 unpinned-image: chat runs vllm/vllm-openai:x, which the lock does not pin\n"
         "  10 |     image: vllm/vllm-openai:x\n"
         "     |            ^^^^^^^^^^^^^^^^^^\n"
-        "  hint: add it to the lock, or write its digest after @ in the inventory\n"
+        "  hint: run sparkiac lock, or write its digest after @ in the inventory\n"
         "  source: Spark guide L3, L105, L112; vLLM blog L27, L62\n"
         "1 error\n"
     )
@@ -51,6 +52,7 @@ def test_check_shows_the_users_line_and_what_to_do(cli: Cli, folder: Path) -> No
 
 def test_check_gives_json_for_machines(cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text(deployment())
+    (folder / "lab.lock.yaml").write_text(pins(deployment()))
     [finding] = as_json(cli("check", "lab.yaml", "--format", "json"))["findings"]
     assert finding == {
         "code": "IMG003",
@@ -62,7 +64,7 @@ def test_check_gives_json_for_machines(cli: Cli, folder: Path) -> None:
         "column": 3,
         "end_line": 5,
         "end_column": 7,
-        "hint": "add it to the lock, or write its digest after @ in the inventory",
+        "hint": "run sparkiac lock, or write its digest after @ in the inventory",
         "source": "Spark guide L3, L105, L112; vLLM blog L27, L62",
         "origin": "recipe base/single-spark catalog/recipes/base/single-spark.yaml:5",
     }
@@ -152,3 +154,39 @@ def test_the_schema_describes_every_field(cli: Cli) -> None:
 def test_the_committed_schema_is_up_to_date(cli: Cli) -> None:
     """`sparkiac schema > schema/inventory.schema.json` renews it."""
     assert cli("schema").out == (ROOT / "schema/inventory.schema.json").read_text()
+
+
+@pytest.mark.usefixtures("lab")
+def test_plan_explains_where_a_value_comes_from(cli: Cli) -> None:
+    outcome = cli("plan", "lab.yaml", "--explain", "deployments.chat.model")
+    assert (outcome.code, outcome.out, outcome.err) == (
+        0,
+        'deployments.chat.model: "example/model"\n  from inventory lab.yaml:7\n',
+        "",
+    )
+    found = as_json(cli("plan", "lab.yaml", "--explain", "deployments.chat.model", "--format", "json"))
+    assert found["explained"] == [
+        {"path": "deployments.chat.model", "said": [{"from": "inventory lab.yaml:7", "value": "example/model"}]}
+    ]
+
+
+def test_plan_explains_what_was_overridden(cli: Cli, folder: Path) -> None:
+    (folder / "lab.yaml").write_text(deployment("set: {max_model_len: 8192}"))
+    said = cli("plan", "lab.yaml", "--explain", "deployments.chat.set.max_model_len").out
+    assert said.startswith(
+        "deployments.chat.set.max_model_len: 8192\n  from inventory lab.yaml:10\n  over 65536 of recipe"
+    )
+
+
+@pytest.mark.usefixtures("lab")
+def test_plan_names_the_nearest_path(cli: Cli) -> None:
+    outcome = cli("plan", "lab.yaml", "--explain", "deployments.chat.prot")
+    assert outcome.code == 2
+    assert "no path is called 'deployments.chat.prot'; did you mean 'deployments.chat.port'?" in outcome.err
+
+
+def test_plan_explains_nothing_of_a_bad_file(cli: Cli, folder: Path) -> None:
+    (folder / "lab.yaml").write_text(deployment("portt: 1"))
+    outcome = cli("plan", "lab.yaml", "--explain", "deployments.chat.port")
+    assert outcome.code == 2
+    assert "lab.yaml:10:5: error INV001" in outcome.err

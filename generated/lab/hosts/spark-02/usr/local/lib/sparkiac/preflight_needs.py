@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+COMMIT = 40  # hexadecimal digits of a commit
+
+
 def check_disk(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
     """Compare the free space where a directory is or will be."""
     place = host.path(wanted["path"])
@@ -134,10 +137,13 @@ def age(model: str, limit: str, place: Path) -> Line:
 
 def revision(what: str, place: Path) -> Line:
     """Name the commit of a group's model, which the playbook compares between the nodes."""
-    label, wanted, found = f"revision of {what}", "the same on every node", place.name
+    # A directory that the playbooks staged is a link to one that is named after its commit.
+    commit = place.resolve().name
+    label, wanted = f"revision of {what}", "the same on every node"
+    found = commit if len(commit) == COMMIT and set(commit) <= set("0123456789abcdef") else place.name
     if place.name == "snapshots":
         found = ", ".join(sorted(each.name for each in place.iterdir()))
-    elif place.parent.name != "snapshots":
+    elif found == place.name and place.parent.name != "snapshots":
         try:  # hf download --local-dir notes the commit of each file
             note = place / ".cache/huggingface/download/config.json.metadata"
             found = note.read_text(encoding="ascii").split()[0]

@@ -1,0 +1,145 @@
+"""Lends what this host has to the other hosts of the fleet, for the length of one play: files by their hash, images."""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, NamedTuple
+
+from stage_layouts import layout_of
+from stage_store import CHUNK_BYTES, Model, StageError, Stamps
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IDLE_S = 60
+RANGE = re.compile(r"bytes=(\d+)-")
+
+
+class Shelf(NamedTuple):
+    """What is lent, and to whom."""
+
+    models: list[Model]
+    images: frozenset[str]
+    token: str
+
+    def place(self, sha256: str) -> Path | None:
+        """Return where a content is that was verified here and has not been touched since."""
+        for model in self.models:
+            layout, wanted = layout_of(model), [file for file in model.files if file.sha256 == sha256]
+            stamps = Stamps(layout.base, model.commit)
+            for place in (place for file in wanted[:1] for place in layout.candidates(file)):
+                with contextlib.suppress(OSError):
+                    if stamps.knows(place.stat(), wanted[0]):
+                        return place
+        return None
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers GET /file/<sha256>, from a byte on when asked, and GET /image/<id>."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = IDLE_S
+    shelf: Shelf
+
+    def do_GET(self) -> None:
+        """Give what is asked for to who has the token."""
+        wanted = f"Bearer {self.shelf.token}".encode()
+        if not hmac.compare_digest((self.headers.get("Authorization") or "").encode(), wanted):
+            return self._refuse(401)
+        kind, _, name = self.path.removeprefix("/").partition("/")
+        if kind == "file" and (place := self.shelf.place(name)):
+            return self._give_file(place)
+        if kind == "image" and name in self.shelf.images:
+            return self._give_image(name)
+        return self._refuse(404)
+
+    def _refuse(self, status: int) -> None:
+        self.close_connection = True
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def _give_file(self, place: Path) -> None:
+        with place.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            asked = RANGE.fullmatch(self.headers.get("Range") or "")
+            start = int(asked[1]) if asked else 0
+            if start >= size and asked:
+                return self._refuse(416)
+            self.send_response(206 if asked else 200)
+            if asked:
+                self.send_header("Content-Range", f"bytes {start}-{size - 1}/{size}")
+            self.send_header("Content-Length", str(size - start))
+            self.end_headers()
+            self.connection.sendfile(file, start)
+        return None
+
+    def _give_image(self, name: str) -> None:
+        """Send what docker saves, in chunks: an archive that is cut has no last one."""
+        saving = subprocess.Popen(["docker", "save", name], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)  # noqa: S603, S607
+        assert saving.stdout  # noqa: S101 - a pipe was asked for
+        try:
+            first = saving.stdout.read(CHUNK_BYTES)
+            if not first:
+                return self._refuse(404)
+            self.send_response(200)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            while first:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(first), first))
+                first = saving.stdout.read(CHUNK_BYTES)
+            self.close_connection = saving.wait() != 0
+            if not self.close_connection:
+                self.wfile.write(b"0\r\n\r\n")
+        finally:
+            saving.kill()
+            saving.wait()
+        return None
+
+    def log_message(self, *words: object) -> None:
+        """Note who took what, for the journal."""
+        sys.stderr.write(f"{self.address_string()} {str(words[0]) % words[1:]}\n")
+
+
+class Server(ThreadingHTTPServer):
+    """A server at one address, of either family."""
+
+    daemon_threads = True
+
+    def __init__(self, listen: str, handler: type[Handler]) -> None:
+        """Listen at address:port."""
+        host, _, port = listen.rpartition(":")
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            super().__init__((host.strip("[]"), int(port)), handler)
+        except (OSError, ValueError) as error:
+            message = f"cannot share at {listen}: {error}"
+            raise StageError(message) from None
+
+
+def share(shelf: Shelf, listen: list[str]) -> None:
+    """Serve until ended; tell systemd, and who reads the output, when the first request may come."""
+    servers = [Server(each, type("Bound", (Handler,), {"shelf": shelf})) for each in listen]
+    for server in servers[1:]:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    for server in servers:
+        sys.stdout.write("sharing at {}:{}\n".format(*server.server_address[:2]))
+    sys.stdout.flush()
+    notify("READY=1")
+    servers[0].serve_forever()
+
+
+def notify(message: str) -> None:
+    """Tell systemd, when it listens."""
+    if address := os.environ.get("NOTIFY_SOCKET"):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+            channel.connect("\0" + address[1:] if address.startswith("@") else address)
+            channel.send(message.encode())

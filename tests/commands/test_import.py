@@ -1,0 +1,185 @@
+"""`sparkiac import`: what goes to which stream, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from sparkiac.importers import FORMATS
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Outcome
+
+    Cli = Callable[..., Outcome]
+
+GEMMA = (
+    "docker run -d --gpus all -p 8001:8000 -v /srv/hf:/root/.cache/huggingface vllm/vllm-openai:gemma4-cu130 "
+    "nvidia/Gemma-4-31B-IT-NVFP4 --quantization modelopt --tensor-parallel-size 1 --gpu-memory-utilization 0.85 "
+    "--max-model-len 65536 --max-num-seqs 4\n"
+)
+
+
+@pytest.fixture
+def one(folder: Path) -> Path:
+    """Stand in a folder with one command line."""
+    (folder / "gemma.sh").write_text(GEMMA)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Missing argument 'FILE…'"),
+        (["missing.sh"], "missing.sh does not exist, or is no file"),
+        (["gemma.sh", "--from", "dockr-run"], "no format is called 'dockr-run'; did you mean 'docker-run'?"),
+        (["gemma.sh", "--host", "spark-01"], "--host 'spark-01' is not NAME=ADDRESS, such as spark-01=192.168.1.11"),
+        (["gemma.sh", "--output", "gemma.sh"], "gemma.sh exists; name another file, or remove it"),
+        (["gemma.sh", "gemma.sh", "--as", "recipe"], "--as recipe drafts one recipe, and the files start 2 servers"),
+    ],
+)
+def test_wrong_use_ends_with_a_sentence(one: Path, cli: Cli, arguments: list[str], said: str) -> None:
+    outcome = cli("import", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert sorted(path.name for path in one.iterdir()) == ["gemma.sh"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("docker run \\\n 'x", "bad:2:1: error IMP001 unreadable: a quote or bracket is opened here and not closed"),
+        ("hello", "bad:1:1: error IMP001 unreadable: no format is recognised; name it with --from: markdown, inspect"),
+        (b"docker run \xff", "bad:1:1: error IMP001 unreadable: byte 0xff is not UTF-8"),
+        ("docker run " + "x " * 600_000, "bad:1:1: error IMP001 unreadable: the file has more than 1048576 bytes"),
+        ("services:\n  a:\n    image: [\n", "bad:4:1: error IMP001 unreadable: this is no YAML"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_a_finding_and_nothing_is_written(
+    one: Path, cli: Cli, text: str | bytes, said: str
+) -> None:
+    (one / "bad").write_bytes(text if isinstance(text, bytes) else text.encode())
+    outcome = cli("import", "gemma.sh", "bad", "--output", "draft.yaml")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert not (one / "draft.yaml").exists()
+
+
+def test_the_draft_goes_to_standard_output_and_the_report_to_the_other_stream(one: Path, cli: Cli) -> None:
+    outcome = cli("import", "gemma.sh", "--host", "spark-07=192.168.1.17")
+    assert outcome.code == 0
+    draft = yaml.safe_load(outcome.out.replace("on:", "place:"))
+    assert draft["name"] == "gemma"
+    assert draft["defaults"] == {"model_store": "/srv/hf"}
+    assert draft["hosts"] == {"spark-07": {"address": "192.168.1.17"}}
+    (deployment,) = draft["deployments"].values()
+    assert deployment == {"recipe": "nvidia/gemma-4-31b-it-nvfp4", "place": "spark-07", "port": 8001}
+    assert "gemma.sh:1: deployment gemma-4-31b-it-nvfp4, recipe nvidia/gemma-4-31b-it-nvfp4" in outcome.err
+    assert "1 imported: " in outcome.err
+    assert " 0 lost" in outcome.err
+    assert one
+
+
+def test_a_draft_in_a_file_is_checked_under_its_name(one: Path, cli: Cli) -> None:
+    outcome = cli("import", "gemma.sh", "--host", "spark-01=192.168.1.11", "--output", "draft.yaml")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert "draft.yaml:" in outcome.err
+    again = cli("check", "draft.yaml")
+    assert again.code == 1
+    assert again.err.count("error IMG003") == 1
+    assert cli("import", "gemma.sh", "--host", "spark-01=192.168.1.11").out == (one / "draft.yaml").read_text()
+
+
+def test_what_is_lost_is_told_by_the_exit_code_and_in_the_draft(one: Path, cli: Cli) -> None:
+    (one / "lost.sh").write_text(GEMMA.replace("-d ", "-d --cpus 4 "))
+    outcome = cli("import", "lost.sh", "--host", "spark-01=192.168.1.11")
+    assert outcome.code == 1
+    assert "  # lost, line 1: --cpus 4: nothing of the inventory says this\n" in outcome.out
+
+
+def test_an_error_of_check_is_told_by_the_exit_code(one: Path, cli: Cli) -> None:
+    (one / "twice.sh").write_text(GEMMA * 2)
+    outcome = cli("import", "twice.sh", "--host", "spark-01=192.168.1.11")
+    assert outcome.code == 1
+    assert "error NET007" in outcome.err
+
+
+def test_machines_get_the_report_as_json(one: Path, cli: Cli) -> None:
+    outcome = cli("import", "gemma.sh", "--format", "json")
+    report = json.loads(outcome.err)
+    assert report["format_version"] == 1
+    (found,) = report["imported"]
+    assert (found["file"], found["line"], found["recipe"], found["lost"]) == (
+        *("gemma.sh", 1, "nvidia/gemma-4-31b-it-nvfp4", []),
+    )
+    assert {"line": 1, "what": "-p 8001:8000", "key": "port"} in found["understood"]
+    assert [each["code"] for each in report["findings"]]
+    assert one
+
+
+def test_a_directory_is_read_in_order_and_what_is_nothing_is_told(one: Path, cli: Cli) -> None:
+    (one / "x" / "deep").mkdir(parents=True)
+    (one / "x" / ".git").mkdir()
+    (one / "x" / ".git" / "b.sh").write_text(GEMMA)
+    (one / "x" / "deep" / "b.sh").write_text(GEMMA.replace("8001", "8002"))
+    (one / "x" / "a.sh").write_text(GEMMA)
+    (one / "x" / "LICENSE").write_text("Do what you want.\n")
+    outcome = cli("import", "x")
+    assert [line.split(":")[0] for line in outcome.err.splitlines() if ": deployment " in line] == [
+        "x/a.sh",
+        "x/deep/b.sh",
+    ]
+    assert "x/LICENSE: not recognised, and left out\n" in outcome.err
+    (one / "x" / "a.sh").write_text(GEMMA.replace("-d ", "--cpus 4 "))
+    assert "  # lost, x/a.sh, line 1: --cpus 4: " in cli("import", "x").out
+
+
+def test_standard_input_is_a_file(one: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(GEMMA.encode())))
+    outcome = cli("import", "-")
+    assert "recipe: nvidia/gemma-4-31b-it-nvfp4" in outcome.out
+    assert "standard input:1: deployment" in outcome.err
+    assert one
+
+
+def test_the_format_can_be_named(one: Path, cli: Cli) -> None:
+    (one / "odd").write_text("# just a line\n" + GEMMA)
+    assert cli("import", "odd", "--from", "shell").out.count("recipe:") == 1
+    outcome = cli("import", "odd", "--from", "compose")
+    assert outcome.code == 2
+    assert "odd:1:1: error IMP001 unreadable: no `services:` in this file" in outcome.err
+
+
+def test_a_recipe_says_everything_of_one_server(one: Path, cli: Cli) -> None:
+    from sparkiac import source  # noqa: PLC0415  this test alone reads a draft as the catalog would
+    from sparkiac.model.catalog import Recipe  # noqa: PLC0415
+
+    outcome = cli("import", "gemma.sh", "--as", "recipe")
+    found = source.load(outcome.out.encode(), name="draft", model=Recipe)
+    assert found.findings == ()
+    assert found.value is not None
+    assert (found.value.engine, found.value.image, found.value.model) == (
+        *("vllm", "vllm/vllm-openai:gemma4-cu130", "nvidia/Gemma-4-31B-IT-NVFP4"),
+    )
+    assert found.value.set == {
+        "gpu_memory_utilization": 0.85,
+        "max_model_len": 65536,
+        "max_num_seqs": 4,
+        "quantization": "modelopt",
+        "tensor_parallel_size": 1,
+    }
+    assert one
+
+
+def test_the_page_names_every_format() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \|", (ROOT / "docs" / "import.md").read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted(FORMATS)

@@ -1,0 +1,291 @@
+"""`sparkiac init`: the repository that it makes is right from its first commit, or it makes none."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+import yaml
+
+from sparkiac import __version__, pipeline
+from tests.catalog.test_reference import ENTRIES, USABLE
+from tests.lock import conftest
+from tests.lock.upstream import repository
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Outcome
+    from tests.lock.upstream import Upstream
+
+    Cli = Callable[..., Outcome]
+
+registry, upstream = conftest.registry, conftest.upstream
+"""Fixtures: a real registry, the model hub's stand-in."""
+BIN: Final = Path(sys.executable).parent
+RECIPE: Final = "redhatai/qwen3.6-35b-a3b-nvfp4"
+SERVED: Final = "--host", "spark-01=192.168.1.11", "--recipe", RECIPE
+FILES: Final = [
+    ".editorconfig",
+    ".github/workflows/check.yml",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+    "README.md",
+    "ci/check.sh",
+    "inventories/lab.lock.yaml",
+    "inventories/lab.yaml",
+    "requirements.txt",
+    "schema/inventory.schema.json",
+]
+INVENTORY: Final = """\
+defaults:
+  user: milo
+  model_store: /data/models
+  bind: lan
+  # its value lies on the hosts and in a vault, never here
+  api_key: {secret: vllm_api_key}
+hosts:
+  spark-01: {address: "192.168.1.11"}
+deployments:
+  qwen3-6-35b-a3b-nvfp4:
+    recipe: redhatai/qwen3.6-35b-a3b-nvfp4
+    on: spark-01
+"""
+SSH: Final = """\
+#!/bin/sh
+# Stands in for ssh: it runs the command on this machine, which has a GPU then.
+while [ "$1" != -- ]; do shift; done
+PATH="{tools}:$PATH" exec sh -c "$3"
+"""
+LAUNCH: Final = "docker run -d --gpus all --ipc host -p 8001:8000 -v /srv/hf:/root/.cache/huggingface {image} {words}\n"
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def run(*words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a program as the owner of a repository does, with sparkiac and Ansible in the PATH."""
+    environment = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1", "ANSIBLE_NOCOLOR": "1"} | env
+    return subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def holds_what_its_readme_says(repository: Path, *, address: str = "192.168.1.11") -> None:
+    """Generate it, check it by its own script, and read its playbooks: the lock is complete."""
+    generated = run("sparkiac", "generate", "inventories/lab.yaml", cwd=repository)
+    assert generated.returncode == 0, generated.stderr
+    summary = repository.parent / "summary.md"
+    checked = run("sh", "ci/check.sh", cwd=repository, GITHUB_STEP_SUMMARY=str(summary))
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert address in summary.read_text()
+    read = run("ansible-playbook", "site.yml", "--syntax-check", cwd=repository / "generated/lab")
+    assert read.returncode == 0, read.stdout + read.stderr
+    again = run("sparkiac", "generate", "--check", "inventories/lab.yaml", cwd=repository)
+    assert again.returncode == 0, again.stderr
+
+
+def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, cli: Cli) -> None:
+    outcome = cli("init", "lab", *SERVED, "--user", "milo", "--model-store", "/data/models")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"made {folder / 'lab'}: 10 files. Next:\n")
+    assert files(folder) == [f"lab/{each}" for each in FILES]
+    text = (folder / "lab/inventories/lab.yaml").read_text()
+    assert text.startswith("# yaml-language-server: $schema=../schema/inventory.schema.json\n")
+    assert text.partition("name: lab\n")[2] == INVENTORY
+    assert (folder / "lab/requirements.txt").read_text() == f"sparkiac=={__version__}\n"
+    assert (folder / "lab/schema/inventory.schema.json").read_text() == cli("schema").out
+    assert "{{" not in "".join((folder / "lab" / each).read_text() for each in FILES if "schema" not in each)
+
+
+def test_until_the_lock_is_complete_its_check_fails_and_says_what_to_do(folder: Path, cli: Cli) -> None:
+    assert cli("init", "lab", *SERVED).code == 0
+    done = run("sh", "ci/check.sh", cwd=folder / "lab")
+    assert done.returncode == 1
+    words = "ci/check.sh: the lock is not complete: sparkiac lock inventories/lab.yaml, then commit it\n"
+    assert done.stderr.endswith(words)
+
+
+def test_from_a_recipe_its_own_check_passes_once_it_is_locked(
+    upstream: Upstream, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real registry stands for NVIDIA's as a mirror, and the hub's stand-in has small models of these names."""
+    monkeypatch.chdir(tmp_path)
+    entrypoint = ["/opt/nvidia/nvidia_entrypoint.sh"]
+    image = upstream.push("nvidia/vllm", "26.04-py3", Entrypoint=entrypoint, Cmd=[])
+    for handle in ("RedHatAI/Qwen3.6-35B-A3B-NVFP4", "Qwen/Qwen3.6-35B-A3B"):
+        upstream.hub.repositories[handle] = repository(handle)
+    assert cli("init", "made/lab", *SERVED).code == 0
+    made = tmp_path / "made/lab"
+    mirrors = f"registries: {{mirrors: {{nvcr.io: '{upstream.registry.host}/{upstream.prefix}'}}}}\n"
+    with (made / "inventories/lab.yaml").open("a") as file:
+        file.write(mirrors)
+    locked = run("sparkiac", "lock", "inventories/lab.yaml", cwd=made)
+    assert locked.returncode == 0, locked.stdout + locked.stderr
+    assert image.index.digest in (made / "inventories/lab.lock.yaml").read_text()
+    holds_what_its_readme_says(made)
+
+
+def test_from_a_command_line_the_whole_way_goes_with_a_real_registry(
+    upstream: Upstream, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`init`, `lock`, `generate`, the check of CI, the playbooks: a real registry and the hub's stand-in are asked."""
+    monkeypatch.chdir(tmp_path)
+    words = "vllm serve acme/tiny --max-model-len 4096 --gpu-memory-utilization 0.3 --max-num-seqs 4"
+    (tmp_path / "run.sh").write_text(LAUNCH.format(image=upstream.image("vllm"), words=words))
+    outcome = cli("init", "made/lab", "--import", "run.sh", "--host", "spark-01=192.168.1.11", "--user", "milo")
+    assert outcome.code == 0, outcome.err
+    made = tmp_path / "made/lab"
+    assert yaml.safe_load((made / "inventories/lab.yaml").read_text())["defaults"]["user"] == "milo"
+    locked = run("sparkiac", "lock", "inventories/lab.yaml", cwd=made)
+    assert locked.returncode == 0, locked.stdout + locked.stderr
+    assert upstream.pushed["vllm"].index.digest in (made / "inventories/lab.lock.yaml").read_text()
+    holds_what_its_readme_says(made)
+
+
+def test_a_host_that_was_asked_stands_there_with_what_it_said(
+    folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ssh is a stand-in that runs the real program on this machine; tests/e2e/test_init.py has a real one."""
+    for path, text in (
+        ("bin/ssh", SSH.format(tools=folder / "tools")),
+        ("tools/nvidia-smi", "#!/bin/sh\necho NVIDIA GB10, 12.1, 580.142\n"),
+    ):
+        (folder / path).parent.mkdir()
+        (folder / path).write_text(text)
+        (folder / path).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
+    # This machine may be too small for the model, which is a finding then.
+    assert cli("init", "lab", "--from-host", "milo@192.168.1.11", "--recipe", RECIPE).code in {0, 1}
+    text = (folder / "lab/inventories/lab.yaml").read_text()
+    data = yaml.safe_load(text)
+    [host] = data["hosts"].values()
+    assert host["driver"] == "580.142"
+    assert host["memory"]["total_gib"] * 2**30 <= _memory_bytes() < (host["memory"]["total_gib"] + 0.2) * 2**30
+    assert data["defaults"]["user"] == "milo"
+    assert f"# Measured over ssh: NVIDIA GB10, {os.uname().machine}, " in text
+
+
+def _memory_bytes() -> int:
+    return int(Path("/proc/meminfo").read_text(encoding="ascii").split()[1]) * 1024
+
+
+def test_a_second_run_overwrites_nothing(folder: Path, cli: Cli) -> None:
+    assert cli("init", "lab", *SERVED).code == 0
+    (folder / "lab/README.md").write_text("mine\n")
+    for each in FILES:
+        if each != "README.md":
+            (folder / "lab" / each).unlink()
+    outcome = cli("init", "lab", *SERVED)
+    assert outcome.code == 2
+    assert "has README.md already; init makes a new repository, and overwrites nothing" in outcome.err
+    assert files(folder) == ["lab/README.md"]
+
+
+def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> None:
+    (folder / ".git").mkdir()
+    (folder / "inventories").mkdir()
+    (folder / "inventories/other.yaml").write_text("name: other\n")
+    assert cli("init", "--name", "lab", *SERVED).code == 0
+    assert files(folder) == sorted([*FILES, "inventories/other.yaml"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["--recipe", RECIPE],
+            "--host NAME=ADDRESS or --from-host [USER@]ADDRESS is missing, and there is no terminal",
+        ),
+        (["--host", "spark-01=192.168.1.11"], "--recipe RECIPE is missing, and there is no terminal to ask on"),
+        (["--host", "spark-01", "--recipe", RECIPE], "--host 'spark-01' is not NAME=ADDRESS"),
+        (["--host", "spark 1=192.168.1.11", "--recipe", RECIPE], "--host 'spark 1' is not "),
+        (["--host", "a=192.168.1.11", "--host", "a=192.168.1.12", "--recipe", RECIPE], "--host names a twice"),
+        ([*SERVED, "--name", "../lab"], "--name '../lab' is not "),
+        ([*SERVED, "--user", "Mi lo"], "--user 'Mi lo' is not a Linux user name"),
+        ([*SERVED, "--model-store", "models"], "--model-store 'models' is not an absolute path"),
+        (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], "no recipe is called"),
+        (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "needs 2 hosts, and 1 are named"),
+        (["--from-host=-oProxyCommand=x@a", "--recipe", RECIPE], "--from-host '-oProxyCommand=x' is not a Linux user"),
+        (["--from-host=-oProxyCommand=x", "--recipe", RECIPE], "--from-host '-oProxyCommand=x' is not an IPv4 address"),
+        ([*SERVED, "--import", "odd.txt"], "--import says what is served"),
+        (["--host", "a=192.168.1.11", "--import", "odd.txt"], "odd.txt cannot be read: no format is recognised"),
+        (["--host", "a=192.168.1.11", "--recipe", "base/single-spark"], "base/single-spark serves any model"),
+    ],
+)
+def test_a_wrong_answer_makes_no_file(folder: Path, cli: Cli, arguments: list[str], said: str) -> None:
+    (folder / "odd.txt").write_text("hello\n")
+    outcome = cli("init", "lab", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert files(folder) == ["odd.txt"]
+    assert [path.name for path in folder.iterdir()] == ["odd.txt"]
+
+
+def test_a_folder_that_cannot_be_written_to_stays_as_it_was(folder: Path, cli: Cli) -> None:
+    """A file stands where a folder must be: what was copied before it is gone again."""
+    (folder / "lab").mkdir()
+    (folder / "lab/inventories").write_text("a file\n")
+    outcome = cli("init", "lab", *SERVED)
+    assert outcome.code == 6
+    assert files(folder) == ["lab/inventories"]
+
+
+@pytest.mark.parametrize("home", ["/proc/none", None])
+def test_no_home_is_needed_and_none_is_written_to(folder: Path, home: str | None) -> None:
+    environment = {"PATH": f"{BIN}:/usr/bin:/bin"} | ({} if home is None else {"HOME": home})
+    done = subprocess.run(
+        [BIN / "sparkiac", "init", "lab", *SERVED],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert files(folder) == [f"lab/{each}" for each in FILES]
+
+
+def test_on_a_terminal_five_questions_are_asked(folder: Path) -> None:
+    """On a real terminal; an empty line takes what stands in brackets."""
+    leader, follower = pty.openpty()
+    os.write(leader, f"\nspark-01=192.168.1.11\n{RECIPE}\nmilo\n\n".encode())
+    done = subprocess.run(
+        [BIN / "sparkiac", "init", "lab"], cwd=folder, stdin=follower, capture_output=True, text=True, check=False
+    )
+    os.close(follower)
+    os.close(leader)
+    assert done.returncode == 0, done.stderr
+    asked = ["Name of the fleet [lab]", "First host, NAME=ADDRESS", "Recipe", "Login name", "Where weights lie"]
+    assert [done.stderr.count(each) for each in asked] == [1, 1, 1, 1, 1]
+    assert yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["defaults"]["model_store"] == "/srv/models"
+
+
+ALONE: Final = [
+    name for name in USABLE if ENTRIES[name].nodes == 1 and "model" in ENTRIES[name].values and "#chat-t" not in name
+]
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_every_recipe_for_one_machine_makes_an_inventory_with_no_finding_of_its_own(
+    folder: Path, cli: Cli, name: str
+) -> None:
+    """What the catalog's entry says of itself is there, and what the lock settles."""
+    each = ENTRIES[name]
+    outcome = cli("init", "lab", "--host", "spark-01=192.168.1.11", "--recipe", name)
+    text = (folder / "lab/inventories/lab.yaml").read_bytes()
+    report = pipeline.check(pipeline.File("lab.yaml", text), None, allow_unlocked=True).report
+    known = {finding.code for finding in (*each.recipe.findings, *each.entry.findings)}
+    errors = {finding.code for finding in report.findings if finding.severity.name == "ERROR"}
+    assert errors <= known
+    assert outcome.code == int(bool(errors))
+
+
+def test_the_script_is_one_that_a_shell_reads() -> None:
+    template = Path(__file__).parents[2] / "templates/init/{{cookiecutter.name}}/ci/check.sh"
+    assert run("sh", "-n", str(template), cwd=Path("/")).returncode == 0
