@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 from typing import Final
 
 import click
@@ -13,12 +14,16 @@ from sparkiac.commands.inputs import Group
 COMMANDS: Final = {
     "generate": "Render an inventory into reviewed files.",
     "check": "Check an inventory and its lock.",
-    "plan": "Show what runs where.",
+    "plan": "Show what runs where, and that it fits.",
+    "memory": "Set the log of a start beside the plan.",
     "recipes": "Look through recipes, variants and fragments.",
     "images": "Look through images: releases, drivers, limits.",
     "rules": "Look through what is checked, and why.",
-    "lock": "Pin the image that a build made.",
+    "lock": "Pin what images, models and files stand for.",
     "schema": "Print the JSON Schema of the inventory.",
+    "import": "Draft an inventory from recipes, command lines and containers.",
+    "export": "Write a deployment for another tool.",
+    "init": "Make a repository for a fleet.",
 }
 """Command → its line in the help, kept here so that `--help` imports none of them."""
 
@@ -30,7 +35,8 @@ class _Lazy(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(importlib.import_module(f"sparkiac.commands.{cmd_name}"), cmd_name)
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        command = getattr(importlib.import_module(f"sparkiac.commands.{name}"), name)
         assert isinstance(command, click.Command)  # noqa: S101
         return command
 

@@ -160,10 +160,13 @@ def test_a_host_that_was_asked_stands_there_with_what_it_said(
         (folder / path).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
     # This machine may be too small for the model, which is a finding then.
-    assert cli("init", "lab", "--from-host", "milo@192.168.1.11", "--recipe", RECIPE).code in {0, 1}
+    asked = ("--from-host", "milo@192.168.1.11", "--from-host", "ann@192.168.1.12")
+    assert cli("init", "lab", *asked, "--recipe", RECIPE).code in {0, 1}
     text = (folder / "lab/inventories/lab.yaml").read_text()
     data = yaml.safe_load(text)
-    [host] = data["hosts"].values()
+    (name, host), (second, other) = data["hosts"].items()
+    assert (second, other["address"], other["ssh"]) == (f"{name}-2", "192.168.1.12", {"user": "ann"})
+    assert (host["address"], "ssh" in host) == ("192.168.1.11", False)
     assert host["driver"] == "580.142"
     assert host["memory"]["total_gib"] * 2**30 <= _memory_bytes() < (host["memory"]["total_gib"] + 0.2) * 2**30
     assert data["defaults"]["user"] == "milo"
@@ -286,6 +289,22 @@ def test_every_recipe_for_one_machine_makes_an_inventory_with_no_finding_of_its_
     assert outcome.code == int(bool(errors))
 
 
-def test_the_script_is_one_that_a_shell_reads() -> None:
-    template = Path(__file__).parents[2] / "templates/init/{{cookiecutter.name}}/ci/check.sh"
-    assert run("sh", "-n", str(template), cwd=Path("/")).returncode == 0
+def test_hook_and_workflow_run_the_same_script(folder: Path, cli: Cli) -> None:
+    """The hook's file is read by the real pre-commit; the workflow was run by nobody but a reader of YAML."""
+    assert cli("init", "lab", *SERVED).code == 0
+    read = run("pre-commit", "validate-config", ".pre-commit-config.yaml", cwd=folder / "lab", HOME=str(folder))
+    assert (read.returncode, read.stdout + read.stderr) == (0, "")
+    [repository] = yaml.safe_load((folder / "lab/.pre-commit-config.yaml").read_text())["repos"]
+    workflow = yaml.safe_load((folder / "lab/.github/workflows/check.yml").read_text())
+    assert [hook["entry"] for hook in repository["hooks"]] == ["sh ci/check.sh"]
+    assert workflow["jobs"]["check"]["steps"][-1] == {"run": "sh ci/check.sh"}
+    assert workflow["permissions"] == {"contents": "read"}
+
+
+def test_an_import_without_a_model_has_hosts_and_user_all_the_same(folder: Path, cli: Cli) -> None:
+    (folder / "asr.sh").write_text("docker run -d --name asr -p 8765:8765 example.org/asr:1.2\n")
+    places = ("--host", "a=192.168.1.11", "--host", "b=192.168.1.12")
+    assert cli("init", "lab", "--import", "asr.sh", *places, "--user", "milo").code == 0
+    data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
+    assert data["defaults"] == {"user": "milo"}
+    assert data["hosts"] == {"a": {"address": "192.168.1.11"}, "b": {"address": "192.168.1.12"}}

@@ -1,0 +1,50 @@
+"""`sparkiac export`: a deployment as another tool has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import INVENTORY, known, read, show
+
+
+@click.command()
+@INVENTORY
+@click.argument("deployment")
+@click.option("--as", "kind", metavar="FORMAT", required=True, help="docker-run, compose, eugr or sparkrun.")
+@click.option("--output", type=click.Path(path_type=Path), help="File to write it to; it must not exist.")
+def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> int:
+    """Write DEPLOYMENT of INVENTORY for another tool, so that nobody is bound to this one.
+
+    `docker run` script, docker-compose project, recipe of eugr/spark-vllm-docker, or recipe of sparkrun. Images stay
+    pinned as the lock has them; secrets are variables that the caller sets. What a format cannot say, and what it
+    leaves to do, is told on standard error and in comments.
+
+    Exits 0, or 2 when the input is bad or the format has no words for the deployment.
+    """
+    from sparkiac import exporters, pipeline, write
+
+    known("format", kind, exporters.FORMATS)
+    if output is not None and (output.exists() or output.is_symlink()):
+        message = f"{click.format_filename(output)} exists; name another file, or remove it"
+        raise click.UsageError(message)
+    outcome = pipeline.check(*read(inventory), allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome, "text")
+        return Exit.BAD_INPUT
+    names = (each.name for host in outcome.plan.hosts for each in host.containers if each.kind == "deployment")
+    known("deployment", deployment, sorted({*names}))
+    try:
+        found = exporters.named(kind).write(exporters.nodes(outcome.plan, deployment))
+    except exporters.Unsayable as error:
+        message = f"{error}; export it as docker-run or compose"
+        raise click.UsageError(message) from None
+    if output is None:
+        click.echo(found.text, nl=False)
+    else:
+        write.replace(output, found.text.encode())
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+    return Exit.OK

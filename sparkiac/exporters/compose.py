@@ -1,0 +1,99 @@
+"""docker-compose: a plain project; for a group, one service for each machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.exporters import node
+from sparkiac.exporters.node import Exported
+from sparkiac.render import escape, yamltext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sparkiac.exporters.node import Node
+    from sparkiac.plan import Container
+
+_GPU: Final = {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}
+
+
+def write(nodes: Sequence[Node]) -> Exported:
+    """Write a deployment. Paths of the host are those of the inventory."""
+    first = nodes[0].container
+    notes = [*node.notes(nodes), *node.weights(first)]
+    names = [each.host.name for each in nodes] if len(nodes) > 1 else [first.name]
+    if len(nodes) > 1:
+        notes += [f"on {name}: docker compose up --detach {name}" for name in names]
+    volume = node.cache(first)
+    if volume is not None:
+        notes.append(f"the volume {volume[0]} keeps compiled code: remove it when image, model or options change")
+    services = {name: _service(each.container) for name, each in zip(names, nodes, strict=True)}
+    data: dict[str, Any] = {"name": first.name, "services": services}
+    if volume is not None:
+        data["volumes"] = {volume[0]: {"name": volume[0]}}
+    head = node.commented((*node.lines(first), *notes))
+    return Exported(head + yamltext.dump(data), tuple(notes))
+
+
+def _service(container: Container) -> dict[str, Any]:
+    """Give a service that Docker supervises by itself."""
+    entrypoint, words = node.start(container)
+    wanted: dict[str, Any] = {
+        "image": node.image(container),
+        "restart": "unless-stopped",
+        "init": True,
+        "entrypoint": [entrypoint] if entrypoint else None,
+        "command": [*words],
+        "environment": dict(sorted(container.env.items())),
+        "volumes": _volumes(container),
+        "ports": _ports(container),
+        "network_mode": "host" if container.host_network else None,
+        "ipc": "host" if container.ipc == "host" else None,
+        "shm_size": None if container.ipc == "host" else container.shm_size_bytes,
+        "ulimits": dict(sorted(container.ulimits.items())),
+        "devices": [*container.devices],
+        "deploy": {"resources": {"reservations": {"devices": [_GPU]}}} if container.gpu else None,
+        "healthcheck": _healthcheck(container),
+        "stop_grace_period": f"{container.stop_s}s",
+        **_confinement(container),
+    }
+    tree: Any = escape.compose_tree({key: value for key, value in wanted.items() if value not in (None, [], {})})
+    keys = {name: f"${{{name}:?must hold the key}}" for name in node.keys(container)}
+    return {**tree, **({"environment": {**keys, **tree.get("environment", {})}} if keys else {})}
+
+
+def _volumes(container: Container) -> list[dict[str, Any]]:
+    volumes: list[dict[str, Any]] = [
+        {"type": "bind", "source": mount.source, "target": mount.target}
+        | ({"read_only": True} if mount.read_only else {})
+        | {"bind": {"create_host_path": False}}
+        for mount in node.mounts(container)
+    ]
+    volume = node.cache(container)
+    return [*volumes, *([{"type": "volume", "source": volume[0], "target": volume[1]}] if volume else [])]
+
+
+def _ports(container: Container) -> list[dict[str, Any]]:
+    found = container.published
+    if found is None:
+        return []
+    return [{"host_ip": found.address, "published": str(found.port), "target": found.container_port, "protocol": "tcp"}]
+
+
+def _healthcheck(container: Container) -> dict[str, Any] | None:
+    asked = node.asked(container)
+    if asked is None:
+        return None
+    return {"test": ["CMD", *asked], "interval": "15s", "timeout": "5s", "start_period": f"{container.ready_s}s"}
+
+
+def _confinement(container: Container) -> dict[str, Any]:
+    """Give what holds for every container: no capability, no new privileges, no writable image, a bounded log."""
+    return {
+        "read_only": container.read_only,
+        "tmpfs": [f"/tmp:rw,exec,nosuid,nodev,size={container.tmp_size_bytes},mode=1777"],  # noqa: S108  in the container
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges:true"],
+        "pids_limit": 4096,
+        "logging": {"options": {"max-size": "50m"}},
+    }

@@ -1,0 +1,88 @@
+"""`docker run`: a script with one command; for a group, one command for each machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.exporters import node
+from sparkiac.exporters.node import Exported
+from sparkiac.render import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sparkiac.exporters.node import Node
+    from sparkiac.plan import Container
+
+_STALE: Final = "the volume {name} keeps compiled code: remove it when image, model or options change"
+_APART: Final = 'echo "run each of these commands on its own machine" >&2\nexit 2\n'
+"""Ends a script that is not to be run whole."""
+
+
+def write(nodes: Sequence[Node]) -> Exported:
+    """Write a deployment. Paths of the host are those of the inventory."""
+    first = nodes[0].container
+    notes = [*node.notes(nodes), *node.weights(first)]
+    if (volume := node.cache(first)) is not None:
+        notes.append(_STALE.format(name=volume[0]))
+    head = node.commented((*node.lines(first), *notes))
+    keys = "".join(f'export {name}="${{{name}:?must hold the key}}"\n' for name in node.keys(first))
+    if len(nodes) == 1:
+        return Exported(f"#!/bin/sh\n{head}set -eu\n{keys}{_command(first)}", tuple(notes))
+    parts = [f"\n# On {each.host.name}, {each.host.address}:\n{keys}{_command(each.container)}" for each in nodes]
+    return Exported(f"#!/bin/sh\n{head}{_APART}{''.join(parts)}", tuple(notes))
+
+
+def _command(container: Container) -> str:
+    """Write one command, an option in each line."""
+    entrypoint, words = node.start(container)
+    options = [*_options(container), *([("--entrypoint", entrypoint)] if entrypoint else [])]
+    rows = [node.joined(pair) for pair in options]
+    server = [node.joined((node.image(container), *words[:2])), *map(escape.shell_word, words[2:])]
+    return " \\\n  ".join(["docker run --detach", *rows, *server]) + "\n"
+
+
+def _options(container: Container) -> Iterator[tuple[str, ...]]:
+    yield ("--name", container.name)
+    yield ("--restart", "unless-stopped")
+    yield ("--init",)
+    yield from [("--gpus", "all")] if container.gpu else []
+    yield from _network(container)
+    yield from _memory(container)
+    yield from (("--device", each) for each in container.devices)
+    yield from (("--volume", f"{m.source}:{m.target}{':ro' if m.read_only else ''}") for m in node.mounts(container))
+    if (volume := node.cache(container)) is not None:
+        yield ("--volume", ":".join(volume))
+    yield from (("--env", name) for name in node.keys(container))
+    yield from (("--env", f"{name}={value}") for name, value in sorted(container.env.items()))
+    if (asked := node.asked(container)) is not None:
+        yield ("--health-cmd", " ".join(f'"{word}"' if " " in word else word for word in asked))
+        yield ("--health-start-period", f"{container.ready_s}s")
+    yield ("--stop-timeout", str(container.stop_s))
+    yield from _confinement(container)
+
+
+def _network(container: Container) -> Iterator[tuple[str, ...]]:
+    published = container.published
+    if container.host_network:
+        yield ("--network", "host")
+    elif published is not None:
+        yield ("--publish", f"{published.address}:{published.port}:{published.container_port}")
+
+
+def _memory(container: Container) -> Iterator[tuple[str, ...]]:
+    if container.ipc == "host":
+        yield ("--ipc", "host")
+    elif container.shm_size_bytes is not None:
+        yield ("--shm-size", str(container.shm_size_bytes))
+    yield from (("--ulimit", f"{name}={limit}") for name, limit in sorted(container.ulimits.items()))
+
+
+def _confinement(container: Container) -> Iterator[tuple[str, ...]]:
+    """Give what holds for every container: no capability, no new privileges, no writable image, a bounded log."""
+    yield from [("--read-only",)] if container.read_only else []
+    yield ("--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={container.tmp_size_bytes},mode=1777")  # noqa: S108  in the container
+    yield ("--cap-drop", "ALL")
+    yield ("--security-opt", "no-new-privileges:true")
+    yield ("--pids-limit", "4096")
+    yield ("--log-opt", "max-size=50m")

@@ -1,0 +1,105 @@
+"""Nobody is bound to sparkiac, nor to another tool: a deployment that goes there and comes back means the same.
+
+The text is imported as it was exported, the deployment takes its place in the same inventory, and a lock pins all of
+it again. What a text cannot say is said again: the name of a build whose image it has by its ID, the source of a file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from sparkiac import exporters, importers
+from sparkiac.importers import assemble, hiding
+from tests.catalog.test_reference import ENTRIES, USABLE, host, inventory
+from tests.engines.corpus import CORPUS, files
+from tests.exporters.roundtrip import NAME, Trip, of_entry, of_fleet, plain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sparkiac.plan import Container
+
+_NODE_ADDRESS: Final = "VLLM_HOST_IP"
+"""Of a group, an import gives every node the address that the first one's command has."""
+_KNOWN_LOSSES: Final = ("--tmpfs", "tmpfs", f"-v {NAME}-cache:/cache", "--speculative-config revision", "model /model/")
+"""What every container of sparkiac's has anyway, and the commit of a drafter, which the lock pins."""
+_VLLM: Final = [name for name in USABLE if ENTRIES[name].recipe.engine == "vllm"]
+_MENTIONED: Final = frozenset(
+    {"gemma4-26b-a4b-nvfp4.yaml", "openai-gpt-oss-120b.yaml", "openai-gpt-oss-120b-vllm.yaml"}
+)
+"""Imports that take a catalog entry which no deployment may."""
+
+
+def means(container: Container) -> dict[str, Any]:
+    """Say what a container does, whatever the order of its options."""
+    fields = container._asdict()
+    same = ("env", "mounts", "published", "listen", "ipc", "shm_size_bytes", "ulimits", "prelude", "devices", "gpu")
+    found = {key: fields[key] for key in (*same, "read_only", "tmp_size_bytes", "stop_s", "ready_s", "served", "model")}
+    found["env"] = {name: value for name, value in container.env.items() if name != _NODE_ADDRESS}
+    return found | {"argv": sorted(container.argv), "image": container.image.pull, "files": container.files}
+
+
+def assert_same(trip: Trip) -> None:
+    assert [means(each) for each in trip.before] == [means(each) for each in trip.after]
+    assert without_addresses(trip.first.text) == without_addresses(trip.second.text)
+    assert [each for each in trip.lost if not each.startswith(_KNOWN_LOSSES)] == []
+
+
+def without_addresses(text: str) -> list[str]:
+    return [line for line in text.splitlines() if _NODE_ADDRESS not in line]
+
+
+@pytest.mark.parametrize("kind", ["docker-run", "compose"])
+@pytest.mark.parametrize("name", USABLE)
+def test_a_catalog_entry_means_the_same_after_export_and_import(name: str, kind: str) -> None:
+    assert_same(of_entry(ENTRIES[name], kind))
+
+
+@pytest.mark.parametrize("kind", ["eugr", "sparkrun"])
+@pytest.mark.parametrize("name", _VLLM)
+def test_a_recipe_that_is_exported_again_after_its_import_says_the_same(name: str, kind: str) -> None:
+    """Such a recipe says less than a deployment; the comments tell what. All that it says comes back."""
+    trip = of_entry(ENTRIES[name], kind)
+    assert yaml.safe_load(trip.first.text) == yaml.safe_load(trip.second.text)
+
+
+@pytest.mark.skipif(not files(), reason="the recipes of other people are not here")
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(CORPUS)))
+def test_a_recipe_by_other_hands_means_the_same_after_import_export_and_import(path: Path) -> None:
+    if path.name in _MENTIONED:
+        pytest.skip("the import takes a catalog entry that is only mentioned, and no deployment may")
+    assert_same(of_fleet(imported(path), "docker-run"))
+
+
+def imported(path: Path) -> dict[str, Any]:
+    """Import a recipe into an inventory of reference hosts."""
+    text = path.read_text(encoding="utf-8")
+    kind = importers.recognised(text, path.name)
+    assert kind is not None
+    launches = importers.named(kind).read(text, name=path.name)
+    [(_, entry)] = assemble.entries([(path.name, launch) for launch in launches], hiding.values(text))
+    hosts = {f"spark-0{number}": host(number) for number in range(1, entry.nodes + 1)}
+    deployment = {"port": 8001} | plain(entry.data) | {"on": [*hosts] if entry.nodes > 1 else "spark-01"}
+    return {
+        "name": "reference",
+        "defaults": {"model_store": "/srv/models"},
+        "hosts": hosts,
+        "deployments": {NAME: deployment},
+    }
+
+
+@pytest.mark.parametrize("kind", ["docker-run", "compose"])
+def test_a_key_comes_back_as_a_reference_under_the_name_that_imports_give(kind: str) -> None:
+    """Its own name is in no text: a variable of the server has a name already."""
+    fleet = inventory(ENTRIES["base/single-spark"], port=8001, api_key={"secret": "team_key"})
+    trip = of_fleet(fleet, kind)
+    assert trip.fleet["deployments"][NAME]["api_key"] == {"secret": "vllm_api_key"}
+    assert_same(trip)
+
+
+def test_every_format_has_its_module() -> None:
+    assert {*exporters.FORMATS} == {"docker-run", "compose", "eugr", "sparkrun"}
+    assert all(exporters.named(kind).write for kind in exporters.FORMATS)

@@ -1,0 +1,186 @@
+"""What a machine says of itself, over ssh: the readers with recorded texts, and the whole with an ssh that stays here.
+
+Texts are as `ip -json` of iproute2 6.1 and the kernel write them; those of a DGX Spark follow notes on its interfaces
+and were not recorded on one: not verified on hardware.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from sparkiac import assets
+from sparkiac.upstream import machine
+from tests import pythons
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+SMI: Final = "NVIDIA GB10, 12.1, 580.142\n"
+IP: Final = json.dumps(
+    [
+        {"ifname": "lo", "addr_info": [{"family": "inet", "local": "127.0.0.1", "prefixlen": 8}]},
+        {
+            "ifname": "enp1s0f1np1",
+            "addr_info": [
+                {"family": "inet", "local": "192.168.177.11", "prefixlen": 24},
+                {"family": "inet", "local": "192.168.178.11", "prefixlen": 24},
+            ],
+        },
+        {"ifname": "enP2p1s0f1np1", "addr_info": []},
+    ]
+)
+SSH: Final = """\
+#!/bin/sh
+# Stands in for ssh: it takes the options that the real one is given here, and runs the command on this machine.
+set -eu
+[ "$1 $2 $3 $4 $5" = "-o BatchMode=yes -o ConnectTimeout=10 --" ]
+[ "$6" = "milo@192.0.2.7" ]
+[ $# -eq 7 ]
+PATH="{tools}:$PATH" exec sh -c "$7"
+"""
+
+
+@pytest.fixture(scope="module")
+def facts() -> Iterator[ModuleType]:
+    """Import the program, which finds its part beside it."""
+    folders = [str(assets.directory("templates") / each) for each in ("machine", "host/usr/local/lib/sparkiac")]
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    sys.path[:0] = folders
+    try:
+        yield importlib.import_module("facts")
+    finally:
+        sys.dont_write_bytecode = before
+        for each in folders:
+            sys.path.remove(each)
+        for name in ("facts", "preflight_host"):
+            sys.modules.pop(name, None)
+
+
+def host(facts: ModuleType, root: Path, **said: str) -> Any:  # noqa: ANN401  the program's own class
+    """Give a machine whose files lie under `root` and whose programs say these texts."""
+
+    class Machine(facts.Host):  # type: ignore[name-defined,misc]
+        machine = "aarch64"
+
+        def run(self, *argv: str) -> str:
+            if argv[0] not in said:
+                message = f"{argv[0]}: not found"
+                raise RuntimeError(message)
+            return said[argv[0]]
+
+    found = Machine()
+    found.root = root
+    return found
+
+
+@pytest.fixture
+def spark(tmp_path: Path) -> Path:
+    """Lay out the files of a Spark with one link that is up and one that has no address."""
+    for name, text in (("proc/sys/kernel/hostname", "spark-7f3a.lan\n"), ("proc/meminfo", "MemTotal: 125458392 kB\n")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for device, interface in (("rocep1s0f1", "enp1s0f1np1"), ("roceP2p1s0f1", "enP2p1s0f1np1")):
+        (tmp_path / "sys/class/infiniband" / device / "device/net" / interface).mkdir(parents=True)
+    return tmp_path
+
+
+def test_a_spark_tells_memory_driver_link_and_room(facts: ModuleType, spark: Path) -> None:
+    found = facts.facts(host(facts, spark, **{"nvidia-smi": SMI, "ip": IP}), ["/srv/models"])
+    assert found.pop("disks")[0]["path"] == "/srv/models"
+    assert found == {
+        "name": "spark-7f3a",
+        "architecture": "aarch64",
+        "memory_bytes": 125458392 * 1024,
+        "gpus": [["NVIDIA GB10", "12.1", "580.142"]],
+        "links": [{"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": "192.168.177.11/24"}],
+        "unknown": {},
+    }
+
+
+def test_what_cannot_be_read_is_nothing_with_its_reason(facts: ModuleType, spark: Path) -> None:
+    (spark / "proc/meminfo").unlink()
+    found = facts.facts(host(facts, spark), ["/srv/models"])
+    assert (found["memory_bytes"], found["gpus"], found["links"]) == (None, None, None)
+    assert found["unknown"]["gpus"] == "nvidia-smi: not found"
+    assert found["unknown"]["links"] == "ip: not found"
+    assert "No such file" in found["unknown"]["memory_bytes"]
+
+
+def test_a_machine_without_fast_links_is_not_asked_for_addresses(facts: ModuleType, tmp_path: Path) -> None:
+    assert facts.links(host(facts, tmp_path)) == []
+
+
+def test_facts_are_read_as_values() -> None:
+    link = {"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": "192.168.177.11/24"}
+    data = {"name": "a", "architecture": "aarch64", "memory_bytes": 1, "gpus": [["NVIDIA GB10", "12.1", "580.142"]]}
+    said = json.dumps(data | {"links": [link], "disks": [{"path": "/", "free_bytes": 2}], "unknown": {"x": "y"}})
+    found = machine.read(f"Welcome to Ubuntu\n{said}\n", "a")
+    assert found == machine.Machine(
+        "a", "aarch64", 1, "NVIDIA GB10", "580.142", (machine.Link(**link),), (("/", 2),), (("x", "y"),)
+    )
+    nothing = {**dict.fromkeys(data), "links": None, "disks": None, "unknown": {}}
+    assert machine.read(json.dumps(nothing), "a") == machine.Machine(None, None, None, None, None, (), (), ())
+
+
+@pytest.mark.parametrize("text", ["", "hello\n", "{}", "[1]", "null", '{"gpus": 3}'])
+def test_an_answer_that_is_none_is_shown(text: str) -> None:
+    with pytest.raises(machine.Unasked, match=r"^milo@a answered something that are no facts: "):
+        machine.read(text, "milo@a")
+
+
+def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "ssh").write_text(text)
+    (folder / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+@pytest.mark.parametrize("version", ["3.8", None])
+def test_the_program_travels_whole_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str | None
+) -> None:
+    """In the oldest Python and in this machine's own, with a stand-in for nvidia-smi: the rest is this machine's."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    if version is not None:
+        (tools / "python3").symlink_to(pythons.interpreter(version))
+    (tools / "nvidia-smi").write_text(f"#!/bin/sh\nprintf '{SMI.strip()}\\n'\n")
+    (tools / "nvidia-smi").chmod(0o755)
+    stand_in(tmp_path / "bin", monkeypatch, SSH.format(tools=tools))
+    monkeypatch.chdir(tmp_path)
+    found = machine.ask("milo@192.0.2.7", store="/srv/it's here")
+    assert (found.gpu, found.driver) == ("NVIDIA GB10", "580.142")
+    assert found.architecture == os.uname().machine
+    assert found.memory_bytes is not None
+    assert [path for path, _ in found.disks] == ["/var/lib/docker", "/srv/it's here"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "tools"]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo 'ssh: connect to host a port 22: Connection refused' >&2; exit 255", "ssh does not reach a: ssh: conn"),
+        ("echo 'sh: 1: python3: not found' >&2; exit 127", "a has no python3: sh: 1: python3: not found; install it"),
+        ("exit 3", "a could not say what it is: it ended with 3"),
+        ("echo nonsense", "a answered something that are no facts: 'nonsense'"),
+    ],
+)
+def test_what_goes_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str) -> None:
+    stand_in(tmp_path / "bin", monkeypatch, f"#!/bin/sh\ncat >/dev/null\n{script}\n")
+    with pytest.raises(machine.Unasked) as raised:
+        machine.ask("a", store="/srv/models")
+    assert str(raised.value).startswith(said)
+
+
+def test_without_ssh_the_way_around_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(machine.Unasked, match="there is no ssh here; install it, or say --host NAME=ADDRESS"):
+        machine.ask("a", store="/srv/models")
