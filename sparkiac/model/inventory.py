@@ -121,11 +121,17 @@ class Measured(Model):
     """What a start has measured, as `sparkiac memory --from-log` prints it: the next plan is exact then."""
 
     weights_bytes: Annotated[int, Field(ge=0)] | None = None
-    """What the loaded weights take on each host."""
+    """What the loaded weights take on each host, without the drafter."""
     overhead_bytes: Annotated[int, Field(ge=0)] | None = None
     """What the server takes beside weights and KV cache."""
     graphs_bytes: Annotated[int, Field(ge=0)] | None = None
     """What CUDA graphs take."""
+    pool_bytes: Annotated[int, Field(ge=0)] | None = None
+    """Size of its KV cache, for models whose cache is not worked out."""
+    tokens: Annotated[int, Field(ge=0)] | None = None
+    """Tokens that this KV cache holds."""
+    context: Annotated[int, Field(ge=0)] | None = None
+    """Longest request that it was measured with."""
 
 
 class Deployment(Serving):

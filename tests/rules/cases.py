@@ -54,6 +54,7 @@ ENGINES: Final = [
 GROUP: Final = PAIR.replace("base/single-spark", "base/tensorrt-llm") + f"    image: example.org/x@{ONES}\n"
 
 _COPIES: Final = "spark-01: {address: 192.168.1.11, images_from: spark-02}, spark-02: {address: 192.168.1.12}"
+_NGC: Final = "nvcr.io/nvidia/vllm:26.04-py3"
 _STALE: Final = f"version: 1\nimages: {{}}\nbuilds: {{engine: {{id: '{ONES}', spec: '{ONES}'}}}}\n"
 
 
@@ -285,11 +286,8 @@ CASES: Final[dict[str, list[Case]]] = {
     "IMG101": [
         Case(deployment(), locked=LOCK),
         Case(
-            deployment(host=_COPIES, defaults="{model_store: /srv/models, image: 'nvcr.io/nvidia/vllm:26.04-py3'}"),
-            (
-                "IMG101 2:45 spark-01 gets nvcr.io/nvidia/vllm:26.04-py3 from another host, "
-                "and the lock does not know its ID",
-            ),
+            deployment(host=_COPIES, defaults=f"{{model_store: /srv/models, image: '{_NGC}'}}"),
+            (f"IMG101 2:45 spark-01 gets {_NGC} from another host, and the lock does not know its ID",),
             locked=LOCK,
         ),
         Case(
@@ -297,6 +295,14 @@ CASES: Final[dict[str, list[Case]]] = {
             (f"IMG101 7:12 spark-01 gets example.org/asr@{ONES} from another host, and the lock does not know its ID",),
         ),
         Case(_built("program: [a, '{image}']", run=deployment("image: engine", host=_COPIES))),
+    ],
+    "MON004": [
+        Case(service("port: 8765")),
+        Case(
+            service("port: 8765", "health: /health"),
+            ("MON004 1:7 nothing asks the fleet's 1 addresses from outside and tells somebody when one fails",),
+        ),
+        Case(PAIR, ("MON004 1:7 nothing asks the fleet's 1 addresses from outside and tells somebody when one fails",)),
     ],
     "NET007": [
         Case(_two("port: 80", "port: 81")),
