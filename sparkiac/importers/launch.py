@@ -82,3 +82,7 @@ class Launch(NamedTuple):
     """Files that exist only through a patch or a mod of the foreign tool."""
     notes: tuple[Note, ...] = ()
     """What the importer corrected or lost on the way here."""
+    lines: tuple[int, ...] = ()
+    """Line of each word of `argv`; the launch's own where there are none."""
+    once: bool = False
+    """Whether it ends by itself: a test, a download."""

@@ -28,8 +28,9 @@ CODE = re.compile(r"(?:[A-Z]{3}|MN)[0-9]{3}")
 WITHOUT_EXAMPLES = {"YML001", "YML009", "INT001"}
 """What no text can show in a few lines: bytes that are no text, a hundred faults, a defect of sparkiac."""
 ON_HOSTS = {other.rule.code for other in OTHERS if other.rule.phase == "preflight"}
-BY_LOCK = {other.rule.code for other in OTHERS if other.rule.phase == "lock"}
 """What is found on a host, and in no inventory."""
+BY_LOCK = {other.rule.code for other in OTHERS if other.rule.phase == "lock"} | {"IMP001"}
+"""What is found by asking upstream, or in a file that is imported."""
 HOST_CODE = re.compile(r"\b(?:[A-Z]{3}|MN)[0-9]{3}\b")
 
 

@@ -9,6 +9,16 @@ from sparkiac.rules.others.other import Other, other
 
 OTHERS: Final[tuple[Other, ...]] = (
     other(
+        "IMP001",
+        "unreadable",
+        """\
+A file to import cannot be read.
+
+It is not of its format, is larger than an importer reads, or starts nothing. Nothing is written then. Mend the line
+that is named, or name the format with `--from`.
+""",
+    ),
+    other(
         "INT001",
         "internal-error",
         """\

@@ -1,0 +1,221 @@
+"""Entries → one inventory as a text, or one recipe, with comments where something was corrected or lost."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac import engines
+from sparkiac.importers import draft, grouping, hiding, naming, validity, yamlwrite
+from sparkiac.importers.launch import Note
+from sparkiac.importers.unreadable import Unreadable
+from sparkiac.model import forms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.launch import Launch
+    from sparkiac.report import Path
+
+MAX_LAUNCHES: Final = 64
+_UNTOUCHED: Final = frozenset({"recipe", "variant", "fragments", "kind", "on"})
+_PLACEHOLDER: Final = "192.0.2.{number}"
+"""Addresses that no machine has (RFC 5737)."""
+_FIRST: Final = 11
+_HOST: Final = "a placeholder: write the machine's name and address, or import with --host NAME=ADDRESS"
+_STORE: Final = "no file tells it: write where weights lie on the host"
+_BASE: Final = "no recipe is known for this model: what the file says stands here, and nothing vouches for it"
+_EMPTY: Final = "hosts alone: nothing of the files became a deployment or a service"
+
+
+class Draft(NamedTuple):
+    """An inventory, and what became of each launch."""
+
+    text: str
+    entries: tuple[tuple[str, Entry], ...]
+    """File and entry."""
+
+
+def entries(launches: Sequence[tuple[str, Launch]], hidden: frozenset[str]) -> tuple[tuple[str, Entry], ...]:
+    """Say what each launch of each file becomes, without a secret in it. Raises Unreadable."""
+    taken: list[str] = []
+    found: list[tuple[str, Entry]] = []
+    for file, number in Counter(file for file, _ in launches).items():
+        if number > MAX_LAUNCHES:
+            message = f"{number} containers are started here; at most {MAX_LAUNCHES} of one file are read"
+            raise _in(file, Unreadable(message, line=[each for name, each in launches if name == file][-1].line))
+    hidden |= {value for _, launch in launches for value in _secrets(launch)}
+    for file, launch in launches:
+        try:
+            entry = _without_secrets(draft.entry(launch, taken), hidden)
+        except Unreadable as error:
+            raise _in(file, error) from None
+        if any(each.lower() in entry.name for each in hidden):
+            entry = entry._replace(name=naming.free("server", taken))
+        taken.append(entry.name)
+        found.append((file, entry))
+    return tuple(found)
+
+
+def _in(file: str, error: Unreadable) -> Unreadable:
+    error.file = file
+    return error
+
+
+def _secrets(launch: Launch) -> Iterator[str]:
+    """Give the values that a launch hands to variables and options with a secret's name."""
+    pairs = [(each.name, each.value) for each in launch.env]
+    pairs += [(name, value) for name, value in pairwise(launch.argv) if name.startswith("--")]
+    for name, value in pairs:
+        if value is not None and hiding.is_secret_name(name) and hiding.tells(value):
+            yield value
+
+
+def inventory(found: Sequence[tuple[str, Entry]], name: str, hosts: Sequence[tuple[str, str]]) -> Draft:
+    """Write the inventory of these entries; without hosts, placeholders stand for them."""
+    number = max((entry.nodes for _, entry in found if entry.kind == "deployment"), default=1)
+    placed = (*hosts, *_placeholders(number - len(hosts), hosts))
+    comments: dict[Path, list[str]] = {}
+    data: dict[str, Any] = {"name": name}
+    stores = dict.fromkeys(entry.store for _, entry in found if entry.kind == "deployment" and entry.store)
+    store = next(iter(stores), draft.STORE)
+    if any(entry.kind == "deployment" for _, entry in found):
+        data["defaults"] = {"model_store": store}
+        comments["defaults", "model_store"] = [] if stores else [_STORE]
+    data["hosts"] = {host: {"address": address} for host, address in placed}
+    for host, _ in placed[len(hosts) :]:
+        comments["hosts", host] = [_HOST]
+    several = len({file for file, _ in found}) > 1
+    for section in ("deployments", "services"):
+        chosen = [(file, each) for file, each in found if f"{each.kind}s" == section]
+        if chosen:
+            data[section] = {each.name: _placed(each, [host for host, _ in placed], store) for _, each in chosen}
+        for file, each in chosen:
+            _comment(comments, (section, each.name), each, data[section][each.name], file if several else None)
+            if each.kind == "deployment" and not each.known:
+                comments[section, each.name, "recipe"] = [_BASE]
+    data |= _revisions(found)
+    if len(data) == 2:  # noqa: PLR2004  name and hosts
+        comments["hosts",] = [_EMPTY]
+    files = ", ".join(dict.fromkeys(hiding.shown(file) for file, _ in found))
+    head = f"# Imported from {files}. Read the comments, then `sparkiac check`.\n"
+    return Draft(head + yamlwrite.dump(data, comments), tuple(found))
+
+
+def _revisions(found: Sequence[tuple[str, Entry]]) -> dict[str, Any]:
+    """Say which revision of a model a file asks for: the lock pins it."""
+    pairs = ((entry.wanted.model, entry.launch.revision) for _, entry in found if entry.wanted is not None)
+    good = {
+        model: revision
+        for model, revision in pairs
+        if re.fullmatch(forms.HANDLE, model or "") and re.fullmatch(forms.GIT_REF, revision or "")
+    }
+    return {"revisions": good} if good else {}
+
+
+def recipe(file: str, entry: Entry) -> str:
+    """Write a catalog recipe of one deployment: everything that it says, whatever the catalog has."""
+    assert entry.wanted is not None, "a deployment"  # noqa: S101
+    wanted, launch = entry.wanted, entry.launch
+    leaves = {path: value for path, value in wanted.leaves.items() if path[0] not in {"api_key", "bind"}}
+    if wanted.store is not None:
+        leaves["container", "mounts", wanted.store.target] = {"source": "model_store"}
+    if re.fullmatch(forms.IMAGE, launch.image or ""):
+        leaves["image",] = launch.image
+    model = entry.data.get("model") or wanted.model
+    leaves |= {("model",): model} if model else {}
+    title = launch.description or f"{engines.named(wanted.engine).title}: {model or entry.name}"
+    data: dict[str, Any] = {
+        "title": title[:200],
+        "engine": wanted.engine,
+        "sources": (f"imported from {hiding.shown(file)}",),
+    }
+    data |= {"nodes": wanted.nodes} if wanted.nodes > 1 else {}
+    comments: dict[Path, list[str]] = {}
+    whole, refused = validity.without_refused(data | draft.nested(leaves), "recipe", launch.line)
+    _comment(comments, (), entry._replace(notes=(*entry.notes, *refused)), whole, None)
+    head = "".join(f"# {line}\n" for line in comments.pop((), []))
+    return head + yamlwrite.dump(whole, comments)
+
+
+def _placeholders(number: int, hosts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    taken = {host for host, _ in hosts}
+    names = (f"spark-{place:02}" for place in range(1, 1000))
+    free = [name for name, _ in zip((each for each in names if each not in taken), range(number), strict=False)]
+    return [(name, _PLACEHOLDER.format(number=_FIRST + place)) for place, name in enumerate(free)]
+
+
+def _placed(entry: Entry, hosts: Sequence[str], store: str) -> dict[str, Any]:
+    """Add where it runs, behind what it is."""
+    on = tuple(hosts[: entry.nodes]) if entry.nodes > 1 else hosts[0]
+    first = {key: value for key, value in entry.data.items() if key in {"recipe", "variant", "fragments", "kind"}}
+    rest = {key: value for key, value in entry.data.items() if key not in first}
+    own = {"model_store": entry.store} if entry.kind == "deployment" and entry.store not in {None, store} else {}
+    return first | {"on": on} | own | rest
+
+
+def _comment(
+    comments: dict[Path, list[str]], base: Path, entry: Entry, data: Mapping[str, Any], file: str | None
+) -> None:
+    """Put each note above the one key that comes from its line and its words, or else above the entry."""
+    placed: dict[Path, list[Note]] = {}
+    for note in entry.notes:
+        beside = [item for item in entry.items if item.what == note.what or item.line == note.line]
+        paths = {item.path for item in beside if _holds(data, item.path)}
+        near = [path for path in paths if _is_named(str(path[-1]), note.what)]
+        placed.setdefault((*base, *near[0]) if len(near) == 1 else base, []).append(note)
+    for path, notes in placed.items():
+        for each in grouping.grouped(notes):
+            where = f"{hiding.shown(file)}, {each.place}" if file else each.place
+            comments.setdefault(path, []).append(f"{each.kind}, {where}: {each.what}: {each.why}")
+
+
+def _is_named(name: str, what: str) -> bool:
+    """Whether a note's words name a key: `--max-model-len` names max_model_len."""
+    plain = what.lower().replace("-", "_")
+    return re.search(rf"(?<![a-z0-9/.]){re.escape(name.lower().replace('-', '_'))}(?![a-z0-9/.])", plain) is not None
+
+
+def _holds(data: Any, path: Path) -> bool:  # noqa: ANN401  any plain data
+    for part in path:
+        if not isinstance(data, dict) or part not in data:
+            return False
+        data = data[part]
+    return True
+
+
+def _without_secrets(entry: Entry, hidden: frozenset[str]) -> Entry:
+    """Take out every value that holds a secret of the file, and star the rest of what is said."""
+    notes = [Note(n.kind, n.line, hiding.without(n.what, hidden), hiding.without(n.why, hidden)) for n in entry.notes]
+    items = tuple(item._replace(what=hiding.without(item.what, hidden)) for item in entry.items)
+    data = dict[str, Any]()
+    for key, value in entry.data.items():
+        kept = value if key in _UNTOUCHED else _clean(value, hidden)
+        if kept is not value and kept != value:
+            why = "it holds a secret of the file, which no inventory may; if it was a real one, change it now"
+            notes.append(Note("lost", entry.launch.line, key, why))
+        if kept not in (None, {}) or value is None:
+            data[key] = kept
+    wanted = entry.wanted
+    if wanted is not None:
+        leaves = {path: kept for path, value in wanted.leaves.items() if (kept := _clean(value, hidden)) is not None}
+        wanted = wanted._replace(leaves=leaves)
+    return entry._replace(data=data, notes=tuple(notes), items=items, wanted=wanted)
+
+
+def _clean(value: Any, hidden: frozenset[str]) -> Any:  # noqa: ANN401
+    """Give a value without the parts that hold a secret; None where nothing is left of it."""
+    if isinstance(value, str):
+        return value if hiding.without(value, hidden) == value else None
+    if isinstance(value, dict):
+        if value.keys() == {"secret"}:
+            return value
+        named = {key: each for key, each in value.items() if hiding.without(key, hidden) == key}
+        pairs = {key: _clean(each, hidden) for key, each in named.items()}
+        return {key: each for key, each in pairs.items() if each is not None or value[key] is None}
+    if isinstance(value, tuple):
+        return value if all(_clean(each, hidden) == each for each in value) else None
+    return value

@@ -1,0 +1,240 @@
+"""docker-compose files: their services.
+
+Sources: the Compose Specification, 05-services.md (short and long forms), 12-interpolation.md (`${NAME:-default}`,
+`$$`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.importers import docker_options, docker_values, hiding, yamlread
+from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
+from sparkiac.importers.unreadable import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.importers.yamlread import Document
+
+NAME: Final = "compose"
+_SERVICES: Final = re.compile(r"^services[ \t]*:[ \t\r]*(#.*)?$", re.MULTILINE)
+_TELLS: Final = re.compile(r"^[ \t]+[\"']?(image|build|container_name)[\"']?[ \t]*:", re.MULTILINE)
+_VARIABLE: Final = re.compile(r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^{}]*))?\})")
+_OURS: Final = {
+    "restart": docker_options.MEANT["restart"],
+    "healthcheck": docker_options.MEANT["health-cmd"],
+    "logging": docker_options.MEANT["log-opt"],
+    "tmpfs": docker_options.MEANT["tmpfs"],
+    "pull_policy": docker_options.MEANT["pull"],
+    "platform": docker_options.MEANT["platform"],
+    "privileged": docker_options.MEANT["privileged"],
+    "cap_add": docker_options.MEANT["privileged"],
+    "cap_drop": docker_options.MEANT["privileged"],
+    "security_opt": docker_options.MEANT["privileged"],
+    "depends_on": "the order of units follows from what a service uses",
+    "stop_grace_period": "`timeouts.stop_s` says it",
+    "networks": "containers find one another by the addresses of their hosts",
+    "init": "every container has an init process",
+    "expose": "a port is published, or it is not",
+    "pids_limit": "every container is bounded alike",
+}
+_SAID: Final = frozenset(
+    """
+    image container_name command entrypoint environment ports volumes ipc shm_size ulimits network_mode devices gpus
+    runtime deploy stdin_open tty read_only
+    """.split()  # noqa: SIM905  a list of names is read more easily so
+)
+_TOP: Final = frozenset({"services", "version", "name"})
+
+
+def recognise(text: str, name: str) -> bool:
+    """Whether a text is a Compose file."""
+    plain = name.rpartition("/")[2].lower()
+    return _SERVICES.search(text) is not None and (_TELLS.search(text) is not None or "compose" in plain)
+
+
+def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  every importer is asked alike
+    """Read all services. Raises Unreadable."""
+    document = yamlread.read(text)
+    data = document.data if isinstance(document.data, dict) else {}
+    services = data.get("services")
+    if not isinstance(services, dict) or not services:
+        message = "no `services:` in this file"
+        raise Unreadable(message)
+    found = [_Service(str(name), value, document).launch() for name, value in services.items()]
+    notes = (*document.notes, *_top(data, document))
+    return (found[0]._replace(notes=(*notes, *found[0].notes)), *found[1:])
+
+
+def _top(data: dict[str, Any], document: Document) -> Iterator[Note]:
+    for key in data.keys() - _TOP:
+        why = "only services are read"
+        if key in {"volumes", "networks"}:
+            yield Note("corrected", document.line(key), str(key), "paths of the host and published ports do it here")
+        elif not key.startswith("x-"):
+            yield Note("lost", document.line(key), hiding.shown(key), why)
+
+
+class _Service:
+    """Reads one service."""
+
+    def __init__(self, name: str, data: object, document: Document) -> None:
+        self.name, self.document = name, document
+        self.data: dict[str, Any] = data if isinstance(data, dict) else {}
+        self.notes: list[Note] = []
+        self.line = document.line("services", name)
+
+    def launch(self) -> Launch:
+        """Give the service as a launch."""
+        command = self._words("command")
+        return Launch(
+            self._text("container_name") or self.name,
+            self.line,
+            self._text("image"),
+            tuple(word for word, _ in self._words("entrypoint")) if "entrypoint" in self.data else None,
+            tuple(word for word, _ in command),
+            env=tuple(self._variables()),
+            volumes=tuple(self._volumes()),
+            ports=tuple(self._ports()),
+            devices=tuple(self._devices()),
+            gpus=self._gpus(),
+            host_network=self.data.get("network_mode") == "host",
+            ipc=self._text("ipc"),
+            shm_size_bytes=docker_values.size_bytes(self._text("shm_size") or ""),
+            ulimits=tuple(self._limits()),
+            restart=self._text("restart"),
+            timeouts=tuple(self._times()),
+            notes=(*self._others(), *self.notes),
+            lines=tuple(line for _, line in command),
+        )
+
+    def _at(self, *path: str | int) -> int:
+        return self.document.line("services", self.name, *path)
+
+    def _lost(self, line: int, what: str, why: str) -> None:
+        self.notes.append(Note("lost", line, hiding.shown(what), why))
+
+    def _text(self, key: str) -> str | None:
+        value = self.data.get(key)
+        return self._put(value, self._at(key)) if isinstance(value, str | int | float) else None
+
+    def _put(self, value: object, line: int) -> str:
+        """Write a scalar as Compose reads it: variables take their defaults, `$$` is one dollar."""
+        text = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+        def put(found: re.Match[str]) -> str:
+            if found[1]:
+                return "$"
+            if found[4] in {":-", "-"}:
+                why = f"its default is taken, for the file does not set {found[3]}"
+                self.notes.append(Note("corrected", line, f"${{{found[3]}:-…}}", why))
+                return found[5] or ""
+            return found[0]
+
+        return _VARIABLE.sub(put, text)
+
+    def _words(self, key: str) -> list[tuple[str, int]]:
+        """Give a list of words, or split a text as Compose does."""
+        value = self.data.get(key)
+        if isinstance(value, tuple):
+            return [(self._put(each, self._at(key, place)), self._at(key, place)) for place, each in enumerate(value)]
+        if not isinstance(value, str):
+            return []
+        try:
+            return [(word, self._at(key)) for word in shlex.split(self._put(value, self._at(key)).replace("\\\n", " "))]
+        except ValueError:
+            message = f"the {key} has a quote that is not closed"
+            raise Unreadable(message, line=self._at(key)) from None
+
+    def _variables(self) -> Iterator[Variable]:
+        value = self.data.get("environment")
+        if isinstance(value, dict):
+            for name, each in value.items():
+                line = self._at("environment", name)
+                yield Variable(name, None if each is None else self._held(name, each, line), line)
+        for place, each in enumerate(value) if isinstance(value, tuple) else ():
+            name, equals, text = str(each).partition("=")
+            line = self._at("environment", place)
+            yield Variable(name, self._held(name, text, line) if equals else None, line)
+        if "env_file" in self.data:
+            why = "the variables of that file are not in this one; write them under env, no secret"
+            self._lost(self._at("env_file"), "env_file", why)
+
+    def _held(self, name: str, value: object, line: int) -> str | None:
+        if isinstance(value, dict | tuple):
+            self._lost(line, name, "a variable is one text")
+            return None
+        return self._put(value, line)
+
+    def _volumes(self) -> Iterator[Volume]:
+        for place, each in self._list("volumes"):
+            line = self._at("volumes", place)
+            if isinstance(each, dict):
+                source, target = each.get("source"), each.get("target")
+                found = docker_values.volume(f"{self._put(source, line)}:{self._put(target, line)}", line)
+                found = found._replace(read_only=each.get("read_only") is True) if isinstance(found, Volume) else found
+            else:
+                found = docker_values.volume(self._put(each, line), line)
+            if isinstance(found, Volume):
+                yield found
+            else:
+                self.notes.append(found._replace(what=hiding.shown(found.what)))
+
+    def _ports(self) -> Iterator[Port]:
+        for place, each in self._list("ports"):
+            line = self._at("ports", place)
+            text = self._put(each, line)
+            if isinstance(each, dict):
+                address = f"{each['host_ip']}:" if "host_ip" in each else ""
+                text = self._put(f"{address}{each.get('published', '')}:{each.get('target', '')}", line)
+            found = docker_values.port(text, line)
+            if isinstance(found, Port):
+                yield found
+            else:
+                self.notes.append(found._replace(what=hiding.shown(found.what)))
+
+    def _devices(self) -> Iterator[str]:
+        for place, each in self._list("devices"):
+            yield self._put(each, self._at("devices", place)).partition(":")[0]
+
+    def _list(self, key: str) -> Iterator[tuple[int, Any]]:
+        value = self.data.get(key)
+        if isinstance(value, tuple):
+            yield from enumerate(value)
+        elif value is not None:
+            self._lost(self._at(key), str(key), "a list is wanted")
+
+    def _gpus(self) -> bool:
+        """Whether it asks for the GPU in one of the three ways."""
+        held: Any = self.data.get("deploy")
+        for key in ("resources", "reservations", "devices"):
+            held = held.get(key) if isinstance(held, dict) else None
+        return bool(held) or bool(self.data.get("gpus")) or self.data.get("runtime") == "nvidia"
+
+    def _limits(self) -> Iterator[tuple[str, int]]:
+        value = self.data.get("ulimits")
+        for name, each in value.items() if isinstance(value, dict) else ():
+            soft = each.get("soft") if isinstance(each, dict) else each
+            if isinstance(soft, int) and not isinstance(soft, bool):
+                yield name, soft
+            else:
+                self._lost(self._at("ulimits", name), f"ulimits {name}", "this is no limit")
+
+    def _times(self) -> Iterator[tuple[str, int]]:
+        held = docker_values.seconds(self._text("stop_grace_period") or "")
+        if held:
+            yield "stop_s", held
+
+    def _others(self) -> Iterator[Note]:
+        if not self.data:
+            yield Note("lost", self.line, hiding.shown(self.name), "a service is a mapping of keys")
+        if "image" not in self.data and "build" in self.data:
+            yield Note("lost", self._at("build"), "build", "an image that is built is named under `builds:`")
+        for key in self.data:
+            if key in _OURS:
+                yield Note("corrected", self._at(key), str(key), _OURS[key])
+            elif key not in _SAID and key not in {"env_file", "build"}:
+                yield Note("lost", self._at(key), hiding.shown(key), "nothing of the inventory says this")

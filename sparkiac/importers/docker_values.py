@@ -1,0 +1,77 @@
+"""Values that `docker run`, Compose and `docker inspect` write alike: volumes, ports, sizes, limits, durations."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from sparkiac.importers.launch import Note, Port, Volume
+
+_SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)i?b?", re.IGNORECASE)
+_UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_DURATION: Final = re.compile(r"(\d{1,9})\s*(us|ms|min|sec|s|m|hours?|hr|h|days?|d)?", re.IGNORECASE)
+_SECONDS: Final = {"us": 0, "ms": 0, "m": 60, "min": 60, "h": 3600, "hr": 3600, "hour": 3600, "d": 86400, "day": 86400}
+_PORT: Final = re.compile(
+    r"(?:(\[[0-9a-fA-F:]*\]|\d{1,3}(?:\.\d{1,3}){3}|localhost):)?(?:(\d{0,5}):)?(\d{1,5})(?:/(tcp|udp|sctp))?"
+)
+_LIMIT: Final = re.compile(r"([a-z]{1,20})=(-?\d{1,18})(?::(-?\d{1,18}))?")
+_LAST_PORT: Final = 65535
+
+
+def size_bytes(text: str) -> int | None:
+    """Read 32g, 32gb, 16GiB or a number of bytes; None if it is none."""
+    found = _SIZE.fullmatch(text.strip())
+    return int(float(found[1]) * _UNITS[found[2].lower()]) if found else None
+
+
+def seconds(text: str) -> int | None:
+    """Read 900, 15min or `1h 30s`; None for what is no such time, or has no end."""
+    total = 0
+    rest = text.strip()
+    while rest:
+        found = _DURATION.match(rest)
+        if found is None:
+            return None
+        total += int(found[1]) * _SECONDS.get((found[2] or "").lower().removesuffix("s") or "s", 1)
+        rest = rest[found.end() :].strip()
+    return total or None
+
+
+def port(text: str, line: int) -> Port | Note:
+    """Read `[address:][host:]container[/tcp]`. Ranges, and what is no TCP, are notes."""
+    found = _PORT.fullmatch(text.strip())
+    numbers = [int(each) for each in (found[2], found[3]) if each] if found else [0]
+    if found is None or found[4] in {"udp", "sctp"} or not all(0 < each <= _LAST_PORT for each in numbers):
+        return Note("lost", line, f"port {text[:60]}", "one TCP port is published, and neither a range nor UDP")
+    address = "127.0.0.1" if found[1] == "localhost" else found[1]
+    return Port(address, int(found[2]) if found[2] else None, int(found[3]), line)
+
+
+def volume(text: str, line: int) -> Volume | Note:
+    """Read `source:target[:options]`."""
+    parts = text.split(":")
+    if len(parts) < 2 or not parts[1].startswith("/") or not parts[0]:  # noqa: PLR2004  source and target
+        return Note("lost", line, f"volume {text[:120]}", "no path of the host is mounted by it")
+    options = parts[2].split(",") if len(parts) > 2 else []  # noqa: PLR2004
+    return Volume(parts[0], _plain(parts[1]), "ro" in options, line)
+
+
+def mount(text: str, line: int) -> Volume | Note:
+    """Read `type=bind,source=…,target=…[,readonly]`."""
+    pairs = dict(each.partition("=")[::2] for each in text.split(","))
+    source = pairs.get("source") or pairs.get("src")
+    target = pairs.get("target") or pairs.get("dst") or pairs.get("destination")
+    if pairs.get("type", "volume") not in {"bind", "volume"} or not source or not target:
+        return Note("lost", line, f"mount {text[:120]}", "no path of the host is mounted by it")
+    read_only = any(pairs.get(each, "false") in {"", "true", "1"} for each in ("readonly", "ro"))
+    return Volume(source, _plain(target), read_only, line)
+
+
+def limit(text: str) -> tuple[str, int] | None:
+    """Read `memlock=-1` or `memlock=-1:-1`; the soft limit counts."""
+    found = _LIMIT.fullmatch(text.strip())
+    return (found[1], int(found[2])) if found else None
+
+
+def _plain(path: str) -> str:
+    return path.rstrip("/") or "/"

@@ -1,0 +1,198 @@
+"""`docker inspect` of running containers: what Docker says that it was told, the image's own settings among it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.importers import docker_options, docker_values, hiding, serving
+from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
+from sparkiac.importers.unreadable import Unreadable
+from sparkiac.source.text import FORBIDDEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NAME: Final = "inspect"
+_BEGINS: Final = re.compile(r"\s*[\[{]")
+_OF_IMAGES: Final = re.compile(
+    r"PATH|LD_LIBRARY_PATH|LIBRARY_PATH|HOSTNAME|HOME|LANG|LC_ALL|TERM|SHLVL|DEBIAN_FRONTEND|PYTHON.*|PIP_.*|UV_.*|NV_.*"
+    r"|NVIDIA_(?!VISIBLE).*|NVIDIA_VISIBLE_DEVICES|CUDA_(?!VISIBLE|LAUNCH|CACHE|DEVICE|MODULE).*|CUDNN_.*|CUBLAS.*"
+    r"|.*_VERSION|GPG_KEY|MKL_.*|OPAL_.*|OMPI_.*|OPENMPI.*|OPENUCX.*|TRTOSS.*|TENSORRT.*|_CUDA_.*|BASH_ENV|ENV|RDMACORE.*"
+    r"|TORCH_(?!CUDA_ARCH|NCCL|LOG).*|VLLM_USAGE_SOURCE|VLLM_BUILD.*|.*_PATH_SUFFIX|SHELL|USER|WORKDIR|BUILD_.*|NVM_.*|COCOAPI.*"
+)
+
+
+_MANY: Final = 1000
+
+
+def recognise(text: str, name: str) -> bool:  # noqa: ARG001  every importer is asked alike
+    """Whether a text is Docker's JSON of a container."""
+    return _BEGINS.match(text) is not None and '"HostConfig"' in text and '"Config"' in text
+
+
+def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001
+    """Read all containers. Raises Unreadable."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (1, 1)
+        message = "this is no JSON"
+        raise Unreadable(message, line=line, column=column) from None
+    containers = data if isinstance(data, list) else [data]
+    found = [_Container(each, text).launch() for each in containers if isinstance(each, dict) and "Config" in each]
+    if not found:
+        message = "no container is told of here: `docker inspect NAME` gives one"
+        raise Unreadable(message)
+    return tuple(found)
+
+
+class _Container:
+    """Reads what Docker says, whatever its types are."""
+
+    def __init__(self, data: dict[str, Any], text: str) -> None:
+        self.config = _mapping(data.get("Config"))
+        self.host = _mapping(data.get("HostConfig"))
+        self.data, self.text = data, text
+        self.notes: list[Note] = []
+        identity = data.get("Id")
+        self.start = max(text.find(identity), 0) if isinstance(identity, str) and identity else 0
+        self.line = text.count("\n", 0, self.start) + 1
+
+    def launch(self) -> Launch:
+        """Give the container as a launch."""
+        image = _text(self.config.get("Image"))
+        argv = _words(self.config.get("Cmd"))
+        self._others()
+        return Launch(
+            (_text(self.data.get("Name")) or "").lstrip("/") or None,
+            self.line,
+            image,
+            self._entrypoint(image),
+            argv,
+            env=tuple(self._variables()),
+            volumes=tuple(self._volumes()),
+            ports=tuple(self._ports()),
+            devices=tuple(self._devices()),
+            gpus=bool(self.host.get("DeviceRequests")) or self.host.get("Runtime") == "nvidia",
+            host_network=self.host.get("NetworkMode") == "host",
+            ipc={"host": "host", "private": "private", "shareable": "private"}.get(
+                _text(self.host.get("IpcMode")) or ""
+            ),
+            shm_size_bytes=self._shared_memory(),
+            ulimits=tuple(self._limits()),
+            restart=_text(_mapping(self.host.get("RestartPolicy")).get("Name")),
+            notes=tuple(self.notes),
+            lines=tuple(self._at(json.dumps(word)) for word in argv),
+        )
+
+    def _at(self, needle: str) -> int:
+        found = self.text.find(needle, self.start)
+        return self.text.count("\n", 0, found) + 1 if found >= 0 else self.line
+
+    def _entrypoint(self, image: str | None) -> tuple[str, ...] | None:
+        """Give the entrypoint if it is not the one that the catalog knows of the image."""
+        words = _words(self.config.get("Entrypoint"))
+        family = serving.of_image(image)
+        own = family is not None and (family.entrypoint is None or words == family.entrypoint)
+        return None if own or not words else words
+
+    def _variables(self) -> Iterator[Variable]:
+        own = 0
+        words = _words(self.config.get("Env"))
+        if len(words) > _MANY:
+            message = f"more than {_MANY} variables"
+            raise Unreadable(message, line=self._at('"Env"'))
+        for text in words:
+            name, _, value = text.partition("=")
+            if _OF_IMAGES.fullmatch(name) and not hiding.is_secret_name(name):
+                own += 1
+            else:
+                yield Variable(name, value, self._at(json.dumps(name)[:-1]))
+        if own:
+            what, why = f"{own} variables", "an image sets such variables itself, and Docker does not tell them apart"
+            self.notes.append(Note("corrected", self._at('"Env"'), what, why))
+
+    def _volumes(self) -> Iterator[Volume]:
+        for mount in _items(self.data.get("Mounts")):
+            source, target = _text(mount.get("Source")), _text(mount.get("Destination"))
+            named = mount.get("Type") == "volume"
+            if source and target:
+                place = (_text(mount.get("Name")) or source) if named else source
+                yield Volume(place, target, mount.get("RW") is False, self._at(json.dumps(target)))
+
+    def _ports(self) -> Iterator[Port]:
+        for name, bindings in _mapping(self.host.get("PortBindings")).items():
+            for binding in _items(bindings)[:1]:
+                address, host = _text(binding.get("HostIp")), _text(binding.get("HostPort"))
+                before = "" if not address else f"[{address}]:" if ":" in address else f"{address}:"
+                found = docker_values.port(f"{before}{host}:{name}", self._at(json.dumps(name)))
+                if isinstance(found, Note):
+                    self.notes.append(found._replace(what=hiding.shown(found.what)))
+                else:
+                    yield found
+
+    def _devices(self) -> Iterator[str]:
+        for device in _items(self.host.get("Devices")):
+            path = _text(device.get("PathOnHost"))
+            if path:
+                yield path
+
+    def _limits(self) -> Iterator[tuple[str, int]]:
+        for limit in _items(self.host.get("Ulimits")):
+            name, soft = _text(limit.get("Name")), limit.get("Soft")
+            if name and isinstance(soft, int) and not isinstance(soft, bool):
+                yield name, soft
+
+    def _shared_memory(self) -> int | None:
+        """Give the size of /dev/shm unless it is Docker's own default."""
+        size = self.host.get("ShmSize")
+        return size if isinstance(size, int) and size not in {0, 64 << 20} and size < 1 << 50 else None
+
+    def _others(self) -> None:
+        told = {
+            "privileged": self.host.get("Privileged"),
+            "cap-add": self.host.get("CapAdd"),
+            "security-opt": self.host.get("SecurityOpt"),
+            "restart": _mapping(self.host.get("RestartPolicy")).get("Name") not in {None, "", "no"},
+            "health-cmd": self.config.get("Healthcheck"),
+        }
+        for option, value in told.items():
+            if value:
+                self.notes.append(Note("corrected", self.line, f"--{option}", docker_options.MEANT[option]))
+        for key in ("Memory", "NanoCpus", "CpusetCpus", "ExtraHosts", "Tmpfs", "Links", "VolumesFrom"):
+            if self.host.get(key):
+                self.notes.append(Note("lost", self._at(f'"{key}"'), key, "nothing of the inventory says this"))
+        user, folder = _text(self.config.get("User")), self.config.get("WorkingDir")
+        if user and user not in {"root", "0"}:
+            self.notes.append(
+                Note("lost", self._at('"User"'), "User", "the container runs as the user that its image names")
+            )
+        if isinstance(folder, str) and folder not in {"", "/", "/workspace", "/vllm-workspace", "/app"}:
+            self.notes.append(
+                Note("lost", self._at('"WorkingDir"'), "WorkingDir", "a container starts where its image says")
+            )
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _items(value: object) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and FORBIDDEN.search(value) is None else None
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """Give a list of words, or the one word that a text is."""
+    if isinstance(value, str):
+        return (value,)
+    return (
+        tuple(each for each in value if isinstance(each, str) and not FORBIDDEN.search(each))
+        if isinstance(value, list)
+        else ()
+    )

@@ -1,0 +1,137 @@
+"""Pages: Markdown with blocks of code, or plain text with command lines and units among it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.importers import compose, shell, systemd
+from sparkiac.importers.launch import Note
+from sparkiac.importers.shell_words import Value, script
+from sparkiac.importers.unreadable import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.importers.launch import Launch
+
+NAME: Final = "markdown"
+_FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)")
+_FENCES: Final = re.compile(r"^[ \t>]{0,12}(?:```|~~~)", re.MULTILINE)
+_PROMPT: Final = re.compile(r"^(\s*)(?:\$|\u276f|[\w.-]+@[\w.-]+:[^$#]{0,60}[$#])[ \t]+", re.MULTILINE)
+_COMMAND: Final = re.compile(
+    r"[ \t>]*(?:\$ )?(?:sudo (?:-\w+ ){0,5})?(?:docker|podman|nerdctl)(?: container)? (?:run|create)\s"
+)
+_ASSIGNS: Final = re.compile(r"[ \t]*export [A-Za-z_]\w*=\S*[ \t]*(?:#.*)?$")
+_UNIT: Final = re.compile(r"\[(Unit|Service)\][ \t]*$")
+_OF_UNIT: Final = re.compile(r"[ \t]*(?:[#;].*|\[[A-Z][A-Za-z]+\]|[A-Z][A-Za-z0-9]*=.*)?$")
+_SPOKEN: Final = frozenset(
+    {"python", "py", "json", "js", "javascript", "typescript", "text", "diff", "c", "go", "rust"}
+)
+_OF_WINDOWS: Final = frozenset({"powershell", "ps1", "pwsh", "cmd", "bat", "batch"})
+_CONTINUED: Final = re.compile(r"[`^](?=[ \t]*$)", re.MULTILINE)
+_LONGEST: Final = 400
+
+
+class _Block(NamedTuple):
+    text: str
+    line: int
+    """Line of the page at which it begins."""
+    language: str
+
+
+def recognise(text: str, name: str) -> bool:
+    """Whether a text is a page by its name, or by fences around its blocks."""
+    return name.lower().endswith((".md", ".markdown", ".rst", ".html")) or len(_FENCES.findall(text)) > 1
+
+
+def tells(text: str) -> bool:
+    """Whether a text has command lines or units among other lines."""
+    return any(True for _ in _blocks(text))
+
+
+def read(text: str, *, name: str) -> tuple[Launch, ...]:
+    """Read all blocks of a page. A block that cannot be read is a note; raises Unreadable where none tells anything."""
+    found: list[Launch] = []
+    notes: list[Note] = []
+    variables: dict[str, Value] = {}
+    for block in _blocks(text):
+        try:
+            found += _launches(block, variables, name)
+        except Unreadable as error:
+            line = block.line + error.line - 1 if error.line < block.line else error.line
+            notes.append(Note("lost", line, "a block", str(error)))
+    if not found:
+        message = str(notes[0].why) if notes else "no block of this page starts a server or a container"
+        raise Unreadable(message, line=notes[0].line if notes else 1)
+    found[-1] = found[-1]._replace(notes=(*found[-1].notes, *notes))
+    return tuple(found)
+
+
+def _launches(block: _Block, variables: dict[str, Value], name: str) -> tuple[Launch, ...]:
+    """Read one block as what it looks like; variables that it sets hold in later ones."""
+    at_its_line = "\n" * (block.line - 1) + block.text
+    if systemd.recognise(block.text, ""):
+        return systemd.read(at_its_line, name=name)
+    if compose.recognise(block.text, ""):
+        return compose.read(at_its_line, name=name)
+    if block.language in _SPOKEN or block.language in {"yaml", "yml", "ini", "toml"}:
+        return ()
+    text = _CONTINUED.sub(r"\\", block.text) if block.language in _OF_WINDOWS else block.text
+    found = script(_PROMPT.sub(r"\1", text), variables=variables, line=block.line)
+    variables |= found.variables
+    return shell.launches(found)
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Give the blocks between fences, and the command lines and units that stand outside of them."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    at = 0
+    while at < len(lines):
+        start, opening = at, _FENCE.match(lines[at])
+        if opening is not None:
+            at = _end_of_fence(lines, at + 1, opening[1])
+            quoted = lines[start].lstrip().startswith(">")
+            body = [re.sub(r"^[ \t]*> ?", "", line) if quoted else line for line in lines[start + 1 : at - 1]]
+            yield _Block(_dedented(body), start + 2, opening[2].lower())
+        elif _UNIT.match(lines[at].strip()):
+            at = _end_of_unit(lines, at)
+            yield _Block(_dedented(lines[start:at]), start + 1, "")
+        elif _COMMAND.match(lines[at]):
+            at = _end_of_command(lines, at)
+            yield _Block(_dedented(lines[start:at]), start + 1, "")
+        else:
+            at += 1
+            if _ASSIGNS.match(lines[start]):
+                yield _Block(lines[start], start + 1, "")
+
+
+def _end_of_fence(lines: list[str], at: int, fence: str) -> int:
+    """Go behind the line that closes a block; one that is not closed ends with the page."""
+    while at < len(lines) and not lines[at].lstrip(" \t>").startswith(fence):
+        at += 1
+    return at + 1
+
+
+def _end_of_unit(lines: list[str], at: int) -> int:
+    at += 1
+    while at < len(lines) and _OF_UNIT.match(lines[at]):
+        at = _end_of_command(lines, at)
+    return at
+
+
+def _end_of_command(lines: list[str], at: int) -> int:
+    """Go behind a line and all that it continues with, an open quote included."""
+    start, opened = at, False
+    while at < len(lines) and at - start < _LONGEST:
+        bare = re.sub(r"\\.", "", re.sub(r"'[^']*'" if not opened else "", "", lines[at]))
+        opened ^= bare.count('"') % 2 == 1
+        at += 1
+        if not opened and not lines[at - 1].rstrip().endswith("\\"):
+            break
+    return at
+
+
+def _dedented(lines: list[str]) -> str:
+    shared = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return "\n".join(line[shared:] for line in lines)

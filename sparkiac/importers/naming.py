@@ -1,0 +1,31 @@
+"""Names for what a draft holds."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+_LONGEST: Final = 40
+_RESERVED: Final = frozenset({"secrets"})
+
+
+def plain(*texts: str | None) -> str:
+    """Make a name of the first text that has letters: 1 to 40 lower-case letters, digits and hyphens."""
+    for text in texts:
+        name = re.sub(r"[^a-z0-9]+", "-", (text or "").lower().rpartition("/")[2])
+        name = re.sub(r"^[^a-z]+", "", name)[:_LONGEST].strip("-")
+        if name and name not in _RESERVED:
+            return name
+    return "server"
+
+
+def free(name: str, taken: Container[str]) -> str:
+    """Give the name, or the first one with a number that is not taken."""
+    number, chosen = 2, name
+    while chosen in taken:
+        ending = f"-{number}"
+        chosen, number = name[: _LONGEST - len(ending)].rstrip("-") + ending, number + 1
+    return chosen

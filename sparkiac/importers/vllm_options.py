@@ -1,0 +1,215 @@
+"""vLLM's command line, read as the release in the image reads it.
+
+Words are taken apart by `engines.vllm_check`, as for `check`: abbreviations, underscores, dotted keys, switches with
+two sides, options of several words. What that release does not know is kept by its name, and `check` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.catalog import interfaces
+from sparkiac.engines.vllm_check import words as of_vllm
+from sparkiac.importers import hiding, values
+from sparkiac.importers.launch import Note
+from sparkiac.importers.said import Line, Said
+from sparkiac.model import forms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sparkiac.catalog.interfaces import Interface, Option
+    from sparkiac.engines.vllm_check.fault import Fault
+
+_NUMBER: Final = re.compile(r"-[\d.]+")
+_TRIES: Final = 30
+"""Words that are put right before the rest of a line is given up."""
+_TRUE: Final = frozenset({"true", "1", "yes"})
+
+
+def read(words: Sequence[str], lines: Sequence[int], version: str | None) -> Line:
+    """Read the words after `vllm serve`; `version` is the release in the image, the newest where it is not known."""
+    interface = interfaces.interface(interfaces.nearest(version) if version else interfaces.versions()[-1])
+    assert interface is not None, "a known release"  # noqa: S101
+    return _Reader(words, lines, interface).read()
+
+
+class _Reader:
+    """Puts words right until the parser takes them."""
+
+    def __init__(self, words: Sequence[str], lines: Sequence[int], interface: Interface) -> None:
+        self.pairs = [*zip(words, lines, strict=True)]
+        self.interface = interface
+        self.model: str | None = None
+        self.notes: list[Note] = []
+        self.said: dict[str, Said] = {}
+        self.taken: Counter[str] = Counter()
+
+    def read(self) -> Line:
+        """Read the whole line."""
+        if self.pairs and not self.pairs[0][0].startswith("-"):
+            self.model = self.pairs.pop(0)[0]
+        for _ in range(_TRIES):
+            found = self._parsed([word for word, _ in self.pairs])
+            wrong = [fault for fault in found.faults if fault.kind in {"option", "value"}]
+            if not wrong:
+                break
+            for fault in wrong:
+                self._mend(fault)
+        else:
+            self.notes.append(Note("lost", self.pairs[0][1], "…", "the rest of the line cannot be read"))
+            return Line(self.model, tuple(self.said.values()), tuple(self.notes))
+        self._shortened(found.faults)
+        for given in found.given:
+            self._take(given.option, given.spelling, given.words)
+        self._late_model(found)
+        return Line(self.model, tuple(self.said.values()), tuple(self.notes))
+
+    def _parsed(self, words: Sequence[str]) -> of_vllm.Read:
+        """Let the release read the words; a model that is known already keeps the parser from taking another word."""
+        return of_vllm.read((*(("model",) if self.model is not None else ()), *words), self.interface)
+
+    def _mend(self, fault: Fault) -> None:
+        if not fault.option.startswith("-"):
+            self._stray(fault.option)
+            return
+        places = [at for at, (word, _) in enumerate(self.pairs) if _name(word) == fault.option]
+        if not places:
+            places = [at for at, (word, _) in enumerate(self.pairs) if self._means(word, fault.option)]
+        for at in reversed(places):
+            self._mended(at, fault)
+        if not places and self.pairs:
+            word, line = self.pairs.pop()
+            self.notes.append(Note("lost", line, hiding.shown(word), "this word cannot be read"))
+
+    def _means(self, word: str, option: str) -> bool:
+        """Whether a word is a spelling of an option, an abbreviated or dotted one included."""
+        name = _name(word)
+        known = self.interface.spellings.get(name)
+        return name.startswith("-") and (known == option or (known is None and option.startswith(name)))
+
+    def _mended(self, at: int, fault: Fault) -> None:
+        word, line = self.pairs[at]
+        name, equals, value = word.partition("=")
+        if fault.kind == "option":
+            self._unknown(at)
+        elif equals and fault.said == "takes no value":
+            option = self.interface.options[fault.option]
+            kept = value.lower() in _TRUE
+            spelling = option.name if kept else next(iter(option.negative), None)
+            self.pairs[at : at + 1] = [(spelling, line)] if spelling else []
+            self.notes.append(Note("corrected", line, word, f"a switch takes no value; {'on' if kept else 'off'}"))
+        elif fault.said == "lacks its value" and not equals:
+            del self.pairs[at]
+            self.notes.append(Note("lost", line, name, "its value is missing"))
+        else:
+            del self.pairs[at]
+            self.notes.append(Note("lost", line, hiding.shown(word), f"vLLM's parser refuses it: {fault.said}"))
+
+    def _stray(self, stray: str) -> None:
+        """Leave out words that no option takes; the first one is the model if nothing else is."""
+        places = [at for at, (word, _) in enumerate(self.pairs) if word == stray]
+        loose = [at for at in places if at and not _is_option(self.pairs[at - 1][0])]
+        at = next(iter((*loose, *reversed(places))), len(self.pairs) - 1)
+        end = at + 1
+        while end < len(self.pairs) and not _is_option(self.pairs[end][0]):
+            end += 1
+        left = self.pairs[at:end]
+        del self.pairs[at:end]
+        if self.model is None:
+            self.model = left.pop(0)[0]
+        for word, line in left:
+            self.notes.append(Note("lost", line, hiding.shown(word), "no option takes this word"))
+
+    def _unknown(self, at: int) -> None:
+        """Keep an option that the release does not know, with the words behind it."""
+        word, line = self.pairs[at]
+        if self.interface.spellings.get(_name(word)[1:]) is not None:
+            self.pairs[at] = (word[1:], line)
+            self.notes.append(Note("corrected", line, _name(word), f"vLLM writes it {_name(word)[1:]}"))
+            return
+        end = at + 1
+        while end < len(self.pairs) and "=" not in word and not _is_option(self.pairs[end][0]):
+            end += 1
+        rest = tuple(each for each, _ in self.pairs[at + 1 : end])
+        head, equals, value = word.partition("=")
+        name = head.lstrip("-").replace("-", "_")
+        del self.pairs[at:end]
+        if re.fullmatch(forms.OPTION, name):
+            self._say(name, values.guessed((value,) if equals else rest), line, head)
+        else:
+            self.notes.append(Note("lost", line, hiding.shown(word), "this is no option"))
+
+    def _shortened(self, faults: Sequence[Fault]) -> None:
+        for fault in faults:
+            if fault.kind == "short":
+                at = next((line for word, line in self.pairs if _name(word) == fault.option), 1)
+                self.notes.append(Note("corrected", at, fault.option, fault.said))
+
+    def _take(self, option: Option, spelling: str, words: tuple[str, ...]) -> None:
+        name = option.name.lstrip("-").replace("-", "_")
+        value = _value(option, spelling, words)
+        if option.kind == "append" and name in self.said:
+            value = (*self.said[name].value, *value)
+            del self.said[name]
+        self._say(name, value, self._line(spelling), spelling)
+
+    def _say(self, name: str, value: object, line: int, what: str) -> None:
+        before = self.said.get(name)
+        if before is not None and before.value != value:
+            self.notes.append(Note("corrected", before.line, before.what, f"given again in line {line}, which counts"))
+        self.said[name] = Said(name, value, line, what)
+
+    def _line(self, spelling: str) -> int:
+        """Give the line of the next word that is this option."""
+        full = self.interface.spellings.get(spelling, spelling)
+        lines = [line for word, line in self.pairs if _name(word) == spelling or self._means(word, full)]
+        self.taken[full] += 1
+        return lines[min(self.taken[full], len(lines)) - 1] if lines else self.pairs[0][1] if self.pairs else 1
+
+    def _late_model(self, found: of_vllm.Read) -> None:
+        """Find the model where it stands behind options: the word without which the line says the same."""
+        if self.model is not None:
+            return
+        plain = [word for word, _ in self.pairs]
+        for at in range(len(plain) - 1, -1, -1):
+            if _is_option(plain[at]) or (at and "/" not in plain[at]):
+                continue
+            if self._parsed([*plain[:at], *plain[at + 1 :]]) == found:
+                self._positional(*self.pairs[at])
+                return
+
+    def _positional(self, word: str, line: int) -> None:
+        if "model" in self.said:
+            self.notes.append(Note("lost", line, hiding.shown(word), "no option takes this word"))
+        else:
+            self.model = word
+
+
+def _value(option: Option, spelling: str, words: tuple[str, ...]) -> Any:  # noqa: ANN401
+    if option.kind == "switch":
+        return True
+    if option.kind == "pair":
+        return not any(each.startswith(spelling) for each in option.negative) or spelling == option.name
+    found = tuple(_one(option, word) for word in words)
+    if option.arity in {"+", "*"} or option.kind == "append":
+        return found
+    return found[0] if found else True
+
+
+def _one(option: Option, word: str) -> Any:  # noqa: ANN401
+    if option.optional and word in {"None", ""}:
+        return word
+    return values.read(option.type, word)
+
+
+def _name(word: str) -> str:
+    """Give the option that a word names, as vLLM's parser writes it."""
+    head = word.partition("=")[0].partition(".")[0]
+    return head.replace("_", "-") if head.startswith("--") else head
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-" and _NUMBER.fullmatch(word) is None

@@ -1,0 +1,142 @@
+"""Compose files: short and long forms, variables, and what is odd in files by other hands."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from sparkiac.importers import Unreadable, compose, yamlread
+from tests.importers.texts import imported, loaded
+
+LONG = """\
+name: ai
+x-common: &common
+  restart: unless-stopped
+  ipc: host
+services:
+  vllm:
+    <<: *common
+    image: ${IMAGE:-nvcr.io/nvidia/vllm:26.04-py3}
+    container_name: qwen
+    command:
+      - vllm
+      - serve
+      - nvidia/Qwen3.6-35B-A3B-NVFP4
+      - --max-model-len=${LEN:-65536}
+      - --served-model-name
+      - one
+    ports:
+      - target: 8000
+        published: "8001"
+        host_ip: 127.0.0.1
+    environment:
+      HF_TOKEN: ${HF_TOKEN}
+      HF_HOME: /models
+      NCCL_DEBUG: INFO
+    volumes:
+      - {type: bind, source: /srv/hf, target: /models, read_only: true}
+    ulimits: {memlock: -1, stack: {soft: 67108864, hard: 67108864}, core: 0}
+    deploy: {resources: {reservations: {devices: [{driver: nvidia, capabilities: [gpu]}]}}}
+    depends_on: [db]
+    labels: {a: b}
+    stop_grace_period: 1m30s
+  db:
+    image: postgres:17
+    environment: [POSTGRES_PASSWORD=verysecret1, POSTGRES_DB=x]
+    ports: ["5432:5432"]
+volumes: {x: }
+"""
+
+
+def test_a_compose_file_is_read_in_all_its_forms() -> None:
+    found = imported(LONG, "compose")
+    vllm, db = found.entries
+    assert vllm.recipe == "nvidia/qwen3.6-35b-a3b-nvfp4#minimal"
+    assert vllm.name == "qwen"
+    assert (vllm.data["port"], vllm.data["bind"], vllm.data["served_names"]) == (8001, "loopback", ("one",))
+    assert vllm.data["env"]["NCCL_DEBUG"] == "INFO"
+    assert vllm.data["container"] == {"ulimits": {"memlock": -1, "stack": 67108864}}
+    assert vllm.data["timeouts"] == {"stop_s": 90}
+    assert db.data == {"kind": "container", "image": "postgres:17", "port": 5432, "env": {"POSTGRES_DB": "x"}}
+    assert set(found.whys("lost")) == {"--ulimit core", "labels", "-e POSTGRES_PASSWORD"}
+    assert "verysecret1" not in found.text + found.report
+    assert loaded(found.text).defaults.model_store == "/srv/hf"
+
+
+@pytest.mark.parametrize("command", ["vllm serve a/b --seed 1", ">-\n      vllm serve a/b\n      --seed 1"])
+def test_a_command_is_a_text_folded_or_in_one_line(command: str) -> None:
+    text = (
+        f"services:\n  x:\n    image: nvcr.io/nvidia/vllm:26.04-py3\n    command: {command}\n    ports: [8000:8000]\n"
+    )
+    found = imported(text, "compose")
+    assert (found.entry.data["model"], found.entry.data["set"]["seed"]) == ("a/b", 1)
+
+
+def test_a_shell_in_a_command_is_a_shell() -> None:
+    text = """\
+    services:
+      x:
+        image: nvcr.io/nvidia/vllm:26.04-py3
+        entrypoint: ["/bin/bash", "-c"]
+        command:
+          - |
+            pip install x &&
+            vllm serve a/b \\
+              --seed 1
+    """
+    found = imported(dedent(text), "compose")
+    assert found.entry.data["container"] == {"prelude": (("pip", "install", "x"),)}
+    assert found.entry.data["set"]["seed"] == 1
+
+
+def test_two_dollars_are_one_and_a_variable_without_a_default_stays() -> None:
+    (launch,) = compose.read("services:\n  x:\n    image: y\n    command: [a$$b, $C, '${D:-e}', '${F-}']\n", name="x")
+    assert launch.argv == ("a$b", "$C", "e", "")
+
+
+def test_no_command_at_all_is_the_images_own() -> None:
+    text = "services:\n  x:\n    image: vllm/vllm-openai:nightly\n    ports: ['8000:8000']\n"
+    found = imported(text, "compose")
+    assert found.entry.recipe == "base/single-spark"
+    assert "model" not in found.entry.data
+
+
+def test_a_repeated_key_says_what_its_last_value_says() -> None:
+    found = yamlread.read("a: 1\nb: {c: 2}\na: 3\n")
+    assert found.data == {"a": 3, "b": {"c": 2}}
+    assert [(note.kind, note.line) for note in found.notes] == [("corrected", 3)]
+
+
+def test_words_that_readers_take_in_two_ways_stay_words() -> None:
+    assert yamlread.read("[yes, 0x10, 22:22, 1e3, ~, 1.10]").data == ("yes", "0x10", "22:22", "1e3", "~", 1.1)
+
+
+def test_every_value_has_its_line() -> None:
+    document = yamlread.read("a:\n  - b\n  - c: 1\n    d: 2\n")
+    assert [document.line("a"), document.line("a", 1), document.line("a", 1, "d"), document.line("a", 9)] == [
+        1,
+        3,
+        4,
+        1,
+    ]
+
+
+BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
+    f"{chr(98 + at)}: &{chr(98 + at)} [{','.join([f'*{chr(97 + at)}'] * 9)}]\n" for at in range(8)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a: [", 2), ("a: 1\nb: *c", 2), ("[" * 60, 1), (BOMB, 5), ("a: 1\n\x00", 2), ("", 1), ("? [a]\n: 1", 1)],
+)
+def test_what_is_no_yaml_or_too_much_is_refused_at_its_line(text: str, line: int) -> None:
+    with pytest.raises(Unreadable) as refused:
+        yamlread.read(text)
+    assert refused.value.line == line
+
+
+def test_a_file_without_services_is_refused() -> None:
+    with pytest.raises(Unreadable, match="no `services:`"):
+        compose.read("a: 1", name="x")

@@ -1,0 +1,165 @@
+"""Options of `docker run`: the table against Docker itself, and what becomes of each."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from sparkiac.importers import docker_command, docker_options, docker_values
+from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
+from sparkiac.importers.shell_words import script
+from tests.importers.texts import deployment, imported
+
+NGC = "nvcr.io/nvidia/vllm:26.04-py3"
+
+
+def launch(text: str) -> Launch:
+    found = docker_command.launch(script(text).commands[0])
+    assert found is not None
+    return found
+
+
+@pytest.mark.skipif(shutil.which("docker") is None, reason="Docker's client is not installed")
+def test_the_table_is_dockers_own_help() -> None:
+    said = subprocess.run(["docker", "run", "--help"], capture_output=True, text=True, check=True).stdout
+    listed = re.findall(r"^  (?:-(\w), |    )--([a-z0-9-]+)(?: ([a-z]\S*))?(?:  |$)", said, re.MULTILINE)
+    assert {name for _, name, kind in listed if kind} <= docker_options.VALUED
+    assert {name for _, name, kind in listed if not kind} <= docker_options.FLAGS
+    known = docker_options.VALUED | docker_options.FLAGS
+    assert {name for _, name, _ in listed} >= known - {"use-api-socket"}
+    for short, name, kind in listed:
+        if short:
+            found = docker_options.read((f"-{short}", *(["x"] if kind else []), "image"), (1, 1, 1), 0)
+            assert [given.name for given in found.given] == [name]
+
+
+def test_options_are_read_in_all_their_spellings() -> None:
+    text = (
+        f"docker run -itd -p8000:8000 -p=8001:8001 --publish 8002:8002 --name=x -e A=1 --env B='2 3' -ec=d {NGC} a -p 1"
+    )
+    found = launch(text)
+    assert [(port.host, port.container) for port in found.ports] == [(8000, 8000), (8001, 8001), (8002, 8002)]
+    assert [(each.name, each.value) for each in found.env] == [("A", "1"), ("B", "2 3"), ("c", "d")]
+    assert (found.name, found.image, found.argv) == ("x", NGC, ("a", "-p", "1"))
+
+
+def test_an_unknown_option_swallows_no_word() -> None:
+    found = launch(f"docker run --new-thing -Z --rm {NGC} vllm serve a/b")
+    assert found.image == NGC
+    assert [(note.kind, note.what) for note in found.notes] == [("lost", "--new-thing"), ("lost", "-Z")]
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["sudo docker run", "docker container run", "podman run", "docker --context far run", "/usr/bin/docker create"],
+)
+def test_a_container_is_started_in_many_ways(start: str) -> None:
+    assert launch(f"{start} --gpus all {NGC}").gpus
+
+
+def test_volumes_ports_and_limits_are_values() -> None:
+    found = launch(
+        f"docker run -v /a:/b:ro,z -v c:/d --mount type=bind,src=/e,dst=/f,readonly -p 127.0.0.1:1:2/tcp -p 3 "
+        f"--ulimit memlock=-1:-1 --shm-size 1.5g --net host --ipc host --device /dev/x --stop-timeout 90 {NGC}"
+    )
+    assert found.volumes == (Volume("/a", "/b", True, 1), Volume("c", "/d", False, 1), Volume("/e", "/f", True, 1))  # noqa: FBT003
+    assert found.ports == (Port("127.0.0.1", 1, 2, 1), Port(None, None, 3, 1))
+    assert (found.ulimits, found.shm_size_bytes, found.timeouts) == ((("memlock", -1),), 3 << 29, (("stop_s", 90),))
+    assert (found.host_network, found.ipc, found.devices) == (True, "host", ("/dev/x",))
+
+
+def test_a_variable_of_the_callers_has_no_value() -> None:
+    found = launch(f'docker run -e A -e B="$B" -e C=${{C}} -e D=$E {NGC}')
+    assert found.env == (Variable("A", None, 1), Variable("B", None, 1), Variable("C", None, 1), Variable("D", "$E", 1))
+
+
+def test_what_nothing_says_is_lost_and_what_is_done_otherwise_is_corrected() -> None:
+    text = (
+        f"docker run -p 1:2-3 --cpus 4 --env-file .env --user 1000 --privileged --restart always {NGC} vllm serve a/b"
+    )
+    found = imported(text)
+    assert found.whys("lost") == {
+        "port 1:2-3": "one TCP port is published, and neither a range nor UDP",
+        "--cpus 4": "nothing of the inventory says this",
+        "--env-file .env": "the variables of that file are not in this one; write them under env, no secret",
+        "--user 1000": "the container runs as the user that its image names",
+    }
+    assert {"--privileged", "--restart always"} <= found.whys("corrected").keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("32g", 32 << 30), ("32GB", 32 << 30), ("16GiB", 16 << 30), ("1.5g", 3 << 29), ("64", 64), ("x", None)],
+)
+def test_sizes_are_bytes(text: str, size: int | None) -> None:
+    assert docker_values.size_bytes(text) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("900", 900), ("15min", 900), ("1h 30s", 3630), ("2 hours", 7200), ("infinity", None), ("", None)],
+)
+def test_times_are_seconds(text: str, wanted: int | None) -> None:
+    assert docker_values.seconds(text) == wanted
+
+
+@pytest.mark.parametrize("text", ["1-2:3-4", "53:53/udp", "0:80", "70000:80", "x", ""])
+def test_what_is_no_port_is_a_note(text: str) -> None:
+    assert isinstance(docker_values.port(text, 1), Note)
+
+
+def test_the_hubs_cache_is_the_model_store() -> None:
+    found = imported(f"docker run -p 1:8000 -v /data/hf:/root/.cache/huggingface {NGC} vllm serve a/b")
+    assert "  model_store: /data/hf\n" in found.text
+    assert "container" not in found.entry.data
+
+
+def test_a_served_directory_is_in_the_model_store() -> None:
+    text = f"docker run -p 1:8000 -v /data/Qwen/Qwen3-8B:/model:ro {NGC} vllm serve /model --served-model-name q"
+    found = imported(text)
+    assert "  model_store: /data\n" in found.text
+    assert (found.entry.data["model"], found.entry.data["model_path"]) == ("Qwen/Qwen3-8B", "/model")
+    assert found.entry.name == "q"
+
+
+def test_other_mounts_stay_and_those_below_the_home_directory_are_lost() -> None:
+    text = f"docker run -p 1:8000 -v /opt/x:/x:ro -v ~/y:/y -v ~/t.jinja:/t.jinja -v ~/c:/root/.cache/vllm {NGC} "
+    found = imported(text + "vllm serve a/b --chat-template /t.jinja")
+    container = found.entry.data["container"]
+    assert container["mounts"] == {"/x": {"source": "/opt/x", "read_only": True}}
+    assert list(container["files"]) == ["/t.jinja"]
+    assert set(found.whys("lost")) == {"-v ~/y:/y", "-v …:/t.jinja"}
+    assert "-v ~/c:/root/.cache/vllm" in found.whys("corrected")
+
+
+def test_shared_memory_of_its_own_makes_the_namespace_private() -> None:
+    data = deployment(f"docker run -p 1:8000 --shm-size 16g {NGC} vllm serve a/b")
+    assert data["container"] == {"ipc": "private", "shm_size_gib": 16.0}
+
+
+def test_a_container_without_a_server_is_a_service() -> None:
+    found = imported(
+        "docker run -d -p 127.0.0.1:3001:8080 -e A=1 -e WEBUI_URL=$X -v data:/app/backend/data -v /etc/x:/x:ro "
+        "--name chat ghcr.io/open-webui/open-webui:main\n"
+        "docker run -d -p 9100:9100 --gpus all quay.io/prometheus/node-exporter:v1 --path.rootfs=/host"
+    )
+    chat, node = found.entries
+    assert chat.data == {
+        "kind": "open-webui",
+        "image": "ghcr.io/open-webui/open-webui:main",
+        "port": 3001,
+        "bind": "loopback",
+        "env": {"A": 1},
+        "mounts": {"/x": {"source": "/etc/x", "read_only": True}},
+    }
+    assert node.data == {
+        "kind": "container",
+        "image": "quay.io/prometheus/node-exporter:v1",
+        "port": 9100,
+        "command": ("--path.rootfs=/host",),
+        "gpu": True,
+    }
+    assert set(found.whys("lost")) == {"-e WEBUI_URL"}

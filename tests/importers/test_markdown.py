@@ -1,0 +1,141 @@
+"""Pages: blocks of code in Markdown, and command lines and units in plain text."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkiac.importers import Unreadable, recognised
+from tests.importers.texts import imported
+
+PAGE = """\
+# Models on my Spark
+
+Set a token, then start:
+
+```bash
+export MODEL=Qwen/Qwen3-8B
+```
+
+1. vLLM
+
+   ```console
+   user@spark:~$ docker run -d --gpus all -p 8001:8000 \\
+       nvcr.io/nvidia/vllm:26.04-py3 vllm serve $MODEL
+   ```
+
+> ```sh
+> $ docker run -d -p 3000:8080 ghcr.io/open-webui/open-webui:main
+> $ curl http://localhost:3000
+> ```
+
+~~~yaml
+services:
+  tts:
+    image: example.org/tts:1
+    ports: ["8882:8882"]
+~~~
+
+```ini
+[Service]
+ExecStart=docker run -p 8003:8000 nvcr.io/nvidia/vllm:26.04-py3 vllm serve google/gemma-4-31b-it
+```
+
+```python
+print("docker run nothing")
+```
+
+```bash
+docker run 'not closed
+```
+
+In prose, `docker run x` starts nothing.
+"""
+
+
+def test_every_block_of_a_page_is_read_as_what_it_is() -> None:
+    assert recognised(PAGE, "README.md") == "markdown"
+    found = imported(PAGE, "markdown", name="README.md")
+    assert [(each.kind, each.name, each.launch.line) for each in found.entries] == [
+        ("deployment", "qwen3-8b", 12),
+        ("service", "open-webui", 17),
+        ("service", "tts", 23),
+        ("deployment", "gemma-4-31b-it", 30),
+    ]
+    assert found.entries[0].data["model"] == "Qwen/Qwen3-8B"
+    assert found.whys("lost") == {"a block": "a quote or bracket is opened here and not closed"}
+    assert [note.line for note in found.notes if note.what == "a block"] == [38]
+
+
+PLAIN = """\
+Notes of a Sunday
+
+Then run it:
+docker run -d --name one -p 8001:8000 \\
+-e HF_HOME=/models -v ~/vllm:/models \\
+nvcr.io/nvidia/vllm:26.04-py3 bash -c \\
+"pip install x && vllm serve a/b \\
+--seed 1"
+It takes a while, don't worry. The unit:
+[Unit]
+Description=Two
+[Service]
+Restart=always
+ExecStart=/usr/bin/docker run --rm --name two \\
+-p 8002:8000 \\
+nvcr.io/nvidia/vllm:26.04-py3 vllm serve c/d
+Image: the same as before. It's fine.
+"""
+
+
+def test_a_plain_text_is_read_where_command_lines_and_units_stand_in_it() -> None:
+    assert recognised(PLAIN, "notes.txt") == "markdown"
+    found = imported(PLAIN, "markdown")
+    assert [(each.name, each.launch.line, each.data["model"]) for each in found.entries] == [
+        ("one", 4, "a/b"),
+        ("two", 14, "c/d"),
+    ]
+    assert not found.whys("lost")
+
+
+def test_command_lines_outside_of_the_fences_are_read_too() -> None:
+    text = "```\nls\n```\n\n    docker run -p 8001:8000 nvcr.io/nvidia/vllm:1 \\\n        vllm serve a/b\n"
+    found = imported(text, "markdown")
+    assert (found.entry.launch.line, found.entry.data["model"]) == (5, "a/b")
+
+
+def test_the_line_ends_of_other_shells_are_read() -> None:
+    found = imported(
+        "```powershell\ndocker run -p 8001:8000 `\n  nvcr.io/nvidia/vllm:1 vllm serve a/b\n```\n", "markdown"
+    )
+    assert (found.entry.data["port"], found.entry.data["model"]) == (8001, "a/b")
+
+
+def test_a_page_without_anything_is_refused() -> None:
+    with pytest.raises(Unreadable, match="no block of this page"):
+        imported("# Nothing\n\n```\nls\n```\n", "markdown")
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "form"),
+    [
+        ("docker run x", "a", "docker-run"),
+        ("$ sudo docker run x", "a.txt", "docker-run"),
+        ("#!/usr/bin/env bash\ndocker run x", "run", "shell"),
+        ("A=1\ndocker run x", "run.sh", "shell"),
+        ("services:\n  a:\n    image: x\n", "a.yaml", "compose"),
+        ("\n# x\n[Unit]\nA=b\n[Service]\nExecStart=docker run x\n", "a", "systemd"),
+        ("", "x.service", "systemd"),
+        ('[{"Config": {}, "HostConfig": {}}]', "a", "inspect"),
+        ("text\n\n```\ndocker run x\n```\n", "a", "markdown"),
+        ("text\n\n  docker run x\n", "a", "markdown"),
+        ("hello", "a", None),
+        ("", "a", None),
+    ],
+)
+def test_the_format_is_recognised(text: str, name: str, form: str | None) -> None:
+    assert recognised(text, name) == form
+
+
+@pytest.mark.parametrize("blank", ["\xa0", "\u3000", "\x1f", "\f"])
+def test_a_unit_behind_an_odd_blank_comes_to_an_end(blank: str) -> None:
+    assert recognised(f"{blank}[Unit]{blank}\nhello\n", "a") == "markdown"

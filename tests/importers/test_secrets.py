@@ -1,0 +1,79 @@
+"""No secret of a file is written out, whatever it stands in."""
+
+from __future__ import annotations
+
+import pytest
+
+from sparkiac.importers import Unreadable, hiding
+from tests.importers.texts import imported
+
+TOKEN = "hf_" + "Ab3" * 9
+KEY = "geheim-Werkstatt-17"
+SERVE = "nvcr.io/nvidia/vllm:26.04-py3 vllm serve a/b"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"docker run -e HF_TOKEN={TOKEN} {SERVE}",
+        f"export HF_TOKEN={TOKEN}\ndocker run -e HF_TOKEN=$HF_TOKEN {SERVE}",
+        f"docker run -e WANDB_API_KEY={KEY} {SERVE} --x-note {KEY}",
+        f"docker run {SERVE} --api-key {KEY}",
+        f"docker run {SERVE} --api-key={KEY} --served-model-name {KEY}",
+        f"docker run -e VLLM_API_KEY={KEY} --name {KEY} {SERVE}",
+        f"docker run {SERVE} --hf-token {TOKEN} --strange {TOKEN}",
+        f'docker run {SERVE} --hf-overrides \'{{"a": "{TOKEN}"}}\'',
+        f"docker run {SERVE} --ssl-key-password {KEY} a b {KEY}",
+        f'docker run --entrypoint bash nvcr.io/nvidia/vllm:26.04-py3 -c "export HF_TOKEN={TOKEN}; vllm serve a/b"',
+        f'docker run {SERVE.partition(" ")[0]} bash -c "hf auth login --token {TOKEN} && vllm serve a/b"',
+        f"docker login -u me -p {TOKEN}\ndocker run {SERVE}",
+        f"curl -H 'Authorization: Bearer {TOKEN}' http://x\ndocker run {SERVE}",
+        f"docker run -d -e DB_PASSWORD={KEY} example.org/db:1 --password {KEY}",
+        f"docker run -d -e URL=http://me:{KEY}@host/ example.org/db:1",
+        f"docker run -d --label token={KEY} example.org/db:1",
+        f"docker run -v /a/{TOKEN}:/b:ro -p {TOKEN}:80 {SERVE}",
+        f"docker run --unknown-token={KEY} -e A_TOKEN='{KEY}' {SERVE} $A_TOKEN",
+        f"docker run -v /a:/b/{TOKEN} {SERVE} --default-chat-template-kwargs '{{\"{TOKEN}\": 1}}'",
+        f"docker run --A --api-key {KEY} {SERVE}",
+    ],
+)
+def test_a_secret_is_in_neither_the_draft_nor_the_report(text: str) -> None:
+    found = imported(text)
+    assert TOKEN not in found.text + found.report
+    assert KEY not in found.text + found.report
+
+
+def test_a_key_for_clients_becomes_a_reference() -> None:
+    found = imported(f"docker run -p 1:8000 {SERVE} --api-key {KEY}")
+    assert found.entry.data["api_key"] == {"secret": "vllm_api_key"}
+    assert "it stood here for all to read, so change it now" in found.whys("corrected")["api_key"]
+
+
+def test_a_token_of_the_callers_is_not_needed_and_a_literal_one_is_lost() -> None:
+    assert "HF_TOKEN" in imported(f'docker run -e HF_TOKEN="$HF_TOKEN" {SERVE}').whys("corrected")
+    assert "HF_TOKEN" in imported(f"docker run -e HF_TOKEN=hf_xxx {SERVE}").whys("corrected")
+    lost = imported(f"docker run -e HF_TOKEN={TOKEN} {SERVE}").whys("lost")
+    assert lost["HF_TOKEN"].endswith("it stood here for all to read, so change it now")
+
+
+def test_a_refusal_holds_nothing_of_a_value() -> None:
+    with pytest.raises(Unreadable) as refused:
+        imported(f"docker run -e HF_TOKEN='{TOKEN}")
+    assert TOKEN not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        *(("HF_TOKEN", True), ("GITHUB_TOKEN", True), ("api_key", True), ("--api-key", True), ("DB_PASSWORD", True)),
+        *(("WANDB_API_KEY", True), ("MY_SECRET", True), ("DFLASH_NUM_SPEC_TOKENS", False), ("MAX_TOKENS", False)),
+        *(
+            ("max_num_batched_tokens", False),
+            ("num_speculative_tokens", False),
+            ("HF_HOME", False),
+            ("TOKENIZER", False),
+        ),
+    ],
+)
+def test_names_of_secrets_are_told_from_names_that_count_tokens(name: str, *, secret: bool) -> None:
+    assert hiding.is_secret_name(name) is secret

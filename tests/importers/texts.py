@@ -1,0 +1,64 @@
+"""What several tests of importers make of a text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparkiac import importers, source
+from sparkiac.formats import imports
+from sparkiac.importers import assemble, hiding
+from sparkiac.model.inventory import Inventory
+from sparkiac.report import Report
+
+if TYPE_CHECKING:
+    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.launch import Note
+
+HOSTS = (("spark-01", "192.168.1.11"), ("spark-02", "192.168.1.12"))
+
+
+class Imported(NamedTuple):
+    """A text's draft and report."""
+
+    text: str
+    entries: tuple[Entry, ...]
+    report: str
+
+    @property
+    def entry(self) -> Entry:
+        """The only entry."""
+        (entry,) = self.entries
+        return entry
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """All notes."""
+        return tuple(note for entry in self.entries for note in entry.notes)
+
+    def whys(self, kind: str) -> dict[str, str]:
+        """Give the notes of a kind: the file's words and what became of them."""
+        return {note.what: note.why for note in self.notes if note.kind == kind}
+
+
+def imported(text: str, form: str = "shell", *, name: str = "file") -> Imported:
+    """Take a text through everything that the command does with one file, but `check`."""
+    launches = [(name, launch) for launch in importers.named(form).read(text, name=name)]
+    entries = assemble.entries(launches, hiding.values(text))
+    draft = assemble.inventory(entries, "lab", HOSTS)
+    report = imports.text(entries, (), Report(), colour=False)
+    return Imported(draft.text, tuple(entry for _, entry in entries), report)
+
+
+def loaded(text: str) -> Inventory:
+    """Read a draft as `check` does: it must be an inventory."""
+    found = source.load(text.encode(), name="draft", model=Inventory)
+    assert found.findings == (), text
+    assert found.value is not None
+    return found.value
+
+
+def deployment(text: str, form: str = "shell") -> dict[str, object]:
+    """Give what the draft says of the one deployment of a text."""
+    found = imported(text, form)
+    loaded(found.text)
+    return found.entry.data
