@@ -72,6 +72,7 @@ def inventory() -> str:
         "hosts": {"spark-01": {"address": "192.168.1.11"}},
         "services": {"asr": asr},
         "deployments": {"chat": chat},
+        "allow": [{"code": "MEM100", "reason": "no model is served here, and the image has no tag"}],
     }
     return json.dumps(fleet, ensure_ascii=False, indent=1)
 

@@ -36,14 +36,15 @@ def test_check_says_that_there_is_nothing_to_say(cli: Cli) -> None:
 
 
 def test_check_shows_the_users_line_and_what_to_do(cli: Cli, folder: Path) -> None:
-    (folder / "lab.yaml").write_text(deployment("image: vllm/vllm-openai:x"))
+    (folder / "lab.yaml").write_text(deployment("image: nvcr.io/nvidia/vllm:26.03-py3"))
     (folder / "lab.lock.yaml").write_text(LOCK)
     outcome = cli("check", "lab.yaml")
     assert outcome.out == ""
     assert outcome.err == (
-        "lab.yaml:10:12: error IMG003 unpinned-image: chat runs vllm/vllm-openai:x, which the lock does not pin\n"
-        "  10 |     image: vllm/vllm-openai:x\n"
-        "     |            ^^^^^^^^^^^^^^^^^^\n"
+        "lab.yaml:10:12: error IMG003 unpinned-image: chat runs nvcr.io/nvidia/vllm:26.03-py3, "
+        "which the lock does not pin\n"
+        "  10 |     image: nvcr.io/nvidia/vllm:26.03-py3\n"
+        "     |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
         "  hint: run sparkiac lock, or write its digest after @ in the inventory\n"
         "  source: Spark guide L3, L105, L112; vLLM blog L27, L62\n"
         "1 error\n"

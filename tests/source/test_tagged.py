@@ -33,7 +33,7 @@ KINDS = "'container', 'parakeet', 'chatterbox', 'gpu-exporter', 'ollama', 'open-
             "{kind: openclaw, on: a, image: b, aliases: {x: {to: b}}}",
             39,
             "unknown key 'image' in services.x",
-            "known: aliases, allow, description, kind, on",
+            "known: aliases, allow, description, kind, memory_gib, on",
         ),
         (
             "{kind: ollama, on: a, secret_key: word}",
