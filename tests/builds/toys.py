@@ -82,7 +82,14 @@ def plan(text: str, *, locked: str | None = LOCK) -> Plan:
     """Plan an inventory, of which nothing but what the lock lacks may be found."""
     outcome = checked(text, locked=locked, allow_unlocked=True)
     assert outcome.plan is not None, outcome.report.findings
-    assert {finding.code for finding in outcome.report.findings} <= {"IMG003", "IMG100", "ENT100", "MDL001", "MEM100", "MN013"}
+    assert {finding.code for finding in outcome.report.findings} <= {
+        "IMG003",
+        "IMG100",
+        "ENT100",
+        "MDL001",
+        "MEM100",
+        "MN013",
+    }
     return outcome.plan
 
 
