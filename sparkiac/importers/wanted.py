@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sparkiac.importers.said import Line, Said
     from sparkiac.report import Path
 
-_NODE_ADDRESS: Final = "VLLM_HOST_IP"
 _KEY: Final = "the key comes from the secret {name}: put its value into a vault, never into this file"
 _STAGED: Final = "weights are staged before, so the server needs no token; sparkiac keeps secrets in files on the host"
 _LITERAL: Final = "; it stood here for all to read, so change it now"
@@ -200,7 +199,7 @@ class _Reading:
         value, line = variable.value, variable.line
         if self.start.engine == "aeon-vllm" and name in aeon_options.VARIABLES:
             return
-        if name == _NODE_ADDRESS and self.nodes > 1:
+        if name == "VLLM_HOST_IP" and self.nodes > 1:
             self.notes.append(Note("corrected", line, f"-e {name}", "a group's addresses follow from its hosts' links"))
         elif hiding.is_secret_name(name) or (value is not None and hiding.is_secret(value)):
             self._secret(name, line, literal=not hiding.stands_for(value or ""))
@@ -226,8 +225,7 @@ class _Reading:
             if variable is None:
                 return
             self.items.append(Item(line, name, ("api_key",)))
-            why = _KEY.format(name=secret) + (_LITERAL if literal else "")
-            self.notes.append(Note("corrected", line, name, why))
+            self.notes.append(Note("corrected", line, name, _KEY.format(name=secret) + (_LITERAL if literal else "")))
         elif literal:
             self._lost(line, name, _STAGED + _LITERAL)
         else:
