@@ -30,9 +30,8 @@ lint: $(INSTALLED)
 	$(BIN)/lint-imports
 
 unit: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto --ignore=tests/e2e
-	# One bed of test hosts for each machine: these are not run side by side.
-	$(BIN)/python -m pytest tests/e2e
+	# The tests on real hosts share one bed, so one worker runs them, while the others do the rest.
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lock: ## resolve requirements.lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
