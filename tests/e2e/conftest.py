@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,14 +12,10 @@ from tests.e2e.bed.bed import requirements
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HERE = Path(__file__).parent
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_itemcollected(item: pytest.Item) -> None:
     """Keep all tests of the bed in one worker: a machine has one bed, and it waits more than it works."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("bed"))
+    item.add_marker(pytest.mark.xdist_group("bed"))
 
 
 @pytest.fixture(scope="session")
