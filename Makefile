@@ -30,8 +30,8 @@ lint: $(INSTALLED)
 	$(BIN)/lint-imports
 
 unit: $(INSTALLED)
-	# The tests on real hosts share one bed, so one worker runs them, while the others do the rest.
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	# File by file: some tests on real hosts go on where the one before them ended.
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lock: ## resolve requirements.lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Keep all tests of the bed in one worker: a machine has one bed, and it waits more than it works."""
-    item.add_marker(pytest.mark.xdist_group("bed"))
-
-
 @pytest.fixture(scope="session")
 def bed() -> Iterator[Bed]:
     """Two booted systemd hosts with Docker, and a registry; skipped with the reason where it cannot run."""
