@@ -31,12 +31,13 @@ def build(resolved: Resolved, interfaces: Mapping[str, Interface] = MappingProxy
     assert inventory is not None  # noqa: S101
     placed = fleet.placed(resolved, tuple(_deployments(resolved)))
     hub = Hub(inventory.hub.url, inventory.hub.api_key.secret if inventory.hub.api_key else None)
-    known = weights.repositories(resolved.lock, (each for found in placed.values() for each in found.containers))
+    locked = weights.pinned(resolved)
+    known = weights.repositories(locked, (each for found in placed.values() for each in found.containers))
     hosts = tuple(_host(name, resolved, placed[name], known, hub) for name in sorted(inventory.hosts))
     order = starts({host.name: host.units for host in hosts})
     hosts = _supplied(tuple(host._replace(starts=order[host.name]) for host in hosts), inventory)
     hosts = tuple(with_interfaces(host, interfaces) for host in hosts) if interfaces else hosts
-    hosts = _proven(hosts, resolved.lock.models if resolved.lock else {})
+    hosts = _proven(hosts, locked)
     return Plan(inventory.name, hosts, tuple(builds.used(resolved)), tuple(known.values()), hub)
 
 

@@ -17,16 +17,16 @@ from sparkiac.plan.image import Added
 from sparkiac.plan.parts import GIB, Caution, Export, Health, Mount, Published, Secret
 from sparkiac.plan.settings import files, source, waits
 from sparkiac.plan.values import Container
-from sparkiac.plan.weights import commits, handle
+from sparkiac.plan.weights import commits, handle, pinned
 from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sparkiac.engines import Engine
     from sparkiac.model.catalog import Entry
     from sparkiac.model.inventory import Deployment
-    from sparkiac.model.lock import Lock
+    from sparkiac.model.lock import LockedModel
     from sparkiac.plan.image import Image
     from sparkiac.resolve import Resolved
 
@@ -67,7 +67,7 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
         memory_bytes=_memory(engine, options, machine),
         node=node,
         **_started(resolved, values, engine, options, own=_node_env(machine) if node else {}),
-        **_served(values, lock=resolved.lock),
+        **_served(values, known=pinned(resolved)),
         workload=Workload(**values["workload"]) if "workload" in values else None,
         measured=values.get("measured", {}),
         **_catalogued(fleet.deployments[name], name, values),
@@ -82,21 +82,21 @@ def _started(
     resolved: Resolved, values: dict[str, Any], engine: Engine, options: dict[str, Any], *, own: dict[str, str]
 ) -> dict[str, Any]:
     """Give image, words and variables, and the cache that belongs to them."""
-    pinned = image_of(resolved, values["image"])
-    pins = commits(resolved.lock, _repositories(values))
+    image = image_of(resolved, values["image"])
+    pins = commits(pinned(resolved), _repositories(values))
     start = command.start(engine, values, options, commits=pins)
-    words = command.words(pinned, engine, start)
+    words = command.words(image, engine, start)
     env = own | {name: str(value) for name, value in values.get("env", {}).items()} | dict(start.env)
     return {
-        "image": pinned,
+        "image": image,
         "command": words,
         "env": dict(sorted(env.items())),
         "prelude": values["container"].get("prelude", ()),
-        "cache_key": _cache_key(pinned, words, env, pins),
+        "cache_key": _cache_key(image, words, env, pins),
     }
 
 
-def _served(values: dict[str, Any], *, lock: Lock | None) -> dict[str, Any]:
+def _served(values: dict[str, Any], *, known: Mapping[str, LockedModel]) -> dict[str, Any]:
     """Give the model, and what the store must hold."""
     models, directories = _models(values), tuple(_directories(values))
     return {
@@ -104,7 +104,7 @@ def _served(values: dict[str, Any], *, lock: Lock | None) -> dict[str, Any]:
         "store": values.get("model_store"),
         "models": models,
         "directories": directories,
-        "commits": commits(lock, _repositories(values)),
+        "commits": commits(known, _repositories(values)),
     }
 
 

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from ipaddress import IPv4Interface, IPv6Interface
 
-    from sparkiac.model.lock import Lock, LockedModel
+    from sparkiac.model.lock import LockedModel
     from sparkiac.plan.values import Container, HostPlan
+    from sparkiac.resolve import Resolved
 
 
 class Repository(NamedTuple):
@@ -55,10 +56,17 @@ class Giver(NamedTuple):
     address: str
 
 
-def commits(lock: Lock | None, names: Iterable[str]) -> dict[str, str]:
+def pinned(resolved: Resolved) -> dict[str, LockedModel]:
+    """Give the lock's repositories, but for those that the inventory now wants at another revision."""
+    fleet = resolved.inventory.value
+    assert fleet is not None  # noqa: S101
+    locked = resolved.lock.models if resolved.lock else {}
+    return {name: each for name, each in locked.items() if fleet.revisions.get(name, each.revision) == each.revision}
+
+
+def commits(known: Mapping[str, LockedModel], names: Iterable[str]) -> dict[str, str]:
     """Give the pinned commits of these repositories, as far as the lock has them."""
-    pinned: Mapping[str, LockedModel] = lock.models if lock else {}
-    return {name: pinned[name].commit for name in sorted(names) if name in pinned}
+    return {name: known[name].commit for name in sorted(names) if name in known}
 
 
 def handle(directory: str) -> str | None:
@@ -67,11 +75,10 @@ def handle(directory: str) -> str | None:
     return f"{organisation}/{rest.partition('/')[0]}" if rest else None
 
 
-def repositories(lock: Lock | None, containers: Iterable[Container]) -> dict[str, Repository]:
+def repositories(known: Mapping[str, LockedModel], containers: Iterable[Container]) -> dict[str, Repository]:
     """Give the repositories that some container needs and whose files the lock knows, sorted by handle."""
     wanted = {name for container in containers for name in needed(container)}
-    pinned: Mapping[str, LockedModel] = lock.models if lock else {}
-    return {name: _repository(name, pinned[name]) for name in sorted(wanted) if name in pinned and pinned[name].files}
+    return {name: _repository(name, known[name]) for name in sorted(wanted) if name in known and known[name].files}
 
 
 def stores(containers: Iterable[Container], known: Mapping[str, Repository]) -> tuple[Store, ...]:

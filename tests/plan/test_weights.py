@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tests.plan.fleets import COMMIT, LOCK, PAIR, container, deployment, planned
+from tests.plan.fleets import COMMIT, LOCK, PAIR, checked, container, deployment, planned, said
 
 FILES: Final = f"{{config.json: {{size_bytes: 7, sha256: '{'a' * 64}'}}}}"
 
@@ -123,3 +123,15 @@ def test_a_drafter_that_is_one_file_belongs_to_its_repository() -> None:
     own = text.replace("/models/example/draft/small.gguf", "/models/own")
     found = container(own)
     assert (found.directories, found.commits) == (("own",), {"example/model": COMMIT})
+
+
+def test_a_pin_of_another_revision_than_the_inventory_wants_is_none() -> None:
+    """So `generate` stops, as it does without a lock."""
+    text = deployment() + "revisions: {example/model: v2}\n"
+    assert container(text).commits == {}
+    assert "--revision" not in " ".join(container(text).command)
+    assert "MDL001 7:12 chat loads example/model, whose commit the lock does not pin" in said(
+        checked(text).report.findings
+    )
+    moved = LOCK.replace("example/model: {", "example/model: {revision: v2, ")
+    assert container(text, locked=moved).commits == {"example/model": COMMIT}
