@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -13,11 +14,22 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
 ROOT = Path(__file__).parent.parent
 """The checkout."""
 _MAY_SKIP_IN_CI = "opt-in"
 """A skip whose reason starts so is allowed in CI: a job that people start by hand."""
+
+
+def generator(name: str) -> ModuleType:
+    """Load docs/<name>.py, which is no module of the package."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / f"docs/{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @dataclass(frozen=True)

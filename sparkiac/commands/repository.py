@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import __version__, assets
+from sparkiac.memory.values import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,6 @@ _KEYED: Final = "its value lies on the hosts and in a vault, never here"
 _HOSTS: Final = re.compile(r"^hosts:\n(?:(?: .*|#.*|)\n)*?(?=^[a-z]|\Z)", re.MULTILINE)
 _TEMPLATE: Final = "templates/init"
 _PORT: Final = 8000
-_GIB: Final = 1 << 30
 
 
 class Host(NamedTuple):
@@ -92,7 +92,7 @@ def _host(host: Host, user: str | None) -> dict[str, Any]:
     if machine is None:
         return data
     if machine.memory_bytes is not None:
-        data["memory"] = {"total_gib": int(machine.memory_bytes * 10 / _GIB) / 10}
+        data["memory"] = {"total_gib": int(machine.memory_bytes * 10 / GIB) / 10}
     if machine.driver is not None:
         data["driver"] = machine.driver
     if machine.links:
@@ -107,7 +107,7 @@ def _comments(hosts: Sequence[Host]) -> dict[tuple[str | int, ...], list[str]]:
 def _measured(machine: Machine) -> Iterator[str]:
     """Say what was measured, and what could not be."""
     said = [each for each in (machine.gpu, machine.architecture) if each]
-    said += [f"{free_bytes // _GIB} GiB free for {path}" for path, free_bytes in machine.disks]
+    said += [f"{free_bytes // GIB} GiB free for {path}" for path, free_bytes in machine.disks]
     yield f"Measured over ssh: {', '.join(said)}."
     yield from (f"Not known: {key}: {why}" for key, why in machine.unknown)
 

@@ -18,6 +18,7 @@ from sparkiac.importers import (
     vllm_options,
 )
 from sparkiac.importers.launch import Note
+from sparkiac.memory.values import GIB
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 _KEY: Final = "the key comes from the secret {name}: put its value into a vault, never into this file"
 _STAGED: Final = "weights are staged before, so the server needs no token; sparkiac keeps secrets in files on the host"
 _LITERAL: Final = "; it stood here for all to read, so change it now"
-_GIB: Final = 1 << 30
 
 
 class Item(NamedTuple):
@@ -262,7 +262,7 @@ class _Reading:
             self.notes.append(Note("corrected", self.launch.line, "--shm-size", why))
         else:
             self.leaves["container", "ipc"] = "private"
-            self._say(("container", "shm_size_gib"), max(size / _GIB, 0.001), self.launch.line, "--shm-size")
+            self._say(("container", "shm_size_gib"), max(size / GIB, 0.001), self.launch.line, "--shm-size")
 
     def _device(self, device: str) -> None:
         if device.startswith(("/dev/infiniband", "/dev/nvidia", "nvidia.com/gpu")):

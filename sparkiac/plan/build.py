@@ -87,13 +87,8 @@ def _copied(container: Container) -> Container:
 def _proven(hosts: tuple[HostPlan, ...], models: proof.Models) -> tuple[HostPlan, ...]:
     """Work out where the memory of each host goes."""
     found = proof.proofs(hosts, models)
-    return tuple(
-        host._replace(
-            proofs={name: each for (on, name), each in found.items() if on == host.name},
-            budget=proof.host_budget(host, found),
-        )
-        for host in hosts
-    )
+    proven = [(host, found.get(host.name, {})) for host in hosts]
+    return tuple(host._replace(proofs=each, budget=proof.host_budget(host, each)) for host, each in proven)
 
 
 def _supplied(hosts: tuple[HostPlan, ...], inventory: Inventory) -> tuple[HostPlan, ...]:

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any, Final
 from sparkiac import catalog, engines
 from sparkiac.engines import vllm
 from sparkiac.memory.fit import Workload
+from sparkiac.memory.values import GIB
 from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address, fabric_address
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.facts import facts
 from sparkiac.plan.image import Added
-from sparkiac.plan.parts import GIB, Caution, Export, Health, Mount, Published, Secret
+from sparkiac.plan.parts import Caution, Export, Health, Mount, Published, Secret, stated_bytes
 from sparkiac.plan.settings import files, source, waits
 from sparkiac.plan.values import Container
-from sparkiac.plan.weights import commits, handle, pinned
+from sparkiac.plan.weights import commits, handle
 from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from sparkiac.engines import Engine
     from sparkiac.model.catalog import Entry
     from sparkiac.model.inventory import Deployment
-    from sparkiac.model.lock import LockedModel
     from sparkiac.plan.image import Image
     from sparkiac.resolve import Resolved
 
@@ -67,7 +67,7 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
         memory_bytes=_memory(engine, options, machine),
         node=node,
         **_started(resolved, values, engine, options, own=_node_env(machine) if node else {}),
-        **_served(values, known=pinned(resolved)),
+        **_served(values),
         workload=Workload(**values["workload"]) if "workload" in values else None,
         measured=values.get("measured", {}),
         **_catalogued(fleet.deployments[name], name, values),
@@ -81,9 +81,9 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
 def _started(
     resolved: Resolved, values: dict[str, Any], engine: Engine, options: dict[str, Any], *, own: dict[str, str]
 ) -> dict[str, Any]:
-    """Give image, words and variables, and the cache that belongs to them."""
+    """Give image, words and variables, the commits that they name, and the cache that belongs to them."""
     image = image_of(resolved, values["image"])
-    pins = commits(pinned(resolved), _repositories(values))
+    pins = commits(resolved, {*_models(values), *filter(None, map(handle, _directories(values)))})
     start = command.start(engine, values, options, commits=pins)
     words = command.words(image, engine, start)
     env = own | {name: str(value) for name, value in values.get("env", {}).items()} | dict(start.env)
@@ -92,19 +92,18 @@ def _started(
         "command": words,
         "env": dict(sorted(env.items())),
         "prelude": values["container"].get("prelude", ()),
+        "commits": pins,
         "cache_key": _cache_key(image, words, env, pins),
     }
 
 
-def _served(values: dict[str, Any], *, known: Mapping[str, LockedModel]) -> dict[str, Any]:
+def _served(values: dict[str, Any]) -> dict[str, Any]:
     """Give the model, and what the store must hold."""
-    models, directories = _models(values), tuple(_directories(values))
     return {
         "model": values["model"],
         "store": values.get("model_store"),
-        "models": models,
-        "directories": directories,
-        "commits": commits(known, _repositories(values)),
+        "models": _models(values),
+        "directories": tuple(_directories(values)),
     }
 
 
@@ -116,10 +115,6 @@ def _directories(values: dict[str, Any]) -> Iterator[str]:
     for target, mount in values["container"].get("mounts", {}).items():
         if mount["source"] == "model_store" and drafter.startswith(f"{target}/"):
             yield drafter.removeprefix(f"{target}/")
-
-
-def _repositories(values: dict[str, Any]) -> set[str]:
-    return {*_models(values), *filter(None, map(handle, _directories(values)))}
 
 
 def _catalogued(deployment: Deployment, name: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -145,10 +140,9 @@ def _key(values: dict[str, Any], engine: Engine) -> dict[str, Any]:
 
 
 def _confinement(settings: dict[str, Any]) -> dict[str, Any]:
-    shm_size_gib = settings.get("shm_size_gib")
     return {
         "ipc": settings["ipc"],
-        "shm_size_bytes": None if shm_size_gib is None else int(shm_size_gib * GIB),
+        "shm_size_bytes": stated_bytes(settings.get("shm_size_gib")),
         "tmp_size_bytes": int(settings["tmp_size_gib"] * GIB),
         "ulimits": settings.get("ulimits", {}),
         "read_only": settings["read_only"],

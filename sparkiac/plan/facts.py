@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac import catalog
 from sparkiac.memory.counts import Counts
 from sparkiac.memory.speed import Range
-from sparkiac.plan.parts import GIB
+from sparkiac.memory.values import GIB
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ _ASKS_HOST: Final = "memory.total_gib of the host says it"
 _ASKS_LOG: Final = "sparkiac memory --from-log reads it from the log of a start"
 _ASKS_SERVICE: Final = "memory_gib of a service says it"
 _REMEDIES: Final = (
-    ("vLLM release", _ASKS_IMAGE),
     ("config.json", _ASKS_HUB),
     ("weights", _ASKS_HUB),
     ("drafter", _ASKS_HUB),
@@ -109,8 +108,13 @@ def unknown(found: Unknown) -> str:
     if not found.missing:
         return "unknown"
     names = tuple(dict.fromkeys(found.missing))
-    remedies = dict.fromkeys(remedy for word, remedy in _REMEDIES if any(word in name for name in names))
-    return "; ".join((f"unknown without {', '.join(names)}", *remedies))
+    return "; ".join((f"unknown without {', '.join(names)}", *remedies(found)))
+
+
+def remedies(found: Unknown) -> tuple[str, ...]:
+    """Say what would tell the facts that lack, as far as something would."""
+    told = (remedy for word, remedy in _REMEDIES if any(word in name for name in found.missing))
+    return tuple(dict.fromkeys(told))
 
 
 def _line(part: Part) -> Line:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sparkiac.plan.parts import GIB
+from sparkiac.memory.values import GIB
 
 _MIB: Final = 1 << 20
 _SMALL: Final = 100 * _MIB

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.memory.values import GIB
+
 if TYPE_CHECKING:
     from sparkiac.report import Path
 
-GIB: Final = 1 << 30
-"""Bytes in a GiB."""
 FILES: Final = "/var/lib/sparkiac/files"
 """Directory on the host that keeps fetched files."""
 

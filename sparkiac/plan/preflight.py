@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.memory.values import GIB
 from sparkiac.plan import drivers
-from sparkiac.plan.parts import GIB
 from sparkiac.plan.stores import stores
 
 if TYPE_CHECKING:

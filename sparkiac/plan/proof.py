@@ -66,25 +66,22 @@ class Proof(NamedTuple):
     """What the figures rest on that nobody knows: they are an estimate then, and no proof."""
 
 
-def proofs(hosts: Iterable[HostPlan], known: Models) -> dict[tuple[str, str], Proof]:
-    """Give the proof of each deployment on each of its hosts, by host and name."""
-    machines = {host.name: host for host in hosts}
+def proofs(hosts: Iterable[HostPlan], known: Models) -> dict[str, dict[str, Proof]]:
+    """Give the proof of each deployment on each of its hosts: host → name → proof."""
+    placed = [(host, each) for host in hosts for each in host.containers if each.kind == "deployment"]
     groups: dict[str, dict[str, int | None]] = {}
-    for host in machines.values():
-        for container in host.containers:
-            if container.kind == "deployment":
-                groups.setdefault(container.name, {})[host.name] = host.memory_bytes
-    return {
-        (host.name, container.name): _proof(container, budget.group_bytes(groups[container.name]), known)
-        for host in machines.values()
-        for container in host.containers
-        if container.kind == "deployment"
-    }
+    for host, container in placed:
+        groups.setdefault(container.name, {})[host.name] = host.memory_bytes
+    found: dict[str, dict[str, Proof]] = {}
+    for host, container in placed:
+        total = budget.group_bytes(groups[container.name])
+        found.setdefault(host.name, {})[container.name] = _proof(container, total, known)
+    return found
 
 
-def host_budget(host: HostPlan, proven: Mapping[tuple[str, str], Proof]) -> Host:
+def host_budget(host: HostPlan, proven: Mapping[str, Proof]) -> Host:
     """Give the memory of a host: its servers, its services, and what is kept for the system."""
-    servers = tuple(proven[host.name, each.name].server for each in host.containers if each.kind == "deployment")
+    servers = tuple(each.server for each in proven.values())
     services = tuple(
         Term(each.name, each.memory_bytes, "the inventory") for each in host.units if each.path[0] == "services"
     )

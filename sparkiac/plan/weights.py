@@ -58,15 +58,14 @@ class Giver(NamedTuple):
 
 def pinned(resolved: Resolved) -> dict[str, LockedModel]:
     """Give the lock's repositories, but for those that the inventory now wants at another revision."""
-    fleet = resolved.inventory.value
-    assert fleet is not None  # noqa: S101
-    locked = resolved.lock.models if resolved.lock else {}
-    return {name: each for name, each in locked.items() if fleet.revisions.get(name, each.revision) == each.revision}
+    found = {name: _pin(resolved, name) for name in (resolved.lock.models if resolved.lock else ())}
+    return {name: locked for name, locked in found.items() if locked is not None}
 
 
-def commits(known: Mapping[str, LockedModel], names: Iterable[str]) -> dict[str, str]:
+def commits(resolved: Resolved, names: Iterable[str]) -> dict[str, str]:
     """Give the pinned commits of these repositories, as far as the lock has them."""
-    return {name: known[name].commit for name in sorted(names) if name in known}
+    found = {name: _pin(resolved, name) for name in sorted(names)}
+    return {name: locked.commit for name, locked in found.items() if locked is not None}
 
 
 def handle(directory: str) -> str | None:
@@ -117,6 +116,13 @@ def needed(container: Container) -> tuple[str, ...]:
 def _laid_out(container: Container) -> Iterator[tuple[str, str]]:
     yield from ((name, "hub") for name in container.models)
     yield from ((name, "directory") for each in container.directories if (name := handle(each)) is not None)
+
+
+def _pin(resolved: Resolved, name: str) -> LockedModel | None:
+    fleet = resolved.inventory.value
+    assert fleet is not None  # noqa: S101
+    locked = resolved.lock.models.get(name) if resolved.lock else None
+    return None if locked is None or fleet.revisions.get(name, locked.revision) != locked.revision else locked
 
 
 def _links(host: HostPlan) -> list[IPv4Interface | IPv6Interface]:

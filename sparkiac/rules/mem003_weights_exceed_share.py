@@ -43,8 +43,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac.memory.budget import RUNTIME_BYTES
 from sparkiac.plan.memory import gib
-from sparkiac.plan.parts import GIB
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import hit
 from sparkiac.rules.rule import Rule
@@ -66,8 +66,6 @@ RULE: Final = Rule(
     ),
     since="0.1.0",
 )
-_OVERHEAD: Final = 3 * GIB
-"""What the Spark guide's log leaves of the share beside weights and KV cache, rounded up."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -76,9 +74,9 @@ def check(plan: Plan) -> Iterator[Hit]:
         found, loaded = share(container), _loaded(host.proofs[container.name])
         if found is None or loaded is None or container.memory_bytes is None:
             continue
-        if loaded + _OVERHEAD > container.memory_bytes:
+        if loaded + RUNTIME_BYTES > container.memory_bytes:
             message = (
-                f"{container.name} needs {gib(loaded + _OVERHEAD)} for weights and overhead, and may take "
+                f"{container.name} needs {gib(loaded + RUNTIME_BYTES)} for weights and overhead, and may take "
                 f"{gib(container.memory_bytes)} on {host.name}"
             )
             hint = f"raise {found[0]}, or choose a smaller model or more hosts"

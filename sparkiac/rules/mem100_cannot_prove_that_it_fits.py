@@ -55,6 +55,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.memory.values import Unknown
+from sparkiac.plan.figures import remedies
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import hit
 from sparkiac.rules.proofs import proven
@@ -76,7 +77,7 @@ RULE: Final = Rule(
 )
 
 
-_CONFIG: Final = "config.json"
+_TRY: Final = "try it under load, then allow this with what you measured"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -86,13 +87,7 @@ def check(plan: Plan) -> Iterator[Hit]:
             lacking = ", ".join(proof.fit.missing)
             verb = "is" if len(proof.fit.missing) == 1 else "are"
             message = f"it cannot be proven that {container.name} fits on {host.name}: {lacking} {verb} not known"
-            yield hit(host, container, ("model",), message, _hint(lacking))
+            yield hit(host, container, ("model",), message, "; ".join(remedies(proof.fit)) or _TRY)
         elif not isinstance(proof.fit, Unknown) and proof.assumes is not None:
             message = f"that {container.name} fits on {host.name} rests on {proof.assumes}"
             yield hit(host, container, ("image",), message, "sparkiac images capture asks the image itself")
-
-
-def _hint(lacking: str) -> str:
-    if _CONFIG in lacking or "weights" in lacking:
-        return "sparkiac lock reads it from the model hub"
-    return "try it under load, then allow this with what you measured"

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from typing import TYPE_CHECKING
 
 from sparkiac import catalog, engines
 from sparkiac.resolve import catalogued
-from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-
-def generator() -> ModuleType:
-    """Load docs/catalog.py, which is no module of the package."""
-    spec = importlib.util.spec_from_file_location("docs_catalog", ROOT / "docs/catalog.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.conftest import ROOT, generator
 
 
 def test_the_page_is_up_to_date() -> None:
     stored = (ROOT / "docs/catalog.md").read_text()
-    assert generator().text() == stored, "docs/catalog.md is out of date; write it anew: python docs/catalog.py"
+    assert generator("catalog").text() == stored, (
+        "docs/catalog.md is out of date; write it anew: python docs/catalog.py"
+    )
 
 
 def test_the_page_names_every_entry_and_every_figure_with_its_source() -> None:
-    page = generator().text()
+    page = generator("catalog").text()
     unescaped = page.replace("\\", "")
     for name in (*catalogued.names(), *catalog.fragment_names()):
         assert f"`{name}`" in page
@@ -44,7 +32,7 @@ def test_the_page_names_every_entry_and_every_figure_with_its_source() -> None:
 
 def test_the_page_says_what_each_engine_is_for() -> None:
     """(row 1.5)."""
-    page, module = generator().text(), generator()
+    page, module = generator("catalog").text(), generator("catalog")
     names = {path.stem for path in (ROOT / "sparkiac/engines").glob("*.py")}
     assert {name.replace("-", "_") for name in module.ENGINES} == {
         name for name in names if hasattr(importlib.import_module(f"sparkiac.engines.{name}"), "ENGINE")
@@ -55,7 +43,7 @@ def test_the_page_says_what_each_engine_is_for() -> None:
 
 def test_every_row_has_the_cells_of_its_head() -> None:
     cells = 0
-    for line in generator().text().splitlines():
+    for line in generator("catalog").text().splitlines():
         count = line.replace("\\|", "").count("|")
         if line.startswith("|---"):
             assert count == cells

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.__main__ import run
-from tests.conftest import Outcome
+from tests.commands import conftest
 from tests.lock.upstream import Upstream, repository
 from tests.standin.hub import Hub
 from tests.upstream.registry import servers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.upstream.registry.servers import Registry
-
-    Cli = Callable[..., Outcome]
 
 _UNSET = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_DIR"),
@@ -58,15 +55,5 @@ def upstream(
         yield found
 
 
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Give a function that runs `sparkiac …` here."""
-
-    def call(*arguments: str) -> Outcome:
-        capsys.readouterr()
-        code = run(list(arguments))
-        said = capsys.readouterr()
-        assert "Traceback" not in said.out + said.err
-        return Outcome(code, said.out, said.err)
-
-    return call
+cli = conftest.cli
+"""Runs `sparkiac …` in this process."""

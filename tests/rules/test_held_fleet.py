@@ -8,8 +8,8 @@ from typing import Final
 import pytest
 
 from sparkiac import catalog, pipeline, rules
+from sparkiac.memory.values import GIB
 from sparkiac.plan.facts import facts
-from sparkiac.plan.parts import GIB
 from sparkiac.rules.others import OTHERS
 from tests.conftest import ROOT
 from tests.plan.fleets import checked, deployment, planned

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-from typing import TYPE_CHECKING
 
 from sparkiac.rules.pages import pages
-from tests.conftest import ROOT
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-
-def generator() -> ModuleType:
-    """Load docs/rules.py, which is no module of the package."""
-    spec = importlib.util.spec_from_file_location("docs_rules", ROOT / "docs/rules.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.conftest import ROOT, generator
 
 
 def test_the_page_is_up_to_date() -> None:
     stored = (ROOT / "docs/rules.md").read_text()
-    assert generator().text() == stored, "docs/rules.md is out of date; write it anew: python docs/rules.py"
+    assert generator("rules").text() == stored, "docs/rules.md is out of date; write it anew: python docs/rules.py"
 
 
 def test_each_code_is_listed_and_explained_once_with_its_examples_and_sources() -> None:
-    module = generator()
+    module = generator("rules")
     text: str = module.text()
     headings = re.findall(r"^### (\S+) (\S+)$", text, re.MULTILINE)
     assert sorted(headings) == sorted((page.rule.code, page.rule.slug) for page in pages().values())
@@ -42,5 +27,5 @@ def test_each_code_is_listed_and_explained_once_with_its_examples_and_sources() 
 
 
 def test_each_family_has_its_title() -> None:
-    module = generator()
+    module = generator("rules")
     assert {module.family(code) for code in pages()} <= set(module.FAMILIES)
