@@ -53,6 +53,7 @@ def facts() -> Iterator[ModuleType]:
     """Import the program, which finds its part beside it."""
     folders = [str(assets.directory("templates") / each) for each in ("machine", "host/usr/local/lib/sparkiac")]
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    others = set(sys.modules)  # a test of the host's scripts may have imported the part, and goes on with it
     sys.path[:0] = folders
     try:
         yield importlib.import_module("facts")
@@ -60,7 +61,7 @@ def facts() -> Iterator[ModuleType]:
         sys.dont_write_bytecode = before
         for each in folders:
             sys.path.remove(each)
-        for name in ("facts", "preflight_host"):
+        for name in {"facts", "preflight_host"} - others:
             sys.modules.pop(name, None)
 
 
