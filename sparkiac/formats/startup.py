@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from sparkiac.memory.startup import Calibration
+    from sparkiac.memory.values import Calibration
     from sparkiac.plan.measured import Measured
 
 LOOKED_FOR: Final = (

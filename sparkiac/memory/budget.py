@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.options import Options, Speculation
-    from sparkiac.memory.startup import Calibration
+    from sparkiac.memory.values import Calibration
 
 RUNTIME_BYTES: Final = 3 * GIB
 """What a server takes besides weights and pool, where nothing better is known: an assumption."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.budget import Server
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.options import Options, Speculation
-    from sparkiac.memory.startup import Calibration
+    from sparkiac.memory.values import Calibration
 
 _TOLD_POOL: Final = (0, 11)
 

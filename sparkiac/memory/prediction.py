@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.fit import Advice, Fit, Step, Workload
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.options import Options
-    from sparkiac.memory.startup import Calibration
-    from sparkiac.memory.values import Term
+    from sparkiac.memory.values import Calibration, Term
 
 _STEPS: Final = (-0.05, 0.05)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory.values import GIB
+from sparkiac.memory.values import GIB, Calibration
 
 if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
@@ -54,19 +54,6 @@ class Startup(NamedTuple):
     block_tokens: int | None = None
     blocks: int | None = None
     concurrency: float | None = None
-
-
-class Calibration(NamedTuple):
-    """What a start has measured of one server, for the next prediction of the same."""
-
-    weights_bytes: int | None = None
-    overhead_bytes: int | None = None
-    """What the server took besides weights and pool when it profiled."""
-    graphs_bytes: int | None = None
-    pool_bytes: int | None = None
-    tokens: int | None = None
-    """Tokens that the log counts in that pool, for requests of `context`."""
-    context: int | None = None
 
 
 class Compared(NamedTuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.fit import Advice, Fit, Step, Workload
     from sparkiac.memory.options import Options
     from sparkiac.memory.values import Term
-    from sparkiac.plan.proof import Proof
+    from sparkiac.plan.parts import Proof
     from sparkiac.plan.values import Container, HostPlan
 
 PROMPTS: Final = (1_000, 8_000, 64_000)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sparkiac.plan import builds, deployments, fleet, proof, weights
 from sparkiac.plan.captured import with_interfaces
 from sparkiac.plan.order import starts
-from sparkiac.plan.parts import stated_bytes
+from sparkiac.plan.parts import Giver, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.values import HostPlan, Hub, Plan
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.model.inventory import Inventory
+    from sparkiac.plan.parts import Repository
     from sparkiac.plan.values import Container
     from sparkiac.resolve import Resolved
 
@@ -47,9 +48,7 @@ def _deployments(resolved: Resolved) -> Iterator[tuple[str, Container]]:
             yield host, deployments.container(resolved, name=name, host=host)
 
 
-def _host(
-    name: str, resolved: Resolved, placed: fleet.Placed, known: Mapping[str, weights.Repository], hub: Hub
-) -> HostPlan:
+def _host(name: str, resolved: Resolved, placed: fleet.Placed, known: Mapping[str, Repository], hub: Hub) -> HostPlan:
     assert resolved.inventory.value is not None  # noqa: S101
     written, values = resolved.inventory.value.hosts[name], resolved.values["hosts"][name]
     containers = tuple(_copied(each) if written.images_from else each for each in placed.containers)
@@ -103,5 +102,5 @@ def _supplied(hosts: tuple[HostPlan, ...], inventory: Inventory) -> tuple[HostPl
     )
 
 
-def _giver(host: HostPlan, giver: HostPlan | None) -> weights.Giver | None:
-    return None if giver is None else weights.Giver(giver.name, weights.reached(giver, host))
+def _giver(host: HostPlan, giver: HostPlan | None) -> Giver | None:
+    return None if giver is None else Giver(giver.name, weights.reached(giver, host))

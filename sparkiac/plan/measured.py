@@ -13,8 +13,8 @@ from sparkiac.plan.memory import count, gib
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.memory.startup import Calibration
-    from sparkiac.plan.proof import Proof
+    from sparkiac.memory.values import Calibration
+    from sparkiac.plan.parts import Proof
     from sparkiac.plan.values import HostPlan, Plan
 
 _ROUNDED: Final = GIB // 50

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory.values import GIB
+from sparkiac.memory.values import GIB, Unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.memory.blocks import Cache
+    from sparkiac.memory.budget import Server
+    from sparkiac.memory.fit import Advice, Fit, Step, Workload
+    from sparkiac.memory.layers import Shape
+    from sparkiac.memory.options import Options
+    from sparkiac.memory.speed import Range
     from sparkiac.report import Path
 
 FILES: Final = "/var/lib/sparkiac/files"
@@ -83,3 +91,67 @@ class Health(NamedTuple):
     command: tuple[str, ...]
     interval_s: int
     timeout_s: int
+
+
+class Repository(NamedTuple):
+    """One repository of the model hub at the commit that the lock pins, with all that a host downloads of it."""
+
+    model: str
+    commit: str
+    gated: bool
+    files: Mapping[str, tuple[int, str]]
+    """Path → size in bytes and sha256."""
+
+    @property
+    def slug(self) -> str:
+        """Its handle as the name of a file."""
+        return self.model.replace("/", "--")
+
+    @property
+    def size_bytes(self) -> int:
+        """What a host downloads."""
+        return sum(size for size, _ in self.files.values())
+
+
+class Stored(NamedTuple):
+    """One repository in a model store."""
+
+    repository: Repository
+    layout: str
+    """`hub` as the hub's own cache, or `directory` as plain files below organisation/name."""
+
+
+class Store(NamedTuple):
+    """A directory of a host that holds weights, and what it must hold."""
+
+    path: str
+    models: tuple[Stored, ...]
+
+
+class Giver(NamedTuple):
+    """A host that gives others what it has itself."""
+
+    host: str
+    address: str
+
+
+class Proof(NamedTuple):
+    """The memory of one server."""
+
+    server: Server
+    options: Options | Unknown
+    shape: Shape | Unknown
+    cache: Cache | Unknown
+    fit: Fit | Unknown
+    workload: Workload | None
+    """What the inventory says that it is for."""
+    advice: Advice | Unknown
+    """The smallest pool for that, or for one request of the whole context."""
+    steps: tuple[Step, ...]
+    """What other utilizations buy."""
+    decode: tuple[tuple[int, Range], ...] | Unknown = Unknown(())
+    """Tokens of context → tokens a second of one request."""
+    prefill: Range | Unknown = Unknown(())
+    """Tokens of a prompt a second."""
+    assumes: str | None = None
+    """What the figures rest on that nobody knows: they are an estimate then, and no proof."""

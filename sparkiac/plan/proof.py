@@ -6,24 +6,20 @@ the result is unknown and says which one; it is never taken for a pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sparkiac.catalog import interfaces
 from sparkiac.memory import budget, prediction, speed
 from sparkiac.memory.counts import Counts
 from sparkiac.memory.prediction import Network, Prediction
-from sparkiac.memory.startup import Calibration
-from sparkiac.memory.values import Term, Unknown, lacking
+from sparkiac.memory.values import Calibration, Term, Unknown, lacking
 from sparkiac.plan.facts import of_model
+from sparkiac.plan.parts import Proof
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import Host, Server
-    from sparkiac.memory.fit import Advice, Fit, Step, Workload
-    from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options
     from sparkiac.memory.speed import Range
     from sparkiac.model.lock import LockedModel
     from sparkiac.plan.facts import Facts
@@ -42,28 +38,6 @@ _RESERVE: Final = "system and page cache"
 _STATED: Final = "the catalog, as its source states it"
 _NO_CACHE: Final = Counts(full_attention_layers=0, kv_heads=0, head_size=0)
 """A drafter under `mtp` that is a model of its own reads the target's cache and keeps none."""
-
-
-class Proof(NamedTuple):
-    """The memory of one server."""
-
-    server: Server
-    options: Options | Unknown
-    shape: Shape | Unknown
-    cache: Cache | Unknown
-    fit: Fit | Unknown
-    workload: Workload | None
-    """What the inventory says that it is for."""
-    advice: Advice | Unknown
-    """The smallest pool for that, or for one request of the whole context."""
-    steps: tuple[Step, ...]
-    """What other utilizations buy."""
-    decode: tuple[tuple[int, Range], ...] | Unknown = Unknown(())
-    """Tokens of context → tokens a second of one request."""
-    prefill: Range | Unknown = Unknown(())
-    """Tokens of a prompt a second."""
-    assumes: str | None = None
-    """What the figures rest on that nobody knows: they are an estimate then, and no proof."""
 
 
 def proofs(hosts: Iterable[HostPlan], known: Models) -> dict[str, dict[str, Proof]]:

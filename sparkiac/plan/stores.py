@@ -10,8 +10,8 @@ from sparkiac.plan.weights import handle
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from sparkiac.plan.parts import Store
     from sparkiac.plan.values import Container
-    from sparkiac.plan.weights import Store
 
 
 def stores(containers: Iterable[Container], *, staged: Iterable[Store] = ()) -> list[dict[str, Any]]:

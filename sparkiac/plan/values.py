@@ -14,9 +14,19 @@ if TYPE_CHECKING:
     from sparkiac.plan.askers import Document, Link, Program
     from sparkiac.plan.facts import Facts
     from sparkiac.plan.image import Image
-    from sparkiac.plan.parts import Caution, Export, ExtraFile, Health, Mount, Published, Secret
-    from sparkiac.plan.proof import Proof
-    from sparkiac.plan.weights import Giver, Repository, Store
+    from sparkiac.plan.parts import (
+        Caution,
+        Export,
+        ExtraFile,
+        Giver,
+        Health,
+        Mount,
+        Proof,
+        Published,
+        Repository,
+        Secret,
+        Store,
+    )
     from sparkiac.report import Path
 
 

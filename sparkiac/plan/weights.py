@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from ipaddress import ip_interface
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from sparkiac.plan.parts import Giver, Repository, Store, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -12,48 +14,6 @@ if TYPE_CHECKING:
     from sparkiac.model.lock import LockedModel
     from sparkiac.plan.values import Container, HostPlan
     from sparkiac.resolve import Resolved
-
-
-class Repository(NamedTuple):
-    """One repository of the model hub at the commit that the lock pins, with all that a host downloads of it."""
-
-    model: str
-    commit: str
-    gated: bool
-    files: Mapping[str, tuple[int, str]]
-    """Path → size in bytes and sha256."""
-
-    @property
-    def slug(self) -> str:
-        """Its handle as the name of a file."""
-        return self.model.replace("/", "--")
-
-    @property
-    def size_bytes(self) -> int:
-        """What a host downloads."""
-        return sum(size for size, _ in self.files.values())
-
-
-class Stored(NamedTuple):
-    """One repository in a model store."""
-
-    repository: Repository
-    layout: str
-    """`hub` as the hub's own cache, or `directory` as plain files below organisation/name."""
-
-
-class Store(NamedTuple):
-    """A directory of a host that holds weights, and what it must hold."""
-
-    path: str
-    models: tuple[Stored, ...]
-
-
-class Giver(NamedTuple):
-    """A host that gives others what it has itself."""
-
-    host: str
-    address: str
 
 
 def pinned(resolved: Resolved) -> dict[str, LockedModel]:

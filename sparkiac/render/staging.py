@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import HostPlan, Hub, Plan
-    from sparkiac.plan.weights import Giver, Repository
+    from sparkiac.plan.parts import Giver, Repository
 
 
 def render(plan: Plan) -> Iterator[Artifact]:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.plan.proof import Proof
+    from sparkiac.plan.parts import Proof
     from sparkiac.rules.rule import Hit
 RULE: Final = Rule(
     code="MEM003",

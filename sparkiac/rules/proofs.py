@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.proof import Proof
+    from sparkiac.plan.parts import Proof
 
 
 def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:

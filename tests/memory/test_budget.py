@@ -9,8 +9,7 @@ import pytest
 from sparkiac.memory import budget
 from sparkiac.memory.budget import RUNTIME_BYTES, Server, group_bytes, host, server
 from sparkiac.memory.layers import Shape, Width
-from sparkiac.memory.startup import Calibration
-from sparkiac.memory.values import GIB, Term, Unknown, known_bytes, lacking, parts, total_bytes
+from sparkiac.memory.values import GIB, Calibration, Term, Unknown, known_bytes, lacking, parts, total_bytes
 from sparkiac.memory.weights import quantized_at_load, weights
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, network, told
 

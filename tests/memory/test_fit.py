@@ -11,8 +11,7 @@ from sparkiac.memory.budget import requested_bytes, server
 from sparkiac.memory.counts import Counts
 from sparkiac.memory.fit import Advice, Fit, Step, Workload
 from sparkiac.memory.prediction import Facts, Network, Prediction, predict
-from sparkiac.memory.startup import Calibration
-from sparkiac.memory.values import GIB, Term, Unknown
+from sparkiac.memory.values import GIB, Calibration, Term, Unknown
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, configs, laid, network, told
 
 ONE_LONG = Workload(users=1, context=262_144)

@@ -6,8 +6,8 @@ import pytest
 
 from sparkiac.memory import startup
 from sparkiac.memory.budget import server
-from sparkiac.memory.startup import Calibration, Compared, Startup
-from sparkiac.memory.values import GIB, Term
+from sparkiac.memory.startup import Compared, Startup
+from sparkiac.memory.values import GIB, Calibration, Term
 from tests.memory.known import GUIDE, MTP_3, QWEN, TOTAL_BYTES, laid, told
 
 GUIDES_LOG = """\
