@@ -31,7 +31,7 @@ lint: $(INSTALLED)
 
 unit: $(INSTALLED)
 	# File by file: some tests on real hosts go on where the one before them ended.
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 lock: ## resolve requirements.lock anew (needs uv)
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \

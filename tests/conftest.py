@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -49,6 +50,21 @@ class Outcome:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option that rewrites golden files."""
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden; review the diff in Git")
+
+
+def pytest_configure() -> None:
+    """Let tests interrupt what they start, also where a shell started all of them in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Start one worker more than there are cores: tests on real hosts wait most of their time."""
+    return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the real hosts, which take longest: the other workers go through the rest meanwhile."""
+    items.sort(key=lambda item: "e2e" not in item.path.parts)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,22 +6,19 @@ import getpass
 import hashlib
 import http.server
 import json
-import re
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
 from sparkiac import assets
+from tests.host.plays import Played, play
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-ANSIBLE = Path(sys.executable).with_name("ansible-playbook")
 PLAYBOOK = """
 - hosts: localhost
   gather_facts: false
@@ -33,15 +30,6 @@ TEMPLATE = b"{% for message in messages %}{{ message }}{% endfor %}"
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-@dataclass(frozen=True)
-class Run:
-    """What Ansible did."""
-
-    code: int
-    changed: int
-    output: str
 
 
 @dataclass(frozen=True)
@@ -64,22 +52,18 @@ class Host:
         digest = sha256(content)
         self.wanted.append({"url": url or f"file://{source}", "sha256": digest, "path": f"{digest}/{name}"})
 
-    def apply(self, *options: str) -> Run:
+    def apply(self, *options: str) -> Played:
         """Run the role, then its last step, as the playbook does."""
+        if not (roles := self.folder / "roles").exists():
+            roles.symlink_to(assets.directory("playbooks") / "roles")
         (self.folder / "play.yml").write_text(PLAYBOOK)
         variables = {
             "sparkiac": {"extra_files": self.wanted},
             "extras_root": str(self.root),
             "extras_owner": getpass.getuser(),
         }
-        roles = assets.directory("playbooks") / "roles"
-        env = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "ANSIBLE_ROLES_PATH": str(roles)}
-        argv = [ANSIBLE, "-i", "localhost,", "-c", "local", "-e", json.dumps(variables), *options, "play.yml"]
-        local = ["-e", f"ansible_python_interpreter={sys.executable}"]
-        done = subprocess.run([*argv, *local], cwd=self.folder, env=env, capture_output=True, text=True, check=False)
-        output = done.stdout + done.stderr
-        found = re.search(r"changed=(\d+)", output)
-        return Run(done.returncode, int(found[1]) if found else -1, output)
+        words = ["-e", json.dumps(variables), *options]
+        return play(self.folder, *words, inventory="localhost,")
 
     def files(self) -> dict[str, bytes]:
         """Read all below the root."""
@@ -123,13 +107,13 @@ def test_files_are_fetched_once_and_a_second_run_changes_nothing(host: Host, ser
     host.want(PARSER, "parser.py")
     host.want(TEMPLATE, "template.jinja", server)
     first = host.apply()
-    assert first.code == 0, first.output
-    assert first.changed > 0
+    assert first.code == 0, first.said
+    assert first.changed["localhost"] > 0
     assert host.files() == {f"{sha256(PARSER)}/parser.py": PARSER, f"{sha256(TEMPLATE)}/template.jinja": TEMPLATE}
     assert {path.stat().st_mode & 0o777 for path in host.root.rglob("*.*")} == {0o644}
     assert Handler.asked == ["/template.jinja"]
     second = host.apply()
-    assert (second.code, second.changed) == (0, 0), second.output
+    assert (second.code, second.changed) == (0, {"localhost": 0}), second.said
     assert Handler.asked == ["/template.jinja"]
 
 
@@ -137,14 +121,14 @@ def test_check_tells_what_would_happen_and_does_nothing(host: Host) -> None:
     """(row 4.8) Before and after the real run."""
     host.want(PARSER, "parser.py")
     before = host.apply("--check")
-    assert before.code == 0, before.output
-    assert before.changed > 0
-    assert f"would fetch file://{host.folder}/source/parser.py" in before.output
+    assert before.code == 0, before.said
+    assert before.changed["localhost"] > 0
+    assert f"would fetch file://{host.folder}/source/parser.py" in before.said
     assert not host.root.exists()
     assert host.apply().code == 0
     after = host.apply("--check")
-    assert (after.code, after.changed) == (0, 0), after.output
-    assert "would fetch file" not in after.output
+    assert (after.code, after.changed) == (0, {"localhost": 0}), after.said
+    assert "would fetch file" not in after.said
 
 
 def test_a_wrong_content_fails_the_play_and_leaves_nothing(host: Host) -> None:
@@ -152,9 +136,9 @@ def test_a_wrong_content_fails_the_play_and_leaves_nothing(host: Host) -> None:
     host.want(PARSER, "parser.py")
     (host.folder / "source/parser.py").write_bytes(TEMPLATE)
     done = host.apply()
-    assert done.code == 2, done.output
-    assert "did not match" in done.output
-    assert "RETRYING" not in done.output
+    assert done.code == 2, done.said
+    assert "did not match" in done.said
+    assert "RETRYING" not in done.said
     assert host.files() == {}
 
 
@@ -163,7 +147,7 @@ def test_a_file_that_nobody_pinned_is_refused(host: Host) -> None:
     host.want(PARSER, "parser.py")
     host.wanted[0] |= {"sha256": "UNLOCKED", "path": "UNLOCKED/parser.py"}
     done = host.apply()
-    assert done.code == 2, done.output
+    assert done.code == 2, done.said
     assert host.files() == {}
 
 
@@ -173,7 +157,7 @@ def test_a_file_that_was_changed_on_the_host_is_fetched_anew(host: Host) -> None
     place = host.root / sha256(PARSER) / "parser.py"
     place.write_bytes(TEMPLATE)
     place.chmod(0o600)
-    assert "would fetch" in host.apply("--check").output
+    assert "would fetch" in host.apply("--check").said
     done = host.apply()
-    assert (done.code, done.changed) == (0, 1), done.output
+    assert (done.code, done.changed) == (0, {"localhost": 1}), done.said
     assert (place.read_bytes(), place.stat().st_mode & 0o777) == (PARSER, 0o644)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +11,7 @@ import pytest
 import yaml
 
 from tests.host.conftest import SCRIPTS
+from tests.host.plays import play
 from tests.host.staging import SYSTEMCTL, SYSTEMD_RUN, free_port, write_stubs
 from tests.host.tree import IMAGE
 
@@ -73,13 +71,8 @@ class Pair:
                 "stage_share_unit": f"sparkiac-share-{name}",
             }
         (self.folder / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
-        env = {"PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}", "HOME": str(self.folder), "LC_ALL": "C.UTF-8"}
-        argv = [Path(sys.executable).with_name("ansible-playbook"), "-i", "inventory.yml", "-c", "local", "play.yml"]
-        argv += ["-e", f"ansible_python_interpreter={sys.executable}", *words]
-        done = subprocess.run(argv, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
-        found = re.findall(r"^(\w+)\s+: ok=\d+\s+changed=(\d+)", done.stdout, re.MULTILINE)
-        said = re.sub(r"\s+", " ", done.stdout + done.stderr)
-        return done.returncode, {name: int(count) for name, count in found}, said
+        done = play(self.folder, *words, inventory="inventory.yml")
+        return done.code, done.changed, done.sentence
 
 
 @pytest.fixture
@@ -91,10 +84,10 @@ def pair(tmp_path: Path) -> Pair:
         (tmp_path / name / "images").write_text("sha256:old own:1\n")
         (tmp_path / name / "pulls-as").write_text(ID)
     (tmp_path / "roles").symlink_to(ROOT / "playbooks/roles")
-    play = {"hosts": "all", "gather_facts": False, "environment": {"STUB": "{{ stub }}"}}
+    written = {"hosts": "all", "gather_facts": False, "environment": {"STUB": "{{ stub }}"}}
     # Of the role `stage` only the names of its files are needed here.
     stage = {"role": "stage", "when": False}
-    (tmp_path / "play.yml").write_text(yaml.safe_dump([play | {"roles": [stage, {"role": "images"}]}]))
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([written | {"roles": [stage, {"role": "images"}]}]))
     return Pair(tmp_path, free_port())
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.host.plays import play
 from tests.host.tree import IMAGE
 
 PLAYBOOKS = Path(__file__).parents[2] / "playbooks"
@@ -41,25 +39,16 @@ def bench(tmp_path: Path) -> Path:
     (tmp_path / "images").write_text("")
     variables = {"host": "spark-01", "images": [IMAGE, BUILT], "builds": [{"image": BUILT, "name": "engine"}]}
     variables |= {"gpu_image": IMAGE, "images_from": None, "image_ids": {}}
-    play = {"hosts": "all", "gather_facts": False, "vars": {"sparkiac": variables}}
+    written = {"hosts": "all", "gather_facts": False, "vars": {"sparkiac": variables}}
     roles = [{"role": str(PLAYBOOKS / "roles/images")}]
-    (tmp_path / "play.yml").write_text(yaml.safe_dump([play | {"roles": roles}]))
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([written | {"roles": roles}]))
     return tmp_path
-
-
-def apply(bench: Path, *words: str) -> tuple[int, str]:
-    """Run the play; give the exit code and what was said."""
-    env = {"PATH": f"{bench / 'bin'}:{os.environ['PATH']}", "STUB": str(bench), "HOME": str(bench), "LC_ALL": "C.UTF-8"}
-    here = ["-i", "here,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
-    argv = [Path(sys.executable).with_name("ansible-playbook"), *here, "play.yml", *words]
-    done = subprocess.run(argv, cwd=bench, env=env, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
 
 
 def test_an_image_that_only_a_build_makes_stops_the_play_and_says_what_to_run(bench: Path) -> None:
     """Nothing is pulled then, and a dry run tells the same (row 19.5)."""
     for words in ((), ("--check",)):
-        code, said = apply(bench, *words)
+        code, _, said = play(bench, *words)
         assert code == 2
         sentence = re.sub(r"\s+", " ", said)
         assert f"spark-01 lacks {BUILT}, which comes from the build engine and from no registry." in sentence
@@ -71,11 +60,11 @@ def test_an_image_that_only_a_build_makes_stops_the_play_and_says_what_to_run(be
 def test_with_the_built_image_there_the_rest_is_pulled_once(bench: Path) -> None:
     """The second run changes nothing (row 19.5)."""
     (bench / "images").write_text(f"{BUILT}\n")
-    code, said = apply(bench)
+    code, _, said = play(bench)
     assert code == 0, said
     assert "changed=1" in said
     assert (bench / "pulled").read_text() == f"{IMAGE}\n"
-    code, said = apply(bench)
+    code, _, said = play(bench)
     assert code == 0
     assert "changed=0" in said
 
@@ -92,7 +81,7 @@ def test_a_registry_that_refuses_is_asked_once_and_the_login_is_named(bench: Pat
     """(HST003) The account's name holds a dollar sign, which a shell must not replace."""
     (bench / "images").write_text(f"{BUILT}\n")
     (bench / "refusal").write_text(refusal)
-    code, said = apply(bench)
+    code, _, said = play(bench)
     sentence = re.sub(r"\s+", " ", said)
     assert code == 2
     assert "HST003: nvcr.io refuses nvcr.io/nvidia/vllm@sha256:0000" in sentence
@@ -107,9 +96,9 @@ def test_another_registry_wants_another_account(bench: Path, prefix: str, regist
     """(HST003) An image without a registry in its name is of Docker Hub."""
     (bench / "images").write_text(f"{BUILT}\n")
     (bench / "refusal").write_text(REFUSALS[0])
-    play = bench / "play.yml"
-    play.write_text(play.read_text().replace("nvcr.io/", prefix))
-    said = re.sub(r"\s+", " ", apply(bench)[1])
+    written = bench / "play.yml"
+    written.write_text(written.read_text().replace("nvcr.io/", prefix))
+    said = play(bench).sentence
     assert f"docker login {registry}, with an account that may pull it" in said
     assert "oauthtoken" not in said
 
@@ -121,9 +110,9 @@ def test_a_pull_that_fails_for_another_reason_is_tried_again(bench: Path) -> Non
     shutil.copytree(PLAYBOOKS / "roles/images", role)
     tasks = role / "tasks/main.yml"
     tasks.write_text(tasks.read_text().replace("delay: 10", "delay: 0"))
-    play = bench / "play.yml"
-    play.write_text(play.read_text().replace(str(PLAYBOOKS / "roles/images"), str(role)))
-    code, said = apply(bench)
+    written = bench / "play.yml"
+    written.write_text(written.read_text().replace(str(PLAYBOOKS / "roles/images"), str(role)))
+    code, _, said = play(bench)
     assert code == 2
     assert "HST003" not in said
     assert "i/o timeout" in said
@@ -133,14 +122,14 @@ def test_a_pull_that_fails_for_another_reason_is_tried_again(bench: Path) -> Non
 def test_an_engines_image_tries_the_gpu_before_anything_is_replaced(bench: Path) -> None:
     """(HST002) (row 3.7) With no other image, without network, and what fails is quoted."""
     (bench / "images").write_text(f"{BUILT}\n{IMAGE}\n")
-    code, said = apply(bench)
+    code, _, said = play(bench)
     assert (code, "changed=0" in said) == (0, True), said
     [asked] = [line for line in (bench / "log").read_text().splitlines() if line.startswith("run ")]
     assert asked.endswith(f"--entrypoint=nvidia-smi {IMAGE} --list-gpus")
     assert {"--rm", "--pull=never", "--network=none", "--gpus=all"} < set(asked.split())
     (bench / "no-gpu").write_text('could not select device driver "" with capabilities: [[gpu]]')
     for words in ((), ("--check",)):
-        code, said = apply(bench, *words)
+        code, _, said = play(bench, *words)
         assert code == 2
         sentence = re.sub(r"\s+", " ", said)
         assert "HST002: no container of spark-01 gets the GPU: could not select device driver" in sentence
@@ -151,10 +140,10 @@ def test_the_gpu_is_not_tried_where_none_is_used_or_the_image_is_still_to_come(b
     """(HST002) A dry run of the first apply has no image to try it with."""
     (bench / "images").write_text(f"{BUILT}\n")
     (bench / "no-gpu").write_text("no")
-    assert apply(bench, "--check")[0] == 0
-    play = bench / "play.yml"
-    play.write_text(play.read_text().replace(f"gpu_image: {IMAGE}", "gpu_image: ''"))
-    assert apply(bench)[0] == 0
+    assert play(bench, "--check").code == 0
+    written = bench / "play.yml"
+    written.write_text(written.read_text().replace(f"gpu_image: {IMAGE}", "gpu_image: ''"))
+    assert play(bench).code == 0
     assert "\nrun " not in (bench / "log").read_text()
 
 
@@ -162,7 +151,7 @@ def test_the_image_of_the_former_deployment_stays(bench: Path) -> None:
     """(HST011) So the way back needs no registry: nothing is removed, and nothing but these words is said to docker."""
     former = "example.org/former@sha256:" + "2" * 64
     (bench / "images").write_text(f"{former}\n{BUILT}\n")
-    assert apply(bench)[0] == 0
+    assert play(bench).code == 0
     assert (bench / "images").read_text().splitlines() == [former, BUILT, IMAGE]
     asked = {" ".join(line.split()[:2]) for line in (bench / "log").read_text().splitlines()}
     assert asked == {"image inspect", "pull --quiet", "run --rm"}

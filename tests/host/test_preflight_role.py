@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ import pytest
 import yaml
 
 from tests import pythons
+from tests.host.plays import play
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "templates/host/usr/local/lib/sparkiac"
@@ -44,28 +42,20 @@ class Bench:
 
     def apply(self, *words: str) -> tuple[int, str]:
         """Run the role on both hosts; give the exit code and what was said, on one line."""
-        env = {
-            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
-            "HOME": str(self.folder / "home"),
-            "ANSIBLE_NOCOLOR": "1",
-            "LC_ALL": "C.UTF-8",
-        }
-        here = ["-i", "here,there,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
-        argv = [Path(sys.executable).with_name("ansible-playbook"), *here, "playbooks/play.yml", *words]
-        done = subprocess.run(argv, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
-        return done.returncode, re.sub(r"\s+", " ", done.stdout + done.stderr)
+        done = play(self.folder, *words, playbook="playbooks/play.yml", inventory="here,there,")
+        return done.code, done.sentence
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    for name in ("bin", "home", "playbooks"):
+    for name in ("bin", "playbooks"):
         (tmp_path / name).mkdir()
     (tmp_path / "bin/nvidia-smi").write_text(SMI)
     (tmp_path / "bin/nvidia-smi").chmod(0o755)
-    play = {"hosts": "all", "gather_facts": False, "any_errors_fatal": True}
-    play |= {"vars": {"sparkiac": {"host": "{{ inventory_hostname }}"}}}
-    play |= {"roles": [{"role": str(ROOT / "playbooks/roles/preflight")}]}
-    (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([play]))
+    written = {"hosts": "all", "gather_facts": False, "any_errors_fatal": True}
+    written |= {"vars": {"sparkiac": {"host": "{{ inventory_hostname }}"}}}
+    written |= {"roles": [{"role": str(ROOT / "playbooks/roles/preflight")}]}
+    (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([written]))
     made = Bench(tmp_path)
     for host in ("here", "there"):
         made.expect(host)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +10,7 @@ import pytest
 import yaml
 
 from tests.host.conftest import SCRIPTS
+from tests.host.plays import play as played
 from tests.host.staging import write_stubs
 from tests.host.test_prune import DOCKER
 
@@ -48,17 +45,8 @@ def play(folder: Path, *words: str, tasks: str = "main", **data: Any) -> tuple[i
         "tasks": [{"ansible.builtin.include_role": run}],
     }
     (folder / "play.yml").write_text(yaml.safe_dump([written]))
-    env = {
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-        "STUB": str(folder),
-        "HOME": str(folder),
-        "LC_ALL": "C.UTF-8",
-    }
-    argv = [Path(sys.executable).with_name("ansible-playbook"), "-i", "here,", "-c", "local", "play.yml", *words]
-    argv += ["-e", f"ansible_python_interpreter={sys.executable}"]
-    done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    changed = re.search(r"changed=(\d+)", done.stdout)
-    return done.returncode, int(changed[1]) if changed else -1, re.sub(r"\s+", " ", done.stdout + done.stderr)
+    done = played(folder, *words)
+    return done.code, done.changed.get("here", -1), done.sentence
 
 
 def test_a_generation_is_noted_with_its_ids_and_caches_once(folder: Path) -> None:

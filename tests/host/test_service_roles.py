@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from tests.host.plays import play
 
 PLAYBOOKS = Path(__file__).parents[2] / "playbooks"
 DOCKER = """\
@@ -40,24 +38,9 @@ def bench(folder: Path, role: str, tasks: str | None = None, **variables: object
     chosen: list[dict[str, Any]] = yaml.safe_load((PLAYBOOKS / f"roles/{role}/tasks/main.yml").read_text())
     if tasks is not None:
         chosen = chosen[next(index for index, task in enumerate(chosen) if task["name"].startswith(tasks)) :]
-    play = {"hosts": "all", "gather_facts": False, "vars": {"sparkiac": variables}, "tasks": chosen}
-    (folder / "play.yml").write_text(yaml.safe_dump([play], sort_keys=False))
+    written = {"hosts": "all", "gather_facts": False, "vars": {"sparkiac": variables}, "tasks": chosen}
+    (folder / "play.yml").write_text(yaml.safe_dump([written], sort_keys=False))
     return folder
-
-
-def apply(folder: Path, *words: str) -> tuple[int, int, str]:
-    """Run the play; give the exit code, the number of changed tasks, and what was said."""
-    env = {
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-        "STUB": str(folder),
-        "HOME": str(folder),
-        "LC_ALL": "C.UTF-8",
-    }
-    here = ["-i", "here,", "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
-    argv = [Path(sys.executable).with_name("ansible-playbook"), *here, "play.yml", *words]
-    done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False)
-    changed = re.search(r"changed=(\d+)", done.stdout)
-    return done.returncode, int(changed[1]) if changed else -1, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -73,21 +56,21 @@ def test_what_is_missing_is_made_once(  # noqa: PLR0913, PLR0917  the columns of
 ) -> None:
     """A dry run tells it and changes nothing; the second run changes nothing (rows 16.2, 12.3)."""
     folder = bench(tmp_path, role, tasks, **variables)
-    code, changed, text = apply(folder, "--check")
-    assert (code, changed, (folder / file).read_text()) == (0, 1, ""), text
+    code, changed, text = play(folder, "--check")
+    assert (code, changed, (folder / file).read_text()) == (0, {"here": 1}, ""), text
     assert said in text
-    code, changed, text = apply(folder)
-    assert (code, changed) == (0, 1), text
+    code, changed, text = play(folder)
+    assert (code, changed) == (0, {"here": 1}), text
     assert (folder / file).read_text().split() == (
         [*variables.get("networks", ())] or [each["model"] for each in PULLS]
     )
-    assert apply(folder)[:2] == (0, 0)
+    assert play(folder)[:2] == (0, {"here": 0})
 
 
 def test_only_the_models_that_are_missing_are_pulled(tmp_path: Path) -> None:
     folder = bench(tmp_path, "models", pulls=PULLS)
     (folder / "models").write_text("other:latest\nqwen3:8b\n")
-    assert apply(folder)[:2] == (0, 1)
+    assert play(folder)[:2] == (0, {"here": 1})
     assert (folder / "models").read_text().split() == ["other:latest", "qwen3:8b", "nomic:latest"]
 
 
@@ -99,12 +82,12 @@ def test_nothing_to_do(role: str, tasks: str | None, variables: dict[str, Any], 
     for words in ((), ("--check",)):
         folder = tmp_path / str(len(words))
         folder.mkdir()
-        assert apply(bench(folder, role, tasks, **variables), *words)[:2] == (0, 0)
+        assert play(bench(folder, role, tasks, **variables), *words)[:2] == (0, {"here": 0})
 
 
 def test_a_server_that_does_not_answer_is_an_error_and_in_a_dry_run_none(tmp_path: Path) -> None:
     """In a dry run of the first apply the container is not there yet."""
     folder = bench(tmp_path, "models", pulls=[{"unit": "sparkiac-gone", "model": "a:1"}])
-    assert apply(folder)[0] == 2
-    code, changed, text = apply(folder, "--check")
-    assert (code, changed) == (0, 1), text
+    assert play(folder).code == 2
+    code, changed, text = play(folder, "--check")
+    assert (code, changed) == (0, {"here": 1}), text

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,13 @@ import pytest
 import yaml
 
 from tests.host.conftest import SCRIPTS
+from tests.host.plays import Played, play
 from tests.host.staging import FILES, SAFETENSORS, SYSTEMCTL, SYSTEMD_RUN, Store, free_port, tiny, write_stubs
 from tests.standin.hub import Fault, Hub, Repository, sha256
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "hf_canary-role-83ab-not-a-real-token"  # noqa: S105  no token
+PROGRAMS = Path("root/usr/local/lib/sparkiac")
 LARGE = "model-00001.safetensors"
 
 
@@ -36,11 +37,16 @@ class Fleet:
     port: int = field(default_factory=free_port)
 
     def host(self, name: str) -> Store:
-        """Give the store of a host."""
+        """Give the store of a host, which has the program already."""
         if name not in self.stores:
-            (self.folder / name).mkdir()
+            shutil.copytree(SCRIPTS, self.folder / name / PROGRAMS, ignore=shutil.ignore_patterns("__pycache__"))
             self.stores[name] = Store(self.folder / name)
         return self.stores[name]
+
+    def strip(self) -> None:
+        """Take the program from all hosts: they are as they were before the first apply."""
+        for store in self.stores.values():
+            shutil.rmtree(store.folder / "root")
 
     def want(self, repository: Repository, *hosts: str, layout: str = "hub") -> str:
         """Want a model on hosts."""
@@ -69,12 +75,11 @@ class Fleet:
                 "from": [{"host": each, "address": f"127.0.0.{numbers[each]}"} for each in near],
             },
         }
-        own = {name: str(store.folder / name) for name in ("programs", "lists", "share", "secrets")}
+        own = {name: str(store.folder / name) for name in ("root", "share", "secrets")}
         return {
             "sparkiac": data,
-            "stage_programs": own["programs"],
-            "stage_lists": own["lists"],
-            "stage_owner": os.geteuid(),
+            "stage_root": own["root"],
+            "stage_owner": pwd.getpwuid(os.geteuid()).pw_name,
             "stage_share_directory": own["share"],
             "stage_share_unit": f"sparkiac-share-{name}",
             "weights_secrets": own["secrets"],
@@ -82,39 +87,23 @@ class Fleet:
             "weights_reserve_bytes": 0,
         }
 
-    def apply(self, endpoint: str, *words: str) -> tuple[int, dict[str, int], str]:
+    def apply(self, endpoint: str, *words: str) -> Played:
         """Run the roles on all hosts; give the exit code, the changed tasks by host, and what was said."""
         hosts = {name: self.variables(name, endpoint) for name in sorted(self.stores)}
         (self.folder / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
         for name in hosts:
-            target = self.folder / "hosts" / name / "usr/local/lib/sparkiac"
-            shutil.copytree(SCRIPTS, target, dirs_exist_ok=True)
-        env = {
-            "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}",
-            "STUB": str(self.folder / "stub"),
-            "HOME": str(self.folder / "home"),
-            "ANSIBLE_NOCOLOR": "1",
-            "LC_ALL": "C.UTF-8",
-        }
-        local = ["-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
-        argv = [Path(sys.executable).with_name("ansible-playbook"), "-i", "inventory.yml", *local]
-        argv += ["playbooks/play.yml", *words]
-        done = subprocess.run(argv, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
-        said = done.stdout + done.stderr
-        changed = {
-            name: int(count) for name, count in re.findall(r"^(\w+)\s+: ok=\d+\s+changed=(\d+)", said, re.MULTILINE)
-        }
-        return done.returncode, changed, said
+            shutil.copytree(SCRIPTS, self.folder / "hosts" / name / PROGRAMS.relative_to("root"), dirs_exist_ok=True)
+        return play(self.folder, *words, playbook="playbooks/play.yml", inventory="inventory.yml")
 
 
 @pytest.fixture
 def fleet(tmp_path: Path) -> Fleet:
-    for name in ("bin", "home", "stub", "playbooks"):
+    for name in ("bin", "playbooks"):
         (tmp_path / name).mkdir()
     write_stubs(tmp_path / "bin", {"systemd-run": SYSTEMD_RUN, "systemctl": SYSTEMCTL})
     (tmp_path / "playbooks/roles").symlink_to(ROOT / "playbooks/roles")
-    play = {"hosts": "all", "gather_facts": False, "roles": [{"role": "stage"}, {"role": "weights"}]}
-    (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([play]))
+    written = {"hosts": "all", "gather_facts": False, "roles": [{"role": "stage"}, {"role": "weights"}]}
+    (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([written]))
     return Fleet(tmp_path)
 
 
@@ -125,6 +114,7 @@ def large_from_hub(hub: Hub) -> int:
 
 def test_the_first_host_downloads_and_the_others_take_from_it(fleet: Fleet) -> None:
     commit = fleet.want(repository := tiny(), "one", "two", "three")
+    fleet.strip()
     with Hub(repository) as hub:
         code, changed, said = fleet.apply(hub.url)
         assert code == 0, said
@@ -138,8 +128,8 @@ def test_the_first_host_downloads_and_the_others_take_from_it(fleet: Fleet) -> N
     for store in fleet.stores.values():
         assert store.snapshot(commit) == FILES
         assert not (store.folder / "share").exists()
-    assert list((fleet.folder / "stub").glob("*.service")) == []
-    log = (fleet.folder / "stub/log").read_text().splitlines()
+    assert list(fleet.folder.glob("*.service")) == []
+    log = (fleet.folder / "log").read_text().splitlines()
     [shared] = log
     assert f"--listen=127.0.0.2:{fleet.port}" in shared  # that of "one": the names are numbered as they sort
     assert "--property=RuntimeMaxSec=86400" in shared
@@ -147,6 +137,7 @@ def test_the_first_host_downloads_and_the_others_take_from_it(fleet: Fleet) -> N
 
 def test_a_dry_run_tells_what_would_come_and_writes_nothing(fleet: Fleet) -> None:
     fleet.want(repository := tiny(), "one", "two")
+    fleet.strip()
     with Hub(repository) as hub:
         before = sorted(fleet.folder.rglob("*"))
         code, changed, said = fleet.apply(hub.url, "--check", "--diff")
@@ -184,7 +175,7 @@ def test_with_a_limit_the_hub_is_asked_and_no_other_host_is_touched(fleet: Fleet
         assert (code, set(changed)) == (0, {"two"}), said
         assert large_from_hub(hub) == 2
     assert fleet.stores["two"].snapshot(commit) == FILES
-    assert not (fleet.folder / "stub/log").exists()
+    assert not (fleet.folder / "log").exists()
 
 
 def test_when_the_first_host_fails_the_others_go_on_with_the_hub(fleet: Fleet) -> None:
@@ -196,7 +187,7 @@ def test_when_the_first_host_fails_the_others_go_on_with_the_hub(fleet: Fleet) -
         assert "HTTP 404" in said
         assert large_from_hub(hub) == 3, said
     assert fleet.stores["two"].snapshot(commit) == fleet.stores["three"].snapshot(commit) == FILES
-    assert not (fleet.folder / "stub/log").exists()
+    assert not (fleet.folder / "log").exists()
 
 
 def test_a_host_that_cannot_share_is_named_and_the_hub_gives_all(fleet: Fleet) -> None:
@@ -228,7 +219,10 @@ def test_each_model_has_a_first_host_of_its_own(fleet: Fleet) -> None:
         assert code == 0, said
         large = [path for path in hub.asked() if path.endswith(LARGE)]
         assert len(large) == len(set(large)) == 2
-    assert all(store.verify("--manifests", str(store.folder / "lists")).code == 0 for store in fleet.stores.values())
+    assert all(
+        store.verify("--manifests", str(store.folder / "root/etc/sparkiac")).code == 0
+        for store in fleet.stores.values()
+    )
 
 
 def test_no_room_stops_a_host_before_anything_is_fetched(fleet: Fleet) -> None:
@@ -254,7 +248,7 @@ def test_the_tokens_are_shown_nowhere(fleet: Fleet) -> None:
         assert large_from_hub(hub) == 1
     assert TOKEN not in said
     assert re.findall(r"\b[0-9A-Za-z]{43}\b", said) == []
-    assert TOKEN not in (fleet.folder / "stub/log").read_text()
+    assert TOKEN not in (fleet.folder / "log").read_text()
 
 
 def test_a_hub_that_refuses_ends_the_play_with_its_sentence(fleet: Fleet) -> None:
