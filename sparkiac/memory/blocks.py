@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.memory import packed
 from sparkiac.memory.pages import paged, unified
-from sparkiac.memory.values import Unknown, parts
+from sparkiac.memory.values import Unknown, lacking, parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _TOKENS_BY_REQUEST: Final = (0, 20)
 _KEEPS_ONE_BLOCK: Final = (0, 29)
+_RETAINS_FOR_DRAFTS: Final = (0, 28)
 
 
 class Group(NamedTuple):
@@ -46,6 +48,8 @@ class Cache(NamedTuple):
     state_bytes: int
     """Bytes of one request's windows and states over all layers: without padding."""
     release: tuple[int, ...]
+    counted_blocks: int
+    """Blocks of one request of the whole context as the log counts them; a few releases miscount some models."""
 
     @property
     def request_blocks(self) -> int:
@@ -75,10 +79,14 @@ class Cache(NamedTuple):
         blocks = self.blocks(pool_bytes)
         if self.release < _TOKENS_BY_REQUEST:
             return blocks // len(self.groups) * self.block_tokens
-        return int(blocks / self.request_blocks * self.context)
+        return int(blocks / self.counted_blocks * self.context)
 
     def concurrency(self, pool_bytes: int) -> float:
-        """Give the requests of the whole context that a pool holds at once."""
+        """Give the requests of the whole context that a pool holds at once, as the log counts them."""
+        return self.blocks(pool_bytes) / self.counted_blocks
+
+    def requests(self, pool_bytes: int) -> float:
+        """Give the requests of the whole context that a pool does hold at once."""
         return self.blocks(pool_bytes) / self.request_blocks
 
     def pool_bytes(self, requests: int) -> int:
@@ -101,18 +109,19 @@ def cache(shape: Shape, options: Options, *, speculation: Speculation | None = N
     found = paged(shape, options, speculation)
     if not found:
         return Unknown(("layers that keep something",))
-    pages = found if isinstance(found, Unknown) else unified(found, options.release)
-    if isinstance(pages, Unknown):
-        return pages
-    grouped = _grouped(pages)
-    held = _Request(context, options, shape, speculation.tokens if speculation else 0)
+    grouped = found if isinstance(found, Unknown) else _grouped(found, options.release)
+    if isinstance(found, Unknown) or isinstance(grouped, Unknown):
+        return lacking(found, grouped) or Unknown(())
+    held = _Request(context, options, shape, speculation)
+    groups = tuple(_group(group, held) for group in grouped)
     return Cache(
         context=context,
-        block_bytes=max(_stage_bytes(grouped, stage) for stage in {page.stage for page in pages}),
-        groups=tuple(_group(group, held) for group in grouped),
-        token_bytes=sum(page.content_bytes for page in pages if page.kind == "full"),
-        state_bytes=sum(_fixed_bytes(page, context) for page in pages),
+        block_bytes=max(_stage_bytes(grouped, stage, options.release) for stage in {page.stage for page in found}),
+        groups=groups,
+        token_bytes=sum(page.content_bytes for page in found if page.kind == "full"),
+        state_bytes=sum(_fixed_bytes(page, context) for page in found),
         release=options.release,
+        counted_blocks=_counted_blocks(grouped, groups, options.release),
     )
 
 
@@ -120,10 +129,15 @@ class _Request(NamedTuple):
     context: int
     options: Options
     shape: Shape
-    speculative_tokens: int
+    speculation: Speculation | None
 
 
-def _grouped(pages: Sequence[Page]) -> tuple[tuple[Page, ...], ...]:
+def _grouped(found: Sequence[Page], release: tuple[int, ...]) -> tuple[tuple[Page, ...], ...] | Unknown:
+    if any(page.beside for page in found):
+        return packed.grouped(found, release)
+    pages = unified(found, release)
+    if isinstance(pages, Unknown):
+        return pages
     if len({(page.kind, page.window) for page in pages}) == 1:
         return (tuple(pages),)
     alike: dict[tuple[object, ...], list[Page]] = {}
@@ -143,8 +157,16 @@ def _group_size(counts: Sequence[int]) -> int:
     return max(counts) if max(counts) * 2 < min(counts) * 3 else min(counts)
 
 
-def _stage_bytes(grouped: Sequence[Sequence[Page]], stage: int) -> int:
-    return max(sum(page.size_bytes for page in group if page.stage == stage) for group in grouped)
+def _stage_bytes(grouped: Sequence[Sequence[Page]], stage: int, release: tuple[int, ...]) -> int:
+    held = [tuple(page for page in group if page.stage == stage) for group in grouped]
+    if any(page.beside for group in held for page in group):
+        return packed.block_bytes(held, release)
+    return max(sum(page.size_bytes for page in group) for group in held)
+
+
+def _counted_blocks(grouped: Sequence[tuple[Page, ...]], groups: Sequence[Group], release: tuple[int, ...]) -> int:
+    blocks = [group.request_blocks for group in groups]
+    return packed.counted_blocks(grouped, blocks, release) if grouped[0][0].beside else sum(blocks)
 
 
 def _group(pages: Sequence[Page], held: _Request) -> Group:
@@ -155,12 +177,19 @@ def _group(pages: Sequence[Page], held: _Request) -> Group:
 def _request_blocks(page: Page, held: _Request) -> int:
     if page.kind == "state":
         kept = 2 + page.checkpoints if held.options.mamba_mode(held.shape) == "align" else 1
-        return kept + held.speculative_tokens
+        return kept + (held.speculation.tokens if held.speculation else 0)
     if page.kind == "full":
         return parts(held.context, page.block_tokens)
     # A window may begin inside a block, hence one more.
-    tokens = min(page.window - 1 + held.options.in_flight_tokens, held.context)
+    tokens = min(page.window - 1 + _retained_tokens(held) + held.options.in_flight_tokens, held.context)
     return parts(tokens, page.block_tokens) + 1
+
+
+def _retained_tokens(held: _Request) -> int:
+    """Give the tokens that windows keep besides: several layers for prediction read the last ones again."""
+    drafts = held.speculation
+    several = drafts is not None and drafts.predicts and min(len(held.shape.drafts), drafts.tokens) > 1
+    return drafts.tokens - 1 if drafts and several and held.options.release >= _RETAINS_FOR_DRAFTS else 0
 
 
 def _fixed_bytes(page: Page, context: int) -> int:

@@ -72,7 +72,7 @@ def fit(layout: Cache, pool_bytes: int, *, max_num_seqs: int) -> Fit:
         pool_bytes=pool_bytes,
         blocks=layout.blocks(pool_bytes),
         tokens=layout.tokens(pool_bytes),
-        concurrency=layout.concurrency(pool_bytes),
+        concurrency=layout.requests(pool_bytes),
         one=pool_bytes >= layout.pool_bytes(1),
         all=pool_bytes >= layout.pool_bytes(max_num_seqs),
     )
@@ -121,7 +121,7 @@ def step(server: Server, layout: Cache, *, total: int, utilization: float) -> St
         return lacking(inside) or Unknown((server.requested.name,))
     asked = requested_bytes(total, utilization)
     pool = max(0, asked - inside)
-    return Step(utilization, pool, layout.tokens(pool), layout.concurrency(pool), now - asked)
+    return Step(utilization, pool, layout.tokens(pool), layout.requests(pool), now - asked)
 
 
 def _smallest(needed: int, total: int) -> float | None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory.layers import Attention, Linear
+from sparkiac.memory.layers import Attention, Latent, Linear
 from sparkiac.memory.values import Unknown
 
 if TYPE_CHECKING:
-    from sparkiac.memory.layers import Latent, Mamba2, Shape, State
+    from sparkiac.memory.layers import Mamba2, Shape, State
     from sparkiac.memory.options import Options
 
 # What recurrent states are kept in; anything else is refused by name.
@@ -33,16 +33,17 @@ class Format(NamedTuple):
 
 
 _PLAIN: Final = Format(2)
+_FP8: Final = Format(1)
 _FORMATS: Final = {
     "float32": Format(4),
     "float": Format(4),
     "bfloat16": _PLAIN,
     "float16": _PLAIN,
     "half": _PLAIN,
-    "fp8": Format(1),
-    "fp8_e4m3": Format(1),
-    "fp8_e5m2": Format(1),
-    "fp8_inc": Format(1),
+    "fp8": _FP8,
+    "fp8_e4m3": _FP8,
+    "fp8_e5m2": _FP8,
+    "fp8_inc": _FP8,
     # One FP32 scale for each token and head; its keys and values have one each.
     "fp8_per_token_head": Format(1, scale_bytes=4),
     "int8_per_token_head": Format(1, scale_bytes=4),
@@ -52,12 +53,32 @@ _FORMATS: Final = {
 }
 
 
+# What sparse attention takes; in FP8 it packs a row in a way of its own.
+_SPARSE: Final = {**dict.fromkeys(("fp8", "fp8_e4m3", "fp8_ds_mla"), _FP8), "bfloat16": _PLAIN}
+_GRANTS_NVFP4: Final = (0, 20)
+"""Before, a checkpoint that asks for this is not heard."""
+_SPARSE_IS_FP8: Final = (0, 24)
+"""From here on there are sparse kernels for this machine (SM 12.x), and they take FP8 alone."""
+
+
 def kv_format(shape: Shape, options: Options) -> Format | Unknown:
     """Give the format of keys and values: told, asked for by the checkpoint, or that of the activations."""
     word = options.kv_cache_dtype
     if word == "auto":
-        word = shape.kv_dtype or ("bfloat16" if options.dtype == "auto" else options.dtype)
-    return _FORMATS.get(word) or Unknown((f"bytes of the KV dtype {word}",))
+        asked = None if shape.kv_dtype == "nvfp4" and options.release < _GRANTS_NVFP4 else shape.kv_dtype
+        word = asked or ("bfloat16" if options.dtype == "auto" else options.dtype)
+        word = "fp8" if _packs(shape, options) else word
+    elif word == "bfloat16" and _packs(shape, options):
+        return Unknown(("kv_cache_dtype: fp8 or auto, which is all that sparse attention takes here",))
+    known = _SPARSE if shape.sparse else _FORMATS
+    return known.get(word) or Unknown((f"bytes of the KV dtype {word}",))
+
+
+def _packs(shape: Shape, options: Options) -> bool:
+    """Whether there is nothing but FP8: compressed attention never had another format."""
+    if shape.sparse is None:
+        return False
+    return options.release >= _SPARSE_IS_FP8 or not any(isinstance(each, Latent) for each in shape.sparse.caches)
 
 
 def token_bytes(layer: Attention | Latent, *, kept: Format, ranks: int) -> int:
@@ -67,7 +88,7 @@ def token_bytes(layer: Attention | Latent, *, kept: Format, ranks: int) -> int:
     """
     if isinstance(layer, Attention):
         return max(1, layer.kv_heads // ranks) * (kept.size(layer.head_size) + kept.size(layer.value_size))
-    return kept.size(layer.size)
+    return layer.packed_bytes if layer.packed_bytes and kept == _FP8 else kept.size(layer.size)
 
 
 def state_bytes(layer: State, *, shape: Shape, options: Options, speculative_tokens: int) -> int | Unknown:

@@ -22,6 +22,30 @@ class Latent(NamedTuple):
 
     size: int
     """Elements of the compressed keys and values, with the rotary part."""
+    packed_bytes: int | None = None
+    """Bytes of the vector in FP8, where sparse attention packs it with scales and a rotary part of 16 bits."""
+
+
+class Rows(NamedTuple):
+    """Vectors of a fixed size, whatever the KV dtype: an indexer's keys, compressed keys, a compressor's inputs."""
+
+    size_bytes: int
+    tokens: int = 1
+    """Tokens that share a vector."""
+    window: int | None = None
+    """Tokens that are kept; None if all are."""
+    block_tokens: int | None = None
+    """Tokens of a block; None if as many as in the server's."""
+    alignment: int = 1
+    """A page's size is a multiple of it."""
+
+
+class Sparse(NamedTuple):
+    """Attention that picks the tokens that it reads: one layer with several caches, in vLLM's order."""
+
+    caches: tuple[Latent | Rows, ...]
+    block_tokens: int
+    """A block of the server holds a multiple of this, and exactly this where nobody says otherwise."""
 
 
 class Linear(NamedTuple):
@@ -33,6 +57,8 @@ class Linear(NamedTuple):
     value_size: int
     kernel: int
     """Taps of the convolution before it."""
+    checkpoints: tuple[int, ...] = ()
+    """vLLM's first release that keeps one more state for prefixes of prompts; empty if none does."""
 
 
 class Mamba2(NamedTuple):
@@ -44,9 +70,11 @@ class Mamba2(NamedTuple):
     state_size: int
     kernel: int
     """Taps of the convolution before it."""
+    checkpoints: tuple[int, ...] = (0, 32)
+    """vLLM's first release that keeps one more state for prefixes of prompts."""
 
 
-Layer = Attention | Latent | Linear | Mamba2
+Layer = Attention | Latent | Sparse | Linear | Mamba2
 State = Linear | Mamba2
 
 
@@ -87,3 +115,8 @@ class Shape(NamedTuple):
     def hybrid(self) -> bool:
         """Whether some layers keep a state of fixed size."""
         return any(isinstance(layer, State) for layer in self.layers)
+
+    @property
+    def sparse(self) -> Sparse | None:
+        """The first layer that picks what it reads."""
+        return next((layer for layer in self.layers if isinstance(layer, Sparse)), None)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.values import GIB, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sparkiac.memory.layers import Shape
 
 # A GPU of 70 GiB or more gets larger batches (vLLM, EngineArgs.get_batch_defaults, 0.15.1 to 0.32.0).
@@ -22,6 +21,8 @@ _OTHER_POOLS: Final = {
     "disable_hybrid_kv_cache_manager": False,
     "num_gpu_blocks_override": None,
 }
+# The same of what attention_config holds; an indexer has eight bits otherwise.
+_OTHER_INDEXERS: Final = {"indexer_kv_dtype": ("auto", "fp8"), "use_fp4_indexer_cache": (False,)}
 
 
 class Options(NamedTuple):
@@ -38,7 +39,8 @@ class Options(NamedTuple):
     """Size of the pool where it is told; then the utilization does not count."""
     kv_cache_dtype: str
     dtype: str
-    block_size: int
+    block_size: int | None
+    """None: what the model's attention wants."""
     tensor_parallel_size: int
     pipeline_parallel_size: int
     enable_prefix_caching: bool | None
@@ -76,6 +78,11 @@ class Speculation(NamedTuple):
     drafter: Shape | None = None
     """The drafter, where it is a model of its own."""
 
+    @property
+    def predicts(self) -> bool:
+        """Whether the checkpoint's own layers for multi-token prediction draft."""
+        return self.method == "mtp" or self.method.endswith("_mtp")
+
 
 def read(
     given: Mapping[str, object], *, release: tuple[int, ...], visible_bytes: int | None = None
@@ -97,7 +104,7 @@ def read(
         kv_cache_memory_bytes=reader.optional("kv_cache_memory_bytes"),
         kv_cache_dtype=reader.word("kv_cache_dtype"),
         dtype=reader.word("dtype"),
-        block_size=reader.count("block_size", 16),
+        block_size=reader.optional("block_size"),
         tensor_parallel_size=reader.count("tensor_parallel_size", 1),
         pipeline_parallel_size=reader.count("pipeline_parallel_size", 1),
         enable_prefix_caching=reader.truth("enable_prefix_caching"),
@@ -108,6 +115,7 @@ def read(
         async_scheduling=reader.truth("async_scheduling") is not False,
     )
     reader.refuse(_OTHER_POOLS)
+    reader.refuse_within("attention_config", _OTHER_INDEXERS)
     return Unknown(tuple(reader.wrong)) if reader.wrong else options
 
 
@@ -160,3 +168,9 @@ class _Given:
         """Note options that are told another value than the one that changes nothing."""
         said = {name: self.given[name] for name in neutral if self.given.get(name) is not None}
         self.wrong += [name for name, value in said.items() if repr(value) != repr(neutral[name])]
+
+    def refuse_within(self, name: str, neutral: Mapping[str, tuple[object, ...]]) -> None:
+        """Note keys of an object that are told a value that changes something."""
+        held = self.given.get(name)
+        said = {key: held.get(key) for key in neutral} if isinstance(held, Mapping) else {}
+        self.wrong += [f"{name}.{key}" for key, value in said.items() if value not in (None, *neutral[key])]

@@ -9,19 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.kv import kv_format, state_bytes, token_bytes
-from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2
+from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Rows, Sparse
 from sparkiac.memory.values import Unknown, lacking, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sparkiac.memory.kv import Format
-    from sparkiac.memory.layers import Layer, Shape
+    from sparkiac.memory.layers import Layer, Shape, State
     from sparkiac.memory.options import Options, Speculation
 
 _PADS_ANY_PAGE: Final = (0, 24)
 _ALIGNS_TO_BLOCK: Final = (0, 20)
-_CHECKPOINTS_MAMBA: Final = (0, 32)
+_ALIGNS_LATENT: Final = (0, 27)
+_BLOCK_TOKENS: Final = 16
+"""Tokens of a block where neither the options nor the model say otherwise."""
 _WINDOWS_HAVE_VALUES: Final = (0, 20)
 """Before, a window's values are taken to be as wide as its keys."""
 _TRAINED: Final = frozenset({"eagle", "eagle3", "dflash", "dspark", "draft_model"})
@@ -46,6 +48,8 @@ class Page(NamedTuple):
     """Whether it is read in whole rows of tokens, so that it cannot be padded."""
     checkpoints: int = 0
     """States of one request that are kept besides, for prefixes of prompts."""
+    beside: bool = False
+    """Whether it lies beside pages of other sizes in a block."""
 
 
 class _Block(NamedTuple):
@@ -71,7 +75,9 @@ def paged(shape: Shape, options: Options, speculation: Speculation | None) -> tu
         return wrong
     largest = max((size for size in states if isinstance(size, int)), default=0)
     block = _block(shape, options, kept, largest)
-    return tuple(_page(layer, stage, block) for stage, layer in placed if layer)
+    if isinstance(block, Unknown):
+        return block
+    return tuple(page for stage, layer in placed if layer for page in _pages(layer, stage, block))
 
 
 def unified(pages: Sequence[Page], release: tuple[int, ...]) -> tuple[Page, ...] | Unknown:
@@ -102,7 +108,7 @@ def _drafts(shape: Shape, speculation: Speculation | None) -> tuple[Layer, ...] 
     if speculation is None or speculation.method in _WITHOUT_LAYERS:
         return ()
     method, drafter = speculation.method, speculation.drafter
-    if method == "mtp" or method.endswith("_mtp"):
+    if speculation.predicts:
         # A separate model under `mtp` is Gemma 4's assistant, which reads the target's cache and keeps none.
         found = shape.drafts or (() if drafter else None)
     else:
@@ -124,17 +130,26 @@ def _state(layer: Linear | Mamba2, shape: Shape, options: Options, tokens: int) 
     return state_bytes(layer, shape=shape, options=options, speculative_tokens=tokens)
 
 
-def _block(shape: Shape, options: Options, kept: Format, state: int) -> _Block:
+def _block(shape: Shape, options: Options, kept: Format, state: int) -> _Block | Unknown:
     # A page of attention must hold a whole state: a block becomes longer in a hybrid model, and the state is padded.
-    full = _whole_context(shape)
+    full, wanted = _whole_context(shape), shape.sparse.block_tokens if shape.sparse else _BLOCK_TOKENS
+    least = options.block_size or wanted
+    if shape.sparse and least % wanted:
+        return Unknown((f"block_size: a multiple of {wanted} for sparse attention",))
     if not state or full is None:
-        return _Block(options.block_size, state, state, kept, options)
+        return _Block(least, state, state, kept, options)
     one = token_bytes(full, kept=kept, ranks=options.tensor_parallel_size)
     aligned = options.release >= _ALIGNS_TO_BLOCK
-    step = (128 if aligned else 64) if isinstance(full, Latent) else 16
-    step = max(step, options.block_size) if aligned else step
-    tokens = max(options.block_size, step * parts(state, step * one))
+    step = _latent_step(options.release) if isinstance(full, Latent) else 16
+    step = max(step, least) if aligned else step
+    tokens = max(least, step * parts(state, step * one))
     return _Block(tokens, state, tokens * one, kept, options)
+
+
+def _latent_step(release: tuple[int, ...]) -> int:
+    if release < _ALIGNS_TO_BLOCK:
+        return 64
+    return 128 if release >= _ALIGNS_LATENT else 16
 
 
 def _whole_context(shape: Shape) -> Attention | Latent | None:
@@ -142,9 +157,22 @@ def _whole_context(shape: Shape) -> Attention | Latent | None:
     return next((layer for layer in layers if isinstance(layer, Latent) or layer.window is None), None)
 
 
-def _page(layer: Layer, stage: int, block: _Block) -> Page:
+def _pages(layer: Layer, stage: int, block: _Block) -> Iterator[Page]:
+    for cache in layer.caches if isinstance(layer, Sparse) else (layer,):
+        yield _rows(cache, stage, block) if isinstance(cache, Rows) else _page(cache, stage, block)
+
+
+def _rows(rows: Rows, stage: int, block: _Block) -> Page:
+    tokens = rows.block_tokens or block.tokens
+    size = rows.alignment * parts(tokens // rows.tokens * rows.size_bytes, rows.alignment)
+    kind = "full" if rows.window is None else "window"
+    content = parts(rows.size_bytes, rows.tokens)
+    return Page(stage, kind, tokens, size, content, window=rows.window or 0, latent=True, beside=rows.alignment > 1)
+
+
+def _page(layer: Attention | Latent | State, stage: int, block: _Block) -> Page:
     if isinstance(layer, (Linear, Mamba2)):
-        checkpoints = int(isinstance(layer, Mamba2) and block.options.release >= _CHECKPOINTS_MAMBA)
+        checkpoints = int(bool(layer.checkpoints) and block.options.release >= layer.checkpoints)
         return Page(stage, "state", block.tokens, block.padded_bytes, block.state_bytes, checkpoints=checkpoints)
     if isinstance(layer, Attention) and layer.window and block.options.release < _WINDOWS_HAVE_VALUES:
         layer = layer._replace(value_size=layer.head_size)

@@ -118,7 +118,9 @@ def _speculation(facts: Facts) -> Speculation | Unknown | None:
     if facts.method is None:
         return None
     formed = shape_of(facts.drafter) if facts.drafter else None
-    return formed if isinstance(formed, Unknown) else Speculation(facts.method, facts.draft_tokens, formed)
+    if isinstance(formed, Unknown):
+        return Unknown(tuple(f"{name} of the drafter" for name in formed.missing))
+    return Speculation(facts.method, facts.draft_tokens, formed)
 
 
 def _placed(facts: Facts, read: Options, formed: Shape | Unknown, drafting: Speculation | None) -> Server:

@@ -6,10 +6,12 @@ that is not listed is unknown: some keep what these words cannot say, and would 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from sparkiac.memory import sparse
 from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Width
+from sparkiac.memory.reader import Reader
 from sparkiac.memory.values import Unknown
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ _WORDS: Final = {
     "full_attention": "full",
     "attention": "full",
     "sliding_attention": "window",
+    # vLLM keeps chunks as it keeps the whole context, unless an environment variable says otherwise.
+    "chunked_attention": "full",
     "linear_attention": "linear",
     "mamba": "mamba",
     "mlp": "none",
@@ -31,38 +35,16 @@ _FAMILIES: Final = frozenset(
     llama mistral mistral3 mixtral qwen2 qwen2_moe qwen3 qwen3_moe qwen3_vl qwen3_vl_text qwen3_vl_moe qwen3_vl_moe_text
     qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text gemma3 gemma3_text gemma4 gemma4_text gemma4_assistant
     gpt_oss nemotron_h deepseek_v2 deepseek_v3 kimi_k2 kimi_k25 glm4_moe glm4_moe_lite minimax_m2 mimo
-    mimo_v2_flash laguna
+    mimo_v2_flash laguna llama4 llama4_text nemotron-nas kimi_linear deepseek_v32 glm_moe_dsa deepseek_v4
     """.split()  # noqa: SIM905  a column of words is easier to read and to extend than a list of strings
 )
-
-
-class Reader:
-    """Numbers of a configuration by name; it keeps the names of those that lack."""
-
-    def __init__(self, config: Mapping[str, object]) -> None:
-        """Read from a mapping as JSON gives it."""
-        self.config = config
-        self.missing: list[str] = []
-
-    def found(self, *names: str) -> int | None:
-        """Give the first of the names that holds a count."""
-        for name in names:
-            value = self.config.get(name)
-            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-                return value
-        return None
-
-    def number(self, *names: str) -> int:
-        """Give the first of the names that holds a count; note the first name if none does."""
-        value = self.found(*names)
-        if value is None:
-            self.missing.append(names[0])
-        return value or 0
-
-    def words(self, name: str) -> tuple[object, ...]:
-        """Give a list; empty if there is none."""
-        value = self.config.get(name)
-        return tuple(value) if isinstance(value, Sequence) else ()
+_ASKED_BITS: Final = {8: "fp8", 4: "nvfp4"}
+"""Bits of an element → KV dtype that a checkpoint asks for."""
+_BY_INDEX: Final = {
+    **dict.fromkeys((*sparse.INDEXED, *sparse.COMPRESSED), "sparse"),
+    "nemotron-nas": "block",
+}
+"""Families whose layers differ by number, under names of their own."""
 
 
 def read(config: Mapping[str, object]) -> Shape | Unknown:
@@ -76,8 +58,8 @@ def read(config: Mapping[str, object]) -> Shape | Unknown:
     if family not in _FAMILIES:
         return Unknown((f"the layers of model type {family}",))
     kinds = _kinds(text)
-    layers = tuple(_layer(text, kind) for kind in kinds)
-    drafts = tuple(layer for kind in _draft_kinds(text, kinds) if (layer := _layer(text, kind)))
+    layers = tuple(_layer(text, kind, index) for index, kind in enumerate(kinds))
+    drafts = tuple(layer for kind in _draft_kinds(text, kinds) if (layer := _layer(text, kind, None)))
     if text.missing:
         return Unknown(tuple(dict.fromkeys(text.missing)))
     return Shape(
@@ -100,12 +82,18 @@ def _kinds(text: Reader) -> tuple[str, ...]:
     pattern = text.config.get("hybrid_override_pattern")
     words = text.words("layer_types") or text.words("layers_block_type")
     count = text.found("num_hidden_layers") or len(words) or text.number("num_hidden_layers")
+    family = text.config.get("model_type")
+    if family in _BY_INDEX:
+        return (_BY_INDEX[family],) * count
     if isinstance(pattern, str):
         kinds = tuple(_LETTERS.get(letter, "unknown") for letter in pattern)
     elif words:
         kinds = tuple(_WORDS.get(str(word), "unknown") for word in words)
     elif marks := text.words("hybrid_layer_pattern"):
         kinds = tuple("window" if mark else "full" for mark in marks)
+    elif family == "kimi_linear":
+        listed = text.section("linear_attn_config").words("kda_layers")
+        kinds = tuple("delta" if number in listed else "full" for number in range(1, count + 1))
     else:
         kinds = tuple(_by_position(text, index) for index in range(count))
     if "unknown" in kinds or len(kinds) != count:
@@ -132,17 +120,18 @@ def _draft_kinds(text: Reader, kinds: tuple[str, ...]) -> tuple[str, ...]:
     pattern = text.config.get("mtp_hybrid_override_pattern")
     if isinstance(pattern, str):
         return tuple(_LETTERS.get(letter, "unknown") for letter in pattern * count)
-    return ("full" if "full" in kinds else "window",) * count
+    likely = next((kind for kind in ("sparse", "full") if kind in kinds), "window")
+    return (likely,) * count
 
 
-def _layer(text: Reader, kind: str) -> Layer | None:
-    if kind == "linear":
-        return _linear(text)
-    if kind == "mamba":
-        return _mamba(text)
-    if kind == "window":
-        return _window(text)
-    return _full(text) if kind == "full" else None
+def _layer(text: Reader, kind: str, index: int | None) -> Layer | None:
+    """Give one layer, counted from 0; without a number, one for multi-token prediction."""
+    if kind == "sparse":
+        return sparse.draft(text) if index is None else sparse.layer(text, index)
+    if kind == "block":
+        return _block(text, index or 0)
+    make = _MAKERS.get(kind)
+    return make(text) if make else None
 
 
 def _full(text: Reader) -> Layer:
@@ -160,6 +149,19 @@ def _window(text: Reader) -> Layer:
     size = text.found("swa_head_dim") or _head_size(text)
     window = text.number("sliding_window", "sliding_window_size")
     return Attention(heads, size, text.found("swa_v_head_dim") or size, window)
+
+
+def _block(text: Reader, index: int) -> Layer | None:
+    """Give a layer of a network that was searched for: some have no attention, or groups of another size."""
+    blocks = text.words("block_configs")
+    told = blocks[index] if index < len(blocks) else None
+    attention = Reader(told if isinstance(told, Mapping) else {}, missing=text.missing).section("attention")
+    if attention.config.get("no_op") is True:
+        return None
+    if any(attention.config.get(name) for name in ("replace_with_linear", "window_length", "num_sink_tokens")):
+        text.missing.append("block_configs: attention of a kind that vLLM has not")
+    size = _head_size(text)
+    return Attention(text.number("num_attention_heads") // max(1, attention.number("n_heads_in_group")), size, size)
 
 
 def _kv_heads(text: Reader) -> int:
@@ -184,6 +186,15 @@ def _linear(text: Reader) -> Layer:
     )
 
 
+def _delta(text: Reader) -> Layer:
+    """Give a layer of Kimi Delta Attention: keys and values are alike."""
+    told = text.section("linear_attn_config")
+    heads, size = told.number("num_heads"), told.number("head_dim")
+    # With a bounded gate it runs on a kernel of Kimi-K3 that leaves such a state behind.
+    checkpoints = () if told.config.get("gate_lower_bound") is None else (0, 29)
+    return Linear(heads, heads, size, size, told.number("short_conv_kernel_size"), checkpoints)
+
+
 def _mamba(text: Reader) -> Layer:
     return Mamba2(
         heads=text.number("mamba_num_heads", "mamba_n_heads"),
@@ -194,6 +205,9 @@ def _mamba(text: Reader) -> Layer:
     )
 
 
+_MAKERS: Final = {"full": _full, "window": _window, "linear": _linear, "delta": _delta, "mamba": _mamba}
+
+
 def _kv_dtype(config: Mapping[str, object]) -> str | None:
     # Older checkpoints of ModelOpt say it in a file of its own, which the lock keeps under that name.
     told = (config.get("quantization_config"), config.get("hf_quant_config"))
@@ -202,19 +216,19 @@ def _kv_dtype(config: Mapping[str, object]) -> str | None:
 
 def _asked_dtype(quantization: Mapping[str, object]) -> str | None:
     inner = quantization.get("quantization", quantization)
-    scheme = inner.get("kv_cache_scheme") if isinstance(inner, Mapping) else None
-    if isinstance(scheme, Mapping):
-        eight = scheme.get("num_bits") == 8 and scheme.get("type") == "float"  # noqa: PLR2004  bits of FP8
-        return "fp8" if eight else None
-    algorithm = inner.get("kv_cache_quant_algo") if isinstance(inner, Mapping) else None
-    return "fp8" if algorithm == "FP8" else None
+    told = Reader(inner if isinstance(inner, Mapping) else {})
+    if isinstance(told.config.get("kv_cache_scheme"), Mapping):
+        scheme = told.section("kv_cache_scheme")
+        return _ASKED_BITS.get(scheme.found("num_bits") or 0) if scheme.config.get("type") == "float" else None
+    algorithm = str(told.config.get("kv_cache_quant_algo")).lower()
+    return algorithm if algorithm in _ASKED_BITS.values() else None
 
 
 def _state_dtype(text: Reader) -> str | None:
     named = text.config.get("mamba_ssm_cache_dtype", text.config.get("mamba_ssm_dtype"))
     if isinstance(named, str):
         return named
-    return "float32" if text.config.get("model_type") == "nemotron_h" else None
+    return "float32" if text.config.get("model_type") in {"nemotron_h", "kimi_linear"} else None
 
 
 def _encoders(config: Mapping[str, object]) -> tuple[str, ...]:

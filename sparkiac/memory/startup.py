@@ -33,11 +33,15 @@ _COUNTS: Final = {
     "block_tokens": rf"Setting attention block size to {_COUNT} tokens",
     "blocks": rf"# GPU blocks: {_COUNT}",
 }
+_SMALLEST: Final = frozenset({"pool_bytes", "visible_bytes", "requested_bytes"})
+"""Of these the smallest rank's counts, and of other sizes the largest: vLLM gives all ranks as many blocks."""
+_STARTS: Final = "Initializing a V1 LLM engine"
+_HAS_POOL: Final = "Available KV cache memory"
 _CONCURRENCY: Final = re.compile(r"tokens per request: ([\d.]+)x")
 
 
 class Startup(NamedTuple):
-    """What a log states. None where it has no such line; of several ranks the last one counts."""
+    """What a log states. None where it has no such line; of several starts the last one counts that had a pool."""
 
     weights_bytes: int | None = None
     pool_bytes: int | None = None
@@ -71,9 +75,12 @@ class Compared(NamedTuple):
 
 def read(log: str) -> Startup:
     """Give what a start-up log states. Lines that are not understood are passed over."""
-    sizes = {name: round(float(found) * GIB) for name, line in _SIZES.items() if (found := _last(line, log))}
-    counts = {name: int(found.replace(",", "")) for name, line in _COUNTS.items() if (found := _last(line, log))}
-    concurrency = _CONCURRENCY.findall(log)
+    start = _last_start(log)
+    sizes = {name: _size(name, found) for name, line in _SIZES.items() if (found := re.findall(line, start))}
+    counts = {
+        name: int(found[-1].replace(",", "")) for name, line in _COUNTS.items() if (found := re.findall(line, start))
+    }
+    concurrency = _CONCURRENCY.findall(start)
     return Startup(**sizes, **counts, concurrency=float(concurrency[-1]) if concurrency else None)
 
 
@@ -93,7 +100,7 @@ def calibrate(startup: Startup, *, requested_bytes: int | None = None) -> Calibr
         weights_bytes=startup.weights_bytes,
         overhead_bytes=overhead if sound else None,
         graphs_bytes=startup.graphs_bytes,
-        pool_bytes=startup.pool_bytes,
+        pool_bytes=None if startup.pool_bytes is None or startup.pool_bytes < 0 else startup.pool_bytes,
         tokens=startup.tokens,
         context=startup.context,
     )
@@ -119,10 +126,16 @@ def compare(startup: Startup, *, server: Server, cache: Cache | None) -> tuple[C
     return tuple(
         Compared(name, value, found)
         for name, value in predicted.items()
-        if value is not None and (found := measured[name])
+        if value is not None and (found := measured[name]) and found > 0
     )
 
 
-def _last(line: str, log: str) -> str | None:
-    found = re.findall(line, log)
-    return found[-1] if found else None
+def _last_start(log: str) -> str:
+    """Cut a log where a server started, as a journal with restarts has it; all of it if no start got as far."""
+    starts = log.split(_STARTS)
+    return next((start for start in reversed(starts) if _HAS_POOL in start), log)
+
+
+def _size(name: str, found: list[str]) -> int:
+    sizes = [round(float(size) * GIB) for size in found]
+    return min(sizes) if name in _SMALLEST else max(sizes)

@@ -27,6 +27,9 @@ _REMEDIES: Final = (
     ("total memory", _ASKS_HOST),
     ("requested", _ASKS_HOST),
     ("CUDA graphs", _ASKS_LOG),
+    ("model type", _ASKS_LOG),
+    ("KV dtype", _ASKS_LOG),
+    ("mamba_cache_mode", _ASKS_LOG),
 )
 
 

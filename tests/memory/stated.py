@@ -23,6 +23,17 @@ QWEN_WEIGHTS: Final = Term("weights", round(21.94 * GIB), "Spark guide L345")
 POST: Final = {**GUIDE, "gpu_memory_utilization": 0.55, "max_model_len": 131_072}
 ACCEPTED: Final = (0.6, 0.9)
 """Accepted drafts where the source of a speed names none: DeepSeek-V4 thread L235."""
+FLASH: Final = "deepseek-ai/DeepSeek-V4-Flash"
+FLASH_TOLD: Final = {
+    "gpu_memory_utilization": 0.85,
+    "max_model_len": 300_000,
+    "max_num_batched_tokens": 16_384,
+    "max_num_seqs": 2,
+    "tensor_parallel_size": 2,
+}
+"""What the recipe of the DeepSeek-V4 thread tells its server (L255-306)."""
+FLASH_RELEASE: Final = (0, 22, 1)
+"""The thread's builds call themselves by commits of May 2026; this release is taken for them."""
 CODER: Final = {
     "gpu_memory_utilization": 0.85,
     "max_model_len": 170_000,
@@ -111,6 +122,7 @@ def memory() -> Iterator[Figure]:
     yield Figure("0.4 against 0.85: freed", f"{guide} L357", 58, (pool(0.85) - pool(0.4)) / 1e9, "GB")
     yield Figure("0.5 against 0.85: freed", f"{guide} L356", 45, (pool(0.85) - pool(0.5)) / 1e9, "GB")
     yield from _post()
+    yield from _compressed()
     yield from _others()
 
 
@@ -127,6 +139,25 @@ def _post() -> Iterator[Figure]:
     yield Figure(
         "the same: tokens as later releases log them", "dual-Spark post L61", 1.6e6, later.tokens(left), "tokens"
     )
+
+
+def _compressed() -> Iterator[Figure]:
+    """Give the figures of DeepSeek-V4-Flash on two machines, of which the smaller one has 119 GiB."""
+    two = MTP_3._replace(method="deepseek_mtp", tokens=2)
+    layout = laid(FLASH, FLASH_TOLD, release=FLASH_RELEASE, speculation=two)
+    made = budget.server(
+        "flash",
+        total_bytes=119 * GIB,
+        options=told(FLASH_TOLD, release=FLASH_RELEASE),
+        weights=Term("weights", 74 * GIB, "DeepSeek-V4 thread L315"),
+        shape=network(FLASH),
+        speculation=two,
+    )
+    tokens = layout.tokens(made.pool.size_bytes or 0)
+    yield Figure("DeepSeek-V4-Flash, 0.85: tokens", "DeepSeek-V4 thread L317", 313_000, tokens, "tokens")
+    refused = laid(FLASH, {**FLASH_TOLD, "max_model_len": 30_000}, release=FLASH_RELEASE)
+    needed = refused.request_bytes / GIB
+    yield Figure("the same, one request of 30,000", "vllm-project/vllm#44376", 6.66, needed, "GiB")
 
 
 def _others() -> Iterator[Figure]:
@@ -181,6 +212,12 @@ def _drafted(guide: str, post: str) -> Iterator[Speed]:
         yield _speed(
             f"Gemma-4-26B FP8, MTP 4, {what}", f"{post} L12-17", stated, 24.5, 3.8 / 25.2, gemma, 1000, drafting
         )
+    drafting = Drafting(2, *ACCEPTED, routed=True)
+    flash = laid(FLASH, FLASH_TOLD, release=FLASH_RELEASE, speculation=MTP_3._replace(tokens=2))
+    for what, stated, source in (("", 38.92, "L219"), (" at 65,536", 29.88, "L229")):
+        depth = 65_536 if what else 32
+        row = f"DeepSeek-V4-Flash on two, MTP 2{what}"
+        yield _speed(row, f"DeepSeek-V4 thread {source}", stated, 74 * GIB / 1e9, 13 / 284, flash, depth, drafting)
 
 
 def _speed(  # noqa: PLR0913, PLR0917  one row of the table

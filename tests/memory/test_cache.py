@@ -268,7 +268,7 @@ def test_a_network_that_keeps_nothing_is_named() -> None:
 
 
 def test_a_layout_without_groups_has_no_block() -> None:
-    assert Cache(1, 1, (), 0, 0, LATEST).block_tokens == 0
+    assert Cache(1, 1, (), 0, 0, LATEST, 0).block_tokens == 0
 
 
 def test_the_guides_server_by_both_ways_of_counting() -> None:

@@ -166,7 +166,8 @@ def test_an_unknown_network_leaves_the_servers_terms_known() -> None:
 
 @pytest.mark.parametrize(("seqs", "all_fit"), [(1, True), (2, False)])
 def test_an_earlier_start_tells_the_tokens_of_a_cache_that_is_not_understood(seqs: int, *, all_fit: bool) -> None:
-    network = Network(config=configs()["deepseek-ai/DeepSeek-V4-Flash"], stated=Term("w", 74 * GIB, "thread L315"))
+    config = {**configs()["deepseek-ai/DeepSeek-V4-Flash"], "model_type": "deepseek_v41"}
+    network = Network(config=config, stated=Term("w", 74 * GIB, "thread L315"))
     options = {"max_model_len": 300_000, "max_num_seqs": seqs}
     before = Calibration(overhead_bytes=3 * GIB, pool_bytes=20 * GIB, tokens=313_000, context=300_000)
     found = predicted(options, network=network, method=None, calibration=before).fit
@@ -174,13 +175,13 @@ def test_an_earlier_start_tells_the_tokens_of_a_cache_that_is_not_understood(seq
     assert found.tokens == found.pool_bytes * 313_000 // (20 * GIB)
     assert (found.blocks, found.one, found.all) == (None, True, all_fit)
     other = predicted({"max_model_len": 200_000}, network=network, method=None, calibration=before)
-    assert other.fit == Unknown(("the layers of model type deepseek_v4",))
+    assert other.fit == Unknown(("the layers of model type deepseek_v41",))
 
 
 def test_an_unknown_drafter_is_named() -> None:
     found = predicted(method="eagle3", drafter=Network())
-    assert found.fit == Unknown(("config.json", "drafter"))
-    assert found.advice == Unknown(("config.json",))
+    assert found.fit == Unknown(("config.json of the drafter", "drafter"))
+    assert found.advice == Unknown(("config.json of the drafter",))
     assert found.steps == ()
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sparkiac.memory import blocks, fit
 from sparkiac.memory.blocks import Cache
 from sparkiac.memory.budget import host, requested_bytes, server
-from sparkiac.memory.layers import Attention, Latent, Layer, Linear, Mamba2, Shape
+from sparkiac.memory.layers import Attention, Latent, Layer, Linear, Mamba2, Shape, Sparse
+from sparkiac.memory.shape import read
 from sparkiac.memory.values import GIB, Term, Unknown, total_bytes
 from tests.memory.known import told
 
@@ -29,9 +30,25 @@ STATES = st.one_of(
     st.builds(Linear, SMALL, SMALL, SIZES, SIZES, st.just(4)), st.builds(Mamba2, SMALL, SIZES, SMALL, SIZES, st.just(4))
 )
 LAYERS: st.SearchStrategy[Layer | None] = st.one_of(st.none(), ATTENTIONS, STATES, st.builds(Latent, SIZES))
-SHAPES = st.builds(lambda layers: Shape(tuple(layers)), st.lists(LAYERS, min_size=1, max_size=12))
+RATIOS = st.lists(st.sampled_from([0, 4, 128]), min_size=1, max_size=12)
+COMPRESSED = st.builds(
+    lambda ratios: read(
+        {
+            "model_type": "deepseek_v4",
+            "num_hidden_layers": len(ratios),
+            "compress_ratios": ratios,
+            "head_dim": 512,
+            "index_head_dim": 128,
+            "sliding_window": 128,
+        }
+    ),
+    RATIOS,
+).filter(lambda found: isinstance(found, Shape))
+SHAPES = st.one_of(
+    st.builds(lambda layers: Shape(tuple(layers)), st.lists(LAYERS, min_size=1, max_size=12)), COMPRESSED
+)
 CONTEXTS = st.integers(1, 300_000)
-RELEASES = st.sampled_from([(0, 15, 1), (0, 19, 0), (0, 23, 0), (0, 26, 0), (0, 32, 0)])
+RELEASES = st.sampled_from([(0, 15, 1), (0, 19, 0), (0, 23, 0), (0, 26, 0), (0, 28, 0), (0, 32, 0)])
 MEMORY = st.integers(0, 130 * GIB)
 SHARES = st.floats(0.01, 1.0)
 MAYBE = st.one_of(st.none(), MEMORY)
@@ -86,7 +103,8 @@ def test_no_size_of_a_layout_is_negative(shape: Shape, release: tuple[int, ...],
     assert found.block_bytes > 0
     assert all(group.request_blocks > 0 for group in found.groups)
     assert min(found.token_bytes, found.state_bytes) >= 0
-    assert sum(group.layers for group in found.groups) == sum(1 for layer in shape.layers if layer)
+    kept = [len(layer.caches) if isinstance(layer, Sparse) else 1 for layer in shape.layers if layer]
+    assert sum(group.layers for group in found.groups) == sum(kept)
 
 
 @given(SHAPES, MEMORY, SHARES, SHARES, MEMORY)

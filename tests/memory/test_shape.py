@@ -6,9 +6,10 @@ import pytest
 
 from sparkiac.memory import shape
 from sparkiac.memory.counts import Counts, shaped
+from sparkiac.memory.kv import Format, kv_format
 from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Width
 from sparkiac.memory.values import Unknown
-from tests.memory.known import QWEN, configs, network
+from tests.memory.known import QWEN, configs, network, told
 
 DENSE = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 256}
 
@@ -88,17 +89,45 @@ def test_layers_that_share_the_cache_of_others_keep_nothing() -> None:
     assert found.layers == (Attention(4, 64, 64), None)
 
 
-@pytest.mark.parametrize(
-    ("handle", "family"),
-    [
-        ("deepseek-ai/DeepSeek-V4-Flash", "deepseek_v4"),
-        ("moonshotai/Kimi-K3", "kimi_linear"),
-        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", "llama4_text"),
-        ("nvidia/Llama-3_3-Nemotron-Super-49B-v1", "nemotron-nas"),
-    ],
-)
-def test_a_family_that_is_not_understood_is_named(handle: str, family: str) -> None:
-    assert shape.read(configs()[handle]) == Unknown((f"the layers of model type {family}",))
+@pytest.mark.parametrize("family", ["deepseek_v41", "minimax_m3", "step3p7"])
+def test_a_family_that_is_not_understood_is_named(family: str) -> None:
+    assert shape.read({**DENSE, "model_type": family}) == Unknown((f"the layers of model type {family}",))
+
+
+def test_kimi_delta_attention_is_read_by_the_numbers_of_its_layers() -> None:
+    found = network("moonshotai/Kimi-K3")
+    assert found.layers[:4] == (Linear(96, 96, 128, 128, 4, checkpoints=(0, 29)),) * 3 + (Latent(576),)
+    assert (len(found.layers), found.layers.count(Latent(576)), found.state_dtype) == (93, 24, "float32")
+
+
+def test_a_gate_without_a_bound_leaves_no_state_behind() -> None:
+    text = configs()["moonshotai/Kimi-K3"]["text_config"]
+    found = shape.read({**text, "linear_attn_config": {**text["linear_attn_config"], "gate_lower_bound": None}})
+    assert isinstance(found, Shape)
+    assert found.layers[0] == Linear(96, 96, 128, 128, 4)
+
+
+def test_what_lacks_of_a_section_is_named() -> None:
+    text = configs()["moonshotai/Kimi-K3"]["text_config"]
+    assert shape.read({**text, "linear_attn_config": {"kda_layers": [1]}}) == Unknown(
+        ("num_heads", "head_dim", "short_conv_kernel_size")
+    )
+
+
+def test_chunks_are_kept_like_the_whole_context() -> None:
+    assert set(network("meta-llama/Llama-4-Scout-17B-16E-Instruct").layers) == {Attention(8, 128, 128)}
+
+
+def test_a_network_that_was_searched_for_has_layers_without_attention() -> None:
+    found = network("nvidia/Llama-3_3-Nemotron-Super-49B-v1")
+    assert set(found.layers) == {Attention(8, 128, 128), None}
+    assert (len(found.layers), found.layers.count(None)) == (80, 31)
+
+
+def test_attention_of_a_kind_that_vllm_has_not_is_not_guessed() -> None:
+    blocks = [{"attention": {"n_heads_in_group": 2, "replace_with_linear": True}}] * 2
+    found = shape.read({**DENSE, "model_type": "nemotron-nas", "block_configs": blocks})
+    assert found == Unknown(("block_configs: attention of a kind that vLLM has not",))
 
 
 def test_a_configuration_without_a_family_is_not_understood() -> None:
@@ -115,7 +144,7 @@ def test_every_fact_that_lacks_is_named_once() -> None:
 @pytest.mark.parametrize(
     "lists",
     [
-        {"layer_types": ["full_attention", "chunked_attention"]},
+        {"layer_types": ["full_attention", "strange_attention"]},
         {"layer_types": ["full_attention"]},
         {"hybrid_override_pattern": "*X"},
     ],
@@ -133,18 +162,29 @@ def test_a_truth_value_is_no_count() -> None:
     ("quantization", "dtype"),
     [
         ({"kv_cache_scheme": {"num_bits": 8, "type": "float"}}, "fp8"),
-        ({"kv_cache_scheme": {"num_bits": 4, "type": "float"}}, None),
+        ({"kv_cache_scheme": {"num_bits": 4, "type": "float"}}, "nvfp4"),
+        ({"kv_cache_scheme": {"num_bits": 8, "type": "int"}}, None),
+        ({"kv_cache_scheme": None, "kv_cache_quant_algo": "fp8"}, "fp8"),
         ({"kv_cache_quant_algo": "FP8"}, "fp8"),
+        ({"kv_cache_quant_algo": "NVFP4"}, "nvfp4"),
+        ({"kv_cache_quant_algo": "INT4"}, None),
         ({"quantization": {"kv_cache_quant_algo": "FP8"}}, "fp8"),
         ({"quantization": "FP8"}, None),
         ({"quant_method": "fp8"}, None),
         ("fp8", None),
     ],
 )
-def test_a_checkpoint_may_ask_for_an_fp8_cache(quantization: object, dtype: str | None) -> None:
+def test_a_checkpoint_may_ask_for_a_smaller_cache(quantization: object, dtype: str | None) -> None:
     found = shape.read({**DENSE, "quantization_config": quantization})
     assert isinstance(found, Shape)
     assert found.kv_dtype == dtype
+
+
+def test_an_nvfp4_cache_is_granted_from_0_20_on() -> None:
+    asked = Shape((Attention(1, 64, 64),), kv_dtype="nvfp4")
+    assert kv_format(asked, told()) == Format(9, 16)
+    assert kv_format(asked, told(release=(0, 19, 1))) == Format(2)
+    assert kv_format(asked, told({"kv_cache_dtype": "nvfp4"}, release=(0, 19, 1))) == Format(9, 16)
 
 
 def test_a_drafter_of_mtp_without_layers_of_attention_is_read_by_its_pattern() -> None:

@@ -111,3 +111,48 @@ def test_what_is_known_on_one_side_only_is_not_compared() -> None:
     assert startup.compare(startup.read(GUIDES_LOG), server=placed, cache=None) == ()
     layout = laid(QWEN, GUIDE, speculation=MTP_3)
     assert startup.compare(Startup(), server=placed, cache=layout) == ()
+
+
+def test_of_several_starts_the_last_one_counts_that_had_a_pool() -> None:
+    first = "Initializing a V1 LLM engine (v0.19.0)\nModel loading took 20 GiB\nAvailable KV cache memory: 70 GiB\n"
+    second = "Initializing a V1 LLM engine (v0.32.0)\nModel loading took 25 GiB\nAvailable KV cache memory: 60 GiB\n"
+    broken = "Initializing a V1 LLM engine (v0.32.0)\nModel loading took 90 GiB\nTraceback"
+    found = startup.read(first + second + broken)
+    assert (found.weights_bytes, found.pool_bytes) == (25 * GIB, 60 * GIB)
+    assert startup.read(broken).weights_bytes == 90 * GIB
+
+
+def test_of_several_ranks_the_smallest_pool_and_the_largest_weights_count() -> None:
+    log = """\
+(RayWorkerWrapper pid=164889, ip=10.0.0.3) INFO Model loading took 74.5 GiB memory and 148.4 seconds
+(RayWorkerWrapper pid=89561) INFO Model loading took 74.25 GiB memory and 82.6 seconds [repeated 3x across cluster]
+(Worker_TP0 pid=1) INFO Available KV cache memory: 20.5 GiB
+(Worker_TP1 pid=2) INFO Available KV cache memory: 24.25 GiB
+"""
+    found = startup.read(log)
+    assert (found.weights_bytes, found.pool_bytes) == (round(74.5 * GIB), round(20.5 * GIB))
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "vllm-1  | ",
+        "\x1b[36mvllm-1  | \x1b[0m\x1b[0;36m(EngineCore_DP0 pid=441)\x1b[0;0m INFO 11-24 11:43:54 [gpu_worker.py:348] ",
+        "Nov 22 01:00:00 spark-01 sparkiac-chat[123]: (EngineCore pid=7) INFO 06-22 02:54:47 [gpu_worker.py:232] ",
+        "2026-05-27T12:52:56.1234567Z ",
+    ],
+)
+def test_what_stands_before_a_line_does_not_matter(prefix: str) -> None:
+    lines = ("Model loading took 2.0513 GiB memory and 27.2 seconds", "Available KV cache memory: 33.31 GiB")
+    found = startup.read("".join(f"{prefix}{line}\r\n" for line in lines))
+    assert (found.weights_bytes, found.pool_bytes) == (round(2.0513 * GIB), round(33.31 * GIB))
+
+
+def test_a_pool_that_was_less_than_nothing_is_none_to_keep() -> None:
+    found = startup.calibrate(
+        startup.read("Available KV cache memory: -3.5 GiB\nModel loading took 90 GiB"), requested_bytes=100 * GIB
+    )
+    assert (found.pool_bytes, found.overhead_bytes) == (None, round(13.5 * GIB))
+    placed = server("q", total_bytes=TOTAL_BYTES, options=told(GUIDE), weights=Term("weights", 90 * GIB, "test"))
+    rows = startup.compare(Startup(pool_bytes=-GIB), server=placed, cache=None)
+    assert rows == ()

@@ -6,21 +6,26 @@ of each layer is made here, from the configuration alone; shapes of states, alig
 
 from __future__ import annotations
 
-import importlib.metadata
 import inspect
 import json
 import sys
 from types import SimpleNamespace
 from typing import Any
 
+import compressed
 import torch
+import vllm
 from vllm.model_executor.layers.mamba import mamba_mixer2
+from vllm.model_executor.layers.mamba.mamba_utils import MambaStateDtypeCalculator as Dtypes
 from vllm.model_executor.layers.mamba.mamba_utils import MambaStateShapeCalculator as States
 from vllm.v1.core import kv_cache_utils as utils
 from vllm.v1.kv_cache_interface import FullAttentionSpec, MambaSpec, MLAAttentionSpec, SlidingWindowSpec
 
-RELEASE = importlib.metadata.version("vllm").split("+")[0]
-OLD = tuple(map(int, RELEASE.split(".")[:2])) < (0, 20)
+RELEASE = vllm.__version__.split("+")[0]
+NUMBERS = tuple(map(int, RELEASE.split(".")[:2]))
+OLD = NUMBERS < (0, 20)
+LAID_OUT = NUMBERS >= (0, 29)
+DELTA_CHECKPOINTS = NUMBERS >= (0, 29)
 MIXER_CHECKPOINTS = "num_prefill_checkpoint_blocks=1" in inspect.getsource(mamba_mixer2)
 POOL_BYTES = 20 << 30
 CASES: tuple[dict[str, Any], ...] = (
@@ -64,15 +69,41 @@ CASES: tuple[dict[str, Any], ...] = (
     {"model": "deepseek-ai/DeepSeek-V3", "max_model_len": 32768, "kv_cache_dtype": "fp8", "method": "mtp", "drafts": 1},
     {"model": "mistralai/Mixtral-8x7B-v0.1", "max_model_len": 32768, "pipeline_parallel_size": 3},
     {"model": "XiaomiMiMo/MiMo-V2-Flash", "max_model_len": 65536},
+    {"model": "deepseek-ai/DeepSeek-V4-Flash", "max_model_len": 300000, "max_num_batched_tokens": 16384},
+    {
+        "model": "deepseek-ai/DeepSeek-V4-Flash",
+        "max_model_len": 200000,
+        "method": "deepseek_mtp",
+        "drafts": 2,
+        "tensor_parallel_size": 2,
+    },
+    {"model": "deepseek-ai/DeepSeek-V4-Flash", "max_model_len": 65536, "pipeline_parallel_size": 2},
+    {"model": "deepseek-ai/DeepSeek-V4-Pro", "max_model_len": 131072, "method": "mtp", "drafts": 1},
+    {
+        "model": "deepseek-ai/DeepSeek-V3.2",
+        "max_model_len": 65536,
+        "kv_cache_dtype": "fp8",
+        "method": "mtp",
+        "drafts": 1,
+    },
+    {"model": "zai-org/GLM-5.2", "max_model_len": 65536, "kv_cache_dtype": "fp8", "method": "mtp", "drafts": 3},
+    {"model": "moonshotai/Kimi-K3", "max_model_len": 262144, "tensor_parallel_size": 2},
+    {"model": "meta-llama/Llama-4-Scout-17B-16E-Instruct", "max_model_len": 65536},
+    {"model": "nvidia/Llama-3_3-Nemotron-Super-49B-v1", "max_model_len": 65536, "kv_cache_dtype": "fp8"},
 )
 
 
 def main() -> None:
     """Answer all cases."""
     configs = json.load(sys.stdin)
-    answers = [{**case, **answer(case, configs[case["model"]])} for case in CASES]
+    answers = [{**case, **answer(case, configs[case["model"]])} for case in CASES if knows(configs[case["model"]])]
     json.dump({"release": RELEASE, "pool_bytes": POOL_BYTES, "cases": answers}, sys.stdout, indent=1)
     print()
+
+
+def knows(config: dict[str, Any]) -> bool:
+    """Whether this release has the layers of a model."""
+    return "compress_ratios" not in config or compressed.ATTENTION is not None
 
 
 def answer(case: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
@@ -99,18 +130,25 @@ def answer(case: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
 
 def engine(case: dict[str, Any], text: dict[str, Any]) -> Any:
     """Give what the functions read of a configuration, under vLLM's names."""
-    hybrid = "linear_num_value_heads" in text or "ssm_state_size" in text
+    hybrid = state_of(text, 1, 0) is not None
+    batch = case.get("max_num_batched_tokens", 8192)
     cached = case.get("enable_prefix_caching", True)
     layout = {}
-    if not OLD:
+    if LAID_OUT:
         from vllm.v1.kv_cache_layout import KVCacheLayout  # noqa: PLC0415  not in older releases
 
-        layout = {"get_resolved_kv_cache_layout": lambda: KVCacheLayout.LBNHC, "prefix_cache_retention_interval": None}
+        # The compressed attention's indexer takes layouts with the blocks outside alone.
+        order = KVCacheLayout.BLHNC if "compress_ratios" in text else KVCacheLayout.LBNHC
+        layout = {"get_resolved_kv_cache_layout": lambda: order, "prefix_cache_retention_interval": None}
     return SimpleNamespace(
         model_config=SimpleNamespace(
             max_model_len=case["max_model_len"], original_max_model_len=None, hf_config=SimpleNamespace(model_type="")
         ),
-        scheduler_config=SimpleNamespace(disable_hybrid_kv_cache_manager=False, max_num_batched_tokens=8192),
+        # vLLM turns the manager off by itself for models with chunks, and keeps those like the whole context.
+        scheduler_config=SimpleNamespace(
+            disable_hybrid_kv_cache_manager="attention_chunk_size" in text, max_num_batched_tokens=batch
+        ),
+        kv_transfer_config=None,
         parallel_config=SimpleNamespace(
             decode_context_parallel_size=1, prefill_context_parallel_size=1, tensor_parallel_size=1
         ),
@@ -121,27 +159,50 @@ def engine(case: dict[str, Any], text: dict[str, Any]) -> Any:
         device_config=SimpleNamespace(device_type="cuda"),
         speculative_config=None,
         num_prefill_lookahead_tokens=0,
-        max_in_flight_tokens=8192 * (case.get("pipeline_parallel_size", 1) + 1),
+        max_in_flight_tokens=batch * (case.get("pipeline_parallel_size", 1) + 1),
     )
 
 
 def layers(case: dict[str, Any], text: dict[str, Any], vllm: Any) -> list[dict[str, Any]]:
     """Give the specifications of the layers of each stage."""
+    count, stages = text["num_hidden_layers"], case.get("pipeline_parallel_size", 1)
+    nextn = text.get("mtp_num_hidden_layers", text.get("num_nextn_predict_layers", 0)) if case.get("method") else 0
+    specs = sparse(text, count + nextn) if "index_topk" in text else dense(case, text, vllm, count + nextn)
+    placed: list[dict[str, Any]] = [{} for _ in range(stages)]
+    for rank in range(stages):
+        first, last = span(count, rank, stages)
+        held = range(first, last + nextn if rank == stages - 1 else last)
+        placed[rank] = {name: spec for name, spec in specs.items() if spec and int(name.split(".")[0]) in held}
+    return placed
+
+
+def sparse(text: dict[str, Any], count: int) -> dict[str, Any]:
+    """Give the specifications of layers with sparse attention, which are packed in FP8."""
+    block = 256 if "compress_ratios" in text else 64
+    found = (compressed.specs(text, index, block=block, dtype=compressed.PACKED) for index in range(count))
+    return {name: spec for each in found for name, spec in each.items()}
+
+
+def dense(case: dict[str, Any], text: dict[str, Any], vllm: Any, count: int) -> dict[str, Any]:
+    """Give the specifications of all other layers; those behind the last one see the whole context."""
     ranks, tokens = case.get("tensor_parallel_size", 1), case.get("drafts", 0)
     dtype = torch.uint8 if case.get("kv_cache_dtype") == "fp8" else torch.bfloat16
     state = state_of(text, ranks, tokens)
     block = block_size(case, text, state, dtype, ranks)
     kinds = kinds_of(text)
-    drafts = text.get("mtp_num_hidden_layers", text.get("num_nextn_predict_layers", 0)) if case.get("method") else 0
-    stages = case.get("pipeline_parallel_size", 1)
-    specs = {f"layer.{i}": spec(kind, text, state, block, dtype, ranks, vllm, tokens) for i, kind in enumerate(kinds)}
-    placed: list[dict[str, Any]] = [{} for _ in range(stages)]
-    for rank in range(stages):
-        first, last = span(len(kinds), rank, stages)
-        placed[rank] = {n: s for n, s in specs.items() if s is not None and first <= int(n[6:]) < last}
-    for i in range(drafts):
-        placed[-1][f"draft.{i}"] = spec("full", text, state, block, dtype, ranks, vllm, tokens)
-    return placed
+    kinds += ["full"] * (count - len(kinds))
+    return {
+        f"{index}.{kind}": spec(kind, blocked(text, index), state, block, dtype, ranks, vllm, tokens)
+        for index, kind in enumerate(kinds)
+    }
+
+
+def blocked(text: dict[str, Any], index: int) -> dict[str, Any]:
+    """Give the configuration of a layer whose heads are its own."""
+    if "block_configs" not in text or text["block_configs"][index]["attention"].get("no_op"):
+        return text
+    group = text["block_configs"][index]["attention"]["n_heads_in_group"]
+    return {**text, "num_key_value_heads": text["num_attention_heads"] // group}
 
 
 def span(count: int, rank: int, stages: int) -> tuple[int, int]:
@@ -160,6 +221,10 @@ def kinds_of(text: dict[str, Any]) -> list[str]:
     words = {"full_attention": "full", "sliding_attention": "window", "linear_attention": "state"}
     if kinds := text.get("layer_types"):
         return [words[kind] for kind in kinds]
+    if blocks := text.get("block_configs"):
+        return ["none" if block["attention"].get("no_op") else "full" for block in blocks]
+    if linear := text.get("linear_attn_config"):
+        return ["state" if i + 1 in linear["kda_layers"] else "full" for i in range(text["num_hidden_layers"])]
     every = text.get("full_attention_interval")
     count = text["num_hidden_layers"]
     return ["full" if not every or (i + 1) % every == 0 else "state" for i in range(count)]
@@ -184,6 +249,12 @@ def state_of(text: dict[str, Any], ranks: int, tokens: int) -> MambaSpec | None:
             num_spec=tokens,
         )
         recurrent = torch.float32
+    elif linear := text.get("linear_attn_config"):
+        kernel = linear["short_conv_kernel_size"]
+        shapes = States.kda_state_shape(
+            ranks, linear["num_heads"], linear["head_dim"], conv_kernel_size=kernel, num_spec=tokens
+        )
+        return MambaSpec(shapes=shapes, dtypes=Dtypes.kda_state_dtype(torch.bfloat16, "auto"), block_size=-1)
     else:
         return None
     return MambaSpec(shapes=shapes, dtypes=(torch.bfloat16, recurrent), block_size=-1)
@@ -194,15 +265,15 @@ def block_size(case: dict[str, Any], text: dict[str, Any], state: Any, dtype: to
     block = case.get("block_size", 16)
     if state is None:
         return block
-    heads, size = max(1, text["num_key_value_heads"] // ranks), text["head_dim"]
-    one = FullAttentionSpec(block_size=1, num_kv_heads=heads, head_size=size, dtype=dtype).page_size_bytes
+    whole = spec("full", text, state, 1, dtype, ranks, None, 0)
     if OLD:
-        # The same lines stand inside a method that reads a whole engine configuration (models/config.py).
-        return max(block, 16 * -(-state.page_size_bytes // (16 * one)))
-    return aligned(block, heads, size, dtype, state)
+        # The same lines stand inside a method that reads a whole engine configuration (platforms/interface.py).
+        step = 64 if "kv_lora_rank" in text else 16
+        return max(block, step * -(-state.page_size_bytes // (step * whole.page_size_bytes)))
+    return aligned(block, whole, state)
 
 
-def aligned(block: int, heads: int, size: int, dtype: torch.dtype, state: Any) -> int:
+def aligned(block: int, whole: Any, state: Any) -> int:
     """Call Platform._align_hybrid_block_size with what it reads, and give the block size that it sets."""
     from unittest import mock  # noqa: PLC0415  for one call
 
@@ -219,11 +290,12 @@ def aligned(block: int, heads: int, size: int, dtype: torch.dtype, state: Any) -
 
     cache = SimpleNamespace(
         cache_dtype="auto", block_size=block, mamba_cache_mode="align", mamba_page_size_padded=None,
-        kv_cache_dtype_skip_layers=[], mamba_block_size=None,
+        kv_cache_dtype_skip_layers=[], mamba_block_size=None, user_specified_mamba_block_size=False,
     )  # fmt: skip
     model = SimpleNamespace(
-        dtype=dtype, use_mla=False, architecture="", get_num_kv_heads=lambda _: heads, get_head_size=lambda: size
-    )
+        dtype=whole.dtype, use_mla=isinstance(whole, MLAAttentionSpec), architecture="",
+        get_num_kv_heads=lambda _: whole.num_kv_heads, get_head_size=lambda: whole.head_size,
+    )  # fmt: skip
     vllm = SimpleNamespace(cache_config=cache, model_config=model, parallel_config=None)
     with (
         mock.patch.object(ModelRegistry, "resolve_model_cls", return_value=(Model, "")),
@@ -244,7 +316,10 @@ def spec(  # noqa: PLR0913, PLR0917  what the specification of a layer is made o
         padded = block * spec("full", text, state, 1, dtype, ranks, vllm, tokens).page_size_bytes
         mode = vllm.cache_config.mamba_cache_mode
         # From 0.32 on the Mamba-2 mixer asks for one more block, in a method that only a loaded layer has.
-        extra = {"num_prefill_checkpoint_blocks": 1} if "ssm_state_size" in text and MIXER_CHECKPOINTS else {}
+        # So does Kimi Delta Attention with the kernel that it takes on this machine (SM 12.x).
+        bounded = text.get("linear_attn_config", {}).get("gate_lower_bound") is not None
+        kept = ("ssm_state_size" in text and MIXER_CHECKPOINTS) or (bounded and DELTA_CHECKPOINTS)
+        extra = {"num_prefill_checkpoint_blocks": 1} if kept else {}
         return MambaSpec(
             shapes=state.shapes,
             dtypes=state.dtypes,

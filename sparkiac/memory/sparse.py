@@ -1,0 +1,96 @@
+"""Layers of the DeepSeek families whose attention picks what it reads, from their config.json.
+
+Sizes and order follow vLLM's `deepseek_v2.py` of 0.19, and `models/deepseek_v32` and `models/deepseek_v4` of 0.32.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.memory.layers import Latent, Rows, Sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.memory.reader import Reader
+
+INDEXED: Final = frozenset({"deepseek_v32", "glm_moe_dsa"})
+"""Latent attention and an indexer beside it."""
+COMPRESSED: Final = frozenset({"deepseek_v4"})
+"""A window, and compressed keys and values of the whole context."""
+_LATENT_BYTES: Final = 656
+"""512 elements in FP8, their 4 scales in 32 bits, 64 rotary elements in 16 bits."""
+_COMPRESSED_BYTES: Final = 584
+"""448 elements in FP8, 7 scales of a byte and one spare, 64 rotary elements in 16 bits."""
+_COMPRESSED_SIZE: Final = 512
+_ALIGNMENT: Final = 576
+_INDEX_BLOCK: Final = 64
+_WINDOW_BLOCK: Final = 64
+_COMPRESSED_BLOCK: Final = 256
+_PICKED: Final = 4
+"""Of a ratio of 4 an indexer picks, and neighbours overlap; of a ratio of 128 all are read."""
+_INPUT_BLOCKS: Final = {_PICKED: 4, 128: 8}
+"""Ratio of compression → tokens in a block of the compressor's inputs."""
+
+
+def layer(text: Reader, index: int) -> Sparse:
+    """Give one layer, counted from 0. What lacks is noted in `text`."""
+    if text.config.get("model_type") in INDEXED:
+        return _indexed(text, keeps=_keeps(text, index))
+    return Sparse(tuple(_compressed(text, _ratio(text, index))), _COMPRESSED_BLOCK)
+
+
+def draft(text: Reader) -> Sparse:
+    """Give a layer for multi-token prediction: it has an indexer always, and compresses nothing."""
+    if text.config.get("model_type") in INDEXED:
+        return _indexed(text, keeps=True)
+    return Sparse(tuple(_compressed(text, 1)), _COMPRESSED_BLOCK)
+
+
+def _indexed(text: Reader, *, keeps: bool) -> Sparse:
+    latent = Latent(text.number("kv_lora_rank") + text.number("qk_rope_head_dim"), _LATENT_BYTES)
+    return Sparse((Rows(_index_bytes(text)), latent) if keeps else (latent,), _INDEX_BLOCK)
+
+
+def _keeps(text: Reader, index: int) -> bool:
+    # The others read what the indexer before them has picked.
+    pattern = text.config.get("index_topk_pattern")
+    if isinstance(pattern, str):
+        return pattern[index : index + 1] != "S"
+    offset, every = text.found("index_skip_topk_offset"), text.found("index_topk_freq") or 1
+    return max(index + 1 - (2 if offset is None else offset), 0) % every == 0
+
+
+def _index_bytes(text: Reader) -> int:
+    # FP8, with a scale in 32 bits for 128 of them.
+    size = text.number("index_head_dim")
+    return size + size // 128 * 4
+
+
+def _ratio(text: Reader, index: int) -> int:
+    ratios = text.words("compress_ratios")
+    ratio = ratios[index] if index < len(ratios) else None
+    if not isinstance(ratio, int) or max(1, ratio) not in (1, *_INPUT_BLOCKS):
+        text.missing.append("compress_ratios: 0, 4 or 128 for each layer")
+        return 1
+    return max(1, ratio)
+
+
+def _compressed(text: Reader, ratio: int) -> Iterator[Rows]:
+    if text.number("head_dim") != _COMPRESSED_SIZE:
+        text.missing.append(f"head_dim: {_COMPRESSED_SIZE}")
+    if ratio == _PICKED:
+        yield Rows(_index_bytes(text), tokens=ratio, alignment=_ALIGNMENT)
+        yield _inputs(text.number("index_head_dim"), ratio)
+    window = text.number("sliding_window")
+    yield Rows(_COMPRESSED_BYTES, window=window, block_tokens=_WINDOW_BLOCK, alignment=_ALIGNMENT)
+    if ratio > 1:
+        yield Rows(_COMPRESSED_BYTES, tokens=ratio, alignment=_ALIGNMENT)
+        yield _inputs(_COMPRESSED_SIZE, ratio)
+
+
+def _inputs(size: int, ratio: int) -> Rows:
+    # Key and score of each token that is not compressed yet, in 32 bits; twice where neighbours overlap.
+    twice = 2 if ratio == _PICKED else 1
+    block = _INPUT_BLOCKS[ratio]
+    return Rows(2 * twice * size * 4, window=twice * ratio, block_tokens=block, alignment=_ALIGNMENT)
