@@ -62,6 +62,10 @@ def _path(value: str) -> str:
 def _address(value: str) -> str:
     if value.replace(".", "").isdigit():
         _parsed(IPv4Address, value, "is not an IPv4 address: four numbers from 0 to 255")
+        found = IPv4Address(value)
+        if found.is_unspecified or found.is_multicast or found.is_reserved:
+            message = f"{value!r} is the address of no single machine; give the one that the host has in its network"
+            raise ValueError(message)
     return value
 
 
