@@ -15,6 +15,7 @@ from sparkiac.commands.inputs import AS_JSON, known, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sparkiac.importers import Unreadable
     from sparkiac.importers.draft import Entry
     from sparkiac.importers.launch import Launch
     from sparkiac.report import Finding, Report
@@ -88,6 +89,7 @@ def _launches(
     findings: list[Finding] = []
     hidden = frozenset[str]()
     for name, raw, named in _texts(files):
+        text = ""
         try:
             text = _decoded(raw)
             chosen = source or importers.recognised(text, name)
@@ -101,7 +103,10 @@ def _launches(
             hidden |= hiding.values(text)
             launches += [(name, launch) for launch in importers.named(chosen).read(text, name=name)]
         except importers.Unreadable as error:
-            findings.append(_finding(name, error))
+            if not named and (not text or isinstance(error, importers.StartsNothing)):
+                skipped.append(name)
+                continue
+            findings.append(_finding(name, error, hiding.line_of(text, error.line)))
     return launches, skipped, findings, hidden
 
 
@@ -140,13 +145,11 @@ def _decoded(raw: bytes) -> str:
         raise Unreadable(message, line=raw.count(b"\n", 0, error.start) + 1) from None
 
 
-def _finding(file: str, error: Exception) -> Finding:
-    from sparkiac.importers import Unreadable
+def _finding(file: str, error: Unreadable, line: str = "") -> Finding:
     from sparkiac.report import Finding, Loc, Mark, Severity
 
-    assert isinstance(error, Unreadable)  # noqa: S101
     mark = Mark(error.line, error.column, error.line, error.column + 1)
-    return Finding("IMP001", "unreadable", Severity.ERROR, str(error), Loc(file, mark, ""))
+    return Finding("IMP001", "unreadable", Severity.ERROR, str(error), Loc(file, mark, line))
 
 
 def _refuse(findings: Sequence[Finding], output_format: str) -> int:

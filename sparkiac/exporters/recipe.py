@@ -114,7 +114,7 @@ def _rows(words: Sequence[str], defaults: dict[str, str | int | float], *, doubl
             defaults[name] = _number(following[0])
             text += f" {{{name}}}"
             at += 1
-        if word.startswith("-") or not rows:
+        if not rows or word.startswith("--") or (word.startswith("-") and len(rows) > 1):  # `python3 -m` is a program
             rows.append(text)
         else:
             rows[-1] += f" {text}"

@@ -25,7 +25,7 @@ def lost(entries: Sequence[tuple[str, Entry]]) -> bool:
 def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
     """Write the report for people."""
     lines = [line for file, entry in entries for line in _entry(file, entry)]
-    lines += [f"{file}: not recognised, and left out" for file in skipped]
+    lines += [f"{file}: nothing is started there that is recognised, and it is left out" for file in skipped]
     numbers = [sum(len(entry.items) for _, entry in entries)]
     numbers += [
         sum(note.kind == kind for _, entry in entries for note in entry.notes) for kind in ("corrected", "lost")

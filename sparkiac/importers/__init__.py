@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.unreadable import StartsNothing, Unreadable
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
 
-__all__ = ["FORMATS", "Importer", "Unreadable", "named", "recognised"]
+__all__ = ["FORMATS", "Importer", "StartsNothing", "Unreadable", "named", "recognised"]
 
 FORMATS: Final = {
     "markdown": "markdown",

@@ -10,7 +10,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.importers import docker_options, docker_values, hiding, yamlread
+from sparkiac.importers import compose_extends, docker_options, docker_values, hiding, yamlread
 from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
 from sparkiac.importers.unreadable import Unreadable
 
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 NAME: Final = "compose"
 _SERVICES: Final = re.compile(r"^services[ \t]*:[ \t\r]*(#.*)?$", re.MULTILINE)
 _TELLS: Final = re.compile(r"^[ \t]+[\"']?(image|build|container_name)[\"']?[ \t]*:", re.MULTILINE)
-_VARIABLE: Final = re.compile(r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])([^{}]*))?\})")
+_VARIABLE: Final = re.compile(
+    r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*))?\})"
+)
 _OURS: Final = {
     "restart": docker_options.MEANT["restart"],
     "healthcheck": docker_options.MEANT["health-cmd"],
@@ -64,7 +66,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  every 
     if not isinstance(services, dict) or not services:
         message = "no `services:` in this file"
         raise Unreadable(message)
-    found = [_Service(str(name), value, document).launch() for name, value in services.items()]
+    found = [_Service(name, compose_extends.whole(services, name), document).launch() for name in services]
     notes = (*document.notes, *_top(data, document))
     return (found[0]._replace(notes=(*notes, *found[0].notes)), *found[1:])
 
@@ -131,8 +133,8 @@ class _Service:
             if found[4] in {":-", "-"}:
                 why = f"its default is taken, for the file does not set {found[3]}"
                 self.notes.append(Note("corrected", line, f"${{{found[3]}:-…}}", why))
-                return found[5] or ""
-            return found[0]
+                return _VARIABLE.sub(put, found[5] or "")
+            return f"${{{found[3]}}}" if found[4] in {":?", "?"} else found[0]
 
         return _VARIABLE.sub(put, text)
 
@@ -198,7 +200,9 @@ class _Service:
 
     def _devices(self) -> Iterator[str]:
         for place, each in self._list("devices"):
-            yield self._put(each, self._at("devices", place)).partition(":")[0]
+            device = self._put(each, self._at("devices", place)).partition(":")[0]
+            if not device.startswith(docker_options.GPU):
+                yield device
 
     def _list(self, key: str) -> Iterator[tuple[int, Any]]:
         value = self.data.get(key)
@@ -212,7 +216,8 @@ class _Service:
         held: Any = self.data.get("deploy")
         for key in ("resources", "reservations", "devices"):
             held = held.get(key) if isinstance(held, dict) else None
-        return bool(held) or bool(self.data.get("gpus")) or self.data.get("runtime") == "nvidia"
+        named = any(str(each).startswith(docker_options.GPU) for _, each in self._list("devices"))
+        return named or bool(held) or bool(self.data.get("gpus")) or self.data.get("runtime") == "nvidia"
 
     def _limits(self) -> Iterator[tuple[str, int]]:
         value = self.data.get("ulimits")
@@ -224,9 +229,12 @@ class _Service:
                 self._lost(self._at("ulimits", name), f"ulimits {name}", "this is no limit")
 
     def _times(self) -> Iterator[tuple[str, int]]:
-        held = docker_values.seconds(self._text("stop_grace_period") or "")
-        if held:
-            yield "stop_s", held
+        health = self.data.get("healthcheck")
+        begins = health.get("start_period") if isinstance(health, dict) else None
+        for name, text in (("stop_s", self._text("stop_grace_period")), ("ready_s", begins)):
+            held = docker_values.seconds(str(text or ""))
+            if held:
+                yield name, held
 
     def _others(self) -> Iterator[Note]:
         if not self.data:
@@ -236,5 +244,7 @@ class _Service:
         for key in self.data:
             if key in _OURS:
                 yield Note("corrected", self._at(key), str(key), _OURS[key])
+            elif key == "extends" and not compose_extends.is_elsewhere(self.data[key]):
+                yield Note("corrected", self._at(key), "extends", "what the other service says stands in this one")
             elif key not in _SAID and key not in {"env_file", "build"}:
                 yield Note("lost", self._at(key), hiding.shown(key), "nothing of the inventory says this")

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from sparkiac.importers.shell_words import Command
 
-_PROGRAMS: Final = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
-_BEFORE: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "stdbuf", "command"})
+PROGRAMS: Final = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
+BEFORE: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "stdbuf", "command", "setsid"})
+"""Programs that run another one."""
 _GLOBAL: Final = frozenset({"--context", "-c", "--host", "-H", "--log-level", "-l", "--config"})
 _MANY: Final = 2000
 _OTHERS: Final = "nothing of the inventory says this"
@@ -66,9 +67,9 @@ def launch(command: Command) -> Launch | None:
 def _start(words: tuple[str, ...]) -> int | None:
     """Find where the options of `docker run` begin."""
     at = 0
-    while at < len(words) and (words[at] in _BEFORE or words[at].startswith("-") or "=" in words[at]):
+    while at < len(words) and (words[at] in BEFORE or words[at].startswith("-") or "=" in words[at]):
         at += 1
-    if at >= len(words) or words[at].rpartition("/")[2] not in _PROGRAMS:
+    if at >= len(words) or words[at].rpartition("/")[2] not in PROGRAMS:
         return None
     at += 1
     while at < len(words) and words[at].startswith("-"):
@@ -143,7 +144,10 @@ class _Options:
             self.notes.append(found._replace(what=hiding.shown(found.what)))
 
     def _device(self, given: Given) -> None:
-        self.devices.append(given.value)
+        if given.value.startswith(docker_options.GPU):
+            self.gpus = True
+        else:
+            self.devices.append(given.value)
 
     def _gpus(self, given: Given) -> None:
         self.gpus = given.value not in {"", "0", "none"}
@@ -177,6 +181,10 @@ class _Options:
     def _stop_timeout(self, given: Given) -> None:
         held = docker_values.seconds(given.value)
         self.timeouts += [("stop_s", held)] if held else []
+
+    def _health_start_period(self, given: Given) -> None:
+        held = docker_values.seconds(given.value)
+        self.timeouts += [("ready_s", held)] if held else []
 
     def _read_only(self, _: Given) -> None:
         """Every container is read-only here unless its recipe says otherwise."""

@@ -27,6 +27,8 @@ _FLAGS: Final = """
     detach disable-content-trust help init interactive no-healthcheck oom-kill-disable privileged publish-all quiet
     read-only rm sig-proxy tty use-api-socket
 """
+GPU: Final = "nvidia.com/gpu="
+"""What the GPU's devices are called where the container's engine knows it by the Container Device Interface."""
 VALUED: Final = frozenset(_VALUED.split())
 """Options that take a value."""
 FLAGS: Final = frozenset(_FLAGS.split())

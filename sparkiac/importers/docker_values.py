@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from sparkiac.importers import values
 from sparkiac.importers.launch import Note, Port, Volume
 
 _SIZE: Final = re.compile(r"(\d{1,15}(?:\.\d{1,6})?)\s*([kmgt]?)i?b?", re.IGNORECASE)
@@ -42,7 +43,8 @@ def port(text: str, line: int) -> Port | Note:
     found = _PORT.fullmatch(text.strip())
     numbers = [int(each) for each in (found[2], found[3]) if each] if found else [0]
     if found is None or found[4] in {"udp", "sctp"} or not all(0 < each <= _LAST_PORT for each in numbers):
-        return Note("lost", line, f"port {text[:60]}", "one TCP port is published, and neither a range nor UDP")
+        why = "one TCP port is published, and neither a range nor UDP"
+        return Note("lost", line, f"port {text[:60]}", values.CALLERS if values.unknown(text) else why)
     address = "127.0.0.1" if found[1] == "localhost" else found[1]
     return Port(address, int(found[2]) if found[2] else None, int(found[3]), line)
 

@@ -13,13 +13,16 @@ from sparkiac.model import forms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sparkiac.importers.collected import Item
     from sparkiac.importers.launch import Launch
     from sparkiac.importers.match import Match
-    from sparkiac.importers.wanted import Item, Wanted
+    from sparkiac.importers.wanted import Wanted
     from sparkiac.report import Path
 
 _MANY: Final = 1000
 _ASKS: Final = frozenset({"--version", "--help", "-h"})
+_LED: Final = "one of a group that another machine leads: its command follows from the leader's, and from `on`"
+_NAMELESS: Final = "the file names no model, only where it lies: write the model's handle"
 STORE: Final = "/srv/models"
 """Where weights lie if no file tells."""
 _ORDER: Final = (
@@ -65,6 +68,7 @@ def entry(launch: Launch, taken: Sequence[str]) -> Entry:
     if len(launch.env) + len(launch.volumes) + len(launch.ports) + len(launch.notes) > _MANY:
         message = f"a container with more than {_MANY} variables, mounts and ports"
         raise Unreadable(message, line=launch.line)
+    launch = launch._replace(image=serving.short(launch.image)) if launch.image else launch
     start = serving.start(launch)
     if start is not None and not (launch.once and _ASKS & {*start.words}):
         return _deployment(wanted.of(launch, start), taken)
@@ -84,6 +88,9 @@ def _shown(launch: Launch) -> str:
 
 def _deployment(found: Wanted, taken: Sequence[str]) -> Entry:
     launch = found.launch
+    if found.worker:
+        note = Note("corrected", launch.line, _shown(launch), _LED)
+        return Entry(launch, "nothing", launch.name or "", None, False, {}, (), (note,), None, 0)  # noqa: FBT003
     chosen = match.find(found)
     store, named, notes = _weights(found, chosen)
     differences = chosen.differences | named
@@ -139,15 +146,16 @@ def _weights(found: Wanted, chosen: Match) -> tuple[str | None, dict[Path, Any],
             notes.append(Note("corrected", found.store.line, f"-v {found.store.what}:…", why))
         return found.store.source, {}, notes
     source = mounted.source_of(found.launch, found.path) if found.path is not None else None
+    nameless = [] if chosen.known or match.handle_of(found) else [Note("lost", found.launch.line, "model", _NAMELESS)]
     if source is None or not re.fullmatch(forms.PATH, source):
-        return None, {}, notes
+        return None, {}, [*notes, *(nameless if found.path else ())]
     parts = source.removesuffix(f"/{found.leaves['model_file',]}" if ("model_file",) in found.leaves else "").split("/")
     handle = "/".join(parts[-2:])
     if chosen.known or match.handle_of(found) is not None:
         known = str(match.handle_of(found) or "").lower() == handle.lower()
         return ("/".join(parts[:-2]) or None) if known else None, {}, notes
     if len(parts) < 4 or not re.fullmatch(forms.HANDLE, handle):  # noqa: PLR2004  '', store, organisation, name
-        return None, {}, notes
+        return None, {}, [*notes, *nameless]
     why = "the file names no model: its directory stands for organisation and name; write the model's handle"
     notes.append(Note("lost", found.launch.line, f"model {found.path}", why))
     return "/".join(parts[:-2]), {("model",): handle}, notes

@@ -41,5 +41,5 @@ def grouped(notes: Iterable[Note]) -> tuple[Group, ...]:
 
 
 def _joined(words: dict[str, None]) -> str:
-    listed = list(words)
+    listed = [each.removesuffix(":") for each in words]
     return ", ".join(listed[:_LISTED]) + (f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else "")

@@ -48,11 +48,22 @@ def is_secret(text: str) -> bool:
 
 def shown(text: str) -> str:
     """Give a text as a report may show it: one line, cut, with stars for secrets."""
+    line = " ".join(_starred(text).split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+def line_of(text: str, number: int) -> str:
+    """Give a line of a file as it stands there; nothing if something in it must not be shown."""
+    lines = text.split("\n")
+    line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+    return line if without(_starred(line), values(text)) == line else ""
+
+
+def _starred(text: str) -> str:
     plain = _URL.sub(rf"\1:{STARS}@", secrets.without_literals(text))
     for start, end in sorted(set(_places(plain)), reverse=True):
         plain = plain[:start] + STARS + plain[end:]
-    line = " ".join(plain.split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return plain
 
 
 def values(text: str) -> frozenset[str]:

@@ -86,3 +86,5 @@ class Launch(NamedTuple):
     """Line of each word of `argv`; the launch's own where there are none."""
     once: bool = False
     """Whether it ends by itself: a test, a download."""
+    inside: str | None = None
+    """Name of the container that it is started in, if another command makes that one."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.importers import compose, shell, systemd
+from sparkiac.importers import embedded, shell
 from sparkiac.importers.launch import Note
 from sparkiac.importers.shell_words import Value, script
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.unreadable import StartsNothing, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,11 @@ _PROMPT: Final = re.compile(r"^(\s*)(?:\$|\u276f|[\w.-]+@[\w.-]+:[^$#]{0,60}[$#]
 _COMMAND: Final = re.compile(
     r"[ \t>]*(?:\$ )?(?:sudo (?:-\w+ ){0,5})?(?:docker|podman|nerdctl)(?: container)? (?:run|create)\s"
 )
+_SPAN: Final = re.compile(
+    r"[ \t]*(?:[-*+] |\d+\. )?`((?:\$ )?(?:sudo )?"
+    r"(?:(?:docker|podman|nerdctl) (?:run|exec)|vllm serve) [^`]+)`[ \t]*$"
+)
+"""A command line between backquotes that has a line of its own: in a sentence it is only spoken of."""
 _ASSIGNS: Final = re.compile(r"[ \t]*export [A-Za-z_]\w*=\S*[ \t]*(?:#.*)?$")
 _UNIT: Final = re.compile(r"\[(Unit|Service)\][ \t]*$")
 _OF_UNIT: Final = re.compile(r"[ \t]*(?:[#;].*|\[[A-Z][A-Za-z]+\]|[A-Z][A-Za-z0-9]*=.*)?$")
@@ -38,6 +43,8 @@ class _Block(NamedTuple):
     line: int
     """Line of the page at which it begins."""
     language: str
+    indent: int | None = None
+    """Columns that were taken from each line; None where they differ."""
 
 
 def recognise(text: str, name: str) -> bool:
@@ -53,34 +60,34 @@ def tells(text: str) -> bool:
 def read(text: str, *, name: str) -> tuple[Launch, ...]:
     """Read all blocks of a page. A block that cannot be read is a note; raises Unreadable where none tells anything."""
     found: list[Launch] = []
-    notes: list[Note] = []
+    refused: list[Unreadable] = []
     variables: dict[str, Value] = {}
     for block in _blocks(text):
         try:
             found += _launches(block, variables, name)
         except Unreadable as error:
-            line = block.line + error.line - 1 if error.line < block.line else error.line
-            notes.append(Note("lost", line, "a block", str(error)))
+            error.line += block.line - 1 if error.line < block.line else 0
+            refused.append(error)
     if not found:
-        message = str(notes[0].why) if notes else "no block of this page starts a server or a container"
-        raise Unreadable(message, line=notes[0].line if notes else 1)
+        message = "no block of this page starts a server or a container"
+        raise refused[0] if refused else StartsNothing(message)
+    notes = (Note("lost", error.line, "a block", str(error)) for error in refused)
     found[-1] = found[-1]._replace(notes=(*found[-1].notes, *notes))
-    return tuple(found)
+    return shell.joined(found)
 
 
 def _launches(block: _Block, variables: dict[str, Value], name: str) -> tuple[Launch, ...]:
     """Read one block as what it looks like; variables that it sets hold in later ones."""
-    at_its_line = "\n" * (block.line - 1) + block.text
-    if systemd.recognise(block.text, ""):
-        return systemd.read(at_its_line, name=name)
-    if compose.recognise(block.text, ""):
-        return compose.read(at_its_line, name=name)
+    found = embedded.of_another_format(block.text, line=block.line, name=name)
+    if found is not None:
+        return found
     if block.language in _SPOKEN or block.language in {"yaml", "yml", "ini", "toml"}:
         return ()
     text = _CONTINUED.sub(r"\\", block.text) if block.language in _OF_WINDOWS else block.text
-    found = script(_PROMPT.sub(r"\1", text), variables=variables, line=block.line)
-    variables |= found.variables
-    return shell.launches(found)
+    bare = _PROMPT.sub(lambda prompt: " " * len(prompt[0]), text)
+    commands = script(bare, variables=variables, line=block.line, indent=block.indent)
+    variables |= commands.variables
+    return shell.launches(commands, name=name)
 
 
 def _blocks(text: str) -> Iterator[_Block]:
@@ -93,17 +100,20 @@ def _blocks(text: str) -> Iterator[_Block]:
             at = _end_of_fence(lines, at + 1, opening[1])
             quoted = lines[start].lstrip().startswith(">")
             body = [re.sub(r"^[ \t]*> ?", "", line) if quoted else line for line in lines[start + 1 : at - 1]]
-            yield _Block(_dedented(body), start + 2, opening[2].lower())
+            block = _block(body, start + 2, opening[2].lower())
+            yield block._replace(indent=None) if quoted else block
         elif _UNIT.match(lines[at].strip()):
             at = _end_of_unit(lines, at)
-            yield _Block(_dedented(lines[start:at]), start + 1, "")
+            yield _block(lines[start:at], start + 1)
         elif _COMMAND.match(lines[at]):
             at = _end_of_command(lines, at)
-            yield _Block(_dedented(lines[start:at]), start + 1, "")
+            yield _block(lines[start:at], start + 1)
         else:
             at += 1
-            if _ASSIGNS.match(lines[start]):
-                yield _Block(lines[start], start + 1, "")
+            if span := _SPAN.match(lines[start]):
+                yield _Block(span[1], start + 1, "", span.start(1))
+            elif _ASSIGNS.match(lines[start]):
+                yield _block(lines[start:at], start + 1)
 
 
 def _end_of_fence(lines: list[str], at: int, fence: str) -> int:
@@ -132,6 +142,7 @@ def _end_of_command(lines: list[str], at: int) -> int:
     return at
 
 
-def _dedented(lines: list[str]) -> str:
-    shared = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return "\n".join(line[shared:] for line in lines)
+def _block(lines: list[str], line: int, language: str = "") -> _Block:
+    """Make a block of lines, without the indent that all of them have."""
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return _Block("\n".join(line[indent:] for line in lines), line, language, indent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -10,6 +11,7 @@ from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.vllm_check import names
 from sparkiac.importers import mounted, serving
 from sparkiac.importers.launch import Note
+from sparkiac.model import forms
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ def find(wanted: Wanted) -> Match:
 
 
 def handle_of(wanted: Wanted) -> str | None:
-    """Give the model that a served directory is called after, if the catalog or the directory tells."""
+    """Give the model that a served directory is called after, if the catalog or a served name tells."""
     if wanted.model is not None or wanted.path is None:
         return wanted.model
     source = mounted.source_of(wanted.launch, wanted.path) or wanted.path
@@ -78,6 +80,7 @@ def handle_of(wanted: Wanted) -> str | None:
     if len(parts) > 1 and parts[-1].endswith(".gguf"):
         parts.pop()
     own = {entry.values["model"] for entry in _entries(wanted.engine) if "model" in entry.values}
+    own |= {name for name in wanted.leaves.get(("served_names",), ()) if re.fullmatch(forms.HANDLE, name)}
     named = sorted(handle for handle in own if parts and handle.partition("/")[2].lower() == parts[-1].lower())
     return named[0] if named else None
 
@@ -89,8 +92,9 @@ def _candidates(wanted: Wanted) -> Iterator[_Entry]:
         values = entry.values
         same = model is not None and str(values.get("model", "")).lower() == model.lower()
         if model is None and wanted.path is not None and "model" in values:
-            alike = values.get("model_path") == wanted.leaves.get(("model_path",))
-            same = alike and values.get("served_names") == wanted.leaves.get(("served_names",))
+            path = wanted.leaves.get(("model_path",))
+            same = path is not None and values.get("model_path") == path
+            same = same and values.get("served_names") == wanted.leaves.get(("served_names",))
         if same and entry.status not in {"mention", "retired"} and entry.nodes in {1, wanted.nodes}:
             recipe, _, variant = entry.name.partition("#")
             yield _Entry(

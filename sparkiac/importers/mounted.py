@@ -23,6 +23,7 @@ _COMPILED: Final = re.compile(
 NOWHERE: Final = "mounted by the imported command from a path that cannot be known from here: give its url"
 """What stands in the place of a file's address."""
 _STORES: Final = frozenset({"/models", "/root/models", "/hf", "/huggingface", "/models/drafter-cache"})
+_LINKS: Final = ("/dev/infiniband", "/sys/class/infiniband")
 _FILE: Final = re.compile(r"[^/]+\.(py|jinja2?|json|ya?ml|txt|sh|so|conf|toml|tmpl|model)")
 
 
@@ -45,7 +46,7 @@ class Rest(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def store(launch: Launch, leaves: Mapping[Path, Any]) -> Store | None:
+def store(launch: Launch, leaves: Mapping[Path, Any], path: str | None) -> Store | None:
     """Find the mount of the model store: the hub's cache, where HF_HOME or its kin point, or /models."""
     homes = [
         str(leaves["env", name])
@@ -53,6 +54,8 @@ def store(launch: Launch, leaves: Mapping[Path, Any]) -> Store | None:
         if ("env", name) in leaves
     ]
     for volume in launch.volumes:
+        if volume.target == path:
+            continue
         inside = any(home == volume.target or home.startswith(f"{volume.target}/") for home in homes)
         if inside or _HUB.fullmatch(volume.target) or volume.target in _STORES:
             known = volume.source if re.fullmatch(forms.PATH, volume.source) else None
@@ -80,11 +83,10 @@ def rest(launch: Launch, found: Store | None, path: str | None) -> Rest:
 
 
 def source_of(launch: Launch, path: str) -> str | None:
-    """Give the directory of the host that a served path lies in, as it is written."""
-    for volume in launch.volumes:
-        if path == volume.target or path.startswith(f"{volume.target}/"):
-            return volume.source.rstrip("/") + path[len(volume.target) :]
-    return None
+    """Give the directory of the host that a served path lies in, as it is written; of mounts in mounts, the inner's."""
+    around = [each for each in launch.volumes if path == each.target or path.startswith(f"{each.target}/")]
+    found = max(around, key=lambda volume: len(volume.target), default=None)
+    return found.source.rstrip("/") + path[len(found.target) :] if found is not None else None
 
 
 def _leaf(volume: Volume, notes: list[Note]) -> tuple[Path, Any] | None:
@@ -95,6 +97,8 @@ def _leaf(volume: Volume, notes: list[Note]) -> tuple[Path, Any] | None:
         notes.append(Note("lost", volume.line, what, "this is no path in a container that an inventory can write"))
     elif volume.target == "/dev/shm":  # noqa: S108  compared
         notes.append(Note("corrected", volume.line, what, "`container.ipc` says whose shared memory is used"))
+    elif volume.target.startswith(_LINKS):
+        notes.append(Note("corrected", volume.line, what, "the nodes of a group get their link's devices"))
     elif _FILE.fullmatch(name):
         return ("container", "files", volume.target), _file(volume, known=known)
     elif _COMPILED.fullmatch(volume.target):

@@ -6,9 +6,10 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.importers import serving
 from sparkiac.importers.launch import Variable
 from sparkiac.importers.sheet import entry
-from sparkiac.importers.shell_words import script
+from sparkiac.importers.shell_words import script, unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,8 +24,6 @@ _SERVERS: Final = re.compile(
 _BEFORE: Final = frozenset({"exec", "env", "nohup"})
 _LONGEST: Final = 131_000
 """Characters of a variable: Linux MAX_ARG_STRLEN, 131072, less its name."""
-_SPEAKS: Final = frozenset({"echo", "set", "sleep", "ulimit", "trap", "wait", ":", "true"})
-_OF_A_SHELL: Final = frozenset({"cd", "source", ".", "for", "case"})
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _HANGING: Final = re.compile(r"(?<!\\)\\\Z")
 """A backslash that continues nothing."""
@@ -53,7 +52,7 @@ def texts(settings: Mapping[str, object]) -> dict[str, str]:
 def starts(sheet: Sheet, text: str, key: str) -> Started:
     """Take the server's command out of what a shell would run."""
     found = script(_HANGING.sub("", text.rstrip()), line=sheet.first_line(key))
-    for note in found.notes:
+    for note in (*found.notes, *unread(found.documents)):
         sheet.copied(note)
     known = [place for place, command in enumerate(found.commands) if _SERVERS.fullmatch(_program(command)[0])]
     chosen = known[-1] if known else len(found.commands) - 1
@@ -73,13 +72,13 @@ def starts(sheet: Sheet, text: str, key: str) -> Started:
 def _before(sheet: Sheet, commands: Iterable[Command]) -> Iterator[tuple[str, ...]]:
     """Give the steps before the server, without those that only speak to the shell."""
     for command in commands:
-        program = command.words[0].rpartition("/")[2]
-        if program in _SPEAKS:
-            sheet.corrected(command.line, " ".join(command.words), "the server needs nothing of it")
-        elif program in _OF_A_SHELL:
-            sheet.lost(command.line, " ".join(command.words), "a step before the server is a program with its words")
-        else:
+        said = serving.step(command)
+        if said is None:
             yield command.words
+        elif said[0] == "lost":
+            sheet.lost(command.line, " ".join(command.words), said[1])
+        else:
+            sheet.corrected(command.line, " ".join(command.words), said[1])
 
 
 def _program(command: Command) -> tuple[str, ...]:

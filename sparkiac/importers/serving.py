@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.importers import hiding
+from sparkiac.importers import hiding, values
 from sparkiac.importers.launch import Note
-from sparkiac.importers.shell_words import Command, script
+from sparkiac.importers.shell_words import Command, script, unread
 from sparkiac.importers.unreadable import Unreadable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sparkiac.importers.launch import Launch
     from sparkiac.model.images import ImageFamily
 
@@ -27,8 +29,13 @@ _MODULES: Final = {
     "tensorrt_llm.commands.serve": "tensorrt-llm",
 }
 _PROGRAMS: Final = {"vllm": "vllm", "sglang": "sglang", "trtllm-serve": "tensorrt-llm", "llama-server": "llama-cpp"}
-_SUBCOMMANDS: Final = frozenset({"vllm", "sglang", "trtllm-serve"})
+_SUBCOMMANDS: Final = frozenset({"vllm", "sglang"})
+"""Programs that serve only if the next word says so."""
 _ASSIGNED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_SPEAKS: Final = frozenset({"echo", "set", "sleep", "ulimit", "trap", "wait", "true", ":"})
+_DOWNLOADS: Final = frozenset({"hf", "huggingface-cli"})
+_OF_A_SHELL: Final = frozenset({"cd", "source", ".", "ray", "for", "case", "[", "[[", "test", "exit", "return"})
+NO_IMAGE: Final = "no image is named: sparkiac runs containers"
 _DEPTH: Final = 4
 _MANY: Final = 800
 
@@ -57,7 +64,8 @@ def start(launch: Launch) -> Start | None:
     built_in = launch.entrypoint is None and family is not None
     if built_in and family is not None and family.style == "environment":
         return Start("aeon-vllm", words, lines)
-    found = _found(Command(words, lines), _DEPTH) if words else None
+    given = {each.name: each.value for each in launch.env if each.value and not hiding.is_secret_name(each.name)}
+    found = _found(Command(words, lines), _DEPTH, given) if words else None
     if built_in and family is not None and family.style == "vllm-serve":
         return _after_entrypoint(Start("vllm", words, lines), found)
     if found is None and launch.entrypoint is None and words:
@@ -85,6 +93,11 @@ def repository_of(reference: str) -> str:
     return plain.removeprefix("docker.io/")
 
 
+def short(reference: str) -> str:
+    """Give a reference without the registry that Docker takes anyway."""
+    return reference.removeprefix("docker.io/").removeprefix("library/")
+
+
 def _after_entrypoint(bare: Start, found: Start | None) -> Start:
     """Read the words of an image that has `vllm serve` built in; people write it again."""
     if found is None:
@@ -95,6 +108,8 @@ def _after_entrypoint(bare: Start, found: Start | None) -> Start:
 
 def _by_name(launch: Launch, bare: Start) -> Start | None:
     """Guess the engine of an image that nothing is known of by its name, if the words look like a server's."""
+    if bare.words[0] == "serve" and len(bare.words) > 1:
+        bare = bare._replace(words=bare.words[1:], lines=bare.lines[1:])
     image, first = repository_of(launch.image or "").lower(), bare.words[0]
     if not (first.startswith("--") or (first.count("/") == 1 and not first.startswith("/")) or first == "-m"):
         return None
@@ -108,8 +123,8 @@ def _by_name(launch: Launch, bare: Start) -> Start | None:
     return bare._replace(engine=engine, notes=(note,))
 
 
-def _found(command: Command, depth: int) -> Start | None:
-    """Look through wrappers and shells."""
+def _found(command: Command, depth: int, given: Mapping[str, str]) -> Start | None:
+    """Look through wrappers and shells; `given` are the container's variables, which a shell in it puts in."""
     words, lines = command.words, command.lines
     env = dict(command.env)
     at = 0
@@ -122,7 +137,7 @@ def _found(command: Command, depth: int) -> Start | None:
     if not inner.words:
         return None
     if _base(inner.words[0]) in _SHELLS:
-        return _in_shell(inner, depth) if depth else None
+        return _in_shell(inner, depth, given) if depth else None
     return _plain(inner)
 
 
@@ -134,46 +149,53 @@ def _plain(command: Command) -> Start | None:
         engine = _PROGRAMS.get(base)
         if _PYTHON.fullmatch(base) and following[:1] == ("-m",) and len(following) > 1:
             engine, end = _MODULES.get(following[1]), at + 3
-        if engine is None or (base == "vllm" and following[:1] != ("serve",)):
+        if engine is None or (base in _SUBCOMMANDS and following[:1] != ("serve",)):
             continue
-        end += words[end : end + 1] == ("serve",) and (base in _SUBCOMMANDS or engine == "vllm")
-        before = tuple(each for each in words[:at] if each not in _WRAPPERS and not _ASSIGNED.match(each))
+        end += words[end : end + 1] == ("serve",) and engine != "llama-cpp"
+        before = tuple(each for each in words[:at] if each not in _WRAPPERS)
         why = "what stands before the server is left out"
         notes = (Note("lost", lines[0], hiding.shown(" ".join(before)), why),) if before else ()
         return Start(engine, words[end:], lines[end:], env=command.env, notes=notes)
     return None
 
 
-def _in_shell(command: Command, depth: int) -> Start | None:
+def _in_shell(command: Command, depth: int, given: Mapping[str, str]) -> Start | None:
     """Read the text behind `bash -c`: what comes before the server is its prelude."""
     flag = next((at for at, word in enumerate(command.words) if re.fullmatch(r"-[a-z]*c", word)), None)
     if flag is None or flag + 1 >= len(command.words):
         return None
-    inner = script(command.words[flag + 1], line=command.lines[flag + 1])
+    inner = script(command.words[flag + 1], variables=given, line=command.lines[flag + 1])
     prelude: list[tuple[str, ...]] = []
-    notes = [*inner.notes]
+    notes = [*inner.notes, *unread(inner.documents)]
     found: Start | None = None
     for each in inner.commands:
         if found is not None:
             notes.append(Note("lost", each.line, hiding.shown(" ".join(each.words)), "stands behind the server"))
             continue
-        found = _found(each._replace(env=(*command.env, *each.env)), depth - 1)
-        if found is None:
-            _before(each, prelude, notes)
+        found = _found(each._replace(env=(*command.env, *each.env)), depth - 1, given)
+        if found is not None:
+            continue
+        said = step(each)
+        if said is None:
+            prelude.append(each.words)
+        else:
+            notes.append(Note(said[0], each.line, hiding.shown(" ".join(each.words)), said[1]))
     if found is None:
         return None
     return found._replace(prelude=(*prelude, *found.prelude), notes=(*notes, *found.notes))
 
 
-def _before(command: Command, prelude: list[tuple[str, ...]], notes: list[Note]) -> None:
-    """Keep a command that runs before the server; what only speaks or waits is left out."""
-    what, program = hiding.shown(" ".join(command.words)), _base(command.words[0])
-    if program in {"echo", "set", "sleep", "ulimit", "trap", "wait"}:
-        notes.append(Note("corrected", command.line, what, "the server needs nothing of it"))
-    elif program in {"cd", "source", ".", "ray", "for", "case"} or any(map(hiding.is_secret, command.words)):
-        notes.append(Note("lost", command.line, what, "a step before the server is a program with its words"))
-    else:
-        prelude.append(command.words)
+def step(command: Command) -> tuple[str, str] | None:
+    """Say what becomes of a command before the server that is no step of a prelude: kind and reason."""
+    program = _base(command.words[0])
+    if program in _SPEAKS and not command.piped:
+        return "corrected", "the server needs nothing of it"
+    if program in _DOWNLOADS and command.words[1:2] == ("download",):
+        return "corrected", "models are staged by the playbook"
+    alone = not command.piped and command.after != "||" and program not in _OF_A_SHELL
+    if not alone or any(hiding.is_secret(word) or values.unknown(word) for word in command.words):
+        return "lost", "a step before the server is a program with its words"
+    return None
 
 
 def _base(word: str) -> str:

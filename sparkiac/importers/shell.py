@@ -5,79 +5,127 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers import docker_command, hiding, serving
+from sparkiac.importers import docker_command, embedded, hiding, serving, shell_inside
 from sparkiac.importers.launch import Launch, Note, Variable
-from sparkiac.importers.shell_words import Command, Script, script
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.shell_words import Command, Script, script, unread
+from sparkiac.importers.unreadable import StartsNothing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 NAME: Final = "shell"
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
+_SERVERS: Final = (
+    r"(?:vllm|sglang) serve\b|trtllm-serve\b|llama-server\b"
+    r"|python3? -m (?:vllm\.entrypoints|sglang\.launch_server|tensorrt_llm\.commands)"
+)
 _RUNS: Final = re.compile(
-    r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create)\b|\bvllm serve\b|launch_server"
+    rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{_SERVERS})|launch_server"
 )
+_BEGINS: Final = re.compile(rf"\s*(?:[$#>] )?(?:[A-Za-z_]\w{{0,99}}=\S{{0,999}} )*(?:\S{{0,200}}/)?(?:{_SERVERS})")
 _SPEAKS: Final = frozenset(
-    {"echo", "printf", "set", "sleep", "cd", "mkdir", "curl", "true", "read", "exit", "source", "."}
+    {
+        "echo",
+        "printf",
+        "set",
+        "sleep",
+        "cd",
+        "mkdir",
+        "curl",
+        "true",
+        "read",
+        "exit",
+        "return",
+        "shift",
+        "trap",
+        "wait",
+        "cat",
+        "tee",
+    }
 )
+_FLOW: Final = frozenset({"[", "[[", "test", ":", "for", "case", "continue", "break", "command", "shopt"})
 _STAGES: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
 _ASKS: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})
+_OTHER: Final = "another command; nothing of it is taken over"
+_DEEPEST: Final = 4
+"""Commands within commands, and here-documents within here-documents."""
+_IDLE: Final = "the container starts the server itself here"
 
 
 def recognise(text: str, name: str) -> bool:
     """Whether a text is a script that starts a server."""
-    return (_SHEBANG.match(text) is not None or name.endswith((".sh", ".bash"))) and _RUNS.search(text) is not None
+    named = _SHEBANG.match(text) is not None or name.endswith((".sh", ".bash", ".zsh"))
+    return (named and _RUNS.search(text) is not None) or _BEGINS.match(text) is not None
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  every importer is asked alike
+def read(text: str, *, name: str) -> tuple[Launch, ...]:
     """Read a script. Raises Unreadable where it starts nothing, or is no shell text."""
-    found = launches(script(text))
+    commands = script(text, indent=0)
+    found = joined(launches(commands, name=name))
     if not found:
         message = "no `docker run` and no server is started here"
-        raise Unreadable(message)
+        line = next((document.opened for document in commands.documents), 1)
+        hint = "; if what this here-document writes starts one, save that as a file" if commands.documents else ""
+        raise StartsNothing(message + hint, line=line)
     return found
 
 
-def launches(commands: Script) -> tuple[Launch, ...]:
+def launches(commands: Script, *, name: str = "", level: int = 0) -> tuple[Launch, ...]:
     """Give what commands start, each with the notes on the commands before it, the last one with all that follow."""
     found: list[Launch] = []
     staged = _staged(commands.commands)
     waiting = list(commands.notes)
     for command in commands.commands:
-        launch = _launch(command)
-        if launch is None:
+        here = _launches(command, level)
+        if not here:
             waiting += _aside(command)
             continue
         before = [note for note in waiting if note.line <= _last(command)]
-        waiting = [note for note in waiting if note not in before]
-        model = launch.model or _local(launch, staged)
-        found.append(launch._replace(model=model, notes=(*before, *launch.notes)))
+        waiting = [note for note in waiting if note.line > _last(command)]
+        found += [each._replace(model=each.model or _local(each, staged)) for each in here]
+        first = len(found) - len(here)
+        found[first] = found[first]._replace(notes=(*before, *found[first].notes))
+    for document in commands.documents:
+        inside = embedded.launches(document, name=name, level=level + 1) if level < _DEEPEST else ()
+        found += inside
+        if inside:
+            waiting = [note for note in waiting if (note.line, note.why) != (document.opened, _OTHER)]
+        else:
+            waiting += unread((document,))
     if found:
         found[-1] = found[-1]._replace(notes=(*found[-1].notes, *waiting))
     return tuple(found)
 
 
-def _launch(command: Command) -> Launch | None:
-    inner = _inside(command)
-    if inner is not None:
-        return inner
-    launch = docker_command.launch(command)
+def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
+    """Put servers that are started in a container that idles into that container."""
+    chosen: list[Launch] = []
+    for launch in found:
+        place = next((at for at, each in enumerate(chosen) if launch.inside and each.name == launch.inside), None)
+        if place is None or serving.start(chosen[place]) is not None:
+            chosen.append(launch)
+            continue
+        idle = chosen[place]
+        note = Note("corrected", launch.line, f"exec {hiding.shown(launch.inside or '')}", _IDLE)
+        notes = (*idle.notes, note, *(each for each in launch.notes if each.why != serving.NO_IMAGE))
+        chosen[place] = idle._replace(
+            entrypoint=(), argv=launch.argv, lines=launch.lines, env=(*idle.env, *launch.env), notes=notes, once=False
+        )
+    return tuple(chosen)
+
+
+def _launches(command: Command, level: int) -> tuple[Launch, ...]:
+    inner = shell_inside.text(command) if level < _DEEPEST else None
+    if inner is not None and _RUNS.search(inner[0]):
+        found = launches(script(inner[0], line=inner[1]), level=level + 1)
+        if any(each.image is not None or each.inside is not None for each in found) or inner[2]:
+            return found
+    launch = docker_command.launch(command) or shell_inside.executed(command)
     if launch is not None or not serving.runs_server(command):
-        return launch
+        return () if launch is None else (launch,)
     env = tuple(Variable(name, value, command.line) for name, value in command.env)
-    note = Note("lost", command.line, hiding.shown(command.words[0]), "no image is named: sparkiac runs containers")
-    return Launch(None, command.line, None, (), command.words, env=env, notes=(note,), lines=command.lines)
-
-
-def _inside(command: Command) -> Launch | None:
-    """Look for `docker run` in the text behind `bash -c`."""
-    words = command.words
-    if words[0].rpartition("/")[2] not in {"bash", "sh"} or "-c" not in words[:-1]:
-        return None
-    at = words.index("-c") + 1
-    found = launches(script(words[at], line=command.lines[at])) if "docker" in words[at] else ()
-    return found[0] if found else None
+    note = Note("lost", command.line, hiding.shown(command.words[0]), serving.NO_IMAGE)
+    return (Launch(None, command.line, None, (), command.words, env=env, notes=(note,), lines=command.lines),)
 
 
 def _last(command: Command) -> int:
@@ -93,12 +141,17 @@ def _aside(command: Command) -> Iterator[Note]:
     what = hiding.shown(" ".join(words))
     if program in _SPEAKS or not words:
         return
-    if program in _STAGES:
+    if program in _FLOW:
+        yield Note("corrected", command.line, what, "no condition is asked and no loop run: each command counts once")
+    elif program in _STAGES:
         yield Note("corrected", command.line, what, "models and files are staged by the playbook")
     elif program in _ASKS:
         yield Note("corrected", command.line, what, "units and playbooks start, stop and ask; no script does")
+    elif program in {"source", "."}:
+        if not what.endswith("activate"):
+            yield Note("lost", command.line, what, "what that file sets is not in this one")
     else:
-        yield Note("lost", command.line, what, "another command; nothing of it is taken over")
+        yield Note("lost", command.line, what, _OTHER)
 
 
 def _staged(commands: tuple[Command, ...]) -> dict[str, str]:

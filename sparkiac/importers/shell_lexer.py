@@ -3,7 +3,6 @@
 The standard library's shlex gives words without their quotes, and so cannot tell '$HOME' from "$HOME", nor the line of
 a word; bashlex is under the GPL, and refuses a text as a whole for one construct that it lacks; a full grammar would
 be one more native library. So the words of the shell's grammar are read here, and tests compare them with bash.
-
 What people paste is mended: typographic quotes and dashes, a blank behind the backslash that ends a line, a comment
 between two continued lines.
 """
@@ -11,14 +10,20 @@ between two continued lines.
 from __future__ import annotations
 
 import re
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers.launch import Note
-from sparkiac.importers.shell_parts import Part, Simple, Word
+from sparkiac.importers.shell_cursor import Cursor
+from sparkiac.importers.shell_parts import Document, Part, Simple, Text, Word
 from sparkiac.importers.unreadable import Unreadable
 from sparkiac.source.text import FORBIDDEN
 
+if TYPE_CHECKING:
+    from sparkiac.importers.launch import Note
+
 MAX_CHARACTERS: Final = 1 << 18
+_DEEPEST: Final = 20  # substitutions within substitutions
+_REFUSED: Final = "character U+{:04X} is not allowed"
+_LONG: Final = f"more than {MAX_CHARACTERS} characters of commands"
 _DOUBLE: Final = '"\u201c\u201d\u201e'
 _SINGLE: Final = "'\u2018\u2019\u201a"
 _DASHES: Final = "\u2013\u2014\u2212"
@@ -29,40 +34,46 @@ _CONTINUED: Final = re.compile(r"\\([^\S\n]*)\n")
 _REMARKS: Final = re.compile(rf"(?:[^\S\n]*#[^\n]*\n)+(?=[^\S\n]*[-{_DASHES}])|(?:[^\S\n]*#[^\n]*\\[^\S\n]*\n)+")
 _DASH: Final = re.compile(rf"-*[{_DASHES}][-{_DASHES}]*(?=(\w+))")
 _NAME: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
-_BRACED: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\[[@*]\])?(?:(:?[-=])(.*))?", re.DOTALL)
+_BRACED: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(?:\[[@*]\])?(?:(:?[-=+?])(.*))?", re.DOTALL)
 _OPERATOR: Final = re.compile(r"&&|\|\||;;|[;|()]|&(?!>)")
+_FUNCTION: Final = re.compile(r"\([^\S\n]*\)")
 _REDIRECTION: Final = re.compile(r"<<<|<<-?|&>>?|>>|[<>]&|>\||<>|[<>]")
 _PLACEHOLDER: Final = re.compile(r"<[A-Za-z][\w./ -]{0,60}>(?=\s|$)")
 _ANSI: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
-_DOCUMENT: Final = "a here-document is not read; save what it writes as a file, and import that"
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 
 
-def simple_commands(text: str, *, line: int = 1) -> tuple[tuple[Simple, ...], tuple[Note, ...]]:
-    """Read a text that begins in this line of its file. Raises Unreadable where a quote or bracket is not closed."""
+def simple_commands(text: str, *, line: int = 1, indent: int | None = None) -> tuple[Text, tuple[Note, ...]]:
+    """Read a text that begins in this line of its file, `indent` columns left of where it stands there.
+
+    Raises Unreadable where a quote or bracket is not closed.
+    """
     if len(text) > MAX_CHARACTERS:
-        message = f"more than {MAX_CHARACTERS} characters of commands"
-        raise Unreadable(message, line=line)
+        raise Unreadable(_LONG, line=line)
     if bad := FORBIDDEN.search(text):
-        message = f"character U+{ord(bad.group()):04X} is not allowed"
-        raise Unreadable(message, line=line + text.count("\n", 0, bad.start()))
-    lexer = _Lexer(text.replace("\r\n", "\n"), line)
+        line += text.count("\n", 0, bad.start())
+        raise Unreadable(_REFUSED.format(ord(bad.group())), line=line)
+    lexer = _Lexer(text.replace("\r\n", "\n"), line=line, indent=indent)
     lexer.run()
-    return tuple(lexer.commands), tuple(lexer.notes)
+    return Text(tuple(lexer.commands), tuple(lexer.found)), tuple(lexer.notes)
 
 
-class _Lexer:
-    """Goes through a text once."""
+class _Lexer(Cursor):
+    """Cuts a text at what the shell cuts it at."""
 
-    def __init__(self, text: str, line: int) -> None:
-        self.text, self.at, self.line = text, 0, line
+    def __init__(self, text: str, *, line: int, indent: int | None, level: int = 0) -> None:
+        super().__init__(text, line=line, indent=indent)
+        self.level = level
+        self.open = level  # round brackets, with those around this text
         self.commands: list[Simple] = []
-        self.notes: list[Note] = []
         self.words: list[Word] = []
         self.parts: list[Part] | None = None
         self.start = line
+        self.after = ""
         self.redirected = ""
-        self.documents: list[tuple[str, bool]] = []
+        self.files = False
+        self.documents: list[tuple[str, bool, bool, int]] = []
+        self.found: list[Document] = []
         self.arrays: list[tuple[list[Word], list[Part], int]] = []
 
     def run(self) -> None:
@@ -70,8 +81,7 @@ class _Lexer:
         while self.at < len(self.text):
             self._step()
         if self.arrays:
-            message = "a list that is opened here is not closed"
-            raise Unreadable(message, line=self.arrays[0][2])
+            self.unclosed(self.arrays[0][2], "a list is opened here and not closed")
         self._end_command()
 
     def _step(self) -> None:
@@ -82,7 +92,7 @@ class _Lexer:
             self.at = blank.end()
             self._end_word()
         elif character == "#" and self.parts is None:
-            self._skip_line()
+            self.skip_line()
         elif character in "&|;()<>" and self._punctuation():
             pass
         elif not self._dashed():
@@ -92,9 +102,11 @@ class _Lexer:
         self._end_word()
         if not self.arrays:
             self._end_command()
-        self._advance(self.at + 1)
-        for delimiter, indented in self.documents:
-            self._skip_document(delimiter, indented=indented)
+        self.advance(self.at + 1)
+        for delimiter, indented, expands, opened in self.documents:
+            start = self.line
+            text = self.document(delimiter, indented=indented)
+            self.found.append(Document(text, start, opened, expands))
         self.documents = []
 
     def _piece(self, character: str) -> None:
@@ -114,17 +126,8 @@ class _Lexer:
             self._add(Part(found[0] if found else character))
             self.at += len(found[0]) if found else 1
 
-    def _advance(self, at: int) -> None:
-        self.line += self.text.count("\n", self.at, at)
-        self.at = at
-
-    def _skip_line(self) -> None:
-        end = self.text.find("\n", self.at)
-        self.at = len(self.text) if end < 0 else end
-
     def _add(self, part: Part) -> None:
-        if self.parts is None:
-            self.parts = []
+        self.parts = self.parts or []
         self.parts.append(part)
 
     def _end_word(self) -> None:
@@ -132,19 +135,22 @@ class _Lexer:
             return
         word = Word(tuple(self.parts), self.start)
         self.parts = None
-        if self.redirected.startswith("<<") and self.redirected != "<<<":
-            self.documents.append(("".join(part.text for part in word.parts), self.redirected == "<<-"))
-            self.notes.append(Note("lost", self.line, "<<", _DOCUMENT))
+        text = "".join(part.text for part in word.parts)
+        if self.redirected in {"<<", "<<-"}:
+            plain = not any(part.quoted for part in word.parts)
+            self.documents.append((text, self.redirected == "<<-", plain, self.line))
         elif not self.redirected:
             self.words.append(word)
+        self.files |= bool(self.redirected) and text != "/dev/null" and not self.redirected.endswith("&")
         self.redirected = ""
 
-    def _end_command(self) -> None:
+    def _end_command(self, operator: str = "") -> None:
         self._end_word()
         self.redirected = ""
         if self.words:
-            self.commands.append(Simple(tuple(self.words), self.words[0].line))
-        self.words = []
+            piped = self.files or "|" in {self.after, operator}
+            self.commands.append(Simple(tuple(self.words), self.words[0].line, self.after, piped))
+        self.words, self.after, self.files = [], operator, False
 
     def _punctuation(self) -> bool:
         placeholder = _PLACEHOLDER.match(self.text, self.at) if self.parts is None else None
@@ -161,22 +167,28 @@ class _Lexer:
             return False
         if operator[0] == ")" and self.arrays:
             self._close_array()
+        elif operator[0] == ")" and self.open == self.level == 0:
+            self.words, self.parts = [], None  # a pattern of `case`
         elif operator[0] != "(" or not self._opens_array():
-            self._end_command()
+            if _FUNCTION.match(self.text, self.at):
+                self.words, self.parts = [], None
+            self._end_command(operator[0])
+            self.open += {"(": 1, ")": -1}.get(operator[0], 0)
         self.at = operator.end()
         return True
 
     def _opens_array(self) -> bool:
         if self.parts is None or len(self.parts) != 1 or not self.parts[0].text.endswith("=") or self.arrays:
             return False
-        self.arrays.append((self.words, self.parts, self.line))
+        self.arrays.append((self.words, self.parts, self.at))
         self.words, self.parts = [], None
         return True
 
     def _close_array(self) -> None:
         self._end_word()
         items = tuple(self.words)
-        self.words, parts, self.start = self.arrays.pop()
+        self.words, parts, opened = self.arrays.pop()
+        self.start = self.line - self.text.count("\n", opened, self.at)
         self.parts = [*parts, Part("", items=items)]
 
     def _redirection(self, operator: str) -> None:
@@ -186,15 +198,6 @@ class _Lexer:
         self.at += len(operator)
         self.redirected = operator
 
-    def _skip_document(self, delimiter: str, *, indented: bool) -> None:
-        while self.at < len(self.text):
-            end = self.text.find("\n", self.at)
-            end = len(self.text) if end < 0 else end
-            line = self.text[self.at : end]
-            self._advance(min(end + 1, len(self.text)))
-            if (line.lstrip("\t") if indented else line) == delimiter:
-                return
-
     def _dashed(self) -> bool:
         """Write a typographic dash at the start of a word as the hyphens that it was."""
         found = _DASH.match(self.text, self.at) if self.parts is None else None
@@ -202,48 +205,46 @@ class _Lexer:
             return False
         self.start = self.line
         hyphens = "-" if len(found[1]) == 1 == len(found[0]) and found[0] != "\u2014" else "--"
-        self._mended(found[0] + found[1], f"a typographic dash; read as {hyphens}")
+        self.mended(found[0] + found[1], f"a typographic dash; read as {hyphens}")
         self._add(Part(hyphens))
         self.at = found.end()
         return True
-
-    def _mended(self, what: str, why: str) -> None:
-        self.notes.append(Note("corrected", self.line, what, why))
 
     def _backslash(self) -> None:
         found = _CONTINUED.match(self.text, self.at)
         if found is None:
             self._add(Part(self.text[self.at + 1 : self.at + 2], quoted=True))
-            self._advance(min(self.at + 2, len(self.text)))
+            self.advance(min(self.at + 2, len(self.text)))
             return
         if found[1].strip("\r"):
-            self._mended("\\", "a blank behind the backslash ends the command here; the next line was meant")
-        self._advance(found.end())
+            self.mended("\\", "a blank behind the backslash ends the command here; the next line was meant")
+        self.advance(found.end())
         remarks = _REMARKS.match(self.text, self.at)
         if remarks is not None:
-            self._mended("#", "a comment between continued lines ends the command here; the next line was meant")
-            self._advance(remarks.end())
+            self.mended("#", "a comment between continued lines ends the command here; the next line was meant")
+            self.advance(remarks.end())
 
     def _single(self, opening: str) -> None:
         closing = re.compile("'" if opening == "'" else f"[{_SINGLE}]").search(self.text, self.at + 1)
         if closing is None:
-            self._unclosed()
+            self.unclosed()
         if opening != "'":
-            self._mended(opening, "a typographic quote; read as '")
+            self.mended(opening, "a typographic quote; read as '")
         self._add(Part(self.text[self.at + 1 : closing.start()], quoted=True))
-        self._advance(closing.end())
+        self.advance(closing.end())
 
     def _double(self, opening: str) -> None:
-        line = self.line
+        start, before = self.at, len(self.parts or ())
         if opening != '"':
-            self._mended(opening, 'a typographic quote; read as "')
+            self.mended(opening, 'a typographic quote; read as "')
         closing = '"' if opening == '"' else _DOUBLE
         self.at += 1
-        self._add(Part("", quoted=True))
         while self.at < len(self.text) and self.text[self.at] not in closing:
             self._inside()
         if self.at >= len(self.text):
-            self._unclosed(line)
+            self.unclosed(start)
+        if len(self.parts or ()) == before:
+            self._add(Part("", quoted=True))
         self.at += 1
 
     def _inside(self) -> None:
@@ -251,20 +252,20 @@ class _Lexer:
         if character == "\\":
             if following != "\n":
                 self._add(Part(following if following in '"\\$`' else character + following, quoted=True))
-            self._advance(min(self.at + 2, len(self.text)))
+            self.advance(min(self.at + 2, len(self.text)))
         elif character in "$`":
             self._dollar(quoted=True)
         else:
             found = _IN_DOUBLE.match(self.text, self.at)
             self._add(Part(found[0] if found else character, quoted=True))
-            self._advance(self.at + (len(found[0]) if found else 1))
+            self.advance(self.at + (len(found[0]) if found else 1))
 
     def _dollar(self, *, quoted: bool) -> None:
         ansi = None if quoted else _ANSI.match(self.text, self.at)
         named = _NAME.match(self.text, self.at)
         if ansi is not None:
             self._add(Part(re.sub(r"\\(.)", lambda at: _ESCAPES.get(at[1], at[1]), ansi[1]), quoted=True))
-            self._advance(ansi.end())
+            self.advance(ansi.end())
         elif named is not None:
             self._add(Part(named[0], quoted=quoted, name=named[1]))
             self.at = named.end()
@@ -275,26 +276,25 @@ class _Lexer:
             self.at += 1
 
     def _braced(self, *, quoted: bool) -> None:
-        end = self._matching()
+        commands = self.text.startswith("$(", self.at) and not self.text.startswith("$((", self.at)
+        end = self._end_of_commands() if commands else self.matching()
         raw = self.text[self.at : end]
         found = _BRACED.fullmatch(raw[2:-1]) if raw.startswith("${") else None
         if found is None:
             self._add(Part(raw, quoted=quoted, name=""))
         else:
-            self._add(Part(raw, quoted=quoted, name=found[1], default=found[4], keeps_empty=found[3] == "-"))
-        self._advance(end)
+            self._add(Part(raw, quoted=quoted, name=found[1], operator=found[2] or "", other=found[3] or ""))
+        self.advance(end)
 
-    def _matching(self) -> int:
-        if self.text[self.at] == "`":
-            opening, closing, depth = "", "`", 0
-        else:
-            opening, closing, depth = self.text[self.at + 1], {"{": "}", "(": ")"}[self.text[self.at + 1]], 0
-        for found in re.compile(r"\\.|'[^']*'|[(){}`]").finditer(self.text, self.at + 1):
-            depth += (found[0] == opening) - (found[0] == closing)
-            if depth <= 0 and found[0] == closing:
-                return found.end()
-        return self._unclosed()
-
-    def _unclosed(self, line: int | None = None) -> NoReturn:
-        message = "a quote or bracket is opened here and not closed"
-        raise Unreadable(message, line=line or self.line)
+    def _end_of_commands(self) -> int:
+        """Find where a substitution ends, with its own quotes, comments and here-documents."""
+        if self.level >= _DEEPEST:
+            self.unclosed(message=f"substitutions are nested more than {_DEEPEST} levels deep")
+        inner = _Lexer(self.text, line=self.line, indent=self.indent, level=self.level + 1)
+        inner.at = self.at + 2
+        while inner.at < len(inner.text) and inner.open > self.level:
+            inner._step()
+        if inner.open > self.level:
+            self.unclosed()
+        self.found += inner.found
+        return inner.at

@@ -13,10 +13,10 @@ class Part(NamedTuple):
     quoted: bool = False
     name: str | None = None
     """The variable."""
-    default: str | None = None
-    """What stands for it where it is not set, or set to nothing."""
-    keeps_empty: bool = False
-    """Whether nothing counts as a value: `${NAME-default}`."""
+    operator: str = ""
+    """What stands between the name and `other`: `:-`, `-`, `:=`, `=`, `:+`, `+`, `:?`, `?`."""
+    other: str = ""
+    """Text of the shell that may stand in the variable's place."""
     items: tuple[Word, ...] | None = None
     """Words of an array that is assigned."""
 
@@ -33,3 +33,26 @@ class Simple(NamedTuple):
 
     words: tuple[Word, ...]
     line: int
+    after: str = ""
+    """Operator before it: `&&`, `||`, `|`, `;` or none."""
+    piped: bool = False
+    """Whether it reads or writes for another command, or a file."""
+
+
+class Document(NamedTuple):
+    """A here-document."""
+
+    text: str
+    line: int
+    """Line of the file at which it begins."""
+    opened: int
+    """Line of the command that reads it."""
+    expands: bool
+    """Whether the shell puts variables in."""
+
+
+class Text(NamedTuple):
+    """A whole text, cut into commands."""
+
+    commands: tuple[Simple, ...]
+    documents: tuple[Document, ...]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sparkiac import catalog
 from sparkiac.engines import ollama
 from sparkiac.importers import hiding, serving, values
+from sparkiac.importers.collected import Item
 from sparkiac.importers.launch import Note
-from sparkiac.importers.wanted import Item
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class _Reading:
         if re.fullmatch(forms.IMAGE, launch.image or ""):
             self._say("image", launch.image, launch.line, str(launch.image))
         else:
-            self._lost(launch.line, f"image {launch.image}", "this is no image reference")
+            why = values.CALLERS if values.unknown(launch.image or "") else "this is no image"
+            self._lost(launch.line, f"image {launch.image}", why)
         self._port()
         if launch.entrypoint is not None:
             self._lost(
@@ -105,7 +106,7 @@ class _Reading:
         if hiding.is_secret_name(name) or (value is not None and hiding.is_secret(value)):
             self._lost(line, f"-e {name}", "no secret stands in an inventory; if one stood here, change it now")
         elif value is None or values.unknown(value):
-            self._lost(line, f"-e {name}", "its value is the caller's, and not in this file")
+            self._lost(line, f"-e {name}", values.CALLERS)
         elif self.kind == "open-webui" and name in _BASE_URLS:
             self._urls(variable)
         elif not re.fullmatch(forms.VARIABLE, name) or not re.fullmatch(forms.LINE, value) or not values.sayable(value):

@@ -8,7 +8,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from sparkiac.importers import hiding
 from sparkiac.importers.launch import Note
-from sparkiac.model.speculative import Dflash, Drafted, Mtp, Ngram, Speculative, Suffix
+from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Speculative, Suffix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,6 +22,8 @@ _KINDS: Final[dict[str, type[BaseModel]]] = {
     "mtp": Mtp,
     "deepseek_mtp": Mtp,
     "dflash": Dflash,
+    "dspark": Dspark,
+    "eagle": Drafted,
     "eagle3": Drafted,
     "draft_model": Drafted,
 }

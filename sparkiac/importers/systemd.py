@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac.importers import docker_command, docker_values, hiding, serving, shell
 from sparkiac.importers.launch import Launch, Note, Variable
 from sparkiac.importers.shell_words import Command, script
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.unreadable import StartsNothing, Unreadable
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class _Setting(NamedTuple):
     key: str
     value: str
     line: int
+    column: int
+    """At which the value begins."""
 
 
 def recognise(text: str, name: str) -> bool:
@@ -57,7 +59,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     found = [launch for unit in _units(text) if (launch := _launch(unit, name)) is not None]
     if not found:
         message = "no ExecStart= of this unit runs a container or a server"
-        raise Unreadable(message)
+        raise StartsNothing(message)
     return tuple(found)
 
 
@@ -76,7 +78,8 @@ def _units(text: str) -> Iterator[list[_Setting]]:
                 unit = []
             continue
         key, _, value = stripped.partition("=")
-        unit.append(_Setting(key.strip(), _continued(value.lstrip(), lines), number))
+        column = len(line.rstrip()) - len(value.lstrip()) + 1
+        unit.append(_Setting(key.strip(), _continued(value.lstrip(), lines), number, column))
     if unit:
         yield unit
 
@@ -129,7 +132,7 @@ def _of_command(command: Command) -> Launch | None:
         return found[0] if found else None
     launch = docker_command.launch(command)
     if launch is None and serving.runs_server(command):
-        note = Note("lost", command.line, hiding.shown(words[0]), "no image is named: sparkiac runs containers")
+        note = Note("lost", command.line, hiding.shown(words[0]), serving.NO_IMAGE)
         env = tuple(Variable(key, value, command.line) for key, value in command.env)
         return Launch(None, command.line, None, (), words, env=env, notes=(note,), lines=command.lines)
     return launch
@@ -137,16 +140,17 @@ def _of_command(command: Command) -> Launch | None:
 
 def _command(setting: _Setting, env: list[Variable], notes: list[Note]) -> Command | None:
     value = setting.value.lstrip("-+!@:")
-    skipped = setting.line
+    begins = setting._replace(value=value, column=setting.column + len(setting.value) - len(value))
     held = {variable.name: variable.value or "" for variable in env}
-    pairs = [pair for word, line in _words(value, skipped, notes) for pair in _expanded(word, line, held)]
+    pairs = [pair for word, line in _words(begins, notes) for pair in _expanded(word, line, held)]
     if not pairs:
         return None
     return Command(tuple(word for word, _ in pairs), tuple(line for _, line in pairs), tuple(held.items()))
 
 
-def _words(text: str, line: int, notes: list[Note]) -> Iterator[tuple[str, int]]:
-    """Split a command line as systemd does."""
+def _words(setting: _Setting, notes: list[Note]) -> Iterator[tuple[str, int]]:
+    """Split a value as systemd does."""
+    text, line = setting.value, setting.line
     word: str | None = None
     start = line
     at = 0
@@ -154,7 +158,8 @@ def _words(text: str, line: int, notes: list[Note]) -> Iterator[tuple[str, int]]
         found = _PIECE.match(text, at)
         if found is None:
             message = "a quote is opened here and not closed"
-            raise Unreadable(message, line=line)
+            before = text.rfind("\n", 0, at)
+            raise Unreadable(message, line=line, column=at - before if before >= 0 else setting.column + at)
         if found[5] is not None:
             if word is not None:
                 yield _specified(word, start, notes), start
@@ -194,7 +199,7 @@ def _expanded(word: str, line: int, held: dict[str, str]) -> Iterator[tuple[str,
 
 
 def _variables(setting: _Setting) -> Iterator[Variable]:
-    for word, line in _words(setting.value, setting.line, []):
+    for word, line in _words(setting, []):
         name, equals, value = word.partition("=")
         if equals:
             yield Variable(name, value, line)

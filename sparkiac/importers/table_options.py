@@ -55,6 +55,8 @@ _SHORT: Final[dict[str, dict[str, str]]] = {
     },
     "tensorrt-llm": {"--extra_llm_api_options": "extra_llm_api_options"},
 }
+_ONCE: Final = {"-fa": "on", "--flash-attn": "on"}
+"""Switches of llama.cpp that take a value since September 2025."""
 _NUMBER: Final = re.compile(r"-[\d.]+")
 
 
@@ -99,6 +101,9 @@ class _Reader:
             return
         known = self.options.get(name)
         found = self._value(known, [value] if equals else None, known=known is not None or name in self.elsewhere)
+        if known is not None and found is None and head in _ONCE:
+            found = _ONCE[head]
+            self.notes.append(Note("corrected", line, head, f"a value is wanted by now; read as {found}"))
         if known is not None and found is None:
             self.notes.append(Note("lost", line, head, "its value is missing"))
             return

@@ -1,4 +1,4 @@
-"""The one exception of the importers."""
+"""The exceptions of the importers."""
 
 from __future__ import annotations
 
@@ -13,3 +13,7 @@ class Unreadable(ValueError):  # noqa: N818  it says what the file is
         self.column = column
         self.file: str | None = None
         """Name of the file, once it is known among several."""
+
+
+class StartsNothing(Unreadable):
+    """A file of its format that starts no server and no container: in a directory it is left out."""

@@ -17,6 +17,7 @@ _CURLY: Final = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
 _INTEGER: Final = re.compile(r"[-+]?(0|[1-9]\d{0,17})")
 _NUMBER: Final = re.compile(r"[-+]?\d{1,18}(\.\d{0,18})?([eE][-+]?\d{1,2})?|[-+]?\.\d{1,18}")
 _UNKNOWN: Final = re.compile(r"\$[A-Za-z_{(]|<[A-Za-z][\w ./-]*>|\{\{|^\{[A-Za-z_]\w*\}$")
+CALLERS: Final = "its value is the caller's, and not in this file"
 _DEEP: Final = 8
 _LONGEST: Final = 60_000
 

@@ -17,8 +17,8 @@ from sparkiac.importers import (
     values,
     vllm_options,
 )
+from sparkiac.importers.collected import Collected, Item
 from sparkiac.importers.launch import Note
-from sparkiac.memory.values import GIB
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
@@ -28,17 +28,8 @@ if TYPE_CHECKING:
 
 _KEY: Final = "the key comes from the secret {name}: put its value into a vault, never into this file"
 _STAGED: Final = "weights are staged before, so the server needs no token; sparkiac keeps secrets in files on the host"
+_NO_MODEL: Final = "this is no model handle and no path in the container"
 _LITERAL: Final = "; it stood here for all to read, so change it now"
-
-
-class Item(NamedTuple):
-    """One thing that is understood."""
-
-    line: int
-    what: str
-    """The file's words."""
-    path: Path
-    """Where the inventory says it."""
 
 
 class Wanted(NamedTuple):
@@ -55,6 +46,8 @@ class Wanted(NamedTuple):
     nodes: int
     items: tuple[Item, ...]
     notes: tuple[Note, ...]
+    worker: bool = False
+    """Whether it is one of a group that another machine leads."""
 
 
 def of(launch: Launch, start: serving.Start) -> Wanted:
@@ -62,24 +55,22 @@ def of(launch: Launch, start: serving.Start) -> Wanted:
     return _Reading(launch, start).wanted()
 
 
-class _Reading:
-    """Collects leaves, items and notes of one launch."""
+class _Reading(Collected):
+    """Reads one launch."""
 
     def __init__(self, launch: Launch, start: serving.Start) -> None:
-        self.launch, self.start = launch, start
+        super().__init__(launch, notes=start.notes)
+        self.start = start
         self.engine = engines.named(start.engine)
-        self.leaves: dict[Path, Any] = {}
-        self.items: list[Item] = []
-        self.notes: list[Note] = [*launch.notes, *start.notes]
         self.nodes = launch.nodes
         self.inside: int | None = None
+        self.worker = False
 
     def wanted(self) -> Wanted:
         """Read everything."""
         line = self._line()
         self.notes += line.notes
-        if self.launch.image is not None:
-            self.items.append(Item(self.launch.line, hiding.shown(self.launch.image), ("image",)))
+        self._image()
         if self.launch.gpus:
             self.items.append(Item(self.launch.line, "the GPU", ("gpu",)))
         said = {each.name: each for each in line.said}
@@ -87,25 +78,23 @@ class _Reading:
         self.nodes = max(self.nodes, group.nodes({name: each.value for name, each in said.items()}))
         self._options(said)
         self._environment()
-        store = mounted.store(self.launch, self.leaves)
-        path = target if target and target.startswith("/") else None
-        self._container(store, path)
+        path = target if target and _is_path(target) else None
+        store = mounted.store(self.launch, self.leaves, path)
+        self.container(store, path, self.start.prelude)
         self._ports()
         if path is not None:
             self._path(path)
-        handle = self.launch.model or (target if target and re.fullmatch(forms.HANDLE, target) else None)
-        if target and handle is None and path is None:
-            self._lost(self.launch.line, f"model {target}", "this is no model handle and no path in the container")
         return Wanted(
             self.launch,
             self.start.engine,
-            handle,
+            self._handle(target),
             path,
             self.leaves,
             store,
             self.nodes,
             tuple(self.items),
             tuple(self.notes),
+            worker=self.worker,
         )
 
     def _line(self) -> Line:
@@ -122,9 +111,29 @@ class _Reading:
         """Give what is served: the word of its own, or the option."""
         option = said.pop("model_path" if self.start.engine == "sglang" else "model", None)
         target = str(option.value) if option else line.model
-        if target is not None:
-            self.items.append(Item(option.line if option else self.launch.line, hiding.shown(target), ("model",)))
+        good = target is not None and (_is_path(target) or re.fullmatch(forms.HANDLE, target))
+        if target is not None and (good or not self.launch.model):
+            place = option.line if option else self.launch.line
+            if good:
+                self.items.append(Item(place, hiding.shown(target), ("model",)))
+            else:
+                self.lost(place, f"model {target}", values.CALLERS if values.unknown(target) else _NO_MODEL)
         return target.rstrip("/") if target and len(target) > 1 else target
+
+    def _image(self) -> None:
+        image = self.launch.image
+        if image is None:
+            return
+        if re.fullmatch(forms.IMAGE, image):
+            self.items.append(Item(self.launch.line, hiding.shown(image), ("image",)))
+            return
+        self.lost(self.launch.line, f"image {image}", values.CALLERS if values.unknown(image) else "this is no image")
+        self.launch = self.launch._replace(image=None)
+
+    def _handle(self, target: str | None) -> str | None:
+        """Give the model's name: beside the command, or what is served."""
+        named = (each for each in (self.launch.model, target) if each and re.fullmatch(forms.HANDLE, each))
+        return next(named, None)
 
     def _path(self, path: str) -> None:
         """Say a served path; of a GGUF file, its directory and its name."""
@@ -138,9 +147,9 @@ class _Reading:
     def _options(self, said: dict[str, Said]) -> None:
         for each in said.values():
             if values.unknown(str(each.value)) and not isinstance(each.value, dict):
-                self._lost(each.line, f"{each.what} {each.value}", "its value is the caller's, and not in this file")
+                self.lost(each.line, f"{each.what} {_written(each.value)}", values.CALLERS)
             elif not values.sayable(each.value):
-                self._lost(each.line, each.what, "its value has characters or a size that no inventory takes")
+                self.lost(each.line, each.what, "its value has characters or a size that no inventory takes")
             else:
                 self._option(each)
 
@@ -150,28 +159,40 @@ class _Reading:
             self._secret(name, said.line, literal=not hiding.stands_for(str(value)))
         elif name in {"served_model_name", "alias"}:
             self._names(said)
+        elif name == "revision" and re.fullmatch(forms.GIT_REF, str(value)):
+            self.launch = self.launch._replace(revision=self.launch.revision or str(value))
+            self.notes.append(Note("corrected", said.line, said.what, "the lock pins the model's commit"))
         elif name == "port" and type(value) is int:
             self.inside = value
         elif name == "host":
-            self.items.append(Item(said.line, said.what, ("bind",)))
+            self._host(said)
         elif group.says(name, value, self.nodes):
             self._group(said)
         elif name.startswith("speculative_") and self._speculative(said):
             pass
         elif value == "" or (isinstance(value, tuple) and not value):
-            self._lost(said.line, said.what, "it is given nothing")
+            self.lost(said.line, said.what, "it is given nothing")
         else:
-            self._say(("set", name), value, said.line, said.what)
+            self.say(("set", name), value, said.line, said.what)
+
+    def _host(self, said: Said) -> None:
+        """Take an address that nobody else reaches, where the server listens on the host's own network."""
+        own = self.launch.host_network or self.launch.image is None
+        if own and str(said.value) in {"127.0.0.1", "localhost", "::1"}:
+            self.say(("bind",), "loopback", said.line, said.what)
+        else:
+            self.items.append(Item(said.line, said.what, ("bind",)))
 
     def _names(self, said: Said) -> None:
         given = said.value if isinstance(said.value, tuple) else str(said.value).split(",")
         good = tuple(each for each in map(str, given) if re.fullmatch(forms.SERVED, each))
         if good:
-            self._say(("served_names",), good[:1] if self.engine.one_name else good, said.line, said.what)
+            self.say(("served_names",), good[:1] if self.engine.one_name else good, said.line, said.what)
         if len(good) != len(given):
-            self._lost(said.line, said.what, "these are no names that a client can write")
+            self.lost(said.line, said.what, "these are no names that a client can write")
 
     def _group(self, said: Said) -> None:
+        self.worker |= said.name == "headless" or (said.name == "node_rank" and said.value not in {0, "0"})
         why = "a group's hosts and rendezvous follow from `on`"
         self.notes.append(Note("corrected", said.line, hiding.shown(f"{said.what} {said.value}"), why))
 
@@ -182,7 +203,7 @@ class _Reading:
             return False
         self.notes += found.notes
         if found.value:
-            self._say(("speculative",), found.value, said.line, said.what)
+            self.say(("speculative",), found.value, said.line, said.what)
         return True
 
     def _environment(self) -> None:
@@ -204,16 +225,16 @@ class _Reading:
         elif hiding.is_secret_name(name) or (value is not None and hiding.is_secret(value)):
             self._secret(name, line, literal=not hiding.stands_for(value or ""))
         elif value is None or values.unknown(value):
-            self._lost(line, f"-e {name}", "its value is the caller's, and not in this file")
+            self.lost(line, f"-e {name}", values.CALLERS)
         else:
             self._set_variable(name, value, line)
 
     def _set_variable(self, name: str, value: str, line: int) -> None:
         if not re.fullmatch(forms.VARIABLE, name) or not re.fullmatch(forms.LINE, value) or not values.sayable(value):
-            self._lost(line, f"-e {name}", "this is no variable of one line")
+            self.lost(line, f"-e {name}", "this is no variable of one line")
             return
         read = int(value) if re.fullmatch(r"0|-?[1-9]\d{0,17}", value) else value
-        self._say(("env", name), read, line, f"-e {name}")
+        self.say(("env", name), read, line, f"-e {name}")
 
     def _secret(self, name: str, line: int, *, literal: bool) -> None:
         """Put a reference in the place of a key for clients; every other secret stays out."""
@@ -227,49 +248,9 @@ class _Reading:
             self.items.append(Item(line, name, ("api_key",)))
             self.notes.append(Note("corrected", line, name, _KEY.format(name=secret) + (_LITERAL if literal else "")))
         elif literal:
-            self._lost(line, name, _STAGED + _LITERAL)
+            self.lost(line, name, _STAGED + _LITERAL)
         else:
             self.notes.append(Note("corrected", line, name, _STAGED))
-
-    def _container(self, store: mounted.Store | None, path: str | None) -> None:
-        launch = self.launch
-        if launch.ipc in {"host", "private"}:
-            self._say(("container", "ipc"), launch.ipc, launch.line, f"--ipc {launch.ipc}")
-        elif launch.ipc is not None:
-            self._lost(launch.line, f"--ipc {launch.ipc}", "a namespace is the host's or the container's own")
-        if launch.shm_size_bytes:
-            self._shared_memory(launch.shm_size_bytes)
-        for name, limit in launch.ulimits:
-            if name in {"memlock", "stack", "nofile"}:
-                self._say(("container", "ulimits", name), limit, launch.line, f"--ulimit {name}")
-            else:
-                self._lost(launch.line, f"--ulimit {name}", "memlock, stack and nofile can be said")
-        prelude = self.start.prelude + launch.prelude
-        if prelude:
-            self._say(("container", "prelude"), prelude, launch.line, "; ".join(map(" ".join, prelude)))
-        for name, seconds in launch.timeouts:
-            self._say(("timeouts", name), seconds, launch.line, name)
-        found = mounted.rest(launch, store, path)
-        self.notes += found.notes
-        for target, value in found.leaves.items():
-            self._say(target, value, found.lines[target], f"-v {target[-1]}")
-        for device in launch.devices:
-            self._device(device)
-
-    def _shared_memory(self, size: int) -> None:
-        if self.launch.ipc == "host":
-            why = "with the host's IPC namespace the host's /dev/shm is used, and a size has no effect"
-            self.notes.append(Note("corrected", self.launch.line, "--shm-size", why))
-        else:
-            self.leaves["container", "ipc"] = "private"
-            self._say(("container", "shm_size_gib"), max(size / GIB, 0.001), self.launch.line, "--shm-size")
-
-    def _device(self, device: str) -> None:
-        if device.startswith(("/dev/infiniband", "/dev/nvidia", "nvidia.com/gpu")):
-            why = "a container gets the GPU, and the nodes of a group their link's devices"
-            self.notes.append(Note("corrected", self.launch.line, f"--device {device}", why))
-        else:
-            self._lost(self.launch.line, f"--device {device}", "no other device is handed to a container")
 
     def _ports(self) -> None:
         launch, inside = self.launch, self.inside
@@ -277,24 +258,26 @@ class _Reading:
         found = next((port for port in launch.ports if port.container == held), None)
         found = found or next(iter(launch.ports), None)
         if found is not None and found.host is not None:
-            self._say(("port",), found.host, found.line, f"-p {found.host}:{found.container}")
+            self.say(("port",), found.host, found.line, f"-p {found.host}:{found.container}")
             self._bind(found.address, found.line)
             if found.container != held:
                 why = f"the server listens on {held} in there; the port is published from where it listens"
                 self.notes.append(Note("corrected", found.line, f"-p {found.host}:{found.container}", why))
         elif launch.host_network or launch.image is None or (inside is not None and not launch.ports):
-            self._say(("port",), held, launch.line, "--network host" if launch.host_network else "--port")
+            self.say(("port",), held, launch.line, "--network host" if launch.host_network else "--port")
         for port in launch.ports:
             if port is not found:
-                self._lost(port.line, f"-p {port.host}:{port.container}", "a server has one port")
+                self.lost(port.line, f"-p {port.host}:{port.container}", "a server has one port")
 
     def _bind(self, address: str | None, line: int) -> None:
         if address in {"127.0.0.1", "[::1]"}:
-            self._say(("bind",), "loopback", line, f"-p {address}:…")
+            self.say(("bind",), "loopback", line, f"-p {address}:…")
 
-    def _say(self, path: Path, value: Any, line: int, what: str) -> None:  # noqa: ANN401
-        self.leaves[path] = value
-        self.items.append(Item(line, hiding.shown(what), path))
 
-    def _lost(self, line: int, what: str, why: str) -> None:
-        self.notes.append(Note("lost", line, hiding.shown(what), why))
+def _is_path(target: str) -> bool:
+    """Whether what is served is a path in the container that is known to its end."""
+    return target.startswith("/") and not values.unknown(target)
+
+
+def _written(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -57,7 +57,10 @@ def test_wrong_use_ends_with_a_sentence(one: Path, cli: Cli, arguments: list[str
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("docker run \\\n 'x", "bad:2:1: error IMP001 unreadable: a quote or bracket is opened here and not closed"),
+        (
+            "docker run \\\n 'x",
+            "bad:2:2: error IMP001 unreadable: a quote or bracket is opened here and not closed\n  2 |  'x\n",
+        ),
         ("hello", "bad:1:1: error IMP001 unreadable: no format is recognised; name it with --from: markdown, inspect"),
         (b"docker run \xff", "bad:1:1: error IMP001 unreadable: byte 0xff is not UTF-8"),
         ("docker run " + "x " * 600_000, "bad:1:1: error IMP001 unreadable: the file has more than 1048576 bytes"),
@@ -133,12 +136,17 @@ def test_a_directory_is_read_in_order_and_what_is_nothing_is_told(one: Path, cli
     (one / "x" / "deep" / "b.sh").write_text(GEMMA.replace("8001", "8002"))
     (one / "x" / "a.sh").write_text(GEMMA)
     (one / "x" / "LICENSE").write_text("Do what you want.\n")
+    (one / "x" / "README.md").write_text("# How to\n\n```sh\nls\n```\n")
+    (one / "x" / "stop.sh").write_text("#!/bin/sh\ndocker exec llm ls\n")
+    (one / "x" / "photo.png").write_bytes(b"\x89PNG" + bytes(range(256)))
     outcome = cli("import", "x")
     assert [line.split(":")[0] for line in outcome.err.splitlines() if ": deployment " in line] == [
         "x/a.sh",
         "x/deep/b.sh",
     ]
-    assert "x/LICENSE: not recognised, and left out\n" in outcome.err
+    for name in ("LICENSE", "README.md", "stop.sh", "photo.png"):
+        assert f"x/{name}: nothing is started there that is recognised, and it is left out\n" in outcome.err
+    assert cli("import", "x/README.md").code == 2
     (one / "x" / "a.sh").write_text(GEMMA.replace("-d ", "--cpus 4 "))
     assert "  # lost, x/a.sh, line 1: --cpus 4: " in cli("import", "x").out
 

@@ -96,3 +96,9 @@ def test_what_a_launcher_does_not_run_is_refused(kind: str, recipe: str, said: s
     text = text.replace("    model: example/model\n", "") if "aeon" in recipe else text
     with pytest.raises(exporters.Unsayable, match=said):
         exported(kind, text + ("    image: example.org/sglang:1\n" if "sglang" in recipe else ""))
+
+
+def test_a_module_that_python_runs_is_the_program() -> None:
+    text = deployment("image: lmsysorg/sglang:latest").replace("base/single-spark", "base/sglang")
+    command = yaml.safe_load(exported("sparkrun", text).text)["command"]
+    assert command.startswith("python3 -m sglang.launch_server \\\n  --")

@@ -140,3 +140,61 @@ def test_what_is_no_yaml_or_too_much_is_refused_at_its_line(text: str, line: int
 def test_a_file_without_services_is_refused() -> None:
     with pytest.raises(Unreadable, match="no `services:`"):
         compose.read("a: 1", name="x")
+
+
+def test_defaults_within_defaults_are_read() -> None:
+    text = """\
+    services:
+      a:
+        image: ${REGISTRY:-nvcr.io}/${SPACE:-${OTHER:-nvidia}}/vllm:26.04-py3
+        command: vllm serve ${MODEL:-${BASE:-Qwen}/Qwen3-8B} --seed ${SEED:?must be set}
+        ports: ["${BIND:-127.0.0.1}:${PORT}:8000"]
+    """
+    found = imported(dedent(text), "compose")
+    assert (found.entry.launch.image, found.entry.data["model"]) == ("nvcr.io/nvidia/vllm:26.04-py3", "Qwen/Qwen3-8B")
+    why = "its value is the caller's, and not in this file"
+    assert found.whys("lost") == {"--seed ${SEED}": why, "port 127.0.0.1:${PORT}:8000": why}
+
+
+def test_a_service_takes_over_another_one_of_its_file() -> None:
+    text = """\
+    services:
+      base:
+        image: nvcr.io/nvidia/vllm:26.04-py3
+        environment: [NCCL_DEBUG=INFO, OMP_NUM_THREADS=1]
+        ulimits: {memlock: -1}
+        command: vllm serve a/b
+      one:
+        extends: {service: base}
+        environment: {OMP_NUM_THREADS: 4}
+        ulimits: {stack: 67108864}
+        ports: ["8001:8000"]
+        command: vllm serve Qwen/Qwen3-8B
+      circle: {extends: circle, image: x/y}
+      far: {extends: {file: other.yaml, service: base}, image: x/y}
+    """
+    entries = {each.name: each for each in imported(dedent(text), "compose").entries}
+    one = entries["one"].data
+    assert (one["model"], one["port"]) == ("Qwen/Qwen3-8B", 8001)
+    assert one["env"] == {"NCCL_DEBUG": "INFO", "OMP_NUM_THREADS": 4}
+    assert one["container"]["ulimits"] == {"memlock": -1, "stack": 67108864}
+    assert [note.what for note in entries["one"].notes if note.kind == "lost"] == []
+    assert [note.what for note in entries["far"].notes if note.kind == "lost"] == ["extends"]
+
+
+def test_the_gpu_is_a_device_of_the_container_device_interface() -> None:
+    text = "services: {a: {image: x/y, devices: [nvidia.com/gpu=all, /dev/snd]}}"
+    found = imported(text, "compose")
+    assert found.entry.data["gpu"] is True
+    assert found.whys("lost") == {"--device /dev/snd": "no device is handed to a service"}
+
+
+def test_the_time_that_a_model_has_to_load_is_kept() -> None:
+    text = """\
+    services:
+      a:
+        image: nvcr.io/nvidia/vllm:26.04-py3
+        command: vllm serve a/b
+        healthcheck: {test: [CMD, "true"], start_period: 40m}
+    """
+    assert imported(dedent(text), "compose").entry.data["timeouts"] == {"ready_s": 2400}

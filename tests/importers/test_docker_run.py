@@ -163,3 +163,67 @@ def test_a_container_without_a_server_is_a_service() -> None:
         "gpu": True,
     }
     assert set(found.whys("lost")) == {"-e WEBUI_URL"}
+
+
+def test_a_path_that_is_the_callers_is_no_known_model() -> None:
+    found = imported(f"docker run -p 1:8000 -v /srv/m:/models {NGC} vllm serve /models/$NAME")
+    assert not found.entry.known
+    assert found.whys("lost") == {"model /models/$NAME": "its value is the caller's, and not in this file"}
+    assert "$NAME" not in found.entry.items
+
+
+def test_what_is_lost_is_not_understood() -> None:
+    found = imported("docker run -p 1:8000 $IMAGE vllm serve $MODEL")
+    assert {item.path for item in found.entry.items}.isdisjoint({("image",), ("model",)})
+    assert set(found.whys("lost")) == {"image $IMAGE", "model $MODEL"}
+
+
+def test_a_served_name_tells_the_model_of_a_directory_that_is_called_so() -> None:
+    line = f"docker run -p 1:8000 -v /root/models:/models {NGC} vllm serve /models/qwen3-8b --served-model-name {{}}"
+    found = imported(line.format("Qwen/Qwen3-8B"))
+    assert (found.entry.data["model"], found.entry.store) == ("Qwen/Qwen3-8B", None)
+    assert found.whys("lost") == {}
+    assert imported(line.format("x/Other")).entry.data["model"] == "models/qwen3-8b"
+
+
+def test_a_model_that_no_word_names_is_told() -> None:
+    found = imported(f"docker run -p 1:8000 -v ~/m:/models {NGC} vllm serve /models/x")
+    assert found.whys("lost") == {"model": "the file names no model, only where it lies: write the model's handle"}
+
+
+def test_of_mounts_in_mounts_the_inner_one_counts() -> None:
+    line = f"docker run -p 1:8000 -v /srv/hf:/models -v /data/org/name:/models/x {NGC} vllm serve /models/x"
+    found = imported(line)
+    assert (found.entry.data["model"], found.entry.data["model_path"]) == ("org/name", "/models/x")
+
+
+def test_a_served_directory_is_no_model_store() -> None:
+    found = imported(f"docker run -p 1:8000 -v /data/org/name:/models {NGC} vllm serve --model /models")
+    assert (found.entry.data["model"], found.entry.store) == ("org/name", "/data")
+
+
+def test_the_registry_that_docker_takes_anyway_is_not_written() -> None:
+    line = "docker run -p 1:8000 docker.io/{}"
+    assert imported(line.format("vllm/vllm-openai:nightly --model Qwen/Qwen3-8B")).entry.data["image"] == (
+        "vllm/vllm-openai:nightly"
+    )
+    assert imported(line.format("library/redis:7")).entry.data["image"] == "redis:7"
+
+
+def test_the_gpu_and_the_links_devices_are_given_anyway() -> None:
+    devices = "--device nvidia.com/gpu=all -v /dev/infiniband:/dev/infiniband"
+    found = imported(f"docker run -p 1:8000 {devices} {NGC} vllm serve Qwen/Qwen3-8B")
+    assert "the GPU" in {item.what for item in found.entry.items}
+    assert "container" not in found.entry.data
+    assert found.whys("lost") == {}
+
+
+def test_the_time_that_a_model_has_to_load_is_kept() -> None:
+    line = f"docker run -p 1:8000 --health-start-period {{}} {NGC} vllm serve Qwen/Qwen3-8B"
+    assert imported(line.format("2400s")).entry.data["timeouts"] == {"ready_s": 2400}
+    assert "timeouts" not in imported(line.format("60s")).entry.data
+
+
+def test_a_size_that_is_no_whole_number_is_written_as_it_is_meant() -> None:
+    found = imported(f"docker run -p 1:8000 --shm-size 6.15g {NGC} vllm serve Qwen/Qwen3-8B")
+    assert found.entry.data["container"]["shm_size_gib"] == 6.15

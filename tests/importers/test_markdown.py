@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.importers import Unreadable, recognised
+from sparkiac.importers import Unreadable, markdown, recognised
 from tests.importers.texts import imported
 
 PAGE = """\
@@ -139,3 +139,27 @@ def test_the_format_is_recognised(text: str, name: str, form: str | None) -> Non
 @pytest.mark.parametrize("blank", ["\xa0", "\u3000", "\x1f", "\f"])
 def test_a_unit_behind_an_odd_blank_comes_to_an_end(blank: str) -> None:
     assert recognised(f"{blank}[Unit]{blank}\nhello\n", "a") == "markdown"
+
+
+def test_a_command_between_backquotes_with_a_line_of_its_own_is_one() -> None:
+    page = (
+        "# x\n\n1. `docker run --name a -p 8001:8000 nvcr.io/nvidia/vllm:26.04-py3`\n\n`docker exec a vllm serve a/b`\n"
+    )
+    found = imported(page, "markdown", name="x.md")
+    assert (found.entry.name, found.entry.launch.line, found.entry.data["model"]) == ("a", 3, "a/b")
+
+
+@pytest.mark.parametrize(
+    ("page", "place"),
+    [
+        ('# x\n```sh\n  $ docker run \\\n    -e "A=b\n```\n', (4, 8)),
+        ('# x\n```sh\n  $ docker run "a\n```\n', (3, 16)),
+        ('docker run -d \\\n  "a\n', (2, 3)),
+    ],
+)
+def test_a_page_of_one_block_that_cannot_be_read_is_refused_where_the_quote_is_opened(
+    page: str, place: tuple[int, int]
+) -> None:
+    with pytest.raises(Unreadable) as refused:
+        markdown.read(page, name="x.md")
+    assert (refused.value.line, refused.value.column) == place

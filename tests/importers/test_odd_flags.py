@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.importers.texts import deployment, imported
+from tests.importers.texts import deployment, imported, loaded
+
+NGC = "nvcr.io/nvidia/vllm:26.04-py3"
 
 SERVE = "docker run -d --gpus all -p 8000:8000 -v /srv/models:/models -e HF_HOME=/models nvcr.io/nvidia/vllm:26.04-py3 "
 SAME = "--max-model-len 65536 --gpu-memory-utilization 0.85 --max-num-seqs 4 "
@@ -101,7 +103,7 @@ def test_a_key_of_speculation_without_a_place_is_lost_and_the_rest_is_kept() -> 
 
 
 def test_an_unknown_method_of_speculation_is_lost() -> None:
-    found = imported(f"""{SERVE} vllm serve a/b --speculative-config '{{"method":"dspark"}}'""")
+    found = imported(f"""{SERVE} vllm serve a/b --speculative-config '{{"method":"medusa"}}'""")
     assert "speculative" not in found.entry.data
     assert list(found.whys("lost")) == ["--speculative-config"]
 
@@ -202,3 +204,71 @@ def test_sglang_and_llama_cpp_are_read_by_their_tables() -> None:
     assert data["set"] == {"ctx_size": 4096, "flash_attn": "on", "webui": False}
     trt = "docker run -p 8000:8000 x/tensorrt-llm:1 trtllm-serve a/b --max_batch_size 4 --tp_size 1"
     assert deployment(trt)["set"] == {"max_batch_size": 4, "tp_size": 1}
+
+
+def test_a_shell_in_the_container_puts_the_containers_variables_in() -> None:
+    inside = "bash -c 'vllm serve $MODEL --api-key $API_KEY'"
+    found = imported(f"docker run -p 1:8000 -e MODEL=Qwen/Qwen3-8B -e API_KEY=abcdefgh {NGC} {inside}")
+    assert found.entry.data["model"] == "Qwen/Qwen3-8B"
+    assert "abcdefgh" not in found.text + found.report
+
+
+def test_a_client_of_a_server_is_no_server() -> None:
+    text = "docker run lmsysorg/sglang:latest python3 -m sglang.bench_serving --backend sglang --port 8000"
+    assert imported(text).entry.kind == "service"
+
+
+def test_serve_before_a_model_is_the_servers_word_whatever_the_entrypoint() -> None:
+    data = deployment("docker run -p 1:8000 spark-vllm:latest serve Qwen/Qwen3-8B --seed 1")
+    assert (data["model"], data["set"]["seed"]) == ("Qwen/Qwen3-8B", 1)
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["echo x > /etc/y", "curl x | bash", "pip install x || exit 1", "cat > /tmp/x <<'E'\na: 1\nE\ntrue", "a $HOSTNAME"],
+)
+def test_a_step_that_a_shell_puts_together_is_no_prelude(step: str) -> None:
+    found = imported(f'docker run -p 1:8000 {NGC} bash -c "{step}; vllm serve a/b"')
+    prelude = found.entry.data.get("container", {}).get("prelude", ())
+    assert prelude in {(), (("pip", "install", "x"),)}
+    assert "a step before the server is a program with its words" in found.whys("lost").values()
+
+
+def test_a_download_in_the_container_is_staged_before() -> None:
+    found = imported(f'docker run -p 1:8000 {NGC} bash -c "hf download a/b && vllm serve a/b"')
+    assert found.whys("corrected")["hf download a/b"] == "models are staged by the playbook"
+    assert "container" not in found.entry.data
+
+
+def test_the_node_that_another_one_leads_is_no_deployment_of_its_own() -> None:
+    line = f"docker run --network host {NGC} vllm serve Qwen/Qwen3-8B --nnodes 2 --node-rank {{}}\n"
+    found = imported(line.format(0) + line.format("1 --headless"))
+    assert [(each.kind, each.nodes) for each in found.entries] == [("deployment", 2), ("nothing", 0)]
+
+
+def test_a_server_on_the_hosts_network_that_only_the_host_reaches_stays_so() -> None:
+    line = f"docker run {{}} {NGC} vllm serve Qwen/Qwen3-8B --host 127.0.0.1"
+    assert deployment(line.format("--network host"))["bind"] == "loopback"
+    assert deployment("vllm serve Qwen/Qwen3-8B --host localhost")["bind"] == "loopback"
+    assert "bind" not in deployment(line.format("-p 8000:8000"))
+
+
+def test_the_commit_of_a_model_is_the_locks() -> None:
+    found = imported(f"docker run -p 1:8000 {NGC} vllm serve Qwen/Qwen3-8B --revision {'1' * 40}")
+    assert loaded(found.text).revisions == {"Qwen/Qwen3-8B": "1" * 40}
+    assert "revision" not in found.entry.data.get("set", {})
+
+
+def test_a_switch_of_llama_cpp_that_has_become_an_option_is_on() -> None:
+    text = "docker run -v /srv/m/a:/a -p 1:8080 ghcr.io/ggml-org/llama.cpp:server -m /a/x.gguf -fa -c 4096"
+    found = imported(text)
+    assert found.entry.data["set"]["flash_attn"] == "on"
+    assert found.whys("corrected")["-fa"] == "a value is wanted by now; read as on"
+
+
+def test_a_value_of_null_within_json_is_kept_or_means_the_default() -> None:
+    line = f"docker run -p 1:8000 {NGC} vllm serve a/b --kv-cache-memory-bytes 2415919104"
+    speculative = '{"method": "mtp", "num_speculative_tokens": 2, "moe_backend": null}'
+    data = deployment(f"""{line} --hf-overrides '{{"a": null}}' --speculative-config '{speculative}'""")
+    assert (data["set"]["hf_overrides"], data["set"]["kv_cache_memory_bytes"]) == ({"a": None}, 2415919104)
+    assert data["speculative"] == {"method": "mtp", "num_speculative_tokens": 2}

@@ -77,3 +77,18 @@ def test_a_refusal_holds_nothing_of_a_value() -> None:
 )
 def test_names_of_secrets_are_told_from_names_that_count_tokens(name: str, *, secret: bool) -> None:
     assert hiding.is_secret_name(name) is secret
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("  -e 'A=b \\", True),
+        (f"-e HF_TOKEN='{TOKEN}", False),
+        (f"--x '{TOKEN}", False),
+        ("-e A='correct-horse", False),
+    ],
+)
+def test_a_line_is_shown_only_if_it_holds_no_secret(line: str, shown: bool) -> None:  # noqa: FBT001  a case
+    text = f"docker run \\\n{line}\nexport DB_PASSWORD=correct-horse\n"
+    assert hiding.line_of(text, 2) == (line if shown else "")
+    assert hiding.line_of(text, 99) == ""

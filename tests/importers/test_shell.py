@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkiac.importers import Unreadable
+from sparkiac.importers import Unreadable, shell
 from sparkiac.importers.shell_words import script
 from tests.importers.texts import deployment, imported
 
-BEFORE = "set -f; A='x y'; B=z; E=; L=(1 '2 3' \"$B\")\n"
+BEFORE = "set -f +B; A='x y'; B=z; E=; L=(1 '2 3' \"$B\"); M=()\n"
 PIECES = st.sampled_from(
     (
         *(
@@ -46,6 +46,8 @@ PIECES = st.sampled_from(
             "'\"'",
             "$'a\\tb'",
         ),
+        *("${1:-d}", "${U:-'d e'}", "${U:-${B}}", "${U:-${V:-w}}", '"${U:-}"', "${B:+x y}", '"${B:+x y}"', "${E:+x}"),
+        *('"${E:+x}"', '${L[@]+"${L[@]}"}', '${M[@]+"${M[@]}"}', '"${M[@]}"', '"${L[*]}"', "${L}", '"${L}"'),
         *('"a\\\nb"', "=", "x=${A}", ":", "{", "}", ",", "1", "%", "@", "\\ ", "''", '""', "a#b", "-", "--", "."),
     )
 )
@@ -110,16 +112,174 @@ def test_a_placeholder_in_angle_brackets_is_no_redirection() -> None:
     assert words("vllm serve <MODEL HANDLE> --port 1") == ["vllm", "serve", "<MODEL HANDLE>", "--port", "1"]
 
 
-def test_a_here_document_is_left_out_and_told() -> None:
+def test_a_here_document_is_no_command() -> None:
     found = script("cat > x <<'EOF'\ndocker run 'a\nEOF\nb")
     assert [command.words for command in found.commands] == [("cat",), ("b",)]
-    assert "save what it writes as a file" in found.notes[0].why
+    assert [(each.text, each.line, each.opened) for each in found.documents] == [("docker run 'a", 2, 1)]
 
 
-@pytest.mark.parametrize("text", ["a\n'b", 'a\n"b', "a\n$(b", "a\n${b", "a\nX=(b", "a\n`b", "a\n\x00"])
-def test_what_is_not_closed_is_refused_at_its_line(text: str) -> None:
+def test_a_here_document_that_cannot_be_read_is_told() -> None:
+    found = imported("cat > x <<'EOF'\ndocker run 'a\nEOF\ndocker run -p 1:1 x/y")
+    assert found.whys("lost") == {"<<": "a here-document is not read; save what it writes as a file"}
+
+
+UNIT = """\
+#!/bin/bash
+IMAGE=nvcr.io/nvidia/vllm:26.04-py3
+DATA=$(cat <<'USER'
+# it's a comment
+cat > /etc/systemd/system/llm.service <<UNIT
+[Unit]
+Description=A model on $HOSTNAME
+[Service]
+ExecStart=/usr/bin/docker run -p \\$PORT:8000 --name llm \\
+  nvcr.io/nvidia/vllm:26.04-py3 vllm serve Qwen/Qwen3-8B
+UNIT
+systemctl enable --now llm
+USER
+)
+"""
+
+
+def test_a_unit_that_a_script_writes_is_read_at_its_lines() -> None:
+    found = imported(UNIT)
+    assert (found.entry.name, found.entry.data["model"], found.entry.launch.line) == ("llm", "Qwen/Qwen3-8B", 9)
+    assert found.whys("lost")["port $PORT:8000"] == "its value is the caller's, and not in this file"
+
+
+def test_variables_are_put_into_a_here_document_as_its_delimiter_says() -> None:
+    text = "A=1\ncat <<{}\n$A \\$A ${{B}} $1\nEOF\n"
+    assert script(text.format("EOF")).documents[0].text == "1 $A ${B} ${1}"
+    assert script(text.format("'EOF'")).documents[0].text == "$A \\$A ${B} $1"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        'bash -c "{}"',
+        "sudo sh -ec '{}'",
+        'eval "{}"',
+        "ssh -p 22 -o A=b user@spark-02 '{}'",
+        "ssh spark-02 {}",
+        "tmux new-session -d -s llm '{}'",
+        "ssh spark-02 bash -s <<'EOF'\n{}\nEOF",
+        "cat > start.sh <<'EOF'\n#!/bin/bash\n{}\nEOF",
+    ],
+)
+def test_a_command_within_a_command_is_read(start: str) -> None:
+    command = "docker run -d -p 8001:8000 nvcr.io/nvidia/vllm:26.04-py3 vllm serve Qwen/Qwen3-8B"
+    data = deployment(start.format(command))
+    assert (data["model"], data["port"]) == ("Qwen/Qwen3-8B", 8001)
+
+
+@pytest.mark.parametrize("text", ["eval " * 5000, "ssh a " * 3000, "cat <<E\n" * 5000])
+def test_commands_within_commands_come_to_an_end(text: str) -> None:
+    with pytest.raises(Unreadable):
+        imported(f"{text} vllm serve")
+
+
+def test_substitutions_within_substitutions_come_to_an_end() -> None:
+    with pytest.raises(Unreadable, match="nested more than"):
+        script("a " + "$(" * 3000)
+    with pytest.raises(Unreadable, match="nested more than"):
+        script("a " + "${A:-" * 50 + "}" * 50)
+
+
+def test_a_server_that_is_started_in_an_idle_container_is_that_containers() -> None:
+    found = imported(
+        "docker run -d --name node -e A=1 -p 8001:8000 nvcr.io/nvidia/vllm:26.04-py3 sleep infinity\n"
+        "docker exec -d -e B=2 node bash -c 'vllm serve Qwen/Qwen3-8B --seed 1'\n"
+    )
+    assert (found.entry.name, found.entry.data["port"], found.entry.data["set"]["seed"]) == ("node", 8001, 1)
+    assert found.entry.data["env"] == {"A": 1, "B": 2}
+    assert found.whys("lost") == {}
+
+
+def test_a_server_that_is_started_in_a_container_of_another_file_is_told() -> None:
+    found = imported("docker exec -it node vllm serve Qwen/Qwen3-8B")
+    assert found.whys("lost") == {"exec node": "no image is named: sparkiac runs containers"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'if [ -n "$X" ]; then M=Qwen/Qwen3-4B; else M=Qwen/Qwen3-8B; fi',
+        'M=Qwen/Qwen3-4B; [ -n "$X" ] && M=Qwen/Qwen3-8B',
+        "M=Qwen/Qwen3-4B; test -f x || M=Qwen/Qwen3-8B",
+        "case $1 in\n  a) M=Qwen/Qwen3-4B ;;\n  b) M=Qwen/Qwen3-8B ;;\nesac",
+    ],
+)
+def test_what_a_condition_sets_is_taken_and_told(text: str) -> None:
+    found = imported(f"{text}\ndocker run -p 8001:8000 nvcr.io/nvidia/vllm:26.04-py3 vllm serve $M")
+    assert found.entry.data["model"] == "Qwen/Qwen3-8B"
+    assert found.whys("corrected")["M="].startswith("a condition sets it, and none is asked")
+    assert found.whys("lost") == {}
+
+
+def test_what_is_set_without_a_condition_again_is_not_told() -> None:
+    assert script("if a; then M=1; fi; M=2\nb $M").notes == ()
+
+
+def test_words_that_stand_for_a_variable_of_the_callers_are_told() -> None:
+    found = script("a ${KEY:+--api-key $KEY} b")
+    assert found.commands[0].words == ("a", "b")
+    assert [(note.kind, note.what) for note in found.notes] == [("lost", "${KEY:+…}")]
+
+
+def test_functions_and_patterns_are_no_commands() -> None:
+    found = script("f() { a; }\ncase x in (b) c ;; d) g;; esac\nh")
+    assert [command.words for command in found.commands] == [
+        ("a",),
+        ("case", "x", "in"),
+        ("b",),
+        ("c",),
+        ("g",),
+        ("h",),
+    ]
+
+
+def test_parameters_of_a_script_are_the_callers() -> None:
+    found = imported('docker run --name $2 -p $3:8000 nvcr.io/nvidia/vllm:26.04-py3 vllm serve $1 "$@"')
+    assert {"port ${3}:8000", "model ${1}", "${@}"} <= set(found.whys("lost"))
+
+
+def test_what_a_file_sets_that_is_not_here_is_told() -> None:
+    found = imported("source .env\nexport $(grep -v '^#' x | xargs)\n. venv/bin/activate\nvllm serve a/b")
+    assert found.whys("lost")["source .env"] == "what that file sets is not in this one"
+    assert found.whys("lost")["export"] == "what that sets is not in this file"
+
+
+def test_a_script_whose_servers_have_no_container_is_recognised() -> None:
+    for text in ("trtllm-serve a/b", "A=1 llama-server -m x.gguf", "python3 -m sglang.launch_server --model-path a/b"):
+        assert shell.recognise(f"#!/bin/sh\n{text}", "x")
+        assert shell.recognise(text, "standard input")
+    assert not shell.recognise("a vllm serve", "notes")
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a\n  'b", (2, 3)),
+        ('a\n "b\n\nc', (2, 2)),
+        ("a\nb $(c", (2, 3)),
+        ("a\n${b", (2, 1)),
+        ("a\n X=(b", (2, 4)),
+        ("a\n`b", (2, 1)),
+        ('a $(b "c)', (1, 7)),
+    ],
+)
+def test_what_is_not_closed_is_refused_where_it_is_opened(text: str, place: tuple[int, int]) -> None:
     with pytest.raises(Unreadable) as refused:
-        script(text)
+        script(text, indent=0)
+    assert (refused.value.line, refused.value.column) == place
+    with pytest.raises(Unreadable) as moved:
+        script(text, line=5, indent=2)
+    assert (moved.value.line, moved.value.column) == (place[0] + 4, place[1] + 2)
+
+
+def test_a_character_that_no_file_may_carry_is_refused_at_its_line() -> None:
+    with pytest.raises(Unreadable) as refused:
+        script("a\n\x00")
     assert refused.value.line == 2
 
 

@@ -87,7 +87,14 @@ def test_a_unit_that_starts_nothing_of_ours_is_refused(text: str) -> None:
         systemd.read(text, name="x.service")
 
 
-def test_a_quote_that_is_not_closed_is_refused_at_its_line() -> None:
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("[Service]\nExecStart=docker run \\\n  'a", (3, 3)),
+        ("[Service]\n  ExecStart=-docker 'run\n", (2, 21)),
+    ],
+)
+def test_a_quote_that_is_not_closed_is_refused_where_it_is_opened(text: str, place: tuple[int, int]) -> None:
     with pytest.raises(Unreadable) as refused:
-        systemd.read("[Service]\nExecStart=docker run \\\n  'a", name="x")
-    assert refused.value.line == 3
+        systemd.read(text, name="x")
+    assert (refused.value.line, refused.value.column) == place
