@@ -1,12 +1,13 @@
 """What pre-commit calls: `sparkiac check` for every inventory among the changed files.
 
 A lock stands for the inventory beside it: a change of either is checked, once, and no lock is taken for an inventory.
+What an image said of its vLLM, `interfaces/*.json`, stands for all inventories beside that folder.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from sparkiac.__main__ import run
@@ -16,26 +17,34 @@ if TYPE_CHECKING:
 
 _ENDINGS: Final = (".yaml", ".yml")
 _LOCK: Final = ".lock.yaml"
+_INTERFACES: Final = "interfaces/*.json"
 
 
 def main() -> NoReturn:
     """Check the files that the arguments name; the other arguments are options of `sparkiac check`."""
     words = sys.argv[1:]
-    files = [word for word in words if word.endswith(_ENDINGS) and not word.startswith("-")]
+    files = [word for word in words if _is_file(word) and not word.startswith("-")]
     options = [word for word in words if word not in files]
     sys.exit(max((run(["check", *options, file]) for file in inventories(files)), default=0))
 
 
 def inventories(files: Iterable[str]) -> list[str]:
-    """Name each inventory once, also those whose lock alone is given."""
-    return list(dict.fromkeys(map(_inventory, files)))
+    """Name each inventory once, also those of which only the lock or an image's interface is given."""
+    return list(dict.fromkeys(each for file in files for each in _inventories(file)))
 
 
-def _inventory(file: str) -> str:
-    if not file.endswith(_LOCK):
-        return file
-    beside = [file.removesuffix(_LOCK) + ending for ending in _ENDINGS]
-    return next((each for each in beside if Path(each).is_file()), beside[0])
+def _is_file(word: str) -> bool:
+    return word.endswith(_ENDINGS) or PurePath(word).match(_INTERFACES)
+
+
+def _inventories(file: str) -> list[str]:
+    if file.endswith(_LOCK):
+        beside = [file.removesuffix(_LOCK) + ending for ending in _ENDINGS]
+        return [next((each for each in beside if Path(each).is_file()), beside[0])]
+    if file.endswith(_ENDINGS):
+        return [file]
+    found = sorted(str(each) for each in Path(file).parent.parent.iterdir() if each.suffix in _ENDINGS)
+    return [each for each in found if not each.endswith(_LOCK)]
 
 
 if __name__ == "__main__":

@@ -120,6 +120,8 @@ class Interface(NamedTuple):
 class Captured(NamedTuple):
     """What the vLLM of one image takes, asked of the image itself."""
 
+    reference: str
+    """Its name in the inventory for which it was asked."""
     digests: tuple[str, ...]
     """Digests that stand for the image: of its manifests, and its ID."""
     interface: Interface
@@ -169,7 +171,7 @@ def captured(raw: bytes) -> Captured:
         data = json.loads(raw)
         image = data.pop("image")
         digests = tuple(map(str, image["digests"]))
-        found = data.pop("format"), Captured(digests, _parsed(data))
+        found = data.pop("format"), Captured(str(image["reference"]), digests, _parsed(data))
         release(found[1].interface.version)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         message = "it is not what `sparkiac images capture` writes"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, INVENTORY, exit_code, known, lock_path, read, show
+from sparkiac.commands.inputs import FORMAT, INVENTORY, exit_code, interfaces_path, known, lock_path, read, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sparkiac.lock import Entry, Key
+    from sparkiac.model.lock import Lock
     from sparkiac.pipeline import File, Locked, Wanted
     from sparkiac.report import Finding
 
@@ -131,9 +132,11 @@ def _refuse(run: _Run, refused: Iterable[Finding]) -> int:
 def _check(run: _Run) -> int:
     """Say what `lock` would have to do."""
     from sparkiac import pipeline
+    from sparkiac.report import Report
 
     report = pipeline.stale(run.wanted)
-    show(pipeline.Outcome(report, run.wanted.plan), run.output_format)
+    told = Report.of((*report.findings, *_outdated(run, run.wanted.lock)))
+    show(pipeline.Outcome(told, run.wanted.plan), run.output_format)
     if run.output_format == "text" and not report.findings:
         click.echo(f"{run.path}: complete")
     return Exit.STALE if report.findings else Exit.OK
@@ -142,7 +145,8 @@ def _check(run: _Run) -> int:
 def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     """Show what moves, and write it."""
     from sparkiac.formats import lock as formats
-    from sparkiac.pipeline import Outcome
+    from sparkiac.pipeline import File, Outcome, read_lock
+    from sparkiac.report import Report
 
     former = run.files[1].raw if run.files[1] else None
     changed = new.raw != former
@@ -153,10 +157,22 @@ def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     state = "written" if written else "would be written" if changed else "up to date"
     if code is Exit.OK:
         moves = {"lock": str(run.path), "state": state, "moves": formats.plain(new.moves)}
-        show(Outcome(new.report, run.wanted.plan), run.output_format, **moves)
+        outdated = _outdated(run, read_lock(File(str(run.path), new.raw)).value)
+        show(Outcome(Report.of((*new.report.findings, *outdated)), run.wanted.plan), run.output_format, **moves)
         if run.output_format == "text":
             click.echo(f"{run.path}: {state}")
     return Exit.STALE if changed and dry_run else code
+
+
+def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
+    """Find what images said before the lock moved them."""
+    from sparkiac import lock as locks
+    from sparkiac.catalog import interfaces
+
+    inventory = Path(run.files[0].name)
+    files = sorted(interfaces_path(inventory).glob("*.json")) if lock else ()
+    captured = {f"interfaces/{file.name}": interfaces.captured(file.read_bytes()) for file in files}
+    return [*locks.outdated(run.wanted.wants, lock, captured, inventory=str(inventory))] if lock else []
 
 
 def _replaced(run: _Run, text: bytes) -> Exit:

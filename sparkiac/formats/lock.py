@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 _SIGNS: Final = {"new": "+", "moved": "~", "completed": "~", "gone": "-"}
 _ARROW: Final = " → "
-_NAMES: Final = {"size_bytes": "size", "tensor_bytes": "tensors", "remote_code": "remote code"}
+_NAMES: Final = {"size_bytes": "size", "tensor_bytes": "tensors", "remote_code": "remote code", "left_out": "left out"}
 _FOLLOWS: Final = frozenset({"manifest", "config"})
 """Digests that move with the one that is shown."""
 _FACTS: Final = "config."

@@ -3,15 +3,14 @@
 Reads and writes no file, and asks nobody.
 """
 
-from sparkiac.lock.findings import conflicts, only_silence, refused, stale, unbuilt
-from sparkiac.lock.merge import HUB, Ask, Entry, Gone, Key, asks, entry, gone, merged
+from sparkiac.lock.findings import conflicts, only_silence, outdated, refused, stale, unbuilt
+from sparkiac.lock.merge import Ask, Entry, Gone, Key, asks, entry, gone, merged
 from sparkiac.lock.moves import Change, Files, Move, moves
 from sparkiac.lock.record import Record, Refused, read
 from sparkiac.lock.text import patched, whole, with_record
 from sparkiac.lock.wanted import Want, wanted
 
 __all__ = [
-    "HUB",
     "Ask",
     "Change",
     "Entry",
@@ -29,6 +28,7 @@ __all__ = [
     "merged",
     "moves",
     "only_silence",
+    "outdated",
     "patched",
     "read",
     "refused",

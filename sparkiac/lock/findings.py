@@ -10,8 +10,9 @@ from sparkiac.report import Finding, Severity
 from sparkiac.rules.others.lck import OTHERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from sparkiac.catalog.interfaces import Captured
     from sparkiac.lock.merge import Ask, Gone
     from sparkiac.lock.wanted import Want
     from sparkiac.model.lock import Lock
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _TWO_ARCHITECTURES: Final = ("LCK030", "two-architectures")
 _STALE: Final = ("LCK031", "stale-lock")
+_OUTDATED: Final = ("LCK032", "stale-interface")
 _LOCK_IT: Final = "run `sparkiac lock {}`"
 _SILENT: Final = frozenset({"LCK004", "LCK013", "LCK021"})
 """Codes of what may come by itself: nobody answered."""
@@ -29,6 +31,7 @@ _WHY: Final = {
     "example": "the lock is an example, whose pins name nothing real",
     "incomplete": "the lock does not say all that is to be known of it",
     "revision": "the lock has it of another revision than {}",
+    "commit": "the lock has it of another commit than the rest of its repository",
     "digest": "the lock has it with another digest",
 }
 """Reason to ask → how a person says it."""
@@ -47,9 +50,9 @@ def conflicts(wants: Iterable[Want]) -> Iterator[Finding]:
 def stale(asks: Iterable[Ask], gone: Iterable[Gone], *, inventory: str, lock: Document | None) -> Iterator[Finding]:
     """Say what `sparkiac lock` would change: pins that are missing or incomplete, and those that nothing wants."""
     hint = _LOCK_IT.format(inventory)
-    for want, reason, _ in asks:
-        message = f"{want.kind} {want.name}: {_WHY[reason].format(want.revision)}"
-        yield _finding(_STALE, want, message, hint)
+    for ask in asks:
+        message = f"{ask.want.kind} {ask.want.name}: {_WHY[ask.reason].format(ask.want.revision)}"
+        yield _finding(_STALE, ask.want, message, hint)
     for kind, name in gone:
         loc = lock.at_key((SECTIONS[kind], name)) if lock else None
         yield Finding(*_STALE, Severity.ERROR, f"{kind} {name}: nothing wants it any more", loc, hint)
@@ -63,6 +66,23 @@ def unbuilt(plan: Plan, lock: Lock | None, *, inventory: Document) -> Iterator[F
             what = "the lock does not have it" if locked is None else "the lock has what was built from something else"
             loc = inventory.at_value(build.path)
             yield Finding(*_STALE, Severity.ERROR, f"build {build.name}: {what}", loc, build_it(build.name))
+
+
+def outdated(
+    wants: Iterable[Want], lock: Lock, captured: Mapping[str, Captured], *, inventory: str
+) -> Iterator[Finding]:
+    """Find images that said what their vLLM takes before the lock moved them. `captured` has the files by name."""
+    for want in wants:
+        held = {file: each for file, each in captured.items() if each.reference == want.name}
+        image = lock.images.get(want.name)
+        if (
+            image is not None
+            and held
+            and not any({image.digest, image.config} & {*each.digests} for each in held.values())
+        ):
+            message = f"{', '.join(held)} holds what {want.name} said with another digest, and is not used"
+            hint = f"ask it anew: sparkiac images capture {want.name} --inventory {inventory}"
+            yield _finding(_OUTDATED, want, message, hint)._replace(severity=Severity.WARNING)
 
 
 def refused(want: Want, code: str, message: str, hint: str) -> Finding:

@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from sparkiac.lock.wanted import Kind, Want
 
 Entry: TypeAlias = LockedImage | LockedModel | LockedFile
-Reason: TypeAlias = Literal["missing", "example", "incomplete", "revision", "digest", "upgrade"]
+Reason: TypeAlias = Literal["missing", "example", "incomplete", "revision", "commit", "digest", "upgrade"]
 Key: TypeAlias = "tuple[Kind, str]"
 SECTIONS: Final[dict[Kind, str]] = {"image": "images", "model": "models", "file": "files"}
 """Kind → its key in the lock."""
-HUB: Final = "hf://"
-"""How the address of a file on the model hub starts, which is fetched at a commit."""
 _TAG: Final = re.compile(r"[:@][^/]*$")
 _ORDER: Final = tuple(Lock.model_fields)
 _ALWAYS: Final = ("version", "images")
@@ -31,6 +29,8 @@ class Ask(NamedTuple):
     reason: Reason
     pin: str | None = None
     """Digest, commit or sha256 of a pin that is completed and must not move."""
+    commit: str | None = None
+    """Commit at which the lock has another thing of the same repository, which it must not leave."""
 
     @property
     def source(self) -> str:
@@ -46,8 +46,17 @@ class Gone(NamedTuple):
 
 
 def asks(lock: Lock | None, wants: Iterable[Want], *, upgraded: Collection[Key] = ()) -> tuple[Ask, ...]:
-    """Give what must be asked for. The pins of an example name nothing real, so none of them is kept."""
-    return tuple(ask for want in wants for ask in _ask(lock, want, upgraded=upgraded))
+    """Give what must be asked for. The pins of an example name nothing real, so none of them is kept.
+
+    All of one repository has one commit: what lies in the repository of something that is upgraded moves with it.
+    """
+    each = tuple(wants)
+    together = {want.repository for want in each if want.key in upgraded} - {None}
+    moving = {want.key for want in each if want.key in upgraded or want.repository in together}
+    pins = {want.key: pin for want in each if (pin := _pin(lock, want)) and want.key not in moving}
+    commits = _commits(each, pins)
+    asked = (ask for want in each for ask in _ask(lock, want, upgraded=moving, commits=commits))
+    return tuple(ask._replace(commit=commits.get(ask.want.repository or "")) for ask in asked)
 
 
 def gone(lock: Lock | None, wants: Iterable[Want]) -> tuple[Gone, ...]:
@@ -80,27 +89,42 @@ def entry(answer: Entry) -> dict[str, Any]:
 
 def _finished(answer: Entry, want: Want, old: Mapping[str, Any]) -> Entry:
     """Keep what was found of a signature while the digest is the one that it was found of; name what was asked for."""
-    if isinstance(answer, LockedModel):
+    if isinstance(answer, LockedModel | LockedFile):
         return answer.model_copy(update={"revision": want.revision})
     if isinstance(answer, LockedImage) and answer.signature is None and old.get("digest") == answer.digest:
         return answer.model_copy(update={"signature": old.get("signature")})
     return answer
 
 
-def _ask(lock: Lock | None, want: Want, *, upgraded: Collection[Key]) -> Iterator[Ask]:
-    locked: Entry | None = getattr(lock, SECTIONS[want.kind]).get(want.name) if lock else None
+def _pin(lock: Lock | None, want: Want) -> Entry | None:
+    """Give what the lock has of something, unless it is only an example."""
+    return getattr(lock, SECTIONS[want.kind]).get(want.name) if lock and not lock.example else None
+
+
+def _commits(wants: Iterable[Want], pins: Mapping[Key, Entry]) -> dict[str, str]:
+    """Give the commits that the lock has of repositories at their revisions; what it has of a model comes first."""
+    found: dict[str, str] = {}
+    for want in sorted(wants, key=lambda each: each.kind != "model"):
+        pin = pins.get(want.key)
+        at = pin.commit if isinstance(pin, LockedModel | LockedFile) and pin.revision == want.revision else None
+        if want.repository and at:
+            found.setdefault(want.repository, at)
+    return found
+
+
+def _ask(lock: Lock | None, want: Want, *, upgraded: Collection[Key], commits: Mapping[str, str]) -> Iterator[Ask]:
+    locked = _pin(lock, want)
     if locked is None:
-        yield Ask(want, "missing")
-    elif lock is not None and lock.example:
-        yield Ask(want, "example")
+        there = lock is not None and want.name in getattr(lock, SECTIONS[want.kind])
+        yield Ask(want, "example" if there else "missing")
     elif want.key in upgraded:
         yield Ask(want, "upgrade")
     elif isinstance(locked, LockedImage):
         yield from _ask_image(locked, want)
     elif isinstance(locked, LockedModel):
         yield from _ask_model(locked, want)
-    elif want.name.startswith(HUB) and locked.commit is None:
-        yield Ask(want, "incomplete", locked.sha256)
+    elif want.repository is not None:
+        yield from _ask_file(locked, want, commits.get(want.repository))
 
 
 def _ask_image(locked: LockedImage, want: Want) -> Iterator[Ask]:
@@ -114,8 +138,23 @@ def _ask_image(locked: LockedImage, want: Want) -> Iterator[Ask]:
 def _ask_model(locked: LockedModel, want: Want) -> Iterator[Ask]:
     if want.revision != locked.revision:
         yield Ask(want, "revision")
-    elif not locked.files or any(file not in locked.files for file in want.files if file is not None):
+    elif not _has(locked, want):
         yield Ask(want, "incomplete", locked.commit)
+
+
+def _has(locked: LockedModel, want: Want) -> bool:
+    """Whether all files that are wanted of a model are listed."""
+    single = all(file in locked.files for file in want.files if file is not None)
+    return bool(locked.files) and single and not set(want.forms) & set(locked.left_out)
+
+
+def _ask_file(locked: LockedFile, want: Want, commit: str | None) -> Iterator[Ask]:
+    if want.revision != locked.revision:
+        yield Ask(want, "revision")
+    elif locked.commit is None:
+        yield Ask(want, "incomplete", locked.sha256)
+    elif locked.commit != commit:
+        yield Ask(want, "commit")
 
 
 def _tupled(value: Any) -> Any:  # noqa: ANN401  plain JSON data

@@ -16,8 +16,8 @@ _PIN: Final[dict[str, str]] = {"image": "digest", "model": "commit", "file": "sh
 """What hosts fetch by: a pin has moved if this is another one."""
 _PLAIN: Final = {
     "image": ("digest", "created", "size_bytes", "manifest", "config", "entrypoint", "command", "signature"),
-    "model": ("commit", "revision", "licence", "gated", "remote_code", "tensor_bytes"),
-    "file": ("sha256", "commit", "size_bytes"),
+    "model": ("commit", "revision", "licence", "gated", "remote_code", "left_out", "tensor_bytes"),
+    "file": ("sha256", "commit", "revision", "size_bytes"),
 }
 _BY_NAME: Final = {"image": "versions", "model": "config"}
 """A mapping of which each key is told by itself, after the pin."""

@@ -7,16 +7,23 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from sparkiac import catalog
 from sparkiac.model import forms
+from sparkiac.model.references import hub_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from sparkiac.model.lock import Form
     from sparkiac.plan import Build, Container, HostPlan, Image, Plan
     from sparkiac.report import Loc, Origin, Path
     from sparkiac.resolve import Resolved
     from sparkiac.source.document import Document
 
 Kind: TypeAlias = Literal["image", "model", "file"]
+_BARE: Final = ("tokenizer", "tokenizer_path", "hf_config_path")
+"""Options of vLLM and SGLang that name a repository of which no weights are read."""
+_AUTO: Final = "auto"
+_NATIVE_SINCE: Final = (0, 12)
+"""Release of vLLM that takes Mistral's own form by itself."""
 DEFAULT_REVISION: Final = "main"
 """Branch of a repository that nothing says another one of."""
 
@@ -38,16 +45,23 @@ class Want(NamedTuple):
     architectures: tuple[str, ...] = ()
     """Architectures of the hosts that run an image, sorted."""
     revision: str = DEFAULT_REVISION
-    """Branch, tag or commit of a model."""
+    """Branch, tag or commit of a repository on the model hub."""
     revision_loc: Loc | None = None
     """Where the inventory names the revision."""
     files: tuple[str | None, ...] = ()
     """The files that are wanted of a model, sorted; None stands for all that an engine loads by itself."""
+    forms: tuple[Form, ...] = ()
+    """In which forms the engines load that, sorted."""
 
     @property
     def key(self) -> tuple[Kind, str]:
         """What tells it from others."""
         return self.kind, self.name
+
+    @property
+    def repository(self) -> str | None:
+        """The repository of the model hub that it is, or that holds it. All of one have one commit."""
+        return repository(self.kind, self.name)
 
 
 class _Use(NamedTuple):
@@ -61,6 +75,16 @@ class _Use(NamedTuple):
     source: str = ""
     architecture: str = ""
     file: str | None = None
+    form: Form | None = None
+    """Of a model that is wanted as a whole."""
+
+
+def repository(kind: Kind, name: str) -> str | None:
+    """Give the repository of the model hub that something is or lies in."""
+    if kind == "file":
+        handle, _ = hub_file(name) or (None, "")
+        return handle
+    return name if kind == "model" else None
 
 
 def wanted(plan: Plan, resolved: Resolved) -> tuple[Want, ...]:
@@ -68,14 +92,17 @@ def wanted(plan: Plan, resolved: Resolved) -> tuple[Want, ...]:
     uses: dict[tuple[Kind, str], list[_Use]] = {}
     for use in _uses(plan, resolved):
         uses.setdefault((use.kind, use.name), []).append(use)
-    return tuple(_want(found, resolved) for _, found in sorted(uses.items()))
+    return tuple(
+        _want(found, _revision(name, uses.get(("model", name or ""), ()), resolved), resolved)
+        for (kind, called), found in sorted(uses.items())
+        for name in (repository(kind, called),)
+    )
 
 
-def _want(uses: list[_Use], resolved: Resolved) -> Want:
+def _want(uses: list[_Use], revision: tuple[str, Loc | None], resolved: Resolved) -> Want:
     document = resolved.inventory.document
     placed = sorted(((_loc(document, resolved, use), _origin(resolved, use)) for use in uses), key=_by_place)
     first = uses[0]
-    revision, revision_loc = _revision(uses, resolved)
     return Want(
         kind=first.kind,
         name=first.name,
@@ -84,9 +111,10 @@ def _want(uses: list[_Use], resolved: Resolved) -> Want:
         origin=placed[0][1],
         source=first.source,
         architectures=tuple(sorted({use.architecture for use in uses} - {""})),
-        revision=revision,
-        revision_loc=revision_loc,
+        revision=revision[0],
+        revision_loc=revision[1],
         files=tuple(sorted({use.file for use in uses}, key=str)) if first.kind == "model" else (),
+        forms=tuple(sorted({use.form for use in uses if use.form is not None})),
     )
 
 
@@ -148,7 +176,28 @@ def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_U
         if handle is not None:
             key = _key(named, values)
             file = values.get("model_file", file) if key == ("model",) else file
-            yield _Use("model", handle, container.name, (*container.path, *key), (*leaf, key[0]), file=file)
+            form = _form(container, handle) if file is None else None
+            yield _Use("model", handle, container.name, (*container.path, *key), (*leaf, key[0]), file=file, form=form)
+
+
+def _form(container: Container, handle: str) -> Form:
+    """Give the form in which weights are loaded.
+
+    vLLM takes Mistral's own form wherever it is, unless it is told otherwise (vLLM 0.32.0, default_loader.py; since
+    0.12). Engines beside it, such as SGLang, take it only if they are told to.
+    """
+    said = container.options
+    drafter = (container.speculative or {}).get("model")
+    if handle in [said.get(key) for key in _BARE] and handle not in (container.model, drafter):
+        return "bare"
+    formats = {str(said.get(key) or _AUTO) for key in ("load_format", "config_format")}
+    native = "mistral" in formats or (formats == {_AUTO} and container.engine == "vllm" and not _is_old(container))
+    return "consolidated" if native else "shards"
+
+
+def _is_old(container: Container) -> bool:
+    release = tuple(map(int, re.findall(r"\d+", container.image.vllm or "")))
+    return bool(release) and release < _NATIVE_SINCE
 
 
 def _split(named: str) -> tuple[str | None, str | None]:
@@ -166,16 +215,13 @@ def _key(named: str, values: dict[str, Any]) -> Path:
     return ("needs_models", needed.index(named)) if named in needed else ("speculative", "model")
 
 
-def _revision(uses: list[_Use], resolved: Resolved) -> tuple[str, Loc | None]:
+def _revision(repository: str | None, models: Sequence[_Use], resolved: Resolved) -> tuple[str, Loc | None]:
     """Give the revision of a repository: the inventory's, the commit that a source ran, or the default branch."""
     fleet = resolved.inventory.value
     assert fleet is not None  # noqa: S101  a plan was made of it
-    if uses[0].kind != "model":
-        return DEFAULT_REVISION, None
-    handle = uses[0].name
-    if handle in fleet.revisions:
-        return fleet.revisions[handle], resolved.inventory.document.at_value(("revisions", handle))
-    return min((commit for use in uses for commit in _ran(use, resolved)), default=DEFAULT_REVISION), None
+    if repository in fleet.revisions:
+        return fleet.revisions[repository], resolved.inventory.document.at_value(("revisions", repository))
+    return min((commit for use in models for commit in _ran(use, resolved)), default=DEFAULT_REVISION), None
 
 
 def _ran(use: _Use, resolved: Resolved) -> Iterator[str]:

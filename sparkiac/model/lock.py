@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -18,6 +18,11 @@ from sparkiac.model.base import (
     Name,
     Sha256,
 )
+
+Weights: TypeAlias = Literal["consolidated", "shards"]
+"""Forms of weights: Mistral's own, `consolidated*.safetensors`, and all others."""
+Form: TypeAlias = Literal["bare", "consolidated", "shards"]
+"""In which form an engine loads weights; of a bare repository, such as one with a tokenizer, it loads none."""
 
 
 class LockedImage(Model):
@@ -52,6 +57,8 @@ class LockedFile(Model):
     """Its size."""
     commit: Commit | None = None
     """Commit of the hub's repository that it is fetched at."""
+    revision: Line = "main"
+    """Branch, tag or commit of that repository that was asked for."""
 
 
 class ModelFile(Model):
@@ -84,6 +91,8 @@ class LockedModel(Model):
     """What the memory proof needs of config.json, under its own names, and of hf_quant_config.json under that."""
     files: dict[InsidePath, ModelFile] = {}
     """Path in the repository → what it must be. Only what a host needs is listed."""
+    left_out: tuple[Weights, ...] = ()
+    """Weights that the repository has in another form, or hosts need not at all, such as of one with a tokenizer."""
 
 
 class LockedBuild(Model):

@@ -1,9 +1,10 @@
-"""Image references: how their parts are told from one another."""
+"""References of images and of files of the model hub: how their parts are told from one another."""
 
 from __future__ import annotations
 
 from typing import Final
 
+_HUB_FILE: Final = "hf://"
 DOCKER_HUB: Final = "docker.io"
 """What an image without a registry is pulled from."""
 
@@ -21,3 +22,11 @@ def full(repository: str) -> str:
         inside = f"library/{rest}" if first == DOCKER_HUB and "/" not in rest else rest
         return f"{first}/{inside}"
     return f"{DOCKER_HUB}/{'' if slash else 'library/'}{repository}"
+
+
+def hub_file(url: str) -> tuple[str, str] | None:
+    """Give handle and path of hf://ORGANISATION/MODEL/PATH; None if it is another URL."""
+    if not url.startswith(_HUB_FILE):
+        return None
+    organisation, model, path = url.removeprefix(_HUB_FILE).split("/", 2)
+    return f"{organisation}/{model}", path

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sparkiac.model.references import hub_file
 from sparkiac.plan.parts import ExtraFile
 
 if TYPE_CHECKING:
-    from sparkiac.model.lock import Lock
+    from sparkiac.resolve import Resolved
 
 
 def source(values: dict[str, Any], mount: dict[str, Any]) -> str:
@@ -15,14 +16,19 @@ def source(values: dict[str, Any], mount: dict[str, Any]) -> str:
     return str(values["model_store"] if mount["source"] == "model_store" else mount["source"])
 
 
-def files(wanted: dict[str, Any], *, lock: Lock | None) -> tuple[ExtraFile, ...]:
+def files(wanted: dict[str, Any], *, resolved: Resolved) -> tuple[ExtraFile, ...]:
     """Give the extra files of a container with what the lock pins, sorted by their place in it."""
-    return tuple(_file(file["url"], target, lock) for target, file in sorted(wanted.items()))
+    return tuple(_file(file["url"], target, resolved) for target, file in sorted(wanted.items()))
 
 
-def _file(url: str, target: str, lock: Lock | None) -> ExtraFile:
-    pinned = lock.files.get(url) if lock else None
-    return ExtraFile(url, None, target) if pinned is None else ExtraFile(url, pinned.sha256, target, pinned.commit)
+def _file(url: str, target: str, resolved: Resolved) -> ExtraFile:
+    fleet = resolved.inventory.value
+    assert fleet is not None  # noqa: S101
+    pinned = resolved.lock.files.get(url) if resolved.lock else None
+    handle, _ = hub_file(url) or (None, "")
+    if pinned is None or (handle is not None and fleet.revisions.get(handle, pinned.revision) != pinned.revision):
+        return ExtraFile(url, None, target)
+    return ExtraFile(url, pinned.sha256, target, pinned.commit)
 
 
 def waits(values: dict[str, Any]) -> dict[str, Any]:

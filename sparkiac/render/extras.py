@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from sparkiac.model.references import hub_file
 from sparkiac.plan.parts import FILES
 
 if TYPE_CHECKING:
     from sparkiac.plan import ExtraFile, HostPlan, Hub
-
-_HUB: Final = "hf://"
 
 
 def of(host: HostPlan, hub: Hub) -> list[dict[str, str]]:
@@ -23,7 +22,7 @@ def of(host: HostPlan, hub: Hub) -> list[dict[str, str]]:
 
 def _address(file: ExtraFile, hub: Hub) -> str:
     """Give where a file is fetched from: of the model hub at the commit that the lock holds."""
-    if not file.url.startswith(_HUB):
+    if (named := hub_file(file.url)) is None:
         return file.url
-    organisation, model, path = file.url.removeprefix(_HUB).split("/", 2)
-    return f"{hub.url}/{organisation}/{model}/resolve/{file.commit or 'main'}/{path}"
+    handle, path = named
+    return f"{hub.url}/{handle}/resolve/{file.commit or 'main'}/{path}"

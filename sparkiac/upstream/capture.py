@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import runpy
-import shlex
 import subprocess
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.assets import directory
 from sparkiac.catalog import interfaces
-from sparkiac.characters import REFUSED
+from sparkiac.upstream import ssh
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,11 +18,8 @@ _INSPECT: Final = ("image", "inspect", "--format", "{{json .RepoDigests}} {{json
 _RUN: Final = ("run", "--rm", "--interactive", "--pull=never", "--network=none", "--entrypoint=python3")
 _DOCKER: Final = ("docker",)
 _AS_ROOT: Final = ("sudo", "-n", "docker")
-_SSH: Final = ("ssh", "-o", "BatchMode=yes", "--")
 _SECONDS: Final = 600
 """It takes some ten seconds; loading an image's first files from a slow disk takes longer."""
-_SSH_FAILED: Final = 255
-_NO_COMMAND: Final = 127
 
 
 class Failed(Exception):  # noqa: N818  what became of it
@@ -97,7 +92,7 @@ def _inspected(text: str) -> tuple[list[str], str]:
 
 def _asked(words: Sequence[str], place: _Place, *, program: str = "") -> str:
     """Run a command here or there, and give what it prints."""
-    command = (*_SSH, place.host, shlex.join(words)) if place.host else tuple(words)
+    command = ssh.command(place.host, words) if place.host else tuple(words)
     try:
         done = subprocess.run(  # noqa: S603  its words are ours, and the image's name has a form
             command, input=program, capture_output=True, text=True, timeout=_SECONDS, check=False
@@ -115,8 +110,8 @@ def _asked(words: Sequence[str], place: _Place, *, program: str = "") -> str:
 
 def _why(done: subprocess.CompletedProcess[str], place: _Place) -> Failed:
     """Say why a command ended as it did."""
-    said, image, where = _last_line(done.stderr), place.image, place.where
-    if place.host and done.returncode == _SSH_FAILED:
+    said, image, where = ssh.last_line(done.stderr, "it said nothing"), place.image, place.where
+    if place.host and done.returncode == ssh.FAILED:
         return Failed(f"{where} cannot be reached: {said}", "ssh must know it, and let you in without a question")
     if "permission denied" in done.stderr and "docker.sock" in done.stderr:
         return _Denied(said, "let this user use docker")
@@ -124,12 +119,6 @@ def _why(done: subprocess.CompletedProcess[str], place: _Place) -> Failed:
         return Failed(f"{image} is not on {where}", f"pull it there first: docker pull {image}")
     if "vLLM is not installed here" in done.stderr:
         return Failed(f"the python3 of {image} finds no vLLM", "it may serve with another engine")
-    if done.returncode == _NO_COMMAND:
+    if done.returncode == ssh.NO_COMMAND:
         return Failed(f"{image} on {where} has no python3, or there is no docker: {said}", "look into it by hand")
     return Failed(f"docker on {where} ended with {done.returncode}: {said}", "try the same by hand on that machine")
-
-
-def _last_line(text: str) -> str:
-    """Give the last line of what a program said, without what a terminal would obey."""
-    lines = re.sub(f"[{REFUSED}]", "", text).strip().splitlines()
-    return lines[-1] if lines else "it said nothing"

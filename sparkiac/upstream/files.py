@@ -9,9 +9,11 @@ from urllib.parse import unquote
 
 from sparkiac.hints import nearest
 from sparkiac.model.lock import LockedFile
+from sparkiac.model.references import hub_file
+from sparkiac.upstream.fault import explained
 from sparkiac.upstream.hub import codes
 from sparkiac.upstream.hub.patience import AGAIN, WAITS, Unanswered, patiently
-from sparkiac.upstream.hub.reading import Reader
+from sparkiac.upstream.hub.reading import Reader, refuse_commit
 from sparkiac.upstream.refusal import Refusal
 
 if TYPE_CHECKING:
@@ -25,35 +27,41 @@ LARGEST_BYTES: Final = 1_073_741_824
 """1 GiB: extra files are loaders, parsers and templates. Weights are models, and asked for by their handle."""
 _TIMEOUT_SECONDS: Final = 10.0
 _CHUNK_BYTES: Final = 65_536
-_HUB: Final = "hf://"
 _DISK: Final = "file://"
 _MISSING: Final = frozenset({401, 403, 404, 410})
 
 
-def resolve(url: str, *, hub: Hub, limit_bytes: int = LARGEST_BYTES, waits: Sequence[float] = WAITS) -> LockedFile:
+def resolve(
+    url: str,
+    *,
+    hub: Hub,
+    revision: str = "main",
+    limit_bytes: int = LARGEST_BYTES,
+    waits: Sequence[float] = WAITS,
+) -> LockedFile:
     """Read the file at an address of the form that inventories have, and give its hash and size.
 
     `file:///…` is a file of this machine, and a host fetches its own: both have to have it. A file of the hub is
-    that of the commit that its branch main is at. `waits` are the seconds before asking again.
+    that of `revision`, which is a branch, tag or commit. `waits` are the seconds before asking again.
 
     Raises `Refusal`: LCK020 if there is none, LCK021 if nobody answers, LCK022 if it is larger than `limit_bytes` or
     not whole; of the hub also LCK010 to LCK014.
     """
-    if url.startswith(_HUB):
-        return _of_hub(url, hub, limit_bytes)
+    if (named := hub_file(url)) is not None:
+        return _of_hub(url, named, hub=hub, revision=revision, limit_bytes=limit_bytes)
     if url.startswith(_DISK):
         return _of_disk(url, limit_bytes)
     try:
         return patiently(lambda: _of_web(url, limit_bytes), waits=waits)
     except Unanswered as error:
         message = f"{url} could not be read: {error}"
-        raise Refusal(codes.FILE_UNANSWERED, message, "try again later; is a proxy needed (HTTPS_PROXY)?") from None
+        raise Refusal(codes.FILE_UNANSWERED, message, error.hint) from None
 
 
-def _of_hub(url: str, hub: Hub, limit_bytes: int) -> LockedFile:
-    organisation, model, path = url.removeprefix(_HUB).split("/", 2)
-    handle = f"{organisation}/{model}"
-    repository = hub.repository(handle, revision="main")
+def _of_hub(url: str, named: tuple[str, str], *, hub: Hub, revision: str, limit_bytes: int) -> LockedFile:
+    handle, path = named
+    repository = hub.repository(handle, revision=revision)
+    refuse_commit(repository.commit, handle, revision)
     entries = {entry.path: entry for entry in repository.entries}
     entry = entries.get(path)
     if entry is None:
@@ -87,12 +95,9 @@ def _of_web(url: str, limit_bytes: int) -> LockedFile:
         ):
             _refuse_status(response, url)
             return _hashed(_whole(response, url), url, limit_bytes)
-    except httpx2.TimeoutException:
-        nothing = f"nothing came for {_TIMEOUT_SECONDS:g} s"
-        raise Unanswered(nothing) from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        broken = "no connection" if isinstance(error, httpx2.ConnectError) else "the connection broke"
-        raise Unanswered(broken) from None
+        fault = explained(error, connect_seconds=_TIMEOUT_SECONDS, silence_seconds=_TIMEOUT_SECONDS)
+        raise Unanswered.of(fault) from None
 
 
 def _whole(response: httpx2.Response, url: str) -> Iterator[bytes]:
@@ -112,7 +117,7 @@ def _refuse_status(response: httpx2.Response, url: str) -> None:
     if status in AGAIN:
         busy = f"HTTP {status}"
         said = response.headers.get("Retry-After", "")
-        raise Unanswered(busy, after_seconds=int(said) if said.isdecimal() and said.isascii() else None)
+        raise Unanswered(busy, after_seconds=int(said[:9]) if said.isdecimal() and said.isascii() else None)
     if status in _MISSING:
         message = f"{url}: no such file, or not for everybody (HTTP {status})"
         raise Refusal(codes.FILE_MISSING, message, "hosts fetch it without credentials")

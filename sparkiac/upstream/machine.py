@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 import subprocess
 from typing import Any, Final, NamedTuple
 
 from sparkiac.assets import directory
+from sparkiac.upstream import ssh
 
-_SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "--")
 _SECONDS: Final = 120
 """It takes a second or two; nvidia-smi without its persistence daemon takes some more."""
-_SSH_FAILED: Final = 255
-_NO_COMMAND: Final = 127
 _DOCKER: Final = "/var/lib/docker"
 """Where images lie."""
 _PARTS: Final = (("preflight_host", "host/usr/local/lib/sparkiac/preflight_host.py"), ("facts", "machine/facts.py"))
@@ -56,10 +53,10 @@ class Machine(NamedTuple):
 
 def ask(target: str, *, store: str) -> Machine:
     """Ask the machine at `target`, [USER@]ADDRESS, which ssh must reach without a question. Raises Unasked."""
-    words = " ".join(map(shlex.quote, ("python3", "-", _DOCKER, store)))
+    command = ssh.command(target, ("python3", "-", _DOCKER, store))
     try:
         done = subprocess.run(  # noqa: S603  the target is a word of its own, behind `--`
-            (*_SSH, target, words), input=_program(), capture_output=True, text=True, timeout=_SECONDS, check=False
+            command, input=_program(), capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except FileNotFoundError:
         message = f"{target} cannot be asked: there is no ssh here; install it, or say --host NAME=ADDRESS"
@@ -98,9 +95,9 @@ def _program() -> str:
 
 
 def _why(target: str, code: int, said: str) -> str:
-    last = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), f"it ended with {code}")
-    if code == _SSH_FAILED:
+    last = ssh.last_line(said, f"it ended with {code}")
+    if code == ssh.FAILED:
         return f"ssh does not reach {target}: {last}; it must do so without a question: `ssh-copy-id {target}`"
-    if code == _NO_COMMAND:
+    if code == ssh.NO_COMMAND:
         return f"{target} has no python3: {last}; install it, or say --host NAME=ADDRESS"
     return f"{target} could not say what it is: {last}"

@@ -59,6 +59,9 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         ("inventories/lab.yml", True),
         ("inventories/lab.lock.yaml", True),
         ("inventories/site/lab.yaml", True),
+        ("inventories/interfaces/vllm-1.json", True),
+        ("inventories/site/interfaces/vllm-1.json", True),
+        ("inventories/site/vllm-1.json", False),
         ("inventories/lab.yaml.orig", False),
         ("generated/lab/inventories/x.yaml", False),
         ("lab.yaml", False),
@@ -73,6 +76,20 @@ def test_a_lock_stands_for_its_inventory_and_each_is_checked_once() -> None:
     given = ["inventories/lab.lock.yaml", "inventories/lab.yaml", "inventories/home.lock.yaml", "inventories/x.yaml"]
     assert hook.inventories(given) == ["inventories/lab.yaml", "inventories/home.yml", "inventories/x.yaml"]
     assert hook.inventories(["inventories/gone.lock.yaml"]) == ["inventories/gone.yaml"]
+
+
+def test_an_images_interface_stands_for_all_inventories_beside_it(
+    changed: Path, call: Callable[..., tuple[object, str]]
+) -> None:
+    (changed / "inventories/notes.txt").write_text("")
+    interface = "inventories/interfaces/vllm-1.json"
+    assert hook.inventories([interface, "inventories/lab.lock.yaml"]) == [
+        "inventories/home.yml",
+        "inventories/lab.yaml",
+    ]
+    assert hook.inventories(["interfaces/vllm-1.json"]) == []
+    (changed / "inventories/home.yml").unlink()
+    assert call(interface) == (0, "inventories/lab.yaml: no findings\n")
 
 
 @pytest.mark.usefixtures("changed")

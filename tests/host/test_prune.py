@@ -172,6 +172,18 @@ def test_a_snapshot_of_the_users_keeps_its_blobs_and_a_ref_of_the_users_its_snap
     assert host.store.snapshot(first) == FILES
 
 
+def test_links_of_a_snapshot_name_hashes_or_nothing_that_is_removed(host: Host) -> None:
+    """Root removes what they name, and the store may be a user's."""
+    first, _ = two_commits(host, "hub")
+    blobs = host.store.repo() / "blobs"
+    elsewhere = blobs.rename(host.folder / "elsewhere")
+    blobs.symlink_to(elsewhere)
+    (elsewhere / "passwd").write_text("root")
+    (host.store.repo() / "snapshots" / first / "odd").symlink_to("../../blobs/passwd")
+    assert host.prune("g1")[0][0] == "model"
+    assert (elsewhere / "passwd").read_text() == "root"
+
+
 def test_a_model_that_no_kept_generation_has_goes_with_its_name(host: Host) -> None:
     two_commits(host, "hub")
     host.store.wanted.clear()

@@ -291,6 +291,37 @@ def test_a_second_run_beside_a_first_is_told_whose_turn_it_is(store: Store) -> N
         assert store.fetch(hub.url).last == {"changed": True}  # a lock dies with who held it
 
 
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("at", ["lock", f"incomplete/{sha256(SAFETENSORS)}"])
+def test_a_link_in_the_place_of_a_file_of_ours_leads_nowhere(store: Store, at: str, *, hard: bool) -> None:
+    """Root works in directories that may be a user's, who could have it write to any file."""
+    store.want(repository := tiny())
+    victim, place = store.folder / "victim", store.repo() / ".sparkiac" / at
+    victim.write_bytes(bytes(1 << 20))
+    place.parent.mkdir(parents=True)
+    place.hardlink_to(victim) if hard else place.symlink_to(victim)
+    with Hub(repository) as hub:
+        done = store.fetch(hub.url)
+    said = f"{place} is not a file of its own, but a link or something else: look whose it is, and remove it\n"
+    assert (done.code, done.error) == (1, said)
+    assert victim.read_bytes() == bytes(1 << 20)
+    assert store.verify().code == 3
+
+
+def test_a_link_in_the_place_of_a_new_small_file_is_replaced(store: Store) -> None:
+    commit = store.want(repository := tiny())
+    victim = store.folder / "victim"
+    victim.write_text("victim")
+    victim.chmod(0o600)
+    for place in (f".sparkiac/.{commit}.json.new", "refs/.main.new"):
+        (store.repo() / place).parent.mkdir(parents=True, exist_ok=True)
+        (store.repo() / place).symlink_to(victim)
+    with Hub(repository) as hub:
+        assert store.fetch(hub.url).code == 0
+    assert (victim.read_text(), victim.stat().st_mode & 0o777) == ("victim", 0o600)
+    assert store.snapshot(commit) == FILES
+
+
 def test_a_disk_that_fills_up_is_said_and_what_came_is_kept(store: Store) -> None:
     """A limit on the size of files stands for a full disk: the same write fails, with another number."""
     commit = store.want(repository := tiny())

@@ -150,7 +150,7 @@ def test_a_busy_hub_is_given_the_time_that_it_wants(store: Store, stage: ModuleT
         hub.fail(
             Fault("config.json", status=429, headers=(("Retry-After", "7"),)),
             Fault("config.json", status=503),
-            Fault("config.json", status=500, headers=(("Retry-After", "9999"),)),
+            Fault("config.json", status=500, headers=(("Retry-After", "9" * 5000),)),
             Fault("config.json", status=502, headers=(("Retry-After", "Fri, 31 Dec 1999 23:59:59 GMT"),)),
         )
         assert fetch(stage, store, hub.url)[0] == 0

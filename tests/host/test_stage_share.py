@@ -26,13 +26,16 @@ OTHER = "sha256:" + "2" * 64
 DOCKER = f"""\
 #!/bin/sh
 # Stand-in for docker: $STUB/images holds the IDs that are here. An archive is the text "image ID", or what
-# $STUB/archive holds; `load` takes in every ID that it reads. $STUB/broken breaks a save in the middle.
+# $STUB/archive holds; `load` takes in every ID that it reads. $STUB/broken breaks a save in the middle, and
+# $STUB/meanwhile holds what somebody else pulls then.
 echo "$*" >>"$STUB/log"
 case "$1 $2" in
   "save {IMAGE}")
     if [ -e "$STUB/archive" ]; then cat "$STUB/archive"; else echo "image {IMAGE}"; fi
     [ ! -e "$STUB/broken" ] || {{ head -c 3000000 /dev/zero; exit 1; }} ;;
-  "load ") while read -r _ id; do echo "$id" >>"$STUB/images"; echo "Loaded image ID: $id"; done ;;
+  "load ")
+    cat "$STUB/meanwhile" >>"$STUB/images" 2>/dev/null
+    while read -r _ id; do echo "$id" >>"$STUB/images"; echo "Loaded image ID: $id"; done ;;
   "image ls") cat "$STUB/images" ;;
   "image inspect")
     grep -qxF "$5" "$STUB/images" || {{ echo "Error: No such image: $5" >&2; exit 1; }}
@@ -247,6 +250,14 @@ def test_an_image_in_company_is_refused_with_it(
     (tmp_path / "archive").write_text(f"image {IMAGE}\nimage {OTHER}\n")
     assert load(giver, token, stub)[0] == 1
     assert OTHER not in images(stub)
+
+
+def test_an_image_that_somebody_pulls_meanwhile_stays(
+    giver: Giver, token: Path, stub: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "meanwhile").write_text(f"{OTHER}\n")
+    assert load(giver, token, stub)[0] == 0
+    assert images(stub) == ["sha256:old", OTHER, IMAGE]
 
 
 def test_an_archive_that_is_cut_is_not_loaded(giver: Giver, token: Path, stub: dict[str, str], tmp_path: Path) -> None:

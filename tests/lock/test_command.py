@@ -243,6 +243,62 @@ def test_the_revision_is_what_the_inventory_says(upstream: Upstream, cli: Cli) -
     assert cli("lock", "lab.yaml", "--check").code == 0
 
 
+def test_files_of_a_repository_stay_at_its_one_commit(upstream: Upstream, cli: Cli) -> None:
+    tiny, remote = upstream.hub.repositories["acme/tiny"], "hf://acme/tiny/config.json"
+    first = tiny.head()
+    tiny.tag("v1", first)
+    files = f"    container: {{files: {{/b.json: {{url: '{remote}'}}}}}}\n"
+    upstream.write(upstream.deployment() + files, more="revisions: {acme/tiny: v1}\n")
+    newer = tiny.commit(NEWER)
+    assert cli("lock", "lab.yaml").code == 0
+    locked = upstream.locked
+    assert (locked["files"][remote]["commit"], locked["files"][remote]["revision"]) == (first, "v1")
+    upstream.write(upstream.deployment() + files)
+    stale = cli("lock", "lab.yaml", "--check")
+    assert stale.code == 3
+    assert f"file {remote}: the lock has it of another revision than main (wanted by chat)" in stale.err
+    assert cli("lock", "lab.yaml").code == 0
+    assert upstream.locked["files"][remote]["commit"] == upstream.locked["models"]["acme/tiny"]["commit"] == newer
+    tiny.commit(TINY)
+    assert cli("lock", "lab.yaml", "--upgrade", "acme/tiny").code == 0
+    assert upstream.locked["files"][remote]["commit"] == upstream.locked["models"]["acme/tiny"]["commit"] != newer
+
+
+def test_a_file_at_another_commit_than_its_repository_is_stale_and_mended(upstream: Upstream, cli: Cli) -> None:
+    tiny, remote = upstream.hub.repositories["acme/tiny"], "hf://acme/tiny/config.json"
+    first = tiny.head()
+    files = f"    container: {{files: {{/b.json: {{url: '{remote}'}}}}}}\n"
+    upstream.write(upstream.deployment() + files)
+    assert cli("lock", "lab.yaml").code == 0
+    newer = tiny.commit(NEWER)
+    text = upstream.lock.read_text()
+    head, _, tail = text.rpartition(first)
+    upstream.lock.write_text(f"{head}{newer}{tail}")
+    assert upstream.locked["files"][remote]["commit"] == newer
+    stale = cli("lock", "lab.yaml", "--check")
+    assert stale.code == 3
+    assert f"file {remote}: the lock has it of another commit than the rest of its repository" in stale.err
+    assert cli("lock", "lab.yaml").code == 0
+    assert upstream.lock.read_text() == text
+
+
+def test_weights_in_two_forms_are_locked_in_the_one_that_is_loaded(upstream: Upstream, cli: Cli) -> None:
+    both = {**TINY, "consolidated.safetensors": TINY["model.safetensors"], "params.json": b"{}"}
+    upstream.hub.repositories["acme/tiny"].commit(both)
+    assert cli("lock", "lab.yaml").code == 0
+    tiny = upstream.locked["models"]["acme/tiny"]
+    assert list(tiny["files"]) == ["config.json", "consolidated.safetensors", "params.json"]
+    assert tiny["left_out"] == ["shards"]
+    upstream.write(upstream.deployment() + "    set: {load_format: safetensors}\n")
+    assert cli("lock", "lab.yaml", "--check").code == 3
+    outcome = cli("lock", "lab.yaml")
+    assert "~ model acme/tiny (completed)" in outcome.out
+    assert "left out  shards → consolidated\n" in outcome.out
+    tiny = upstream.locked["models"]["acme/tiny"]
+    assert list(tiny["files"]) == ["config.json", "model.safetensors", "params.json"]
+    assert cli("lock", "lab.yaml", "--check").code == 0
+
+
 def test_what_nothing_wants_any_more_is_stale_and_goes(upstream: Upstream, cli: Cli) -> None:
     upstream.push("asr")
     upstream.write(upstream.deployment(), upstream.service())

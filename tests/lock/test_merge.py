@@ -15,9 +15,11 @@ from tests.plan.fleets import ONES, TWOS
 
 if TYPE_CHECKING:
     from sparkiac.lock import Want
+    from sparkiac.model.lock import Form
 
 FULL = {"digest": ONES, "manifest": TWOS, "config": THREES, "size_bytes": 7}
 A, B = "example.org/a:1", "example.org/b:1"
+PARSER = "hf://acme/tiny/parser.py"
 
 
 def reasons(locked: Lock | None, *wants: Want, upgraded: set[Any] | None = None) -> list[tuple[str, str | None]]:
@@ -87,6 +89,62 @@ def test_a_model_at_its_revision_with_the_files_that_are_wanted(
 ) -> None:
     models = {"acme/tiny": LockedModel.model_validate({"commit": "1" * 40} | known)}
     assert reasons(lock(models=models), want) == asked
+
+
+@pytest.mark.parametrize(
+    ("left_out", "forms", "asked"),
+    [
+        ((), ("consolidated",), []),
+        (("shards",), ("consolidated",), []),
+        (("shards",), ("consolidated", "shards"), [("incomplete", "1" * 40)]),
+        (("consolidated",), ("consolidated",), [("incomplete", "1" * 40)]),
+        (("consolidated", "shards"), ("bare",), []),
+        (("consolidated", "shards"), ("shards",), [("incomplete", "1" * 40)]),
+        ((), (), []),
+    ],
+)
+def test_weights_in_the_forms_that_are_wanted(
+    left_out: tuple[str, ...], forms: tuple[Form, ...], asked: list[tuple[str, str | None]]
+) -> None:
+    known = LockedModel.model_validate({"commit": "1" * 40, "files": MODEL.files, "left_out": left_out})
+    assert reasons(lock(models={"acme/tiny": known}), model(forms=forms)) == asked
+
+
+@pytest.mark.parametrize(
+    ("known", "want", "asked"),
+    [
+        ({}, file(PARSER), ("incomplete", "5" * 64, "1" * 40)),
+        ({"commit": "1" * 40}, file(PARSER), None),
+        ({"commit": "2" * 40}, file(PARSER), ("commit", None, "1" * 40)),
+        ({"commit": "1" * 40}, file(PARSER, revision="v1"), ("revision", None, None)),
+        (None, file(PARSER), ("missing", None, "1" * 40)),
+    ],
+)
+def test_a_file_has_the_revision_and_the_commit_of_its_repository(
+    known: dict[str, Any] | None, want: Want, asked: tuple[str, str | None, str | None] | None
+) -> None:
+    files = {} if known is None else {PARSER: known | {"sha256": "5" * 64}}
+    locked = lock(files=files, models={"acme/tiny": MODEL.model_copy(update={"revision": want.revision})})
+    if want.revision != "main":
+        locked = lock(files=files)
+    found = [(each.reason, each.pin, each.commit) for each in asks(locked, [want, model(revision=want.revision)])]
+    assert [each for each in found if each[0] != "missing" or known is None] == ([] if asked is None else [asked])
+
+
+def test_a_model_that_is_new_beside_a_file_of_its_repository_gets_its_commit() -> None:
+    locked = lock(files={PARSER: {"sha256": "5" * 64, "commit": "2" * 40}})
+    [ask] = asks(locked, [file(PARSER), model()])
+    assert (ask.want.key, ask.reason, ask.commit) == (("model", "acme/tiny"), "missing", "2" * 40)
+
+
+def test_what_lies_in_a_repository_moves_with_it() -> None:
+    locked = lock(files={PARSER: {"sha256": "5" * 64, "commit": "1" * 40}}, models={"acme/tiny": MODEL})
+    for named in (("file", PARSER), ("model", "acme/tiny")):
+        found = asks(locked, [file(PARSER), model()], upgraded={named})
+        assert [(each.want.kind, each.reason, each.commit) for each in found] == [
+            ("file", "upgrade", None),
+            ("model", "upgrade", None),
+        ]
 
 
 def test_an_example_pins_nothing() -> None:

@@ -161,6 +161,67 @@ def test_the_revision_is_the_inventorys_or_main() -> None:
     assert (want.revision, want.revision_loc) == ("main", None)
 
 
+def test_a_file_of_the_hub_has_the_revision_of_its_repository() -> None:
+    text = deployment("container: {files: {/a.py: {url: 'hf://acme/parser/a.py'}, /b.py: {url: 'hf://acme/b/b.py'}}}")
+    text += "revisions: {acme/parser: v2}\n"
+    found = {want.name: want for want in wants(text).wants if want.kind == "file"}
+    parser = found["hf://acme/parser/a.py"]
+    assert (parser.repository, parser.revision) == ("acme/parser", "v2")
+    assert parser.revision_loc is not None
+    assert parser.revision_loc.mark[:2] == (11, 26)
+    assert found["hf://acme/b/b.py"].revision == "main"
+
+
+@pytest.mark.parametrize(
+    ("lines", "recipe", "forms"),
+    [
+        ((), "single-spark", ("consolidated",)),
+        (("image: vllm/vllm-openai:v0.32.0",), "single-spark", ("consolidated",)),
+        (("set: {load_format: mistral, config_format: mistral}",), "single-spark", ("consolidated",)),
+        (("set: {config_format: mistral}",), "single-spark", ("consolidated",)),
+        (("set: {load_format: fastsafetensors}",), "single-spark", ("shards",)),
+        (("set: {config_format: hf}",), "single-spark", ("shards",)),
+        ((), "sglang", ("shards",)),
+        (("set: {load_format: mistral}",), "sglang", ("consolidated",)),
+    ],
+)
+def test_weights_are_wanted_in_the_form_that_the_engine_loads(
+    lines: tuple[str, ...], recipe: str, forms: tuple[str, ...]
+) -> None:
+    image = () if any(line.startswith("image") for line in lines) else ("image: example.org/x:1",)
+    text = deployment(*image, *lines).replace("base/single-spark", f"base/{recipe}")
+    [want] = [want for want in wants(text).wants if want.kind == "model"]
+    assert (want.files, want.forms) == ((None,), forms)
+
+
+def test_an_image_before_mistrals_own_form_was_taken_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparkiac.plan.image.Image.vllm", "0.11.2")
+    [want] = [want for want in wants(deployment()).wants if want.kind == "model"]
+    assert want.forms == ("shards",)
+
+
+@pytest.mark.parametrize("option", ["tokenizer", "hf_config_path"])
+def test_of_a_tokenizers_repository_no_weights_are_wanted(option: str) -> None:
+    text = deployment("needs_models: [acme/tokenizer, acme/adapter]", f"set: {{{option}: acme/tokenizer}}")
+    found = {want.name: want.forms for want in wants(text).wants if want.kind == "model"}
+    assert found == {
+        "acme/adapter": ("consolidated",),
+        "acme/tokenizer": ("bare",),
+        "example/model": ("consolidated",),
+    }
+
+
+def test_an_option_of_another_type_is_for_the_rules() -> None:
+    text = deployment("needs_models: [acme/tokenizer]", "set: {tokenizer: [acme/tokenizer], load_format: {a: 1}}")
+    assert [want.forms for want in wants(text).wants if want.kind == "model"] == [("shards",)] * 2
+
+
+def test_a_tokenizer_that_is_the_models_own_is_wanted_with_its_weights() -> None:
+    text = deployment("set: {tokenizer: example/model}")
+    [want] = [want for want in wants(text).wants if want.kind == "model"]
+    assert want.forms == ("consolidated",)
+
+
 def test_the_revision_is_the_commit_that_a_source_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small.write(tmp_path)
     for name, commit in (("one", "1" * 40), ("two", "2" * 40)):

@@ -11,6 +11,7 @@ from sparkiac.report import Loc, Mark
 from tests.plan.fleets import ONES, TWOS
 
 if TYPE_CHECKING:
+    from sparkiac.model.lock import Form
     from sparkiac.pipeline import Wanted
 
 THREES: Final = "sha256:" + "3" * 64
@@ -36,14 +37,20 @@ def image(name: str = "example.org/a:1", source: str = "", *, architectures: tup
     return Want("image", name, ("chat",), (LOC,), source=source or name, architectures=architectures)
 
 
-def model(name: str = "acme/tiny", *, revision: str = "main", files: tuple[str | None, ...] = (None,)) -> Want:
+def model(
+    name: str = "acme/tiny",
+    *,
+    revision: str = "main",
+    files: tuple[str | None, ...] = (None,),
+    forms: tuple[Form, ...] = ("shards",),
+) -> Want:
     """Want a model."""
-    return Want("model", name, ("chat",), (LOC,), revision=revision, files=files)
+    return Want("model", name, ("chat",), (LOC,), revision=revision, files=files, forms=forms)
 
 
-def file(name: str = "https://example.org/a.py") -> Want:
+def file(name: str = "https://example.org/a.py", *, revision: str = "main") -> Want:
     """Want a file."""
-    return Want("file", name, ("chat",), (LOC,))
+    return Want("file", name, ("chat",), (LOC,), revision=revision)
 
 
 def lock(**sections: object) -> Lock:

@@ -112,6 +112,15 @@ def test_files_lie_under_the_name_of_their_content() -> None:
     assert (other.sha256, other.path) == (None, "/var/lib/sparkiac/files/UNLOCKED/other.py")
 
 
+def test_a_file_that_is_pinned_at_another_revision_is_not_pinned() -> None:
+    url, content = "hf://example/files/parser.py", "a" * 64
+    for revision, pinned in (("main", None), ("v2", content)):
+        locked = f"{LOCK}files: {{'{url}': {{sha256: '{content}', revision: {revision}}}}}\n"
+        text = deployment(f"container: {{files: {{/opt/p.py: {{url: '{url}'}}}}}}")
+        [file] = container(f"revisions: {{example/files: v2, example/other: v3}}\n{text}", locked=locked).files
+        assert file.sha256 == pinned
+
+
 def test_the_environment_is_text_and_sorted() -> None:
     chat = container(deployment("env: {Z: 15, A: x, HF_HUB_OFFLINE: 0}"))
     assert (chat.env["Z"], chat.env["A"], chat.env["HF_HUB_OFFLINE"]) == ("15", "x", "0")

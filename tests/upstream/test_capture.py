@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests.catalog.test_extractor import tree
-from tests.plan.fleets import ONES, TWOS, deployment
+from tests.plan.fleets import ONES, TWOS, deployment, service
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,9 +53,9 @@ match sys.argv[1:]:
 SSH: Final = """\
 #!/bin/sh
 # Stand-in for ssh: a host that lets spark in, and runs what it is told with a shell.
-[ "$1 $2 $3" = "-o BatchMode=yes --" ] || exit 2
-[ "$4" = spark@192.168.1.11 ] || { echo "Permission denied (publickey)." >&2; exit 255; }
-exec sh -c "$5"
+[ "$1 $2 $3 $4 $5" = "-o BatchMode=yes -o ConnectTimeout=10 --" ] || exit 2
+[ "$6" = spark@192.168.1.11 ] || { echo "Permission denied (publickey)." >&2; exit 255; }
+exec sh -c "$7"
 """
 
 
@@ -137,6 +137,22 @@ def test_an_image_with_another_digest_is_another_image(machine: Machine) -> None
     assert (machine.said("FLG101"), len(machine.said("FLG106"))) == ([], 1)
     machine.write("set: {swap_space: 4}", lock=f'{{digest: "{TWOS}", config: "{ID}"}}')
     assert machine.said("FLG106") == []
+
+
+@pytest.mark.parametrize("words", [["--check"], ["--dry-run"], []])
+def test_an_interface_that_the_lock_has_left_behind_is_told(machine: Machine, words: list[str]) -> None:
+    complete = f'{{digest: "{ONES}", manifest: "{TWOS}", config: "{ID}", size_bytes: 1}}'
+    (machine.folder / "lab.yaml").write_text(service("port: 1").replace(f"example.org/asr@{ONES}", IMAGE))
+    lock = machine.folder / "lab.lock.yaml"
+    lock.write_text(f"version: 1\nimages: {{{IMAGE}: {complete}}}\n")
+    assert machine.capture().code == 0
+    fresh = machine.run("lock", "lab.yaml", *words)
+    assert (fresh.code, fresh.err) == (0, "")
+    lock.write_text(lock.read_text().replace(ONES, "sha256:" + "3" * 64).replace(ID, "sha256:" + "4" * 64))
+    found = machine.run("lock", "lab.yaml", *words)
+    assert found.code == 0
+    assert f"warning LCK032 stale-interface: {NAME} holds what {IMAGE} said with another digest" in found.err
+    assert f"sparkiac images capture {IMAGE} --inventory lab.yaml" in found.err
 
 
 def test_a_host_is_asked_over_ssh(machine: Machine) -> None:

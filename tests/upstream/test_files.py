@@ -118,7 +118,7 @@ def test_a_server_that_is_not_there_is_refused() -> None:
     refusal = refused(lambda: _web(hub, "LICENSE"))
 
     assert refusal.code == "LCK021"
-    assert str(refusal).endswith("could not be read: no connection")
+    assert str(refusal).endswith("could not be read: no connection: Connection refused")
 
 
 def test_a_file_that_breaks_off_is_refused_with_the_numbers() -> None:

@@ -131,7 +131,8 @@ earlier commit under `revisions` may serve.
         """\
 A repository of the model hub has no such file.
 
-`model_file` names one file of many, such as one quantisation of a GGUF. Look for a slip in its name: capitals count.
+`model_file` names one file of many, such as one quantisation of a GGUF. Look for a slip in its name: capitals count. A
+repository that holds several GGUF files and no safetensors needs one to be named: all of them are many times the model.
 """,
     ),
     _other(
@@ -183,7 +184,19 @@ The lock and the inventory do not fit together.
 
 An image, a model or a file is wanted that the lock lacks or knows too little of; the inventory asks for another
 revision than the one that was locked; a build was changed since; or nothing wants a pin any more. `sparkiac lock`
-mends all of it and moves no other pin. `sparkiac lock --check` looks for it without network, in CI as well.
+mends all of it and moves no other pin. `sparkiac lock --check` looks for it without network, in CI as well. Of a model
+and the files that lie in its repository the lock holds one commit: if they differ, the files follow the model.
+""",
+    ),
+    _other(
+        "LCK032",
+        "stale-interface",
+        """\
+What an image said of its vLLM was said by another image.
+
+`sparkiac images capture` asked the image that the lock pinned then, and the file in `interfaces` names its digests. The
+lock pins another digest now, so the file is not used: options are checked against the nearest known release again. Pull
+the image where it was asked before, and ask it anew; or remove the file.
 """,
     ),
 )

@@ -13,16 +13,21 @@ from sparkiac.upstream.hub.reading import locked
 from sparkiac.upstream.hub.several import Wanted, several
 
 if TYPE_CHECKING:
-    from sparkiac.model.lock import LockedModel
+    from sparkiac.model.lock import Form, LockedModel
 
 __all__ = ["Hub", "Wanted", "resolve", "several"]
 
 
-def resolve(handle: str, *, hub: Hub, revision: str = "main", file: str | None = None) -> LockedModel:
+def resolve(
+    handle: str, *, hub: Hub, revision: str = "main", file: str | None = None, form: Form = "shards"
+) -> LockedModel:
     """Ask what a repository holds at this revision; with `file`, only that and the other parts of a split GGUF.
+
+    Of weights in two forms only `form` is listed.
 
     Raises `Refusal`: LCK010 if there is none or it is private, LCK011 if its terms were not accepted, LCK012 if there
     is no such revision, LCK013 if the hub does not answer, LCK014 if something is not what the hub says of it, LCK015
     if it has no such file.
     """
-    return locked(handle, revision=revision, files={file}, hub=hub)
+    files, forms = ({file}, ()) if file else ((), (form,))
+    return locked(handle, revision=revision, files=files, forms=forms, hub=hub)

@@ -82,4 +82,4 @@ class Hub:
             return patiently(in_turn, waits=self.waits)
         except Unanswered as error:
             message = f"{self.endpoint} did not answer for {handle}: {error}"
-            raise Refusal(codes.UNANSWERED, message, "try again later; HF_ENDPOINT names another hub") from None
+            raise Refusal(codes.UNANSWERED, message, f"{error.hint}; HF_ENDPOINT names another hub") from None

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from sparkiac.upstream.fault import Fault
+
 T = TypeVar("T")
 
 WAITS: Final = (1.0, 2.0, 4.0)
@@ -19,12 +21,21 @@ LONGEST_SECONDS: Final = 60
 
 
 class Unanswered(Exception):  # noqa: N818  no error yet: it is asked again
-    """Nobody answered, or too busily; the text says what came."""
+    """Nobody answered, or too busily; the text says what came, and `hint` what to do."""
 
-    def __init__(self, reason: str, *, after_seconds: int | None = None) -> None:
-        """Take what came, and when the server wants to be asked again."""
+    def __init__(
+        self, reason: str, *, after_seconds: int | None = None, hint: str = "try again later", lasting: bool = False
+    ) -> None:
+        """Take what came, when the server wants to be asked again, and whether that may help."""
         super().__init__(reason)
         self.after_seconds = after_seconds
+        self.hint = hint
+        self.lasting = lasting
+
+    @classmethod
+    def of(cls, fault: Fault) -> Unanswered:
+        """Make it of what came instead of an answer."""
+        return cls(fault.words, hint=fault.hint, lasting=fault.lasting)
 
     def __str__(self) -> str:
         """Say what came."""
@@ -39,7 +50,7 @@ def patiently(ask: Callable[[], T], *, waits: Sequence[float]) -> T:
             return ask()
         except Unanswered as error:
             after = error.after_seconds or 0
-            if after > LONGEST_SECONDS:
+            if error.lasting or after > LONGEST_SECONDS:
                 raise
         time.sleep(max(wait, after))
     return ask()

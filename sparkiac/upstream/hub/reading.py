@@ -20,6 +20,7 @@ from sparkiac.upstream.refusal import Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
+    from sparkiac.model.lock import Form, Weights
     from sparkiac.upstream.hub.client import Hub
     from sparkiac.upstream.hub.wire import Entry, Repository
 
@@ -34,15 +35,15 @@ _QUANTIZATION: Final = "hf_quant_config.json"
 _READ: Final[tuple[str, ...]] = (_CONFIG, "tokenizer_config.json", _QUANTIZATION)
 
 
-def locked(handle: str, *, revision: str, files: Collection[str | None], hub: Hub) -> LockedModel:
-    """Give the lock's entry; `files` are the single files that engines load, None among them for all that a host needs.
+def locked(handle: str, *, revision: str, files: Collection[str], forms: Collection[Form], hub: Hub) -> LockedModel:
+    """Give the lock's entry; `files` are single files that engines load, `forms` those in which they load all.
 
     Raises `Refusal`.
     """
     repository = hub.repository(handle, revision=revision)
-    _refuse_commit(repository.commit, handle, revision)
+    refuse_commit(repository.commit, handle, revision)
     reader = Reader(handle, repository, hub)
-    staged = reader.chosen(files)
+    staged = reader.chosen(files, forms)
     texts = dict(_each(reader.text, [each for each in staged if each.sha256 is None or each.path in _READ]))
     headers = _each(reader.tensors, [each for each in staged if each.path.endswith(".safetensors")])
     said = {name: _json(texts[name], f"{handle}/{name}") for name in _READ if name in texts}
@@ -56,6 +57,7 @@ def locked(handle: str, *, revision: str, files: Collection[str | None], hub: Hu
         tensor_bytes=sum(header.size_bytes for header in headers) if headers else None,
         config=_facts(said),
         files={each.path: _file(each, texts.get(each.path), handle) for each in staged},
+        left_out=reader.left_out(forms),
     )
 
 
@@ -68,14 +70,19 @@ class Reader:
         self._commit = repository.commit
         self._entries = {entry.path: entry for entry in repository.entries}
 
-    def chosen(self, files: Iterable[str | None]) -> list[Entry]:
+    def chosen(self, files: Iterable[str], forms: Collection[Form]) -> list[Entry]:
         """Give what a host needs, sorted by path."""
-        paths: set[str] = set()
-        for file in files:
-            paths |= set(selection.staged(self._entries) if file is None else selection.parts(file))
+        paths = {part for file in files for part in selection.parts(file)}
+        if forms:
+            paths.update(staged := selection.staged(self._entries, forms))
+            self._refuse_choice(staged)
         for path in sorted(paths):
             self._refuse_path(path)
         return [self._entries[path] for path in sorted(paths)]
+
+    def left_out(self, forms: Collection[Form]) -> tuple[Weights, ...]:
+        """Give the forms of weights that no host needs."""
+        return selection.left_out(self._entries, forms) if forms else ()
 
     def text(self, entry: Entry) -> tuple[str, bytes]:
         """Read a small file, and compare it with what the listing says of it."""
@@ -107,6 +114,13 @@ class Reader:
             return b""  # there is no range of nothing
         return self._hub.content(self._handle, entry.path, commit=self._commit, limit_bytes=limit_bytes)
 
+    def _refuse_choice(self, staged: Iterable[str]) -> None:
+        """Refuse a repository of which one file of several is meant, and all together are many times the model."""
+        several = selection.alternatives(staged)
+        if len(several) > 1:
+            message = f"{self._handle} has {len(several)} GGUF files, of which an engine loads one, and no safetensors"
+            raise Refusal(codes.NO_FILE, message, f"name it by `model_file`, such as {several[0]}")
+
     def _refuse_path(self, path: str) -> None:
         if path not in self._entries:
             message = f"{self._handle} has no file {path!r} at {self._commit}"
@@ -128,7 +142,8 @@ def _each(function: Callable[[T], R], values: Iterable[T]) -> list[R]:
         pool.shutdown(cancel_futures=True)
 
 
-def _refuse_commit(commit: str, handle: str, revision: str) -> None:
+def refuse_commit(commit: str, handle: str, revision: str) -> None:
+    """Refuse what is no commit, or another one than was asked for. Raises `Refusal`."""
     if not re.fullmatch(forms.COMMIT, commit):
         raise Refusal(codes.UNTRUE, f"the hub gives no commit for {handle} at {revision!r}")
     if re.fullmatch(forms.COMMIT, revision) and revision != commit:

@@ -13,7 +13,7 @@ from sparkiac.upstream.together import together
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from sparkiac.model.lock import LockedModel
+    from sparkiac.model.lock import Form, LockedModel
     from sparkiac.upstream.hub.client import Hub
 
 
@@ -26,6 +26,8 @@ class Wanted(NamedTuple):
     """Branch, tag or commit."""
     file: str | None = None
     """The one file that its engine loads, such as a GGUF of many; nothing where it needs the whole."""
+    form: Form = "shards"
+    """Of the whole: in which form the weights are loaded, if there are several."""
 
 
 def several(
@@ -56,6 +58,8 @@ def _one(handle: str, group: Collection[Wanted], hub: Hub) -> LockedModel | Refu
         message = f"{handle} is wanted at {' and at '.join(revisions)}, and a lock holds one commit of a repository"
         return Refusal(codes.REVISION, message, "name one revision of it")
     try:
-        return locked(handle, revision=revisions[0], files={each.file for each in group}, hub=hub)
+        files = {each.file for each in group if each.file is not None}
+        forms = {each.form for each in group if each.file is None}
+        return locked(handle, revision=revisions[0], files=files, forms=forms, hub=hub)
     except Refusal as refusal:
         return refusal

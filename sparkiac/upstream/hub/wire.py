@@ -20,6 +20,7 @@ from huggingface_hub.utils import (  # type: ignore[attr-defined]  # documented 
 )
 
 from sparkiac import __version__
+from sparkiac.upstream.fault import explained
 from sparkiac.upstream.hub import codes
 from sparkiac.upstream.hub.patience import AGAIN, Unanswered
 from sparkiac.upstream.refusal import Refusal
@@ -144,13 +145,8 @@ def _refuse(error: Exception, place: Place) -> NoReturn:
         raise Refusal(
             codes.UNANSWERED, f"{where} was not asked: huggingface_hub is offline", "unset HF_HUB_OFFLINE"
         ) from None
-    raise Unanswered(_why(error, place)) from None
-
-
-def _why(error: Exception, place: Place) -> str:
-    if isinstance(error, httpx2.TimeoutException):
-        return f"nothing came for {place.timeout_seconds:g} s"
-    return "no connection" if isinstance(error, httpx2.ConnectError) else "the connection broke"
+    patience = place.timeout_seconds
+    raise Unanswered.of(explained(error, connect_seconds=patience, silence_seconds=patience)) from None
 
 
 def _refuse_gated(place: Place) -> NoReturn:
@@ -185,4 +181,4 @@ def _after(headers: Mapping[str, str]) -> int | None:
     if limit is not None and limit.remaining == 0:
         return limit.reset_in_seconds
     said = headers.get("Retry-After", "")
-    return int(said) if said.isdecimal() and said.isascii() else None
+    return int(said[:9]) if said.isdecimal() and said.isascii() else None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sparkiac.model.references import DOCKER_HUB
 from sparkiac.upstream.refusal import Refusal
 from sparkiac.upstream.registry import codes
+from sparkiac.upstream.registry.reference import HUB_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +26,6 @@ IDENTITY: Final = "<token>"
 """The user's name that says: the secret is an identity token, which is changed for a passing one."""
 _HUB_KEY: Final = "https://index.docker.io/v1/"
 """What `docker login` calls Docker Hub."""
-_HUB_NAMES: Final = frozenset({"index.docker.io", "registry-1.docker.io"})
 _PROGRAM: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PATIENCE_SECONDS: Final = 30
 """A program that unlocks a key ring may ask a person; one that hangs must not hang the lock."""
@@ -170,7 +170,7 @@ def _meant(key: str) -> str:
     """Give registry and path of a key: `https://nvcr.io/v2/` is nvcr.io."""
     name = key.partition("://")[2] or key
     host, slash, path = name.rstrip("/").partition("/")
-    host = DOCKER_HUB if host in _HUB_NAMES else host
+    host = DOCKER_HUB if host in HUB_NAMES else host
     return host if path in {"", "v1", "v2"} else f"{host}{slash}{path}"
 
 
@@ -206,7 +206,7 @@ def _answer(program: str, done: subprocess.CompletedProcess[str], key: str) -> L
         login = None
     if login is None or not all(isinstance(part, str) for part in login):
         raise Refusal(codes.LOGIN, f"{program} gave no Username and Secret when asked for the login for {key}")
-    return login
+    return login if login.secret else None  # so some say that they have none
 
 
 def _malformed(path: Path, what: str) -> Refusal:

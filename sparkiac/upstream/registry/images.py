@@ -24,6 +24,8 @@ _CONFIGURATIONS: Final = frozenset(
 )
 _DEEPEST: Final = 3
 """Indexes in indexes that are followed; images were seen with one, and rarely with two."""
+_VARIANTS: Final = frozenset({"", "v8"})
+"""What containerd calls every 64-bit Arm, whatever later version it also has; of amd64 it says nothing."""
 _ATTESTATION: Final = "unknown"
 """What buildx writes as operating system and architecture of an entry that is no image."""
 
@@ -82,14 +84,19 @@ def _chosen(reference: Reference, content: Content, *, client: Client, architect
 
 
 def _entry(reference: Reference, index: Index, architecture: str) -> Descriptor:
-    """Choose the first entry for the architecture; its variant says nothing here, as every Spark is armv8.
+    """Choose the first entry for the architecture that Docker would take on a Spark; a later variant only if none is.
 
-    An index without a platform may hold one: it is looked into if nothing else fits.
+    What says its type of artifact is no image, for whatever platform. An index without a platform may hold one: it is
+    looked into if nothing else fits.
     """
-    platforms = [(entry, entry.platform) for entry in index.manifests]
-    for entry, platform in platforms:
-        if platform and (platform.os, platform.architecture) == ("linux", architecture):
-            return entry
+    platforms = [(entry, entry.platform) for entry in index.manifests if not entry.artifact_type]
+    fitting = [
+        (platform.variant not in _VARIANTS, entry)
+        for entry, platform in platforms
+        if platform and (platform.os, platform.architecture) == ("linux", architecture)
+    ]
+    if fitting:
+        return min(fitting, key=lambda each: each[0])[1]
     for entry, platform in platforms:
         if platform is None and entry.media_type in INDEXES:
             return entry

@@ -14,6 +14,8 @@ LOOPBACK: Final = frozenset({"localhost", "127.0.0.1"})
 """Names of this machine."""
 _HUB_HOST: Final = "registry-1.docker.io"
 """The host that answers for Docker Hub."""
+HUB_NAMES: Final = frozenset({"index.docker.io", _HUB_HOST})
+"""Other names of Docker Hub."""
 _DEFAULT_TAG: Final = "latest"
 
 
@@ -55,7 +57,8 @@ def parse(text: str) -> Reference:
         raise Refusal(codes.ABSENT, f"{text!r} is not {forms.FORMS[forms.IMAGE]}")
     tagged, _, digest = text.partition("@")
     repository, tag = split(tagged)
-    registry, _, path = full(repository).partition("/")
+    first, slash, rest = repository.partition("/")
+    registry, _, path = full(f"{DOCKER_HUB}/{rest}" if slash and first in HUB_NAMES else repository).partition("/")
     return Reference(registry, path, tag or ("" if digest else _DEFAULT_TAG), digest)
 
 

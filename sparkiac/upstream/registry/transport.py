@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import random
 import re
-import ssl
 import threading
 import time
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import httpx2
 
 from sparkiac import __version__
+from sparkiac.upstream.fault import explained
 from sparkiac.upstream.refusal import Refusal
 from sparkiac.upstream.registry import addresses, codes
 from sparkiac.upstream.registry.reference import LOOPBACK, is_loopback
@@ -35,7 +35,6 @@ _MOVED: Final = frozenset({301, 302, 303, 307, 308})
 _TOO_MANY: Final = 429
 _BROKEN: Final = 500
 _CODE: Final = re.compile(rb'"code"\s*:\s*"([A-Z_]{1,40})"')
-_UNREACHED: Final = "look at the registry's name, the network, HTTPS_PROXY and NO_PROXY"
 _LIMIT: Final = re.compile(r"(\d{1,9});w=(\d{1,9})")
 
 
@@ -214,31 +213,9 @@ def _opened(patience: Patience) -> httpx2.Client:
 
 def _explained(error: Exception, patience: Patience) -> _Failure:
     """Say in words why there is no answer."""
-    cause = _root(error)
-    if isinstance(error, httpx2.TimeoutException):
-        connecting = isinstance(error, httpx2.ConnectTimeout)
-        fault = (
-            f"no connection within {patience.connect:g} s" if connecting else f"no answer within {patience.silence:g} s"
-        )
-        return _Failure(codes.SILENT, fault, _UNREACHED, whole=True)
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        hint = "if the registry has a certificate of your own authority, name its file in SSL_CERT_FILE"
-        fault = f"its certificate is not trusted: {cause.verify_message}"
-        return _Failure(codes.SILENT, fault, hint, lasting=True, whole=True)
-    if isinstance(cause, ssl.SSLError):
-        return _Failure(codes.SILENT, f"no TLS connection: {cause.reason or 'cut off'}", whole=True, plain=True)
-    if isinstance(error, httpx2.ProxyError):
-        return _Failure(codes.SILENT, "the proxy refuses to connect", "look at HTTPS_PROXY and NO_PROXY", whole=True)
-    if isinstance(error, httpx2.RemoteProtocolError):
-        return _Failure(codes.FALSE, "its answer is cut short, or is no HTTP")
-    why = f": {cause.strerror}" if isinstance(cause, OSError) and cause.strerror else ""
-    return _Failure(codes.SILENT, f"no connection{why}", _UNREACHED, whole=True)
-
-
-def _root(error: BaseException) -> BaseException:
-    while (inner := error.__cause__ or error.__context__) is not None:
-        error = inner
-    return error
+    fault = explained(error, connect_seconds=patience.connect, silence_seconds=patience.silence)
+    code = codes.FALSE if fault.cut else codes.SILENT
+    return _Failure(code, fault.words, fault.hint, lasting=fault.lasting, whole=not fault.cut, plain=fault.plain)
 
 
 def _spoken(answer: Answer) -> _Failure:

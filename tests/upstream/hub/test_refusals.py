@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from huggingface_hub import close_session
 
 from sparkiac.upstream.hub import Hub as Client
 from sparkiac.upstream.hub import resolve
 from tests.standin.hub import Fault, Hub
 from tests.upstream.hub.tiny import FILES, FIRST, HANDLE, TOKEN, client, refused, tiny
+from tests.upstream.registry import servers
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SHARD = "model-00001-of-00002.safetensors"
 
@@ -130,7 +135,7 @@ def test_silence_ends_and_is_told_from_an_answer() -> None:
 
         assert (refusal.code, str(refusal)) == (
             "LCK013",
-            f"{hub.url} did not answer for acme/tiny: nothing came for 0.2 s",
+            f"{hub.url} did not answer for acme/tiny: no answer within 0.2 s",
         )
 
 
@@ -139,7 +144,10 @@ def test_a_hub_that_is_not_there_is_no_traceback() -> None:
         gone = hub.url
     refusal = refused(lambda: resolve(HANDLE, hub=Client(gone, waits=(0,))))
 
-    assert (refusal.code, str(refusal)) == ("LCK013", f"{gone} did not answer for acme/tiny: no connection")
+    assert (refusal.code, str(refusal)) == (
+        "LCK013",
+        f"{gone} did not answer for acme/tiny: no connection: Connection refused",
+    )
 
 
 def test_an_endpoint_with_an_impossible_port_is_no_traceback() -> None:
@@ -155,7 +163,7 @@ def test_a_connection_that_breaks_is_tried_again_and_then_given_up(path: str) ->
         refusal = refused(lambda: resolve(HANDLE, hub=client(hub)))
 
     assert refusal.code == "LCK013"
-    assert "the connection broke" in str(refusal)
+    assert "its answer is cut short, or is no HTTP" in str(refusal)
 
 
 @pytest.mark.parametrize(
@@ -258,3 +266,42 @@ def test_a_file_that_is_listed_and_gone_is_refused() -> None:
         refusal = refused(lambda: resolve(HANDLE, hub=client(hub)))
 
     assert refusal.code == "LCK014"
+
+
+def test_a_repository_that_was_renamed_is_read_under_its_old_name() -> None:
+    """The hub sends on, with 307 and a relative address, for the listing and for files."""
+    repository = tiny()
+    at = f"/resolve/{repository.head()}"
+    moved = {"/revision/main": "/api/models/acme/tiny/revision/main?blobs=true"}
+    moved |= {f"{at}/{path}": f"/acme/tiny{at}/{path}" for path in FILES}
+    with Hub(repository) as hub:
+        hub.fail(
+            *(
+                Fault(f"acme/old{old}", server="hub", status=307, headers=(("Location", new),), times=9)
+                for old, new in moved.items()
+            )
+        )
+        assert resolve("acme/old", hub=client(hub)) == resolve(HANDLE, hub=client(hub))
+
+
+def test_a_certificate_that_is_not_trusted_is_said_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = servers.authority(tmp_path)
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    with servers.Server(lambda _: None, stranger) as server:
+        refusal = refused(lambda: resolve(HANDLE, hub=Client(server.base, waits=(30, 30))))
+    assert refusal.code == "LCK013"
+    assert str(refusal).startswith(f"{server.base} did not answer for acme/tiny: its certificate is not trusted: ")
+    assert "name that one's file in SSL_CERT_FILE" in refusal.hint
+
+
+def test_a_proxy_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    with servers.Server(lambda _: servers.Reply(403), None) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.base)
+        close_session()
+        refusal = refused(lambda: resolve(HANDLE, hub=Client("https://hub.example.org", waits=())))
+    close_session()
+    assert (refusal.code, refusal.hint) == (
+        "LCK013",
+        "look at HTTPS_PROXY and NO_PROXY; HF_ENDPOINT names another hub",
+    )
+    assert "the proxy refuses to connect" in str(refusal)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from sparkiac.upstream.hub import selection
+
+if TYPE_CHECKING:
+    from sparkiac.model.lock import Form, Weights
 
 
 def test_what_an_engine_reads_is_kept() -> None:
@@ -18,7 +23,7 @@ def test_what_an_engine_reads_is_kept() -> None:
         "vocab.json", "voices/anna.wav",
     )  # fmt: skip
 
-    assert selection.staged(needed) == needed
+    assert selection.staged(needed, {"shards"}) == needed
 
 
 @pytest.mark.parametrize(
@@ -29,11 +34,12 @@ def test_what_an_engine_reads_is_kept() -> None:
         "tf_model.h5", "flax_model.msgpack", "model-Q4_K_M.gguf", "onnx/model.onnx", "onnx/config.json",
         "openvino/openvino_model.xml", "original/consolidated.00.pth", "original/model-00001-of-00007.safetensors",
         "metal/model.bin", "consolidated.safetensors", "consolidated-00001-of-00002.safetensors",
-        "consolidated.safetensors.index.json",
+        "consolidated.safetensors.index.json", "pytorch_model.bin.index.json", "consolidated.00.pth",
     ],
 )  # fmt: skip
 def test_what_no_engine_reads_beside_safetensors_stays_on_the_hub(path: str) -> None:
-    assert selection.staged(["config.json", "model.safetensors", path]) == ("config.json", "model.safetensors")
+    found = selection.staged(["config.json", "model.safetensors", path], {"shards"})
+    assert found == ("config.json", "model.safetensors")
 
 
 @pytest.mark.parametrize(
@@ -44,7 +50,66 @@ def test_what_no_engine_reads_beside_safetensors_stays_on_the_hub(path: str) -> 
     ],
 )  # fmt: skip
 def test_weights_that_are_there_once_are_kept_in_whatever_form(path: str) -> None:
-    assert selection.staged(["params.json", path]) == tuple(sorted(["params.json", path]))
+    for form in ("shards", "consolidated"):
+        assert selection.staged(["params.json", path], {form}) == tuple(sorted(["params.json", path]))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "mask_embedding.pt", "sparse_linear.pt", "spk_dict.pt", "2_Dense/pytorch_model.bin", "voices/anna.bin",
+        "audio_tokenizer/pytorch_model.bin",
+    ],
+)  # fmt: skip
+def test_what_an_engine_reads_beside_safetensors_is_kept_whatever_its_ending(path: str) -> None:
+    """So vLLM 0.32.0 does in qwen3_dflash.py, roberta.py, adapters.py and mimo_audio.py."""
+    assert path in selection.staged(["config.json", "model.safetensors", path], {"shards"})
+
+
+MISTRAL = (
+    "config.json", "consolidated-00001-of-00002.safetensors", "consolidated-00002-of-00002.safetensors",
+    "consolidated.safetensors.index.json", "model-00001-of-00001.safetensors", "model.safetensors.index.json",
+    "params.json", "tekken.json",
+)  # fmt: skip
+OWN = ("config.json", *MISTRAL[1:4], "params.json", "tekken.json")
+OTHERS = ("config.json", *MISTRAL[4:])
+
+
+@pytest.mark.parametrize(
+    ("forms", "staged", "left_out"),
+    [
+        ({"consolidated"}, OWN, ("shards",)),
+        ({"shards"}, OTHERS, ("consolidated",)),
+        ({"consolidated", "shards"}, MISTRAL, ()),
+        ({"bare"}, OWN, ("shards",)),
+        ({"bare", "shards"}, MISTRAL, ()),
+    ],
+)
+def test_of_weights_in_two_forms_those_that_are_loaded(
+    forms: set[Form], staged: tuple[str, ...], left_out: tuple[Weights, ...]
+) -> None:
+    assert selection.staged(MISTRAL, forms) == staged
+    assert selection.left_out(MISTRAL, forms) == left_out
+
+
+@pytest.mark.parametrize("form", ["consolidated", "shards"])
+def test_weights_in_one_form_are_taken_whichever_is_asked_for(form: Form) -> None:
+    for paths in (OWN, OTHERS):
+        assert selection.staged(paths, {form}) == paths
+        assert selection.left_out(paths, {form}) == ()
+
+
+def test_of_a_repository_with_a_tokenizer_no_weights_are_staged() -> None:
+    paths = ("config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json", "tokenizer.model")
+    assert selection.staged(paths, {"bare"}) == ("config.json", "tokenizer.json", "tokenizer.model")
+    assert selection.left_out(paths, {"bare"}) == ("consolidated", "shards")
+    assert selection.staged(paths, {"bare", "shards"}) == paths
+
+
+def test_gguf_files_of_which_one_is_loaded() -> None:
+    split = ("Q8/a-00001-of-00002.gguf", "Q8/a-00002-of-00002.gguf")
+    assert selection.alternatives(["a-Q4.gguf", *split, "mmproj-F16.gguf"]) == ("Q8/a-00001-of-00002.gguf", "a-Q4.gguf")
+    assert selection.alternatives(["a.json"]) == ()
 
 
 def test_every_exclusion_has_a_reason_and_leaves_something_out() -> None:

@@ -8,7 +8,7 @@ from sparkiac.model.lock import LockedModel
 from sparkiac.upstream.hub import Wanted, several
 from sparkiac.upstream.refusal import Refusal
 from tests.standin.hub import Fault, Hub, Repository
-from tests.upstream.hub.tiny import FILES, HANDLE, client, tiny
+from tests.upstream.hub.tiny import FILES, FIRST, HANDLE, client, tiny
 
 
 def _ignore(_: str, __: int, ___: int) -> None:
@@ -42,6 +42,33 @@ def test_two_files_of_one_repository_are_both_staged() -> None:
     assert {path: file.sha256 for path, file in found.files.items()} == {
         path: hashlib.sha256(files[path]).hexdigest() for path in ("a-Q4.gguf", "a-Q8.gguf")
     }
+
+
+def test_a_repository_of_many_gguf_files_is_not_staged_as_a_whole() -> None:
+    files = {"a-Q4.gguf": b"4", "a-Q8.gguf": b"8", "mmproj-F16.gguf": b"m"}
+    with Hub(Repository(HANDLE, files), Repository("acme/one", {"a.gguf": b"1", "config.json": b"{}"})) as hub:
+        found = several([Wanted(HANDLE), Wanted("acme/one")], hub=client(hub), progress=_ignore)
+
+    refusal = found[HANDLE]
+    assert isinstance(refusal, Refusal)
+    assert (refusal.code, refusal.hint) == ("LCK015", "name it by `model_file`, such as a-Q4.gguf")
+    assert str(refusal) == "acme/tiny has 2 GGUF files, of which an engine loads one, and no safetensors"
+    assert isinstance(found["acme/one"], LockedModel)
+
+
+def test_weights_in_the_forms_that_all_who_want_them_load() -> None:
+    files = {**FILES, "consolidated.safetensors": FIRST, "params.json": b"{}"}
+    wanted = [Wanted(HANDLE, form="consolidated"), Wanted("acme/two", form="consolidated"), Wanted("acme/two")]
+    with Hub(Repository(HANDLE, files), Repository("acme/two", files)) as hub:
+        found = several(wanted, hub=client(hub), progress=_ignore)
+
+    one, two = found[HANDLE], found["acme/two"]
+    assert isinstance(one, LockedModel)
+    assert isinstance(two, LockedModel)
+    assert (one.left_out, two.left_out) == (("shards",), ())
+    assert [path for path in one.files if path.endswith(".safetensors")] == ["consolidated.safetensors"]
+    assert two.tensor_bytes == 2 * (one.tensor_bytes or 0) + 31
+    assert "config.json" in one.files
 
 
 def test_two_revisions_of_one_repository_are_refused() -> None:

@@ -66,6 +66,8 @@ def says(user: str, secret: str) -> str:
         ("https://index.docker.io/v1/", "vllm/vllm-openai:1"),
         ("docker.io", "nginx"),
         ("index.docker.io", "nginx"),
+        ("https://index.docker.io/v1/", "index.docker.io/vllm/vllm-openai:1"),
+        ("https://registry-1.docker.io/v2/", "docker.io/vllm/vllm-openai:1"),
         ("registry-1.docker.io", "nginx"),
         ("quay.io/team", "quay.io/team/vllm:1"),
         ("quay.io/team/vllm", "quay.io/team/vllm:1"),
@@ -210,6 +212,12 @@ def test_a_program_without_a_login_is_no_fault(home: Home, programs: Path, words
     program(programs, "store", f"echo '{words}'; exit 1")
     home.configure({"credsStore": "store"})
     assert found(home, "a.io/x") is None
+
+
+def test_a_program_with_an_empty_login_has_none(home: Home, programs: Path) -> None:
+    program(programs, "desktop", """echo '{"ServerURL":"","Username":"","Secret":""}'""")
+    home.configure({"credsStore": "desktop"})
+    assert found(home, "vllm/vllm-openai:1") is None
 
 
 @pytest.mark.parametrize(

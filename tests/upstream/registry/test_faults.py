@@ -125,7 +125,7 @@ def test_nobody_listens(client: Client, naps: list[float]) -> None:
         resolve(f"localhost:{servers.free_port()}/acme/vllm:1", client=client)
     assert caught.value.code == "LCK004"
     assert str(caught.value).endswith("no connection: Connection refused (5 tries)")
-    assert caught.value.hint == "look at the registry's name, the network, HTTPS_PROXY and NO_PROXY"
+    assert caught.value.hint == "look at the name, the network, HTTPS_PROXY and NO_PROXY"
     assert len(naps) == 4
 
 
@@ -239,6 +239,44 @@ def test_an_index_in_an_index_is_looked_into(server: Server, shelf: Shelf, clien
     shelf.put("acme/nested", "1", outer)
     locked = resolve(f"{server.host}/acme/nested:1", client=client)
     assert (locked.digest, locked.manifest) == (outer.digest, made.arm.manifest.digest)
+
+
+@pytest.mark.parametrize(
+    ("variants", "chosen"), [(("v8", ""), 0), (("v9", "v8"), 1), (("v9", ""), 1), (("v9", "v9.2"), 0), (("", "v8"), 0)]
+)
+def test_of_two_images_for_arm64_that_which_docker_takes(
+    server: Server, shelf: Shelf, client: Client, variants: tuple[str, ...], chosen: int
+) -> None:
+    images = [content.image(mark=variant or "none") for variant in variants]
+    top = content.index(*(content.entry(each, "linux", "arm64", of) for each, of in zip(images, variants, strict=True)))
+    shelf.put("acme/two", "1", *images, top)
+    assert resolve(f"{server.host}/acme/two:1", client=client).manifest == images[chosen].manifest.digest
+
+
+def test_what_goes_with_an_image_is_not_taken_for_it(server: Server, shelf: Shelf, client: Client) -> None:
+    """Attestations say that they are for nothing; indexes for lazy pulling name the platform and their own type."""
+    arm, beside = content.image(mark="real"), content.image(mark="lazy")
+    lazy = content.entry(beside, "linux", "arm64") | {"artifactType": "application/vnd.example.lazy.index.v2+json"}
+    top = content.index(
+        content.entry(content.image("unknown"), "unknown", "unknown"), lazy, content.entry(arm, "linux", "arm64")
+    )
+    shelf.put("acme/lazy", "1", arm, beside, top)
+    assert resolve(f"{server.host}/acme/lazy:1", client=client).manifest == arm.manifest.digest
+
+
+def test_layers_in_another_compression_are_counted(server: Server, shelf: Shelf, client: Client) -> None:
+    base = content.image()
+    layer = content.Blob("application/vnd.oci.image.layer.v1.tar+zstd", b"z" * 77)
+    data = {"schemaVersion": 2, "config": base.config.descriptor(), "layers": [layer.descriptor()]}
+    shelf.put("acme/zstd", "1", base)
+    shelf.put("acme/zstd", "1", content.document(content.OCI_MANIFEST, data))
+    assert resolve(f"{server.host}/acme/zstd:1", client=client).size_bytes == 77 + len(base.config.body)
+
+
+def test_a_manifest_without_a_configuration_is_refused(server: Server, shelf: Shelf, client: Client) -> None:
+    shelf.put("acme/bare", "1", content.document(content.OCI_MANIFEST, {"schemaVersion": 2, "layers": []}))
+    refusal = refused(server, client, name="acme/bare:1")
+    assert (refusal.code, str(refusal).endswith("gives as manifest is none: config: missing")) == ("LCK005", True)
 
 
 def test_indexes_are_not_followed_without_end(server: Server, shelf: Shelf, client: Client) -> None:

@@ -16,6 +16,8 @@ DIGEST = f"sha256:{'0a' * 32}"
         ("nginx", Reference("docker.io", "library/nginx", "latest", "")),
         ("vllm/vllm-openai:v0.17.1", Reference("docker.io", "vllm/vllm-openai", "v0.17.1", "")),
         ("docker.io/nginx", Reference("docker.io", "library/nginx", "latest", "")),
+        ("index.docker.io/ubuntu", Reference("docker.io", "library/ubuntu", "latest", "")),
+        ("registry-1.docker.io/vllm/vllm-openai:1", Reference("docker.io", "vllm/vllm-openai", "1", "")),
         ("nvcr.io/nvidia/vllm:26.04-py3", Reference("nvcr.io", "nvidia/vllm", "26.04-py3", "")),
         (f"a/b@{DIGEST}", Reference("docker.io", "a/b", "", DIGEST)),
         (f"a/b:1@{DIGEST}", Reference("docker.io", "a/b", "1", DIGEST)),
