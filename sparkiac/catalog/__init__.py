@@ -18,6 +18,7 @@ from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
 from sparkiac.model.profiles import Profiles
+from sparkiac.model.references import DOCKER_HUB, full
 from sparkiac.model.symptoms import Symptom
 from sparkiac.source import Source, load
 
@@ -127,10 +128,9 @@ def build_names() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (_ROOT / "builds").glob("*.yaml")))
 
 
-@cache
 def image_families() -> tuple[Source[ImageFamily], ...]:
     """Give all image families, in the order of their file names."""
-    return tuple(_families())
+    return tuple(_families(b""))
 
 
 @cache
@@ -139,9 +139,12 @@ def symptoms() -> tuple[Symptom, ...]:
     return tuple(_symptoms())
 
 
+@cache
 def image_family(repository: str) -> Source[ImageFamily] | None:
-    """Give the family of images with this repository, or None if it is not known."""
-    return next((found for found in image_families() if found.value and found.value.repository == repository), None)
+    """Give the family of images with this repository, or None if it is not known; docker.io may be named or not."""
+    wanted = full(repository)
+    short = wanted.removeprefix(f"{DOCKER_HUB}/").removeprefix("library/").encode()
+    return next((each for each in _families(short) if each.value and full(each.value.repository or "") == wanted), None)
 
 
 @cache
@@ -155,11 +158,17 @@ def _files() -> dict[str, bytes]:
     return found
 
 
-def _families() -> Iterator[Source[ImageFamily]]:
+def _families(text: bytes) -> Iterator[Source[ImageFamily]]:
+    """Give the families whose files hold a text; no other one is parsed."""
     for path in sorted((_ROOT / "images").glob("*.yaml")):
-        found = _entry(f"images/{path.name}", ImageFamily)
+        found = _family(path.name) if text in path.read_bytes() else None
         if found is not None:
             yield found
+
+
+@cache
+def _family(name: str) -> Source[ImageFamily] | None:
+    return _entry(f"images/{name}", ImageFamily)
 
 
 def _symptoms() -> Iterator[Symptom]:

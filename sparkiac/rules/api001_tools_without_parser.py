@@ -3,7 +3,7 @@
 An agent sends `tool_choice: "auto"` with each request. Without `enable_auto_tool_choice` and `tool_call_parser` the
 server loads and lists the model, and refuses every such request with HTTP 400. The parser follows the model's family
 and not the client: recipes name it. Hermes Agent always sends tools; of other clients a deployment says so with
-`clients: [tools]`.
+`clients: [tools]`. With `enable_auto_tool_choice` and no parser vLLM does not start at all.
 
 Bad:
 
@@ -56,7 +56,7 @@ from sparkiac.rules.rule import Hit, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Plan
+    from sparkiac.plan import Container, Plan
 
 RULE: Final = Rule(
     code="API001",
@@ -66,19 +66,27 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _NEEDED: Final = ("enable_auto_tool_choice", "tool_call_parser")
+_HINT: Final = "add it under `set`; the parser is that of the model's family: qwen3_xml, qwen3_coder, gemma4"
 _ENGINES: Final = frozenset({"vllm", "aeon-vllm"})
 """Engines that want both options; others have ways of their own."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find deployments that agents use and that lack one of the options."""
+    """Find deployments that agents use and that lack one of the options, and those that end for want of a parser."""
     agents = {link.name: program.name for host in plan.hosts for program in host.programs for link in program.links}
     for host in plan.hosts:
         for container in host.containers:
-            asked = "tools" in container.clients or container.name in agents
-            missing = [option for option in _NEEDED if not container.options.get(option)]
-            if asked and container.served and container.engine in _ENGINES and missing:
-                who = agents.get(container.name, "its clients")
-                message = f"{who} would send tools to {container.name}, which is without {' and '.join(missing)}"
-                hint = "add them under `set`; the parser is that of the model's family: qwen3_xml, qwen3_coder, gemma4"
-                yield Hit(container.path, message, hint, host=host.name)
+            if container.served and container.engine in _ENGINES:
+                asked = "tools" in container.clients or container.name in agents
+                yield from _hits(host.name, container, agents.get(container.name, "its clients") if asked else None)
+
+
+def _hits(host: str, container: Container, who: str | None) -> Iterator[Hit]:
+    missing = [option for option in _NEEDED if not container.options.get(option)]
+    if who is not None and missing:
+        message = f"{who} would send tools to {container.name}, which is without {' and '.join(missing)}"
+        yield Hit(container.path, message, _HINT, host=host)
+    elif missing == [_NEEDED[1]]:
+        message = f"{container.name} does not start: {_NEEDED[0]} needs a {_NEEDED[1]}"
+        key = ("set", _NEEDED[0])
+        yield Hit((*container.path, *key), message, _HINT, leaf=(*container.path, host, *key), host=host)

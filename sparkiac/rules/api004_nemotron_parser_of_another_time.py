@@ -42,7 +42,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, model, option
+from sparkiac.rules.kernels import deployments, hit, image, model, option
 from sparkiac.rules.readings import before, since
 from sparkiac.rules.rule import Rule
 
@@ -82,6 +82,6 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
         yield hit(
             host, container, _KEY, message, f"set reasoning_parser: {_BUILT_IN}, and reasoning_parser_plugin: null"
         )
-    if parser == _BUILT_IN and (":25.12" in container.image.reference or before(container, "0.17.1")):
-        message = f"{container.image.reference} has no parser {_BUILT_IN}"
+    if parser == _BUILT_IN and (":25.12" in image(container) or before(container, "0.17.1")):
+        message = f"{image(container)} has no parser {_BUILT_IN}"
         yield hit(host, container, _KEY, message, "take the plugin that the model's recipe fetches")

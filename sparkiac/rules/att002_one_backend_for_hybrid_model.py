@@ -1,9 +1,12 @@
-"""One attention backend is forced on all layers of Qwen3.6-35B-A3B.
+"""One attention backend is forced on the layers of a model of which they are not alike.
 
-The model mixes full attention with linear attention, and vLLM 0.23 chooses a backend for each kind. Forcing flashinfer
-on all of them crashed at init_device (Spark guide L156). NVIDIA's card lists it all the same, and a newer build may
-take it (L157): waive this where it was tried. triton_attn belongs to DFlash on this model (L164), and is a warning
+Qwen3.6-35B-A3B mixes full with linear attention, and vLLM 0.23 chooses a backend for each kind. Forcing flashinfer on
+all of them crashed at init_device (Spark guide L156). NVIDIA's card lists it all the same, and a newer build may take
+it (L157): waive this where it was tried. triton_attn belongs to DFlash on this model (L164), and is a warning
 without it; so is any other. Qwen3-Coder-Next is hybrid too and runs on flashinfer (L191).
+
+Gemma 4 has heads of two sizes, which flashinfer does not serve: vLLM takes Triton by itself (dual-Spark post L102), and
+naming flashinfer there is a warning.
 
 Bad:
 
@@ -40,7 +43,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
+from sparkiac.report import REMOVE, Severity
 from sparkiac.rules import kernels
 from sparkiac.rules.rule import Rule
 
@@ -54,23 +57,27 @@ RULE: Final = Rule(
     code="ATT002",
     slug="one-backend-for-hybrid-model",
     severity=Severity.ERROR,
-    sources=("Spark guide L156-157, L164, L191",),
+    sources=("Spark guide L156-157, L164, L191", "dual-Spark post L102"),
     since="0.1.0",
 )
+_KEY: Final = ("set", "attention_backend")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find one backend for all layers of that model on vLLM 0.23."""
+    """Find one backend for all layers of these models, of the first on vLLM 0.23."""
     for host, container in kernels.deployments(plan):
         yield from _hits(host, container)
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     backend, method = kernels.option(container, "attention_backend"), (container.speculative or {}).get("method")
-    concerned = fnmatchcase(kernels.model(container), "*/qwen3.6-35b-a3b*")
-    if not backend or not concerned or not (container.image.vllm or "").startswith("0.23") or method == "dflash":
+    mixed = fnmatchcase(kernels.model(container), "*/qwen3.6-35b-a3b*")
+    mixed = mixed and (container.image.vllm or "").startswith("0.23") and method != "dflash"
+    headed = backend == "flashinfer" and fnmatchcase(kernels.model(container), "*/gemma-4-*")
+    if not backend or not (mixed or headed):
         return
     message = f"{container.name} forces attention_backend: {backend} on all layers of {container.model}"
-    severity = None if backend == "flashinfer" else Severity.WARNING
+    severity = None if mixed and backend == "flashinfer" else Severity.WARNING
     hint = "remove attention_backend: vLLM chooses one for each kind of layer"
-    yield kernels.hit(host, container, ("set", "attention_backend"), message, hint, severity)
+    fix = kernels.written(container, *_KEY, value=REMOVE)
+    yield kernels.hit(host, container, _KEY, message, hint, severity, fix=fix)

@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import kernels
+from sparkiac.rules.readings import count
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -66,10 +67,10 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    length, backend = container.options.get("max_model_len"), kernels.option(container, "attention_backend")
+    length, backend = count(container, "max_model_len") or 0, kernels.option(container, "attention_backend")
     concerned = fnmatchcase(kernels.model(container), "*/qwen3-coder-next-fp8") and container.node is None
     old = (container.image.vllm or "").startswith("0.19")
-    if concerned and isinstance(length, int) and length > _MOST and backend != "flashinfer" and not old:
+    if concerned and length > _MOST and backend != "flashinfer":
         message = f"{container.name} asks for {length} tokens; without flashinfer about {_MOST} fit"
-        hint = "write `set: {attention_backend: flashinfer}`, or lower max_model_len"
+        hint = "lower max_model_len" if old else "write `set: {attention_backend: flashinfer}`, or lower max_model_len"
         yield kernels.hit(host, container, ("set", "max_model_len"), message, hint)

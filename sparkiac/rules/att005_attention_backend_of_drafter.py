@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
+from sparkiac.report import REMOVE, Severity
 from sparkiac.rules import kernels
 from sparkiac.rules.rule import Rule
 
@@ -66,4 +66,6 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     chosen = container.speculative or {}
     if chosen.get("method") == "dflash" and chosen.get("attention_backend") is not None:
         message = f"{container.name} sets the drafter's attention_backend to {chosen['attention_backend']}"
-        yield kernels.hit(host, container, ("speculative",), message, "remove attention_backend from `speculative`")
+        fix = kernels.written(container, "speculative", "attention_backend", value=REMOVE)
+        hint = "remove attention_backend from `speculative`"
+        yield kernels.hit(host, container, ("speculative",), message, hint, fix=fix)

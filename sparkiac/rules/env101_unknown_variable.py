@@ -68,6 +68,10 @@ _OF_ANOTHER_RULE: Final = frozenset(
     }
 )
 """Variables that have a rule of their own."""
+_OF_KNOWN_RELEASES: Final = "VLLM_SKIP_INIT_MEMORY_CHECK"
+"""The variable that MEM011 speaks of where the release is known."""
+_BECAME: Final = {"VLLM_MXFP4_BACKEND": "moe_backend"}
+"""Variable of patched builds → the option that chooses the same in a release."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -86,11 +90,21 @@ def _hits(container: Container, host: str, name: str) -> Iterator[Hit]:
         if not release.anywhere(knows):
             message = f"no known release of vLLM knows {name} of {container.name}"
             yield Hit(path, message, "name it under `extra_flags:` if a patch reads it", leaf, host)
-    elif not knows(found.interface):
+    elif not knows(found.interface) and name != _OF_KNOWN_RELEASES:
         how = "warns of it" if _ENDS in found.interface.spellings else "says nothing"
         has = release.having(knows)
         message = f"{name} of {container.name} has no effect: {found.title} does not know it and {how}; {has}"
-        yield Hit(path, message, nearest(name, found.interface.variables), leaf, host, _weight(container, found))
+        yield Hit(path, message, _hint(name, found), leaf, host, _weight(container, found))
+
+
+def _hint(name: str, found: Release) -> str:
+    """Say what a variable became: an option of its name, nothing, or what was meant by it."""
+    option = _BECAME.get(name, name.removeprefix("VLLM_").lower())
+    if release.with_option(option)(found.interface):
+        return f"remove it, and write `set: {{{option}: …}}`"
+    if release.anywhere(release.with_variable(name)):
+        return "remove it, or choose an image of such a release"
+    return nearest(name, found.interface.variables)
 
 
 def _weight(container: Container, found: Release) -> Severity | None:

@@ -39,7 +39,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit
+from sparkiac.rules.kernels import deployments, hit, image, may_be
 from sparkiac.rules.readings import own
 from sparkiac.rules.rule import Rule
 
@@ -70,13 +70,13 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     tested = own(container)
-    for key, now in (("model", container.model or ""), ("image", container.image.reference)):
-        then = tested.get(key, now) if "model" in tested else now
-        if _bare(then) != _bare(now):
+    ran = [(key, tested[key], now) for key, now in _now(container) if "model" in tested and key in tested]
+    for key, then, now in ran:
+        if now != then and not may_be(container, then):
             message = f"{container.name} takes the options of {container.recipe}, which ran {then}, and runs {now}"
             hint = f"remove `{key}`, choose a recipe that names {now}, or measure it and allow this"
             yield hit(host, container, (key,), message, hint)
 
 
-def _bare(reference: str) -> str:
-    return reference.partition("@")[0]
+def _now(container: Container) -> tuple[tuple[str, str], ...]:
+    return ("model", container.model or ""), ("image", image(container))

@@ -43,8 +43,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import deployments, hit, written
 from sparkiac.rules.readings import since
 from sparkiac.rules.rule import Rule
 
@@ -86,4 +86,6 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
         if name in container.env and (gone is None or since(container, gone)):
             reason = f"vLLM from {gone} on does not read" if gone else "no vLLM has ever read"
             message = f"{container.name} sets {name}, which {reason}"
-            yield hit(host, container, ("env", name), message, "remove it, and choose the kernels by `moe_backend`")
+            fix = written(container, "env", name, value=REMOVE)
+            hint = "remove it, and choose the kernels by `moe_backend`"
+            yield hit(host, container, ("env", name), message, hint, fix=fix)

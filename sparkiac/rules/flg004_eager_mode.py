@@ -40,8 +40,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import deployments, hit, written
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ RULE: Final = Rule(
     ),
     since="0.1.0",
 )
+_KEY: Final = ("set", "enforce_eager")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -72,4 +73,5 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if container.options.get("enforce_eager"):
         message = f"{container.name} runs in eager mode, which more than halves its speed on this GPU"
-        yield hit(host, container, ("set", "enforce_eager"), message, "remove enforce_eager")
+        fix = written(container, *_KEY, value=REMOVE)
+        yield hit(host, container, _KEY, message, "remove enforce_eager", fix=fix)

@@ -39,8 +39,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import deployments, hit, image, written
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -71,5 +71,6 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     lacks = container.image.tag.lacks if container.image.tag else ()
     if container.options.get("load_format") in lacks:
-        message = f"{container.image.reference} cannot load weights by {container.options['load_format']}"
-        yield hit(host, container, ("set", "load_format"), message, "remove load_format")
+        message = f"{image(container)} cannot load weights by {container.options['load_format']}"
+        key = ("set", "load_format")
+        yield hit(host, container, key, message, "remove load_format", fix=written(container, *key, value=REMOVE))

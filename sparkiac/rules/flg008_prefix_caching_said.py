@@ -38,8 +38,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, known
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import deployments, hit, known, written
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     facts, caching = known(container), container.options.get("enable_prefix_caching")
     if caching is True and facts is not None and facts.kind in _PLAIN:
         message = f"prefix caching is on by default for {container.model}"
-        yield hit(host, container, _KEY, message, "remove enable_prefix_caching")
+        fix = written(container, *_KEY, value=REMOVE)
+        yield hit(host, container, _KEY, message, "remove enable_prefix_caching", fix=fix)
     if caching is False and (container.speculative or {}).get("method") not in _MTP:
         message = f"{container.name} computes the whole prompt of each request anew"
         yield hit(host, container, _KEY, message, "remove enable_prefix_caching, or write true for a hybrid model")

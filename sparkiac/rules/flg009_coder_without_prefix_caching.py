@@ -41,7 +41,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, model
+from sparkiac.rules.kernels import deployments, hit, model, written
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ RULE: Final = Rule(
     sources=("Spark guide L191, L197-198",),
     since="0.1.0",
 )
+_KEY: Final = ("set", "enable_prefix_caching")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -68,4 +69,5 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if "qwen3-coder-next" in model(container) and container.options.get("enable_prefix_caching") is not True:
         message = f"{container.name} would compute the whole prompt anew at every turn of an agent"
-        yield hit(host, container, ("set", "enable_prefix_caching"), message, "set enable_prefix_caching: true")
+        fix = written(container, *_KEY, value=True)
+        yield hit(host, container, _KEY, message, "set enable_prefix_caching: true", fix=fix)

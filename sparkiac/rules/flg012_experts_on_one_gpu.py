@@ -39,8 +39,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import deployments, hit, written
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ RULE: Final = Rule(
     ),
     since="0.1.0",
 )
+_KEY: Final = ("set", "enable_expert_parallel")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -70,4 +71,5 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if container.options.get("enable_expert_parallel") and container.node is None:
         message = f"{container.name} has one GPU, so its experts cannot be spread"
-        yield hit(host, container, ("set", "enable_expert_parallel"), message, "remove enable_expert_parallel")
+        fix = written(container, *_KEY, value=REMOVE)
+        yield hit(host, container, _KEY, message, "remove enable_expert_parallel", fix=fix)

@@ -2,7 +2,8 @@
 
 vLLM refuses to start with a `max_model_len` beyond the checkpoint's own length unless VLLM_ALLOW_LONG_MAX_MODEL_LEN
 is 1. Set it only together with what makes the length work: YaRN in `hf_overrides` for Qwen3.6; Nemotron-3-Nano goes
-on to a million tokens without.
+on to a million tokens without. Spark guide sets the variable beside YaRN. vLLM 0.19 takes what YaRN reaches without it,
+and 0.32 does not, so there this is a warning.
 
 Bad:
 
@@ -41,7 +42,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import deployments, hit, known
-from sparkiac.rules.readings import count
+from sparkiac.rules.readings import count, reach, yarns
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ RULE: Final = Rule(
     sources=(
         "Spark guide L178, L304, L371-372",
         "DeepSeek-V4 thread L270",
+        "vLLM's source: how it derives the longest context",
     ),
     since="0.1.0",
 )
@@ -76,4 +78,6 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if length > native and container.env.get(_SWITCH) not in _ON:
         message = f"{container.model} was trained for {native} tokens, and {container.name} asks for {length}"
         hint = f"lower max_model_len to {native}, or set {_SWITCH}: 1 under env and what the model needs for it"
-        yield hit(host, container, ("set", "max_model_len"), message, hint)
+        stretched = any(length <= reach(yarn) for yarn in yarns(container))
+        severity = Severity.WARNING if stretched else None
+        yield hit(host, container, ("set", "max_model_len"), message, hint, severity)

@@ -43,15 +43,15 @@ deployments:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import deployments, hit
-from sparkiac.rules.readings import count
+from sparkiac.rules.readings import count, reach, yarns
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.rules.rule import Hit
@@ -72,24 +72,10 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    for yarn in _yarns(container.options.get("hf_overrides")):
-        reach = int(_number(yarn, "factor") * _number(yarn, "original_max_position_embeddings"))
-        length = count(container, "max_model_len") or 0
-        message = f"{container.name} serves short prompts with positions stretched to {reach} tokens"
-        if length > reach:
-            message = f"{container.name} asks for {length} tokens, and its YaRN reaches {reach}"
+    for yarn in yarns(container):
+        tokens, length = reach(yarn), count(container, "max_model_len") or 0
+        message = f"{container.name} serves short prompts with positions stretched to {tokens} tokens"
+        if length > tokens:
+            message = f"{container.name} asks for {length} tokens, and its YaRN reaches {tokens}"
         hint = "stay within the model's own length, or raise the factor if you must"
         yield hit(host, container, ("set", "hf_overrides"), message, hint)
-
-
-def _number(yarn: Mapping[str, Any], key: str) -> float:
-    value = yarn.get(key)
-    return value if isinstance(value, int | float) else 0
-
-
-def _yarns(value: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, dict):
-        if value.get("rope_type") == "yarn":
-            yield value
-        for inner in value.values():
-            yield from _yarns(inner)

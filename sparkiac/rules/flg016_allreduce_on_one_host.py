@@ -39,8 +39,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import deployments, hit, written
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -68,4 +68,5 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     for name in container.env:
         if "ALLREDUCE" in name and container.node is None:
             message = f"{container.name} sets {name}, and has one GPU"
-            yield hit(host, container, ("env", name), message, "remove it")
+            fix = written(container, "env", name, value=REMOVE)
+            yield hit(host, container, ("env", name), message, "remove it", fix=fix)

@@ -39,8 +39,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import deployments, hit, written
 from sparkiac.rules.readings import since
 from sparkiac.rules.rule import Rule
 
@@ -61,6 +61,7 @@ RULE: Final = Rule(
     ),
     since="0.1.0",
 )
+_KEY: Final = ("env", "VLLM_USE_V1")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -72,4 +73,5 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if "VLLM_USE_V1" in container.env and since(container, "0.11.1"):
         message = f"{container.name} sets VLLM_USE_V1, which {container.image.vllm} does not know"
-        yield hit(host, container, ("env", "VLLM_USE_V1"), message, "remove it")
+        fix = written(container, *_KEY, value=REMOVE)
+        yield hit(host, container, _KEY, message, "remove it", fix=fix)

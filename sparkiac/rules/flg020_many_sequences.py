@@ -2,8 +2,8 @@
 
 Decoding is bound by memory bandwidth, which all running sequences share: above about four each one gets slower, and
 the first token waits. For one or a few people 1 to 4 is right. Serving many is another matter: Spark guide measured
-92 tok/s in total for Gemma-4-31B at 16 requests where one had 6. Allow it then, with what you measured at that
-number. A value that the recipe was tested with is not questioned.
+92 tok/s in total for Gemma-4-31B at 16 requests where one had 6. Say so then by `workload`, or allow it with what you
+measured at that number. A value that the recipe was tested with is not questioned.
 
 Bad:
 
@@ -76,10 +76,10 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     number, own = count(container, "max_num_seqs") or 0, tested(container, "max_num_seqs") or 0
-    most = max(_MOST, own)
+    most = max(_MOST, own, container.workload.users if container.workload else 0)
     if number > most:
         message = (
             f"{container.name} runs up to {number} requests at once; {most} is the most that suits interactive use"
         )
-        hint = f"set max_num_seqs to {most} or less, or allow it for a deployment that serves many at once"
+        hint = f"set max_num_seqs to {most} or less, or say workload.users for a deployment that serves many at once"
         yield hit(host, container, ("set", "max_num_seqs"), message, hint)

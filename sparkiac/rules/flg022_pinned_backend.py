@@ -41,7 +41,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, option
+from sparkiac.rules.kernels import deployments, falls_back, fp4_moe, fp8, hit, option
 from sparkiac.rules.readings import tested
 from sparkiac.rules.rule import Rule
 
@@ -76,6 +76,13 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     for name in _OPTIONS:
         backend = option(container, name)
-        if backend not in {str(tested(container, name)).lower(), *_NO_PIN}:
+        if backend not in {str(tested(container, name)).lower(), *_NO_PIN} and not _judged(container, name, backend):
             message = f"{container.name} pins {name} to {backend}, which its recipe does not"
             yield hit(host, container, ("set", name), message, "remove it, or allow it with your measurement")
+
+
+def _judged(container: Container, name: str, backend: str) -> bool:
+    """Whether a rule about this backend speaks of it already."""
+    if name == "moe_backend":
+        return fp4_moe(container) or backend == "flashinfer_trtllm" or falls_back(container)
+    return backend == "flashinfer" and fp8(container)

@@ -41,7 +41,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, option
+from sparkiac.rules.kernels import deployments, hit, image, option
 from sparkiac.rules.readings import tested
 from sparkiac.rules.rule import Rule
 
@@ -76,5 +76,5 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     loader = option(container, "load_format")
     lacks = container.image.tag.lacks if container.image.tag else ()
     if loader in _MODULES and loader not in {tested(container, "load_format"), *lacks}:
-        message = f"no source says that {container.image.reference} holds {loader}"
+        message = f"no source says that {image(container)} holds {loader}"
         yield hit(host, container, ("set", "load_format"), message, "try it in this image, or remove load_format")

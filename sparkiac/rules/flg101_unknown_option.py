@@ -61,6 +61,18 @@ RULE: Final = Rule(
     sources=release.SOURCES,
     since="0.1.0",
 )
+_ELSEWHERE: Final = {
+    "mem_fraction_static": "gpu_memory_utilization",
+    "context_length": "max_model_len",
+    "ctx_size": "max_model_len",
+    "tp_size": "tensor_parallel_size",
+    "tp": "tensor_parallel_size",
+    "max_running_requests": "max_num_seqs",
+    "parallel": "max_num_seqs",
+    "model_path": "the key `model:` of the deployment",
+    "alias": "the key `served_names:` of the deployment",
+}
+"""Option of SGLang or llama.cpp → what says the same here."""
 _OF_ANOTHER_RULE: Final = "speculative_disable_by_batch_size"
 """The option that SPD014 speaks of."""
 
@@ -91,5 +103,7 @@ def _nowhere(container: Container, host: str) -> Iterator[Hit]:
 def _hint(fault: Fault) -> str:
     if release.anywhere(release.with_option(fault.wrong)):
         return "choose an image of such a release, or take it away"
+    if fault.option in _ELSEWHERE:
+        return f"that is another engine's word: vLLM calls it {_ELSEWHERE[fault.option]}"
     known = [name.replace("-", "_").removeprefix("__") for name in fault.known if name.startswith("--")]
     return closest(fault.option, known) or "take it away"

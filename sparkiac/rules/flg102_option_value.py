@@ -43,7 +43,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.hints import nearest
-from sparkiac.report import Severity
+from sparkiac.report import Edit, Severity
 from sparkiac.rules import release
 from sparkiac.rules.rule import Rule
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
+    from sparkiac.rules.release import Found
     from sparkiac.rules.rule import Hit
 
 RULE: Final = Rule(
@@ -69,10 +70,24 @@ def check(plan: Plan) -> Iterator[Hit]:
         hint = _HINTS.get(fault.said, "correct the value")
         if fault.known:
             hint = nearest(fault.wrong, fault.known)
-        yield found.hit(f"in {found.release.title}, {found.name} {fault.said}", hint)
+        hit = found.hit(f"in {found.release.title}, {found.name} {fault.said}", hint)
+        yield hit._replace(fix=_fix(found))
 
 
+def _fix(found: Found) -> tuple[Edit, ...]:
+    """Write a switch that stands as a text or number as what it means; not every one can say no."""
+    name, interface = found.fault.option, found.release.interface
+    word = str(found.container.options.get(name)).lower()
+    pair = found.fault.said == _SWITCH and interface.options[f"--{name.replace('_', '-')}"].kind == "pair"
+    if not pair or word not in _TRUE | _FALSE:
+        return ()
+    return (Edit((*found.container.path, "set", name), word in _TRUE),)
+
+
+_SWITCH: Final = "takes no value"
+_TRUE: Final = frozenset({"true", "1", "yes", "on"})
+_FALSE: Final = frozenset({"false", "0", "no", "off"})
 _HINTS: Final = {
-    "takes no value": "it is a switch: write true or false",
+    _SWITCH: "it is a switch: write true or false",
     "lacks its value": "it is no switch: write its value",
 }

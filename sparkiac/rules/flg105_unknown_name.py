@@ -66,6 +66,11 @@ RULE: Final = Rule(
 
 _OF_ANOTHER_RULE: Final = frozenset({"dflash", "mtp", "deepseek_mtp"})
 """Methods that SPD001 compares with the release."""
+_OF_CHECKPOINTS: Final = dict.fromkeys(
+    ("nvfp4", "fp4", "w4a16", "w4a4", "w8a8", "int4", "int8"),
+    "that is a format of weights: write modelopt for NVIDIA's checkpoints, and nothing for others",
+)
+"""What is taken for the word that vLLM wants."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -75,7 +80,8 @@ def check(plan: Plan) -> Iterator[Hit]:
         if fault.wrong not in _OF_ANOTHER_RULE:
             has = release.having(release.with_name(fault.registry, fault.wrong))
             message = f"{found.name} {fault.said} in {found.release.title}: {has}"
-            yield found.hit(message, nearest(fault.wrong, fault.known), _weight(found))
+            hint = _OF_CHECKPOINTS.get(fault.wrong.lower()) or nearest(fault.wrong, fault.known)
+            yield found.hit(message, hint, _weight(found))
 
 
 def _weight(found: Found) -> Severity | None:

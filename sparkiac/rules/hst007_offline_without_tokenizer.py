@@ -2,7 +2,8 @@
 
 HF_HUB_OFFLINE=1 is set in every deployment, so that a restart depends on no network: whatever the server loads must be
 in the store (Spark guide L58-60). The model, its drafter and all under `needs_models` are looked for before the start;
-a tokenizer or configuration of another repository is only known as an option, and the server ends without it.
+a tokenizer or configuration of another repository is only known as an option, and the server ends without it. The
+dual-Spark post serves RedHatAI's checkpoint of Qwen3.6-35B-A3B with the tokenizer of the original (L45).
 
 Bad:
 

@@ -36,11 +36,10 @@ deployments:
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.resolve import catalogued
+from sparkiac.rules.readings import served_from_directory
 from sparkiac.rules.rule import Hit, Rule
 from sparkiac.rules.shares import models
 
@@ -61,19 +60,8 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find models that no entry of the catalog serves by handle, and one serves from a directory."""
     for host, container in models(plan):
-        recipe = _from_directory(container.model) if container.model else None
+        recipe = served_from_directory(container.model) if container.model else None
         if recipe is not None and container.model not in container.directories:
             message = f"{container.name} loads {container.model} by its handle; {recipe} serves it from a directory"
             hint = f"take the recipe {recipe}, or set model_path and keep the model in <model_store>/{container.model}"
             yield Hit((*container.path, "model"), message, hint, host=host.name)
-
-
-@cache
-def _from_directory(model: str) -> str | None:
-    """Give the first entry that serves a model, if all that do serve it from a directory."""
-    first = None
-    for each in catalogued.serving(model):
-        if "model_path" not in each.values:
-            return None
-        first = first or each.name
-    return first

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.facts import of_model
+from sparkiac.report import Edit
 from sparkiac.rules.rule import Hit
 from sparkiac.rules.shares import sparks
 
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
     from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.plan.facts import Facts
-    from sparkiac.report import Severity
+    from sparkiac.report import Removal, Scalar, Severity
+_DOCKER_HUB: Final = "docker.io/"
 
 
 def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
@@ -36,8 +38,14 @@ def model(container: Container) -> str:
 
 
 def image(container: Container) -> str:
-    """Give the image's name and tag, without the digest."""
-    return container.image.reference.partition("@")[0]
+    """Give the image's name and tag, without the digest and the registry that needs no name."""
+    return container.image.reference.partition("@")[0].removeprefix(_DOCKER_HUB)
+
+
+def may_be(container: Container, reference: str) -> bool:
+    """Whether the image is this one; a digest without a tag may be it."""
+    pinned, found = "@" in container.image.reference, image(container)
+    return found == reference or (pinned and reference.startswith(f"{found}:"))
 
 
 def known(container: Container) -> Facts | None:
@@ -54,7 +62,14 @@ def fp4_moe(container: Container) -> bool:
 def fp8(container: Container) -> bool:
     """Whether the weights are FP8, by themselves or made so at load."""
     found = known(container)
-    return option(container, "quantization") == "fp8" or (found is not None and (found.format or "").startswith("FP8"))
+    stored = (found.format or "") if found is not None else ""
+    return option(container, "quantization") == "fp8" or (stored.startswith("FP8") and "at load" not in stored)
+
+
+def falls_back(container: Container) -> bool:
+    """Whether the backend for experts is one of FlashInfer's that vLLM 0.19 replaces by Triton on this GPU."""
+    chosen = option(container, "moe_backend") in {"flashinfer_cutlass", "flashinfer_cutedsl"}
+    return chosen and (container.image.vllm or "").startswith("0.19")
 
 
 def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
@@ -64,7 +79,14 @@ def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
     message: str,
     hint: str,
     severity: Severity | None = None,
+    *,
+    fix: tuple[Edit, ...] = (),
 ) -> Hit:
     """Make the hit of a setting of a deployment."""
     path, leaf = (*container.path, *key), (*container.path, host.name, *key)
-    return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity)
+    return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity, fix=fix)
+
+
+def written(container: Container, *key: str, value: Scalar | Removal) -> tuple[Edit, ...]:
+    """Make the fix that writes a setting of a deployment, or removes it."""
+    return (Edit((*container.path, *key), value),)

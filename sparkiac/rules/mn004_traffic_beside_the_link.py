@@ -53,8 +53,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
-from sparkiac.rules.kernels import hit
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import hit, written
 from sparkiac.rules.rule import Rule
 from sparkiac.rules.shares import nodes
 
@@ -86,4 +86,6 @@ def check(plan: Plan) -> Iterator[Hit]:
             if not excludes and not any(link.startswith(name) for link in links for name in chosen):
                 there = ", ".join(links)
                 message = f"{container.name} binds {variable} to {','.join(chosen)}, and {host.name} has {there}"
-                yield hit(host, container, ("env", variable), message, "remove it: it follows from fabric.links")
+                fix = written(container, "env", variable, value=REMOVE)
+                hint = "remove it: it follows from fabric.links"
+                yield hit(host, container, ("env", variable), message, hint, fix=fix)

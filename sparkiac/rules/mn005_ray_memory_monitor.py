@@ -43,7 +43,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, option
+from sparkiac.rules.kernels import deployments, hit, option, written
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -67,4 +67,5 @@ def check(plan: Plan) -> Iterator[Hit]:
         if option(container, "distributed_executor_backend") == "ray" and container.env.get(_VARIABLE) != "0":
             message = f"{container.name} runs on Ray, and does not set {_VARIABLE}=0"
             hint = f"add env: {{{_VARIABLE}: 0}}, or remove distributed_executor_backend"
-            yield hit(host, container, ("env", _VARIABLE), message, hint)
+            fix = written(container, "env", _VARIABLE, value=0)
+            yield hit(host, container, ("env", _VARIABLE), message, hint, fix=fix)

@@ -1,4 +1,4 @@
-"""Triton compiles attention in an image that has its compiler elsewhere.
+"""Triton compiles kernels in an image that has its compiler elsewhere.
 
 NGC 26.04 has ptxas under /usr/local/cuda, and its Triton looks for it in a directory that does not exist: the first
 request fails (SM121 reference L48-52, L76). The cure is a link that is made before the server starts, which needs a
@@ -48,7 +48,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, option
+from sparkiac.rules.kernels import deployments, hit, image, option
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -68,14 +68,15 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _IMAGE: Final = "nvcr.io/nvidia/vllm:26.04-py3"
+_OPTIONS: Final = ("attention_backend", "moe_backend")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments that choose Triton in that image without a link."""
     for host, container in deployments(plan):
         linked = any("ptxas" in word for command in container.prelude for word in command)
-        here = container.image.reference.partition("@")[0] == _IMAGE
-        if here and option(container, "attention_backend") == "triton_attn" and not linked:
+        chosen = next((name for name in _OPTIONS if option(container, name).startswith("triton")), None)
+        if image(container) == _IMAGE and chosen is not None and not linked:
             message = f"{container.name} compiles with Triton, which does not find ptxas in {_IMAGE}"
             hint = "lay the fragment sm121-ngc-2604 over it, or link ptxas by container.prelude"
-            yield hit(host, container, ("set", "attention_backend"), message, hint)
+            yield hit(host, container, ("set", chosen), message, hint)

@@ -7,7 +7,8 @@ reference L6-9).
 vLLM blog says to leave the backend on auto, as newer FlashInfer paths are stronger (L48). What a source ran without
 Marlin stays as it is, as the pair of model and image that it ran: Nemotron-3-Super on cu130-nightly, Nemotron-3-Nano
 on 25.12.post1, Nano-Omni on v0.20.0, RedHatAI's Qwen3.6-35B on 26.04, and its Qwen3.5-122B with flashinfer_cutlass. On
-another model flashinfer_cutlass is a trial, and a warning. Look into the server's log for the backend it took.
+another model flashinfer_cutlass is a trial, and a warning; so is a model of which only the name says that it has FP4
+experts, as A3B and NVFP4 in one. Look into the server's log for the backend it took. `moe_backend` came with vLLM 0.17.
 
 Bad:
 
@@ -41,10 +42,12 @@ deployments:
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import kernels
+from sparkiac.rules.readings import before
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -65,8 +68,10 @@ RULE: Final = Rule(
     ),
     since="0.1.0",
 )
-_SAID_ELSEWHERE: Final = {"marlin", "flashinfer_trtllm", "flashinfer_cutedsl"}
-"""Marlin is right; the others, which this GPU does not have, are found by a rule of their own."""
+_SAID_ELSEWHERE: Final = {"marlin", "flashinfer_trtllm"}
+"""Marlin is right; the other, which this GPU does not have, is found by a rule of its own."""
+_BY_NAME: Final = re.compile(r"-a[0-9.]+b-.*nvfp4")
+"""What a handle says of a mixture of experts in NVFP4: the parameters that are active, and the format."""
 _RAN: Final = {
     ("nvidia/nvidia-nemotron-3-super-120b-a12b-nvfp4", ""): "vllm/vllm-openai:cu130-nightly",
     ("nvidia/nvidia-nemotron-3-nano-30b-a3b-nvfp4", ""): "nvcr.io/nvidia/vllm:25.12.post1-py3",
@@ -84,17 +89,20 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    backend = kernels.option(container, "moe_backend")
-    if not kernels.fp4_moe(container) or backend in _SAID_ELSEWHERE or _ran(container, backend):
+    backend, sure = kernels.option(container, "moe_backend"), kernels.fp4_moe(container)
+    likely = kernels.known(container) is None and _BY_NAME.search(kernels.model(container)) is not None
+    if not (sure or likely) or backend in _SAID_ELSEWHERE or kernels.falls_back(container) or _ran(container, backend):
         return
     said = f"moe_backend: {backend}" if backend else "no moe_backend"
-    message = f"{container.model} has FP4 experts, and {container.name} sets {said}"
-    severity = Severity.WARNING if backend == "flashinfer_cutlass" else None
-    yield kernels.hit(host, container, ("set", "moe_backend"), message, "write `set: {moe_backend: marlin}`", severity)
+    message = f"{container.model} {'has' if sure else 'seems to have'} FP4 experts, and {container.name} sets {said}"
+    severity = Severity.WARNING if likely or backend == "flashinfer_cutlass" else None
+    hint, key = "write `set: {moe_backend: marlin}`", ("set", "moe_backend")
+    fix = kernels.written(container, *key, value="marlin") if severity is None else ()
+    if before(container, "0.17.0"):
+        hint, fix = f"take an image with vLLM 0.17 or newer, and {hint}", ()
+    yield kernels.hit(host, container, key, message, hint, severity, fix=fix)
 
 
 def _ran(container: Container, backend: str) -> bool:
-    """Whether a source ran it so; a digest without a tag may be that image."""
-    image, at, _ = container.image.reference.partition("@")
-    tested = _RAN.get((kernels.model(container), backend), "")
-    return image == tested or bool(at and image == tested.rpartition(":")[0])
+    """Whether a source ran it so."""
+    return kernels.may_be(container, _RAN.get((kernels.model(container), backend), ""))

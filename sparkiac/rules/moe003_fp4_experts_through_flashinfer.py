@@ -74,4 +74,5 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if container.env.get(_VARIABLE) != "0":
         message = f"{container.model} has FP4 experts, and {container.name} does not set {_VARIABLE}=0 on vLLM 0.19.0"
         severity = Severity.WARNING if kernels.option(container, "moe_backend") == "marlin" else None
-        yield kernels.hit(host, container, ("env", _VARIABLE), message, f"write `env: {{{_VARIABLE}: 0}}`", severity)
+        hint, fix = f"write `env: {{{_VARIABLE}: 0}}`", kernels.written(container, "env", _VARIABLE, value=0)
+        yield kernels.hit(host, container, ("env", _VARIABLE), message, hint, severity, fix=fix)

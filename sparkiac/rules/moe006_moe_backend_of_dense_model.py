@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
+from sparkiac.report import REMOVE, Severity
 from sparkiac.rules import kernels
 from sparkiac.rules.rule import Rule
 
@@ -54,6 +54,7 @@ RULE: Final = Rule(
     sources=("Spark guide L117, L216, L218",),
     since="0.1.0",
 )
+_KEY: Final = ("set", "moe_backend")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -66,4 +67,5 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     found, backend = kernels.known(container), kernels.option(container, "moe_backend")
     if backend and found is not None and (found.kind or "").endswith("dense"):
         message = f"{container.model} is dense, and {container.name} sets moe_backend: {backend}"
-        yield kernels.hit(host, container, ("set", "moe_backend"), message, "remove moe_backend")
+        fix = kernels.written(container, *_KEY, value=REMOVE)
+        yield kernels.hit(host, container, _KEY, message, "remove moe_backend", fix=fix)

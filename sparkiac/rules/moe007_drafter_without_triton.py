@@ -1,7 +1,8 @@
 """The MTP heads of Qwen3.6-35B-A3B are not set to the Triton backend.
 
-NVIDIA's recipe for vLLM 0.23 runs the experts of the model on Marlin and those of its MTP heads on Triton, with
-`moe_backend: triton` inside `speculative`. Keep both. On vLLM 0.19 the dual-Spark post runs its MTP without that key.
+NVIDIA's recipe for vLLM 0.23 runs the experts of its checkpoint on Marlin and those of the MTP heads on Triton, with
+`moe_backend: triton` inside `speculative`. Keep both there and on later releases. On vLLM 0.19 the dual-Spark post runs
+the MTP of RedHatAI's checkpoint without that key.
 
 Bad:
 
@@ -36,11 +37,11 @@ deployments:
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import kernels
+from sparkiac.rules.readings import since
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ RULE: Final = Rule(
     sources=("Spark guide L153, L714", "dual-Spark post L54"),
     since="0.1.0",
 )
+_MODEL: Final = "nvidia/qwen3.6-35b-a3b-nvfp4"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -66,8 +68,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     chosen = container.speculative or {}
-    concerned = fnmatchcase(kernels.model(container), "*/qwen3.6-35b-a3b-nvfp4") and chosen.get("method") == "mtp"
-    if concerned and (container.image.vllm or "").startswith("0.23") and chosen.get("moe_backend") != "triton":
+    concerned = kernels.model(container) == _MODEL and chosen.get("method") == "mtp"
+    if concerned and since(container, "0.23.0") and chosen.get("moe_backend") != "triton":
         message = f"the MTP heads of {container.model} run on another backend than triton, which its recipe has"
         hint = "write `moe_backend: triton` under `speculative`"
         yield kernels.hit(host, container, ("speculative",), message, hint)

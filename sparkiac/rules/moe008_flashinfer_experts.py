@@ -70,10 +70,10 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    backend, vllm = kernels.option(container, "moe_backend"), container.image.vllm or ""
+    backend, vllm = kernels.option(container, "moe_backend"), container.image.vllm
     if backend == "flashinfer_trtllm":
         message = f"{container.name} sets moe_backend: {backend}, which is for SM100 and newer data-centre GPUs"
         yield kernels.hit(host, container, _KEY, message, _HINT, Severity.ERROR)
-    elif backend in {"flashinfer_cutlass", "flashinfer_cutedsl"} and vllm.startswith("0.19"):
+    elif kernels.falls_back(container):
         message = f"{container.name} sets moe_backend: {backend}, and vLLM {vllm} takes Triton on sm_121 instead"
         yield kernels.hit(host, container, _KEY, message, _HINT)

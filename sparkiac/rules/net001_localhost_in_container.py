@@ -51,6 +51,7 @@ RULE: Final = Rule(
     since="0.1.0",
     waivable=False,
 )
+_SELF: Final = {"localhost", "0.0.0.0"}  # noqa: S104  compared, not bound
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -59,7 +60,7 @@ def check(plan: Plan) -> Iterator[Hit]:
         for container in host.containers:
             for link in container.links:
                 name = link.hostname or ""
-                if link.target is None and (name == "localhost" or name.startswith("127.")):
+                if link.target is None and (name in _SELF or name.startswith("127.")):
                     message = f"{container.name} asks {link.url}, and {name} inside a container is that container"
                     hint = "name it under `uses`, or write the host's address, or host.docker.internal"
                     yield Hit(link.path, message, hint, host=host.name)

@@ -3,7 +3,8 @@
 Spark guide has NVIDIA's NVFP4 checkpoints of Qwen3.6 and Gemma 4 served with `--quantization modelopt`, and counts
 leaving it out among the common first failures (L101-103, L650). vLLM blog says to leave the option unset, as vLLM
 reads the format from the checkpoint (L50), and all Nemotron 3 recipes run without it. So it is an error where a recipe
-was tested with it, nothing is said of Nemotron 3, and any other NVFP4 checkpoint of NVIDIA's gets a warning.
+was tested with it, nothing is said of Nemotron 3, and any other NVFP4 checkpoint of NVIDIA's, whose older names end in
+FP4, gets a warning.
 
 Bad:
 
@@ -73,7 +74,8 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     said = f"says quantization: {chosen}" if chosen else "does not set quantization"
     if found is not None and found.checkpoint == "modelopt":
         message = f"{container.model} was written by ModelOpt, and {container.name} {said}"
-        yield kernels.hit(host, container, _KEY, message, _HINT)
+        fix = kernels.written(container, *_KEY, value="modelopt")
+        yield kernels.hit(host, container, _KEY, message, _HINT, fix=fix)
     elif found is None and _of_nvidia(kernels.model(container)):
         message = f"{container.model} looks like a ModelOpt checkpoint, and {container.name} {said}"
         hint = f"look at quant_method in its config.json; if it is modelopt, {_HINT}"
@@ -82,4 +84,4 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
 
 def _of_nvidia(handle: str) -> bool:
     """Whether it is an NVFP4 checkpoint of NVIDIA's, but none of those that were tested without the option."""
-    return handle.startswith("nvidia/") and "nvfp4" in handle and "nemotron-3-" not in handle
+    return handle.startswith("nvidia/") and "fp4" in handle and "nemotron-3-" not in handle

@@ -2,7 +2,8 @@
 
 Checkpoints that llm-compressor wrote, such as those of RedHatAI and Unsloth, are compressed-tensors: with
 `quantization: modelopt` their weights are read wrongly, or not at all. vLLM finds the format by itself, so Spark guide
-leaves the option out; the dual-Spark post writes `compressed-tensors`, which says the same.
+leaves the option out; the dual-Spark post writes `compressed-tensors`, which says the same. Of a checkpoint of
+RedHatAI's that no source ran this is a warning.
 
 Bad:
 
@@ -38,7 +39,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
+from sparkiac.report import REMOVE, Severity
 from sparkiac.rules import kernels
 from sparkiac.rules.rule import Rule
 
@@ -55,6 +56,7 @@ RULE: Final = Rule(
     sources=("Spark guide L103, L166, L200, L258, L650", "dual-Spark post L46"),
     since="0.1.0",
 )
+_KEY: Final = ("set", "quantization")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -65,7 +67,12 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     found = kernels.known(container)
-    wrong = kernels.option(container, "quantization").startswith("modelopt")
-    if wrong and found is not None and found.checkpoint == "compressed-tensors":
-        message = f"{container.model} is compressed-tensors, and {container.name} reads it as ModelOpt"
-        yield kernels.hit(host, container, ("set", "quantization"), message, "remove quantization: vLLM finds it out")
+    likely = found is None and kernels.model(container).startswith("redhatai/")
+    known = found is not None and found.checkpoint == "compressed-tensors"
+    if kernels.option(container, "quantization").startswith("modelopt") and (known or likely):
+        said = "is" if known else "looks like"
+        message = f"{container.model} {said} compressed-tensors, and {container.name} reads it as ModelOpt"
+        severity = Severity.WARNING if likely else None
+        fix = kernels.written(container, *_KEY, value=REMOVE) if known else ()
+        hint = "remove quantization: vLLM finds it out"
+        yield kernels.hit(host, container, _KEY, message, hint, severity, fix=fix)

@@ -1,9 +1,9 @@
 """The KV cache is FP8, and no source ran this model so.
 
-An FP8 KV cache halves the cache, and some models fall into loops with it: Spark guide calls it model-specific and says
-that Qwen3.5 does not take it (L335, L652); vLLM blog advises against it unless memory forces it and answers were
-checked (L45). Sources run it with Qwen3.6-35B-A3B, Gemma-4-26B, the Gemma 4 coder, Nemotron-3-Nano and
-DeepSeek-V4-Flash: of these nothing is said. DFlash, which cannot work with it, has a rule of its own.
+An FP8 KV cache halves the cache, and some models fall into loops with it: Spark guide calls it model-specific and runs
+Qwen3.5 without it (L335, L652), so for Qwen3.5-122B it is an error; vLLM blog advises against it unless memory forces
+it and answers were checked (L45). Sources run it with Qwen3.6-35B-A3B, Gemma-4-26B, the Gemma 4 coder, Nemotron-3-Nano
+and DeepSeek-V4-Flash: of these nothing is said. DFlash, which cannot work with it, has a rule of its own.
 
 Bad:
 
@@ -13,8 +13,8 @@ defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
-    recipe: redhatai/qwen3.5-122b-a10b-nvfp4
-    image: vllm/vllm-openai:cu130-nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    recipe: nvidia/gemma-4-31b-it-nvfp4
+    image: vllm/vllm-openai:gemma4-cu130@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
     set: {kv_cache_dtype: fp8}
@@ -28,8 +28,8 @@ defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
-    recipe: redhatai/qwen3.5-122b-a10b-nvfp4
-    image: vllm/vllm-openai:cu130-nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    recipe: nvidia/gemma-4-31b-it-nvfp4
+    image: vllm/vllm-openai:gemma4-cu130@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
 ```
@@ -66,6 +66,7 @@ _TESTED: Final = (
     *("*/qwen3.6-35b-a3b*", "*/gemma-4-26b-a4b*", "*/gemma-4-12b-coder*", "*/*nemotron-3-nano-30b*"),
     "*/deepseek-v4-flash*",
 )
+_DENIED: Final = "*/qwen3.5-122b-a10b*"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -79,6 +80,9 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if (container.speculative or {}).get("method") == "dflash" or any(fnmatchcase(handle, each) for each in _TESTED):
         return
     if kernels.option(container, "kv_cache_dtype").startswith("fp8"):
-        message = f"{container.name} keeps its KV cache in FP8, and no source ran {container.model} so"
+        denied = fnmatchcase(handle, _DENIED)
+        said = "Spark guide runs {} without" if denied else "no source ran {} so"
+        message = f"{container.name} keeps its KV cache in FP8, and {said.format(container.model)}"
         hint = "remove kv_cache_dtype, or check the answers and waive this"
-        yield kernels.hit(host, container, ("set", "kv_cache_dtype"), message, hint)
+        severity = Severity.ERROR if denied else None
+        yield kernels.hit(host, container, ("set", "kv_cache_dtype"), message, hint, severity)

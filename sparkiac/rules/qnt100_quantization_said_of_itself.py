@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Severity
+from sparkiac.report import REMOVE, Severity
 from sparkiac.rules import kernels
 from sparkiac.rules.rule import Rule
 
@@ -54,6 +54,7 @@ RULE: Final = Rule(
     sources=("Spark guide L103, L166, L200, L258", "dual-Spark post L46"),
     since="0.1.0",
 )
+_KEY: Final = ("set", "quantization")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -65,4 +66,5 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if kernels.option(container, "quantization") == "compressed-tensors":
         message = f"{container.name} sets quantization: compressed-tensors, which vLLM finds out by itself"
-        yield kernels.hit(host, container, ("set", "quantization"), message, "remove quantization")
+        fix = kernels.written(container, *_KEY, value=REMOVE)
+        yield kernels.hit(host, container, _KEY, message, "remove quantization", fix=fix)

@@ -1,8 +1,8 @@
 """The model brings code of its own, and no commit of it is named.
 
 `trust_remote_code` runs what lies in the model's repository, with all that the container has. Which code that is was
-decided when the weights were staged: stage a commit that somebody has read, and name it under `revision`, so that the
-server takes no other. A model in a directory of its own has one state alone.
+decided when the weights were staged: stage a commit that somebody has read, which the lock names or `revision` does, so
+that the server takes no other. A model in a directory of its own has one state alone.
 
 Bad:
 
@@ -65,9 +65,10 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find models whose code may be any."""
+    """Find models whose code may be any: the lock has no commit of them."""
     for host, container in deployments(plan):
-        pinned = container.options.get("revision") is not None or container.model in container.directories
+        known = container.model in {*container.directories, *container.commits}
+        pinned = known or container.options.get("revision") is not None
         if container.options.get("trust_remote_code") and not pinned:
             message = f"{container.name} runs code of {container.model} at whatever commit is staged"
             hint = "set revision to the full commit that you read and staged"

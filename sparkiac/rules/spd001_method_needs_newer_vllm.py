@@ -43,6 +43,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
+from sparkiac.rules.kernels import image
 from sparkiac.rules.readings import before
 from sparkiac.rules.rule import Hit, Rule
 
@@ -73,6 +74,6 @@ def _hits(container: Container, host: str) -> Iterator[Hit]:
     method = (container.speculative or {}).get("method", "")
     oldest = _OLDEST.get(method)
     if oldest is not None and before(container, oldest):
-        message = f"{method} needs vLLM {oldest} or newer, and {container.image.reference} holds {container.image.vllm}"
+        message = f"{method} needs vLLM {oldest} or newer, and {image(container)} holds {container.image.vllm}"
         leaf = (*container.path, host, "speculative")
         yield Hit((*container.path, "speculative"), message, "choose a newer image", leaf=leaf, host=host)

@@ -40,7 +40,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, model, option
+from sparkiac.rules.kernels import deployments, hit, model, option, written
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ RULE: Final = Rule(
     sources=("Spark guide L270, L274, L781",),
     since="0.1.0",
 )
+_KEY: Final = ("set", "kv_cache_dtype")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -68,4 +69,5 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     drafts = "gemma-4-12b-coder" in model(container) and (container.speculative or {}).get("method") == "mtp"
     if drafts and option(container, "kv_cache_dtype") != "fp8":
         message = f"{container.name} drafts with a KV cache that is not fp8"
-        yield hit(host, container, ("set", "kv_cache_dtype"), message, "set kv_cache_dtype: fp8")
+        fix = written(container, *_KEY, value="fp8")
+        yield hit(host, container, _KEY, message, "set kv_cache_dtype: fp8", fix=fix)

@@ -67,7 +67,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
     drafter = (container.speculative or {}).get("model")
-    targets = sorted(pair.target for pair in catalog.drafters() if drafter is not None and pair.drafter == drafter)
+    pairs = catalog.drafters() if drafter is not None else ()
+    targets = sorted(pair.target for pair in pairs if pair.drafter == drafter)
     if targets and not any(_same(target, container.model or "") for target in targets):
         message = f"{drafter} guesses for {' and '.join(targets)}, and {container.name} serves {container.model}"
         leaf = (*container.path, host, "speculative")

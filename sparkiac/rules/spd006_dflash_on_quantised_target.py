@@ -59,7 +59,7 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _STOCK: Final = {"vllm/vllm-openai", "nvcr.io/nvidia/vllm"}
-_QUANTISED: Final = re.compile("NVFP4|FP8(?! AT LOAD)|INT[48]|MODELOPT|COMPRESSED")
+_QUANTISED: Final = re.compile("NVFP4|MXFP4|FP8(?! AT LOAD)|INT[48]|W[48]A|AWQ|GPTQ|MODELOPT|COMPRESSED")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -42,7 +42,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit
+from sparkiac.rules.kernels import deployments, hit, image, model
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _DRAFTER: Final = "z-lab/Qwen3.6-27B-DFlash"
+_TARGET: Final = "qwen3.6-27b"
+"""Part of its target's name: beside another model it is SPD005 that speaks."""
 _HAS_IT: Final = "ghcr.io/aeon-7/aeon-vllm-ultimate"
 
 
@@ -69,9 +71,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    image = container.image
-    drafts = (container.speculative or {}).get("model") == _DRAFTER
-    if drafts and image.build is None and not image.reference.startswith(_HAS_IT):
-        message = f"{_DRAFTER} needs vLLM pull request 40898, and no source says that {image.reference} has it"
+    drafts = (container.speculative or {}).get("model") == _DRAFTER and _TARGET in model(container)
+    if drafts and container.image.build is None and not image(container).startswith(_HAS_IT):
+        message = f"{_DRAFTER} needs vLLM pull request 40898, and no source says that {image(container)} has it"
         hint = f"image: {_HAS_IT}, or build vLLM with that pull request"
         yield hit(host, container, ("image",), message, hint)

@@ -42,6 +42,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
 from sparkiac.report import Severity
+from sparkiac.rules.kernels import image
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
     chosen = container.speculative or {}
-    for pair in catalog.drafters():
-        known = pair.drafter is not None and pair.drafter == chosen.get("model") and pair.method == chosen.get("method")
-        if known and pair.image is not None and container.image.reference.partition("@")[0] != pair.image:
-            message = f"{pair.drafter} needs {pair.image}, and {container.name} runs {container.image.reference}"
+    for pair in catalog.drafters() if chosen.get("model") else ():
+        known = pair.drafter == chosen.get("model") and pair.method == chosen.get("method")
+        if known and pair.image is not None and image(container) != pair.image:
+            message = f"{pair.drafter} needs {pair.image}, and {container.name} runs {image(container)}"
             leaf = (*container.path, host, "image")
             yield Hit((*container.path, "image"), message, f"image: {pair.image}", leaf=leaf, host=host)

@@ -41,7 +41,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import catalog
 from sparkiac.report import Edit, Severity
 from sparkiac.rules.rule import Hit, Rule
 
@@ -60,6 +59,8 @@ RULE: Final = Rule(
     ),
     since="0.1.0",
 )
+_PAIRED: Final = "assistant"
+"""How the names of paired drafters end, and of the directories that hold one."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -71,8 +72,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
     chosen = container.speculative or {}
-    paired = {pair.drafter for pair in catalog.drafters() if pair.method == "mtp"}
-    if chosen.get("method") == "draft_model" and chosen["model"] in paired:
+    if chosen.get("method") == "draft_model" and chosen["model"].endswith(_PAIRED):
         message = f"{chosen['model']} is a drafter for MTP, and {container.name} would load it as a model of its own"
         path, leaf = (*container.path, "speculative"), (*container.path, host, "speculative")
         fix = (Edit((*path, "method"), "mtp"),)

@@ -43,7 +43,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, model
+from sparkiac.rules.kernels import deployments, hit, image, model
 from sparkiac.rules.readings import before
 from sparkiac.rules.rule import Rule
 
@@ -83,5 +83,5 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
         message = f"{container.model} has no speculator for {method}"
         yield hit(host, container, ("speculative",), message, _HINT)
     elif "gemma-4-26b-a4b" in served and method == "mtp" and before(container, "0.21.0"):
-        message = f"{container.image.reference} is too old for MTP with the paired drafter of {container.model}"
+        message = f"{image(container)} is too old for MTP with the paired drafter of {container.model}"
         yield hit(host, container, ("image",), message, "choose gemma4-0505-arm64-cu130 or a nightly")

@@ -9,13 +9,13 @@ import pytest
 from sparkiac.engines import named
 from sparkiac.model.catalog import EngineName
 from sparkiac.model.settings import Serving, Settings
-from sparkiac.model.speculative import Dflash, Drafted, Mtp, Ngram, Suffix
+from sparkiac.model.speculative import Dflash, Drafted, Dspark, Mtp, Ngram, Suffix
 
 DEPLOYED = get_args(EngineName)
 ALL = (*DEPLOYED, "ollama")
 METHODS = {
     method
-    for model in (Ngram, Suffix, Mtp, Dflash, Drafted)
+    for model in (Ngram, Suffix, Mtp, Dflash, Dspark, Drafted)
     for method in get_args(model.model_fields["method"].annotation)
 }
 every_engine = pytest.mark.parametrize("name", ALL)

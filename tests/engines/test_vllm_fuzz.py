@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 
 from sparkiac.catalog import interfaces
-from sparkiac.engines.vllm_check import check_words
+from sparkiac.engines.vllm_check import check_words, words
 from tests.conftest import ROOT
 from tests.engines.vllm_lines import Line, Maker
 
@@ -122,3 +122,11 @@ def test_the_sample_has_every_kind_of_line_right_and_wrong(version: str) -> None
     assert len(judged) > 300
     assert {line.kind for line, _ in judged} == {line.kind for line in lines(version)}
     assert {verdict for _, verdict in judged} == {"takes", "parser", "settings", "name"}
+
+
+@each_release
+def test_a_line_is_read_by_its_own_options_as_by_all(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = [line.words for line in lines(version)[::SAMPLE]]
+    found = [words.read(each, known(version)) for each in sample]
+    monkeypatch.setattr(words, "_written_out", lambda _, interface: frozenset(interface.options))
+    assert [words.read.__wrapped__(each, known(version)) for each in sample] == found

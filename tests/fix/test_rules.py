@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from sparkiac.fix import Repaired
     from sparkiac.report import Finding
 
-MECHANICAL = {"ENT001", "NET005", "SPD002", "SPD012", "SPD014", "WVR001"}
+MECHANICAL = {
+    *("ATT002", "ATT005", "ENT001", "FLG002", "FLG004", "FLG005", "FLG009", "FLG012", "FLG016", "FLG019"),
+    *("MN004", "MN005", "MOE001", "MOE002", "MOE003", "MOE006", "NET005", "NET101", "QNT001", "QNT002"),
+    *("SPD002", "SPD004", "SPD012", "SPD014", "WVR001"),
+}
 """Rules that mend their own bad example, at least."""
 OPTION = "speculative_disable_by_batch_size"
 EVERYTHING: frozenset[str] = frozenset()

@@ -96,6 +96,20 @@ CASES: Final[dict[str, list[Case]]] = {
         ),
         Case(deployment(_TOOLS, f"image: example.org/x@{ONES}").replace("base/single-spark", "base/sglang")),
         Case(
+            deployment("set: {enable_auto_tool_choice: true}"),
+            ("API001 10:36 chat does not start: enable_auto_tool_choice needs a tool_call_parser",),
+        ),
+        Case(deployment("set: {tool_call_parser: hermes}")),
+        Case(
+            deployment("set: {enable_auto_tool_choice: true}", f"image: example.org/x@{ONES}").replace(
+                "base/single-spark", "base/sglang"
+            )
+        ),
+        Case(
+            PAIR + "    set: {enable_auto_tool_choice: true}\n",
+            ("API001 16:36 big does not start: enable_auto_tool_choice needs a tool_call_parser",),
+        ),
+        Case(
             PAIR + f"    {_TOOLS}\n",
             (_TOOLLESS,),
         ),
@@ -109,12 +123,24 @@ CASES: Final[dict[str, list[Case]]] = {
             webui("urls: ['http://LOCALHOST:8000/v1/']"),
             ("NET001 8:12 chat asks http://LOCALHOST:8000/v1, and localhost inside a container is that container",),
         ),
+        Case(
+            webui("urls: ['http://0.0.0.0:8000/v1']"),
+            ("NET001 8:12 chat asks http://0.0.0.0:8000/v1, and 0.0.0.0 inside a container is that container",),
+        ),
     ],
     "NET005": [
         Case(
             webui("urls: ['http://192.168.1.10/v1/', 'http://192.168.1.10/v12']"),
             ("NET005 8:39 chat asks http://192.168.1.10/v12, which does not end in /v1",),
         ),
+    ],
+    "NET101": [
+        Case(deployment("set: {host: 0.0.0.0}")),
+        Case(
+            deployment("set: {host: localhost}"),
+            ("NET101 10:17 chat listens on localhost inside its container, where no client reaches it",),
+        ),
+        Case(PAIR + "    set: {host: 127.0.0.1}\n"),
     ],
     "NET100": [
         Case(_asked("bind: lan", "bind: any")),

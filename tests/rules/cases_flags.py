@@ -37,7 +37,15 @@ def deepseek(*lines: str, recipe: str = "deepseek-v4-flash") -> str:
     return group(f"deepseek-ai/{recipe}", "deepseek-ai/DeepSeek-V4-Flash", *lines)
 
 
+def _yarn(tokens: int) -> str:
+    """Ask for so many tokens with YaRN of twice the model's own length."""
+    parameters = "{rope_type: yarn, factor: 2.0, original_max_position_embeddings: 262144}"
+    return f"set: {{max_model_len: {tokens}, hf_overrides: {{rope_parameters: {parameters}}}}}"
+
+
 _TOOLS: Final = "set: {{enable_auto_tool_choice: true, tool_call_parser: {}}}"
+_JSON: Final = '{"rope_scaling": {"type": "yarn", "factor": 2, "original_max_position_embeddings": 40000}}'
+_PINS: Final = "FLG022 11:{} chat pins {} to {}, which its recipe does not"
 _OF_GEMMA: Final = "with the paired drafter of google/gemma-4-26B-A4B-it"
 _RAN: Final = "FLG001 9:12 chat takes the options of nvidia/qwen3.6-35b-a3b-nvfp4, which ran "
 _FEW: Final = "chat drafts with DFlash for quantised weights, of which vllm/vllm-openai accepts few tokens"
@@ -47,6 +55,9 @@ FLAGS: Final[dict[str, list[Case]]] = {
     "FLG001": [
         Case(deployment(NIGHTLY)),
         Case(of(QWEN, NIGHTLY)),
+        Case(of(QWEN, f"image: vllm/vllm-openai@{ONES}")),
+        Case(of(QWEN, f"image: docker.io/vllm/vllm-openai:nightly@{ONES}")),
+        Case(of(QWEN, UNKNOWN), (_RAN + "vllm/vllm-openai:nightly, and runs example.org/x",)),
         Case(of(QWEN, "model: example/other"), (_RAN + "nvidia/Qwen3.6-35B-A3B-NVFP4, and runs example/other",)),
     ],
     "FLG002": [
@@ -110,6 +121,14 @@ FLAGS: Final[dict[str, list[Case]]] = {
             of(GEMMA, "set: {max_model_len: 263k}"),
             ("FLG013 9:26 nvidia/Gemma-4-31B-IT-NVFP4 was trained for 262144 tokens, and chat asks for 263000",),
         ),
+        Case(
+            of(QWEN, _yarn(524288)),
+            ("FLG013 9:26 nvidia/Qwen3.6-35B-A3B-NVFP4 was trained for 262144 tokens, and chat asks for 524288",),
+        ),
+        Case(
+            of(QWEN, _yarn(524289)),
+            ("FLG013 9:26 nvidia/Qwen3.6-35B-A3B-NVFP4 was trained for 262144 tokens, and chat asks for 524289",),
+        ),
     ],
     "FLG014": [
         Case(
@@ -129,6 +148,11 @@ FLAGS: Final[dict[str, list[Case]]] = {
             deployment("set: {hf_overrides: {rope_type: yarn, factor: '2'}}"),
             ("FLG014 10:25 chat asks for 65536 tokens, and its YaRN reaches 0",),
         ),
+        Case(
+            deployment(f"set: {{hf_overrides: '{_JSON}'}}"),
+            ("FLG014 10:25 chat serves short prompts with positions stretched to 80000 tokens",),
+        ),
+        Case(deployment("set: {hf_overrides: no JSON}")),
     ],
     "FLG016": [Case(PAIR + "    env: {VLLM_ALLREDUCE_USE_FLASHINFER: 0}\n")],
     "FLG017": [
@@ -168,25 +192,38 @@ FLAGS: Final[dict[str, list[Case]]] = {
             ("FLG020 9:25 chat runs up to 9 requests at once; 8 is the most that suits interactive use",),
         ),
         Case(deployment("set: {max_num_seqs: null}")),
+        Case(of(NANO, "set: {max_num_seqs: 9}", "workload: {users: 9, context: 8192}")),
     ],
     "FLG022": [
         Case(of(CODER)),
         Case(deployment("set: {moe_backend: MARLIN, attention_backend: TRITON_ATTN, linear_backend: auto}")),
+        Case(of(QWEN, NIGHTLY, "set: {moe_backend: flashinfer_cutlass}")),
+        Case(deployment(NIGHTLY, "set: {moe_backend: cutlass}"), (_PINS.format(24, "moe_backend", "cutlass"),)),
+        Case(deployment(NIGHTLY, "set: {moe_backend: flashinfer_trtllm}")),
+        Case(deployment("set: {moe_backend: flashinfer_cutedsl}")),
+        Case(deployment(NIGHTLY, "set: {attention_backend: flashinfer, quantization: fp8}")),
+        Case(
+            deployment(NIGHTLY, "set: {attention_backend: flash_attn, quantization: fp8}"),
+            (_PINS.format(30, "attention_backend", "flash_attn"),),
+        ),
+        Case(
+            deployment(NIGHTLY, "set: {attention_backend: flashinfer}"),
+            (_PINS.format(30, "attention_backend", "flashinfer"),),
+        ),
     ],
     "FLG023": [
         Case(deployment("set: {load_format: auto}")),
         Case(deployment("set: {load_format: fastsafetensors}")),
         Case(
             deployment(NIGHTLY, "set: {load_format: fastsafetensors}"),
-            (f"FLG023 11:24 no source says that vllm/vllm-openai:nightly@{ONES} holds fastsafetensors",),
+            ("FLG023 11:24 no source says that vllm/vllm-openai:nightly holds fastsafetensors",),
         ),
         Case(
             deployment(UNKNOWN, "set: {load_format: instanttensor}"),
-            (f"FLG023 11:24 no source says that example.org/x@{ONES} holds instanttensor",),
+            ("FLG023 11:24 no source says that example.org/x holds instanttensor",),
         ),
         Case(deepseek()),
     ],
-    "FLG024": [Case(deployment("set: {tokenizer: /models/tokenizer}")), Case(of("redhatai/qwen3.6-35b-a3b-nvfp4"))],
     "FLG027": [
         Case(deployment()),
         Case(deepseek()),
@@ -223,7 +260,10 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(of("unsloth/qwen3.6-27b-nvfp4", "variant: dflash", UNKNOWN)),
         Case(serving("google/gemma-4-26B-A4B-it", NIGHTLY, "speculative: {method: dflash}")),
     ],
-    "SPD008": [Case(deployment(UNKNOWN))],
+    "SPD008": [
+        Case(deployment(UNKNOWN)),
+        Case(serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: dflash, model: z-lab/Qwen3.6-27B-DFlash}")),
+    ],
     "SPD011": [
         Case(serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: dflash, num_speculative_tokens: 16}")),
         Case(
@@ -273,6 +313,18 @@ FLAGS: Final[dict[str, list[Case]]] = {
         ),
         Case(serving("google/gemma-4-26B-A4B-it", _TOOLS.format("pythonic"))),
         Case(of("redhatai/qwen3.6-35b-a3b-nvfp4")),
+        Case(serving("Qwen/Qwen3.5-27B-FP8", _TOOLS.format("qwen3_xml"))),
+        Case(serving("google/gemma-4-26B-A4B-it", NIGHTLY, _TOOLS.format("gemma4"))),
+        Case(
+            of("bg-digitalservices/gemma-4-26b-a4b-it-nvfp4", _TOOLS.format("gemma4")),
+            ("API002 9:60 bg-digitalservices/Gemma-4-26B-A4B-it-NVFP4 " + _PYTHONIC.replace("hermes", "gemma4"),),
+        ),
+        Case(
+            serving("openai/gpt-oss-120b", _TOOLS.format("hermes")),
+            ("API002 10:60 openai/gpt-oss-120b writes tool calls for openai, and chat reads hermes",),
+        ),
+        Case(serving("openai/gpt-oss-120b", _TOOLS.format("openai"))),
+        Case(of(GEMMA, "set: {enable_auto_tool_choice: true, tool_call_parser: mine, tool_parser_plugin: /x.py}")),
     ],
     "API003": [
         Case(

@@ -77,6 +77,22 @@ KERNELS: Final[dict[str, list[Case]]] = {
         ),
         Case(service()),
         Case(DESK),
+        Case(
+            _serving("base/single-spark", "example.org/x:cu126", "model: example/model"),
+            ("IMG001 9:12 example.org/x:cu126, which chat runs, cannot run on spark-01: it is built with CUDA 12.6",),
+        ),
+        Case(
+            _serving("base/single-spark", "example.org/vllm:cuda12.8", "model: example/model"),
+            (
+                (
+                    "IMG001 9:12 example.org/vllm:cuda12.8, which chat runs, cannot run on spark-01: it is built with "
+                    "CUDA 12.8"
+                ),
+            ),
+        ),
+        Case(_serving("base/single-spark", "example.org/vllm:cu129", "model: example/model")),
+        Case(service().replace("example.org/asr@", "example.org/asr:cu126@")),
+        Case(DESK.replace(BAD_GEMMA, "example.org/x:cu126")),
     ],
     "IMG004": [
         Case(_serving("redhatai/qwen3.6-35b-a3b-nvfp4", NGC_02)),
@@ -235,6 +251,11 @@ KERNELS: Final[dict[str, list[Case]]] = {
             ),
             ("QNT002 11:25 unsloth/Qwen3.6-27B-NVFP4 is compressed-tensors, and chat reads it as ModelOpt",),
         ),
+        Case(
+            _serving("base/single-spark", NIGHTLY, "model: RedHatAI/Qwen3-32B-NVFP4", "set: {quantization: modelopt}"),
+            ("QNT002 11:25 RedHatAI/Qwen3-32B-NVFP4 looks like compressed-tensors, and chat reads it as ModelOpt",),
+        ),
+        Case(_serving("base/single-spark", NIGHTLY, "model: RedHatAI/Qwen3-32B-NVFP4")),
     ],
     "QNT003": [
         Case(_serving("base/single-spark", OTHER, "model: example/model", "set: {quantization: mxfp4}")),
@@ -275,6 +296,15 @@ KERNELS: Final[dict[str, list[Case]]] = {
         Case(_serving("base/single-spark", OTHER, "model: nvidia/Gemma-4-26B-A4B-NVFP4")),
     ],
     "QNT008": [
+        Case(
+            _serving("redhatai/qwen3.5-122b-a10b-nvfp4", CU130, "set: {kv_cache_dtype: fp8}"),
+            (
+                (
+                    "QNT008 10:27 chat keeps its KV cache in FP8, and Spark guide runs "
+                    "RedHatAI/Qwen3.5-122B-A10B-NVFP4 without"
+                ),
+            ),
+        ),
         Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY)),
         Case(_serving("poolside/laguna-xs.2-dflash", NIGHTLY, "set: {kv_cache_dtype: fp8}")),
         Case(
@@ -364,6 +394,26 @@ KERNELS: Final[dict[str, list[Case]]] = {
         Case(_serving("qwen/qwen3-coder-next-fp8", CU130)),
         Case(_serving("base/single-spark", NIGHTLY, "model: example/model")),
         Case(_serving("nvidia/nemotron-3-nano-omni-30b-a3b-nvfp4", V020)),
+        Case(
+            _serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "set: {moe_backend: flashinfer_cutedsl}"),
+            (
+                (
+                    "MOE001 10:24 nvidia/Qwen3.6-35B-A3B-NVFP4 has FP4 experts, and chat sets moe_backend: "
+                    "flashinfer_cutedsl"
+                ),
+            ),
+        ),
+        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NGC, "set: {moe_backend: flashinfer_cutedsl}")),
+        Case(
+            _serving("nvidia/qwen3.6-35b-a3b-nvfp4", NGC_02, "set: {moe_backend: null}"),
+            ("MOE001 10:24 nvidia/Qwen3.6-35B-A3B-NVFP4 has FP4 experts, and chat sets no moe_backend",),
+        ),
+        Case(
+            _serving("base/single-spark", NIGHTLY, "model: nvidia/Qwen3-30B-A3B-NVFP4"),
+            ("MOE001 5:3 nvidia/Qwen3-30B-A3B-NVFP4 seems to have FP4 experts, and chat sets no moe_backend",),
+        ),
+        Case(_serving("base/single-spark", NIGHTLY, "model: nvidia/Qwen3-30B-A3B-FP8")),
+        Case(_serving("base/single-spark", NIGHTLY, "model: nvidia/Qwen3-32B-NVFP4")),
     ],
     "MOE002": [
         Case(_serving("base/single-spark", NGC, "model: example/model")),
@@ -419,15 +469,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
         Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", OTHER, "speculative: {method: mtp, moe_backend: null}")),
         Case(_serving("redhatai/qwen3.6-35b-a3b-nvfp4", NGC)),
         Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: null")),
-        Case(
-            _serving("redhatai/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: {method: mtp}"),
-            (
-                (
-                    "MOE007 10:18 the MTP heads of RedHatAI/Qwen3.6-35B-A3B-NVFP4 run on another backend than "
-                    "triton, which its recipe has"
-                ),
-            ),
-        ),
+        Case(_serving("redhatai/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: {method: mtp}")),
     ],
     "MOE008": [
         Case(
@@ -528,16 +570,34 @@ KERNELS: Final[dict[str, list[Case]]] = {
             ),
             (("ATT002 11:30 chat forces attention_backend: flashinfer on all layers of nvidia/Qwen3.6-35B-A3B-NVFP4"),),
         ),
+        Case(
+            _serving(
+                "base/single-spark", NIGHTLY, "model: google/gemma-4-31B-it", "set: {attention_backend: flashinfer}"
+            ),
+            ("ATT002 11:30 chat forces attention_backend: flashinfer on all layers of google/gemma-4-31B-it",),
+        ),
+        Case(
+            _serving(
+                "base/single-spark", NIGHTLY, "model: google/gemma-4-31B-it", "set: {attention_backend: triton_attn}"
+            )
+        ),
+        Case(_serving("base/single-spark", NIGHTLY, "model: example/model", "set: {attention_backend: flashinfer}")),
     ],
     "ATT003": [
         Case(_serving("qwen/qwen3-coder-next-fp8", CU130, "set: {attention_backend: null, max_model_len: 60000}")),
-        Case(_serving("qwen/qwen3-coder-next-fp8", NGC, "set: {attention_backend: null}")),
+        Case(
+            _serving("qwen/qwen3-coder-next-fp8", NGC, "set: {attention_backend: null}"),
+            ("ATT003 10:5 chat asks for 170000 tokens; without flashinfer about 60000 fit",),
+        ),
         Case(
             _serving("qwen/qwen3-coder-next-fp8", OTHER, "set: {attention_backend: null}"),
             ("ATT003 10:5 chat asks for 170000 tokens; without flashinfer about 60000 fit",),
         ),
         Case(_serving("qwen/qwen3-coder-next-fp8", CU130, "set: {attention_backend: null, max_model_len: null}")),
-        Case(_serving("qwen/qwen3-coder-next-fp8", CU130, "set: {attention_backend: null, max_model_len: 1M}")),
+        Case(
+            _serving("qwen/qwen3-coder-next-fp8", CU130, "set: {attention_backend: null, max_model_len: 1M}"),
+            ("ATT003 10:51 chat asks for 1048576 tokens; without flashinfer about 60000 fit",),
+        ),
         Case(_serving("base/single-spark", CU130, "model: example/model")),
         Case(PAIR.replace("example/big", "Qwen/Qwen3-Coder-Next-FP8")),
         Case(_serving("base/single-spark", CU130, "model: example/model", "set: {max_model_len: 170000}")),

@@ -48,6 +48,10 @@ RELEASES: Final[dict[str, list[Case]]] = {
             ("FLG101 11:22 swap_spac of chat is no option of vLLM 0.20.0: no known release has it",),
         ),
         Case(
+            _on(_EXACT, "set: {mem_fraction_static: 0.8}"),
+            ("FLG101 11:32 mem_fraction_static of chat is no option of vLLM 0.20.0: no known release has it",),
+        ),
+        Case(
             _on(_EXACT, "set: {max_num_batched: 4096}"),
             ("FLG101 11:28 max_num_batched of chat is short for --max-num-batched-tokens in vLLM 0.20.0",),
         ),
@@ -84,6 +88,15 @@ RELEASES: Final[dict[str, list[Case]]] = {
             _on(_EXACT, "set: {enforce_eager: 1}"),
             ("FLG102 11:26 in vLLM 0.20.0, enforce_eager of chat takes no value",),
         ),
+        Case(
+            _on(_EXACT, "set: {enable_prefix_caching: 'Off'}"),
+            ("FLG102 11:34 in vLLM 0.20.0, enable_prefix_caching of chat takes no value",),
+        ),
+        Case(
+            _on(_EXACT, "set: {enable_prefix_caching: 1}"),
+            ("FLG102 11:34 in vLLM 0.20.0, enable_prefix_caching of chat takes no value",),
+        ),
+        Case(_on(_EXACT, "set: {headless: 0}"), ("FLG102 11:21 in vLLM 0.20.0, headless of chat takes no value",)),
         Case(
             _on(_EXACT, "set: {max_num_seqs: true}"),
             ("FLG102 11:25 in vLLM 0.20.0, max_num_seqs of chat lacks its value",),
@@ -145,6 +158,21 @@ RELEASES: Final[dict[str, list[Case]]] = {
         *_OTHERS,
         Case(_on(_EXACT, "env: {VLLM_USE_V1: 1, NCCL_X: 1}")),
         Case(_on(_EXACT, "env: {VLLM_PATCHED: 1}", _EXTRA)),
+        Case(_on(_EXACT, "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}")),
+        Case(
+            _on(_EXACT, "env: {VLLM_CUDART_SO_PATHS: x}"),
+            _said(
+                "ENV101 11:33 VLLM_CUDART_SO_PATHS of chat has no effect: vLLM 0.20.0 does not know it and",
+                " warns of it; no known release has it",
+            ),
+        ),
+        Case(
+            _on(_NEAREST, "env: {VLLM_USE_TRITON_FLASH_ATTN: 1}"),
+            _said(
+                "ENV101 11:39 VLLM_USE_TRITON_FLASH_ATTN of chat has no effect: vLLM 0.19.0 (the release nearest to",
+                " nvcr.io/nvidia/vllm:26.04-py3) does not know it and warns of it; 0.11.0 has it",
+            ),
+        ),
         Case(_on("vllm-ds4-pinned", "env: {VLLM_TRITON_MLA_SPARSE: 1}")),
         Case(_on(_UNKNOWN, "env: {VLLM_ATTENTION_BACKEND: X}")),
         Case(

@@ -32,7 +32,7 @@ COVERED: Final = {
     "FLG021": "rule",
     "FLG022": "rule",
     "FLG023": "rule",
-    "FLG024": "rule",
+    "FLG024": "merged into HST007",
     "FLG026": "by construction: tests/plan/test_openclaw.py::test_each_alias_is_a_provider_with_one_model",
     "FLG027": "rule",
     "FLG028": "rule",

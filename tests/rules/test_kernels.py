@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkiac import catalog
 from sparkiac.rules import kernels
 from tests.plan.fleets import ONES, PAIR, container, deployment, planned, service
 
@@ -64,3 +65,31 @@ def test_options_and_names_are_compared_in_lower_case() -> None:
     assert kernels.option(container(deployment("set: {moe_backend: auto}")), "moe_backend") == ""
     assert kernels.model(container(deployment().replace("example/model", "Example/Model"))) == "example/model"
     assert kernels.image(container(deployment(f"image: example.org/x:1@{ONES}"))) == "example.org/x:1"
+
+
+@pytest.mark.parametrize(
+    ("image", "may_be"),
+    [
+        ("vllm/vllm-openai:nightly", True),
+        (f"docker.io/vllm/vllm-openai:nightly@{ONES}", True),
+        (f"vllm/vllm-openai@{ONES}", True),
+        ("vllm/vllm-openai", False),
+        (f"vllm/vllm-openai:cu130-nightly@{ONES}", False),
+        (f"example.org/vllm-openai@{ONES}", False),
+    ],
+)
+def test_a_digest_without_a_tag_may_be_any_image_of_its_repository(image: str, *, may_be: bool) -> None:
+    assert kernels.may_be(container(deployment(f"image: {image}")), "vllm/vllm-openai:nightly") is may_be
+
+
+def test_the_catalog_knows_an_image_with_and_without_the_name_of_docker_hub() -> None:
+    short, full = (catalog.image_family(f"{hub}vllm/vllm-openai") for hub in ("", "docker.io/"))
+    assert short is not None
+    assert short == full
+    assert catalog.image_family("ghcr.io/vllm/vllm-openai") is None
+
+
+def test_weights_that_become_fp8_at_load_are_not_fp8_by_themselves() -> None:
+    served = deployment().replace("example/model", "google/gemma-4-26B-A4B-it")
+    assert kernels.fp8(container(served)) is False
+    assert kernels.fp8(container(served + "    set: {quantization: fp8}\n")) is True

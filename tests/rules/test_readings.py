@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkiac.resolve import catalogued
 from sparkiac.rules import readings
 from tests.plan.fleets import container, deployment, service
 
@@ -46,3 +47,34 @@ def test_a_variant_says_more_than_its_recipe() -> None:
 def test_a_service_has_no_recipe() -> None:
     assert readings.own(container(service())) == {}
     assert readings.tested(container(service()), "max_num_seqs") is None
+
+
+def test_what_the_texts_of_entries_say_of_directories_is_what_their_values_say() -> None:
+    models: dict[str, list[catalogued.Catalogued]] = {}
+    for each in catalogued.everything():
+        models.setdefault(each.values.get("model", ""), []).append(each)
+    found = {model: readings.served_from_directory(model) for model in models if model}
+    wanted = {
+        model: entries[0].name if all("model_path" in each.values for each in entries) else None
+        for model, entries in models.items()
+        if model
+    }
+    assert found == wanted
+    assert {None} < set(found.values())
+    assert readings.served_from_directory("example/model") is None
+
+
+@pytest.mark.parametrize(
+    ("overrides", "reaches"),
+    [
+        ("{rope_parameters: {rope_type: yarn, factor: 4.0, original_max_position_embeddings: 32768}}", [131_072]),
+        ("{text_config: {rope_scaling: {type: yarn, factor: 2}}}", [0]),
+        ('\'{"rope_type": "yarn", "factor": 1.5, "original_max_position_embeddings": 1000}\'', [1500]),
+        ("{rope_type: linear, factor: 2}", []),
+        ("'{'", []),
+        ("null", []),
+    ],
+)
+def test_yarn_is_found_wherever_it_stands(overrides: str, reaches: list[int]) -> None:
+    chat = container(deployment(f"set: {{hf_overrides: {overrides}}}"))
+    assert [readings.reach(each) for each in readings.yarns(chat)] == reaches

@@ -53,7 +53,7 @@ def read(words: tuple[str, ...], interface: Interface) -> Read:
         return Read((), (Fault("value", words[-1], "lacks its value"),))
     namespace = argparse.Namespace(given=[])
     try:
-        _, stray = _parser(interface).parse_known_args(plain, namespace)
+        _, stray = _parser(interface, _written_out(plain, interface)).parse_known_args(plain, namespace)
         faults = [*_strays(stray, interface), *_shortened(plain, interface)]
     except argparse.ArgumentError as error:
         faults = [_refused(error, interface)]
@@ -73,11 +73,19 @@ class _Parser(argparse.ArgumentParser):
         raise argparse.ArgumentError(None, message)
 
 
-@lru_cache(maxsize=8)
-def _parser(interface: Interface) -> argparse.ArgumentParser:
+def _written_out(words: Iterable[str], interface: Interface) -> frozenset[str]:
+    """Name the options of a line that writes each of its names out; all, where one may be short for another."""
+    heads = {word.partition("=")[0] for word in words if word.startswith("-")}
+    known = heads <= interface.spellings.keys()
+    return frozenset(interface.spellings[head] for head in heads) if known else frozenset(interface.options)
+
+
+@lru_cache(maxsize=512)
+def _parser(interface: Interface, names: frozenset[str]) -> argparse.ArgumentParser:
+    """Make a parser of these options: with few of them it is made, and asks, in no time."""
     parser = _Parser(prog="vllm serve", add_help=False, exit_on_error=False, argument_default=argparse.SUPPRESS)
     parser.add_argument("model", nargs="?")
-    for option in interface.options.values():
+    for option in map(interface.options.__getitem__, sorted(names)):
         spellings = (option.name, *option.aliases, *option.negative, *option.hidden)
         words: Any = 0 if option.kind in {"switch", "pair"} else option.arity
         parser.add_argument(*spellings, action=_Recorded, nargs=words, dest=option.name)

@@ -1,0 +1,73 @@
+"""The server listens to its own container alone.
+
+With `host: 127.0.0.1` or `localhost` a server in a container hears what is sent from inside that container, and nothing
+else: its probe finds it well, and every client is refused. What is said for a server on the bare machine, `bind` says
+here: it decides on which address of the host the port is published.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    set: {host: 127.0.0.1}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8000
+    bind: loopback
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import hit, written
+from sparkiac.rules.rule import Rule
+from sparkiac.rules.shares import models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="NET101",
+    slug="listens-to-itself",
+    severity=Severity.ERROR,
+    sources=("Spark guide L614-619: a container is reached where its server listens on 0.0.0.0",),
+    since="0.1.0",
+)
+_KEY: Final = ("set", "host")
+_ITSELF: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find servers in a network of their own that listen on its loopback."""
+    for host, container in models(plan):
+        address = container.options.get("host")
+        if not container.host_network and address in _ITSELF:
+            message = f"{container.name} listens on {address} inside its container, where no client reaches it"
+            fix = written(container, *_KEY, value=REMOVE)
+            yield hit(host, container, _KEY, message, "remove host; `bind` says who reaches the server", fix=fix)
