@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import click
 
-from sparkiac.lock import HUB
-from sparkiac.model.lock import LockedImage
+from sparkiac.model.lock import LockedFile, LockedImage, LockedModel
 from sparkiac.upstream.refusal import Refusal
 from sparkiac.upstream.together import together
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from sparkiac.lock import Ask, Entry, Key, Want
     from sparkiac.model.lock import Lock
+    from sparkiac.upstream.hub import Wanted as HubWanted
 
     Outcomes: TypeAlias = dict[Key, Entry | Refusal]
 
@@ -78,7 +78,7 @@ def _fulfil(future: Future[Answers], work: Callable[[], Answers]) -> None:
 def _answers(asks: tuple[Ask, ...], signatures: Signatures | None, count: Callable[..., object]) -> Answers:
     outcomes: Outcomes = {}
     for kind, act in (("image", _images), ("model", _models), ("file", _files)):
-        some = tuple(each for each in asks if each.want.kind == kind)
+        some = tuple(_beside(each, outcomes) for each in asks if each.want.kind == kind)
         try:
             outcomes |= act(some, count) if some else {}
         except Refusal as refusal:  # what holds for all: no proxy, no token, no network wanted
@@ -98,34 +98,60 @@ def _images(asks: tuple[Ask, ...], count: Callable[..., object]) -> Outcomes:
     return {key: answers[one] for key, one in wanted.items()}
 
 
+def _beside(ask: Ask, outcomes: Outcomes) -> Ask:
+    """Ask for a file at the commit that its repository was just found at: a branch may move at any moment."""
+    model = outcomes.get(("model", ask.want.repository or ""))
+    return ask._replace(commit=model.commit) if isinstance(model, LockedModel) else ask
+
+
 def _models(asks: tuple[Ask, ...], count: Callable[..., object]) -> Outcomes:
     from sparkiac.upstream import hub
 
-    wanted = [
-        hub.Wanted(each.want.name, each.pin or each.want.revision, file) for each in asks for file in each.want.files
-    ]
+    wanted = [wanted for each in asks for wanted in _wanted(each)]
     answers = hub.several(wanted, hub=hub.Hub.from_environ(os.environ), progress=count)
     return {("model", handle): answer for handle, answer in answers.items()}
 
 
+def _wanted(ask: Ask) -> Iterator[HubWanted]:
+    from sparkiac.upstream import hub
+
+    want, revision = ask.want, ask.pin or ask.commit or ask.want.revision
+    yield from (hub.Wanted(want.name, revision, file) for file in want.files if file is not None)
+    yield from (hub.Wanted(want.name, revision, form=form) for form in want.forms)
+
+
 def _files(asks: tuple[Ask, ...], count: Callable[..., object]) -> Outcomes:
-    return {each.want.key: found for each, found in together(asks, lambda each: _file(each, count), at_once=_AT_ONCE)}
+    groups: dict[str, list[Ask]] = {}
+    for each in asks:
+        groups.setdefault(each.want.repository or each.want.name, []).append(each)
+    done = together(groups.values(), lambda group: _group(group, count), at_once=_AT_ONCE)
+    return {key: outcome for _, outcomes in done for key, outcome in outcomes.items()}
 
 
-def _file(ask: Ask, count: Callable[..., object]) -> Entry | Refusal:
+def _group(asks: list[Ask], count: Callable[..., object]) -> Outcomes:
+    """Ask for the files of one repository, all at the commit of the first."""
+    found: Outcomes = {}
+    commit = None
+    for each in asks:
+        answer = found[each.want.key] = _file(each, each.commit or commit or each.want.revision)
+        commit = answer.commit if isinstance(answer, LockedFile) else commit
+        count()
+    return found
+
+
+def _file(ask: Ask, revision: str) -> Entry | Refusal:
     from sparkiac.upstream import files, hub
 
     url = ask.want.name
     try:
-        found = files.resolve(url, hub=hub.Hub.from_environ(os.environ) if url.startswith(HUB) else hub.Hub())
-        if ask.pin is not None and found.sha256 != ask.pin:
-            message = f"{url} is not what the lock pins any more, and at which commit it was is not known"
-            return Refusal("LCK020", message, f"take what it is now: --upgrade {url}")
-        return found  # noqa: TRY300  the rest is for a refusal
+        asked = hub.Hub.from_environ(os.environ) if ask.want.repository else hub.Hub()
+        found = files.resolve(url, hub=asked, revision=revision)
     except Refusal as refusal:
         return refusal
-    finally:
-        count()
+    if ask.pin is not None and found.sha256 != ask.pin:
+        message = f"{url} is not what the lock pins any more, and at which commit it was is not known"
+        return Refusal("LCK020", message, f"take what it is now: --upgrade {url}")
+    return found
 
 
 def _signed(signatures: Signatures, outcomes: Outcomes) -> Outcomes:

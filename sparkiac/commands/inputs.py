@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.pipeline import File, Outcome
 
+_LOCK: Final = ".lock.yaml"
 INVENTORY = click.argument("inventory", type=click.Path(path_type=Path))
 FORMAT = click.option(
     "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="How to print findings."
@@ -48,7 +49,7 @@ def known(what: str, word: str, words: Iterable[str], *, ctx: click.Context | No
 
     # Many know a recipe by the part of its name that follows the vendor.
     ends = [each for each in words if each.partition("/")[2] == word]
-    hint = f"did you mean {ends[0]!r}?" if ends else nearest(word, words)
+    hint = f"did you mean {' or '.join(map(repr, ends))}?" if ends else nearest(word, words)
     message = f"no {what} is called {word!r}; {hint}"
     raise click.UsageError(message, ctx or click.get_current_context())
 
@@ -67,6 +68,10 @@ def read(inventory: Path) -> tuple[File, File | None]:
         message = f"{click.format_filename(inventory)} {reason}; name an inventory file, such as inventories/lab.yaml"
         raise click.UsageError(message)
     printable(inventory)
+    if inventory.name.endswith(_LOCK):
+        fitting = inventory.with_name(f"{inventory.name.removesuffix(_LOCK)}.yaml")
+        message = f"{click.format_filename(inventory)} is a lock; name its inventory, {click.format_filename(fitting)}"
+        raise click.UsageError(message)
     lock = lock_path(inventory)
     return (
         File(str(inventory), inventory.read_bytes(), captured(inventory)),
@@ -104,7 +109,7 @@ def printable(path: Path) -> Path:
 
 def lock_path(inventory: Path) -> Path:
     """Give the path of an inventory's lock: lab.yaml → lab.lock.yaml."""
-    return inventory.with_name(f"{inventory.stem}.lock.yaml")
+    return inventory.with_name(f"{inventory.stem}{_LOCK}")
 
 
 def exit_code(outcome: Outcome) -> Exit:

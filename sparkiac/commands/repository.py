@@ -22,6 +22,7 @@ _MODELINE: Final = "# yaml-language-server: $schema=../schema/inventory.schema.j
 _HEAD: Final = "#\n# `sparkiac recipes list` shows what can be served, `sparkiac plan` what runs where.\n"
 _SECRET: Final = "vllm_api_key"  # noqa: S105  the name of one
 _KEYED: Final = "its value lies on the hosts and in a vault, never here"
+_NAMED: Final = "lan needs a host's address in numbers, and a name stands there"
 _HOSTS: Final = re.compile(r"^hosts:\n(?:(?: .*|#.*|)\n)*?(?=^[a-z]|\Z)", re.MULTILINE)
 _TEMPLATE: Final = "templates/init"
 _PORT: Final = 8000
@@ -46,26 +47,29 @@ class Asked(NamedTuple):
     store: str
 
 
-def from_recipe(asked: Asked, chosen: Catalogued) -> str:
-    """Write an inventory that serves a recipe on the first host, or on as many as it needs."""
+def from_recipe(asked: Asked, chosen: Catalogued, model: str | None) -> str:
+    """Write an inventory that serves a recipe, or a model by it, on the first host, or on as many as it needs."""
     from sparkiac import engines
     from sparkiac.importers import naming, yamlwrite
 
     recipe, _, variant = chosen.name.partition("#")
     keyed = engines.named(chosen.recipe.engine).key_variable is not None
-    open_to = {"bind": "lan", "api_key": {"secret": _SECRET}} if keyed else {"bind": "loopback"}
+    key = {"api_key": {"secret": _SECRET}} if keyed else {}
     places = [host.name for host in asked.hosts[: chosen.nodes]]
+    named = _is_named(asked.hosts[: chosen.nodes])
     deployment: dict[str, Any] = {"recipe": recipe} | ({"variant": variant} if variant else {})
+    deployment |= {"model": model} if model else {}
     deployment["on"] = tuple(places) if chosen.nodes > 1 else places[0]
     deployment |= {} if "port" in chosen.values else {"port": _PORT}
     user = {"user": asked.user} if asked.user else {}
     data = {
         "name": asked.name,
-        "defaults": user | {"model_store": asked.store} | open_to,
+        "defaults": user | {"model_store": asked.store, "bind": "lan" if keyed and not named else "loopback"} | key,
         "hosts": {host.name: _host(host, asked.user) for host in asked.hosts},
-        "deployments": {naming.plain(recipe): deployment},
+        "deployments": {naming.plain(model or recipe): deployment},
     }
     comments = _comments(asked.hosts) | ({("defaults", "api_key"): [_KEYED]} if keyed else {})
+    comments |= {("defaults", "bind"): [_NAMED]} if keyed and named else {}
     return _MODELINE + _HEAD + yamlwrite.dump(data, comments)
 
 
@@ -77,11 +81,19 @@ def from_draft(asked: Asked, draft: str) -> str:
         {"hosts": {host.name: _host(host, asked.user) for host in asked.hosts}}, _comments(asked.hosts)
     )
     text = _HOSTS.sub(lambda _: hosts, draft, count=1)
-    if asked.user:
+    said = f"  user: {asked.user}\n" if asked.user else ""
+    if _is_named(asked.hosts[:1]):
+        said += f"  # {_NAMED}\n  bind: loopback\n"
+    if said:
         before = "defaults:\n" if "\ndefaults:\n" in text else "hosts:\n"
-        after = f"defaults:\n  user: {asked.user}\n" + ("" if before == "defaults:\n" else before)
+        after = f"defaults:\n{said}" + ("" if before == "defaults:\n" else before)
         text = text.replace(f"\n{before}", f"\n{after}", 1)
     return _MODELINE + text
+
+
+def _is_named(hosts: Sequence[Host]) -> bool:
+    """Whether a host is reached by a name: only an address in numbers can be listened on."""
+    return any(not host.address.replace(".", "").isdigit() for host in hosts)
 
 
 def _host(host: Host, user: str | None) -> dict[str, Any]:

@@ -75,7 +75,10 @@ def _images(document: Document, name: str, host: dict[str, Any], hosts: Entries)
     if not isinstance(giver, str):
         return
     if giver not in hosts or giver == name:
-        yield _unknown("other host", giver, hosts.keys() - {name}, place)
+        hint = (
+            nearest(giver, hosts.keys() - {name}) or "there is no other host: remove it, and this one pulls its images"
+        )
+        yield _error(_UNKNOWN, f"no other host is called {giver!r}", place, hint)
     elif hosts[giver].get("images_from") is not None:
         message = f"{name} gets its images from {giver}, which gets its own from another host"
         yield _error(_NEEDED, message, place, f"name a host that pulls them: {hosts[giver]['images_from']}")

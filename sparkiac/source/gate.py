@@ -8,17 +8,16 @@ bound, U+0085 taken for a line end).
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 from typing import Any, Final
 
 import yaml
 
 from sparkiac.report import Finding, Mark, Path, Severity
-from sparkiac.source import secrets
+from sparkiac.source import secrets, syntax
 from sparkiac.source.document import Document
 from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import FORBIDDEN, START, Fault, at_end, characters, decode, printable, refusal
+from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, printable, refusal
 
 MAX_DEPTH: Final = 20
 MAX_NODES: Final = 200_000
@@ -40,6 +39,7 @@ _SLUGS: Final = {
 _KEY_ON: Final = "on"
 """The one word of the traps that is a key of the inventory: YAML 1.2, and so editors, read it as a text."""
 _QUOTE: Final = "quote it if a text is meant; write a plain decimal number, true, false or null otherwise"
+_COMMA: Final = "a comma without a blank starts a key here: write a decimal point, or quote the value"
 _LONGEST: Final = 40
 _HIDDEN: Final = "***"
 _SECOND: Final = -1
@@ -98,7 +98,7 @@ class _Walk:
         try:
             return self._document(loader)
         except (yaml.YAMLError, ValueError) as error:  # ValueError: the pure loader's chr() and int()
-            self.faults.append(_syntax(self.text, error))
+            self.faults.append(syntax.fault(self.text, error))
         except _Stop:
             pass
         finally:
@@ -189,7 +189,12 @@ class _Walk:
 
     def _key(self, event: Any) -> str:  # noqa: ANN401
         if not isinstance(event, yaml.ScalarEvent):
-            self._stop("YML008", _mark(event), "a key must be a word", "lists and mappings cannot be keys")
+            self._stop(
+                "YML008",
+                _mark(event),
+                "a key must be a word",
+                "no list or mapping is a key; quote a value that starts with two brackets",
+            )
         self._count(event)
         mark, shown = _mark(event), self._shown(event.value)
         plain = event.style in (None, "")
@@ -204,8 +209,14 @@ class _Walk:
             value = self._scalar(event)
             if isinstance(value, str):
                 return value
-            self._report("YML008", mark, f"key {shown or '(empty)'} is not a text", f'write "{shown}" if it is a name')
+            hint = _COMMA if self._follows_comma(event) else f'write "{shown}" if it is a name'
+            self._report("YML008", mark, f"key {shown or '(empty)'} is not a text", hint)
         return str(event.value)
+
+    def _follows_comma(self, event: Any) -> bool:  # noqa: ANN401
+        """Whether a key stands directly behind a comma, as the digits of 0,85 do."""
+        before: str = self.text.split("\n")[event.start_mark.line][: event.start_mark.column]
+        return before.endswith(",")
 
     def _scalar(self, event: Any) -> object:  # noqa: ANN401
         mark = _mark(event)
@@ -247,24 +258,3 @@ def _mark(start: Any, end: Any = None) -> Mark:  # noqa: ANN401
     """Give the place of an event, or from the first event of a collection to its last."""
     first, last = start.start_mark, (end or start).end_mark
     return Mark(first.line + 1, first.column + 1, last.line + 1, last.column + 1)
-
-
-def _syntax(text: str, error: Exception) -> Fault:
-    """Say where a parser gave up. At the end of the file that is where it began what it found no end of."""
-    marks = (getattr(error, "problem_mark", None), getattr(error, "context_mark", None))
-    end = at_end(text)
-    place, begun = ((mark.line, mark.column) if mark else end for mark in marks)
-    line, column = min(end, begun) if place >= end else place
-    problem = re.sub(r"handle '.*", "handle", str(getattr(error, "problem", None) or "bad escape"), flags=re.DOTALL)
-    context = f", {getattr(error, 'context', '')}" if begun < min(place, end) else ""
-    hint = _syntax_hint(text.split("\n")[line][column : column + 1], problem)
-    message = f"not valid YAML: {problem}{context}"
-    return Fault("YML004", Mark(line + 1, column + 1, line + 1, column + 2), message, hint)
-
-
-def _syntax_hint(character: str, problem: str) -> str:
-    if character == "\t":
-        return "indent with blanks, not tabs"
-    if "cannot start any token" in problem:
-        return f"quote a value that starts with {character}"
-    return "quote a value that holds a colon and a blank" if "mapping values are not allowed" in problem else ""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 WANTED: Final = "write {secret: NAME} and put the value into a vault; if this was a real secret, change it now"
 TAKE_OUT: Final = (
-    "take it out: `api_key: {secret: NAME}` names a file on the host that holds it; "
+    "take it out: `api_key: {secret: NAME}` names a file on the host that holds it, `hub: {api_key: …}` for a token of "
+    "the model hub; "
     "if this was a real secret, change it now"
 )
 _NAMES: Final = frozenset(key.replace("_", "") for key in SECRET_KEYS)

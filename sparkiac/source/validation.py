@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from pydantic import BaseModel
 
 from sparkiac.hints import closest, nearest
+from sparkiac.model import forms
 from sparkiac.model.base import SECRET_KEYS, SecretRef
+from sparkiac.model.settings import Settings
 from sparkiac.report import Finding, Severity
 from sparkiac.source import secrets, tagged, wording
 from sparkiac.source.wording import dotted
@@ -32,6 +34,11 @@ _OTHER_BRANCH: Final = {*wording.TYPES, "string_pattern_mismatch", "literal_erro
 _DETAILS: Final = 20
 """Errors of pydantic that are read for each fault to be shown: a union has one for each alternative."""
 _LIKE_A_SECRET: Final = re.compile(r"api|key|secret|token|pass|credential", re.IGNORECASE)
+
+
+_MAPPINGS: Final = {"dict_type", "model_type", "model_attributes_type"}
+_EXPANDED: Final = ("~", "$", "{{")
+_CURLY: Final = ("\u201c", "\u201d", "\u201e", "\u2018", "\u2019")
 
 
 class _Place(NamedTuple):
@@ -110,10 +117,16 @@ def _reference(model: type[BaseModel], path: Path, document: Document) -> Path |
 def _without_likely_secrets(document: Document, places: list[_Place]) -> Document:
     """Take the values of misspelt and invented keys for secrets out of the lines."""
     unknown = [place.path for place in places if place.kind == "extra_forbidden"]
-    marks = [document.values[path] for path in unknown if _LIKE_A_SECRET.search(str(path[-1]))]
+    likely = [path for path in unknown if _LIKE_A_SECRET.search(str(path[-1])) and not _is_count(document, path)]
+    marks = [document.values[path] for path in likely]
     if not marks:
         return document
     return document._replace(lines=tuple(secrets.without("\n".join(document.lines), marks).split("\n")))
+
+
+def _is_count(document: Document, path: Path) -> bool:
+    """Whether a number of tokens stands there: it is the one figure whose name looks like a secret's."""
+    return str(path[-1]).lower().endswith("tokens") and isinstance(_at(document, path), int)
 
 
 def _loc(place: _Place, document: Document) -> Loc:
@@ -153,15 +166,46 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
     given = detail["input"]
     if detail["type"] == "string_type" and isinstance(given, int | float):
         return f"quote it if a text is meant: '{loc.text[loc.mark.column - 1 : loc.mark.end_column - 1]}'"
+    if detail.get("ctx", {}).get("pattern") == forms.RECIPE:
+        return _recipe_hint(given)
+    if isinstance(given, str) and (hint := _text_hint(given, detail["type"])):
+        return hint
+    if detail["type"] in _MAPPINGS and isinstance(given, str | tuple):
+        return "write `name: value` for each, on lines of their own or within { }"
     if detail["type"] == "literal_error" and isinstance(given, str):
         words = detail.get("ctx", {})["expected"].replace(" or ", ", ").replace("'", "").split(", ")
         return closest(given, words)
     return ""
 
 
+def _recipe_hint(given: str) -> str:
+    recipe, _, variant = given.partition("#")
+    if wording.is_plain(recipe) and wording.is_plain(variant):
+        return f"write `recipe: {recipe}` and `variant: {variant}`"
+    return "`sparkiac recipes list` names them"
+
+
+def _text_hint(given: str, error: str) -> str:
+    """Say what to do about a text that a shell, a template or a writing program would have made something else of."""
+    if given.startswith(_EXPANDED) or "${" in given:
+        return "nothing is expanded in an inventory: write the value out"
+    if given.startswith(_CURLY):
+        return "quote with \" or ', or not at all: typographic quotation marks are part of the value"
+    if error == "int_type" and given.isascii() and given.isdigit():
+        return "write it without quotation marks"
+    return f"write [{given}]" if error == "tuple_type" and wording.is_plain(given) else ""
+
+
 def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
-    owners = _models_at(model, path[:-1], document.data)
-    return nearest(str(path[-1]), owners[0].model_fields) if owners else ""
+    owners, key = _models_at(model, path[:-1], document.data), str(path[-1])
+    if not owners:
+        return ""
+    fields = owners[0].model_fields
+    if key != key.strip():
+        return "what looks like a blank in front of it or behind it is another character: write blanks"
+    compound = re.search("[_-]", key) and key.lower().replace("-", "_") not in fields
+    engines_own = compound and issubclass(owners[0], Settings)
+    return ("options of the engine stand under `set`; " if engines_own else "") + nearest(key, fields)
 
 
 def _description(model: type[BaseModel], path: Path, document: Document) -> str:

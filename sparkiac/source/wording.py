@@ -63,6 +63,11 @@ def dotted(path: Path) -> str:
     return text
 
 
+def is_plain(text: str) -> bool:
+    """Whether a text means the same in YAML, in a message and in a path."""
+    return _PLAIN.fullmatch(text) is not None
+
+
 def shown(value: object) -> str:
     """Write a scalar so that its type shows, cut to what fits in a message."""
     if isinstance(value, bool):

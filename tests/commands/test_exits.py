@@ -94,6 +94,14 @@ def test_2_for_what_is_no_inventory_file(cli: Cli, folder: Path, command: str) -
             assert f"{name} {says}; name an inventory file, such as inventories/lab.yaml" in outcome.err
 
 
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize("command", READERS)
+def test_2_for_a_lock_in_the_place_of_its_inventory(cli: Cli, command: str) -> None:
+    outcome = cli(command, "lab.lock.yaml")
+    assert outcome.code == 2
+    assert outcome.err.endswith("Error: lab.lock.yaml is a lock; name its inventory, lab.yaml\n")
+
+
 @pytest.mark.parametrize("command", READERS)
 def test_2_for_a_name_that_cannot_be_printed(cli: Cli, folder: Path, command: str) -> None:
     for name in (os.fsdecode(b"\xff.yaml"), "a\nb.yaml"):
@@ -268,7 +276,7 @@ def test_help_tells_every_option(cli: Cli, command: str) -> None:
 
 def test_the_list_of_commands_is_the_folders(cli: Cli) -> None:
     folder = Path(pipeline.__file__).parent / "commands"
-    shared = {"__init__", "answers", "exits", "inputs", "repository"}
+    shared = {"__init__", "answers", "exits", "inputs", "questions", "repository"}
     assert set(COMMANDS) == {path.stem.rstrip("_") for path in folder.glob("*.py") if path.stem not in shared}
     assert all(f"  {command} " in cli("--help").out for command in COMMANDS)
 

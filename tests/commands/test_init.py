@@ -62,6 +62,16 @@ SSH: Final = """\
 while [ "$1" != -- ]; do shift; done
 PATH="{tools}:$PATH" exec sh -c "$3"
 """
+TWO: Final = """\
+recipe_version: "1"
+name: two
+description: a model over two machines
+model: acme/large
+container: vllm-node
+defaults: {port: 8000, host: 0.0.0.0, tensor_parallel: 2}
+command: vllm serve acme/large --port {port} --host {host} --tensor-parallel-size {tensor_parallel}
+"""
+"""A recipe of eugr's launcher."""
 LAUNCH: Final = "docker run -d --gpus all --ipc host -p 8001:8000 -v /srv/hf:/root/.cache/huggingface {image} {words}\n"
 
 
@@ -97,7 +107,7 @@ def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, 
     text = (folder / "lab/inventories/lab.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=../schema/inventory.schema.json\n")
     assert text.partition("name: lab\n")[2] == INVENTORY
-    assert (folder / "lab/requirements.txt").read_text() == f"sparkiac=={__version__}\n"
+    assert (folder / "lab/requirements.txt").read_text().endswith(f"\nsparkiac=={__version__}\n")
     assert (folder / "lab/schema/inventory.schema.json").read_text() == cli("schema").out
     assert "{{" not in "".join((folder / "lab" / each).read_text() for each in FILES if "schema" not in each)
 
@@ -208,25 +218,38 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
         (["--host", "spark-01", "--recipe", RECIPE], "--host 'spark-01' is not NAME=ADDRESS"),
         (["--host", "spark 1=192.168.1.11", "--recipe", RECIPE], "--host 'spark 1' is not "),
         (["--host", "a=192.168.1.11", "--host", "a=192.168.1.12", "--recipe", RECIPE], "--host names a twice"),
+        (["--host", "a=192.168.1.11", "--host", "b=192.168.1.11", "--recipe", RECIPE], "names 192.168.1.11 twice"),
+        (["--host", "a=192.168.1.300", "--recipe", RECIPE], "--host '192.168.1.300' is not an IPv4 address"),
         ([*SERVED, "--name", "../lab"], "--name '../lab' is not "),
         ([*SERVED, "--user", "Mi lo"], "--user 'Mi lo' is not a Linux user name"),
         ([*SERVED, "--model-store", "models"], "--model-store 'models' is not an absolute path"),
         (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], "no recipe is called"),
-        (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "needs 2 hosts, and 1 are named"),
+        (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], f"or {RECIPE!r}?"),
+        (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "leaves builds to the inventory"),
+        (
+            ["--host", "a=192.168.1.11", "--recipe", "base/sglang"],
+            "leaves image to the inventory, and init does not ask",
+        ),
+        (["--host", "a=192.168.1.11", "--import", "two.yaml"], "two.yaml needs 2 hosts, named so far: 1; add --host"),
+        (
+            ["--host", "a=192.168.1.11", "--host", "b=192.168.1.12", "--import", "two.yaml"],
+            "two.yaml spans 2 hosts, and no direct link of a, b is known; --from-host reads those that are up",
+        ),
         (["--from-host=-oProxyCommand=x@a", "--recipe", RECIPE], "--from-host '-oProxyCommand=x' is not a Linux user"),
         (["--from-host=-oProxyCommand=x", "--recipe", RECIPE], "--from-host '-oProxyCommand=x' is not an IPv4 address"),
         ([*SERVED, "--import", "odd.txt"], "--import says what is served"),
         (["--host", "a=192.168.1.11", "--import", "odd.txt"], "odd.txt cannot be read: no format is recognised"),
-        (["--host", "a=192.168.1.11", "--recipe", "base/single-spark"], "base/single-spark serves any model"),
+        (["--host", "a=192.168.1.11", "--recipe", "base/single-spark"], "--model ORGANISATION/NAME is missing, and"),
+        ([*SERVED, "--model", "qwen"], "--model 'qwen' is not a model handle"),
     ],
 )
 def test_a_wrong_answer_makes_no_file(folder: Path, cli: Cli, arguments: list[str], said: str) -> None:
     (folder / "odd.txt").write_text("hello\n")
+    (folder / "two.yaml").write_text(TWO)
     outcome = cli("init", "lab", *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
-    assert files(folder) == ["odd.txt"]
-    assert [path.name for path in folder.iterdir()] == ["odd.txt"]
+    assert sorted(path.name for path in folder.iterdir()) == ["odd.txt", "two.yaml"]
 
 
 def test_a_folder_that_cannot_be_written_to_stays_as_it_was(folder: Path, cli: Cli) -> None:
@@ -254,19 +277,92 @@ def test_no_home_is_needed_and_none_is_written_to(folder: Path, home: str | None
     assert files(folder) == [f"lab/{each}" for each in FILES]
 
 
-def test_on_a_terminal_five_questions_are_asked(folder: Path) -> None:
-    """On a real terminal; an empty line takes what stands in brackets."""
+def answered(folder: Path, *lines: str, arguments: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """Run init on a real terminal, and type these lines."""
     leader, follower = pty.openpty()
-    os.write(leader, f"\nspark-01=192.168.1.11\n{RECIPE}\nmilo\n\n".encode())
+    os.write(leader, "".join(f"{line}\n" for line in lines).encode())
     done = subprocess.run(
-        [BIN / "sparkiac", "init", "lab"], cwd=folder, stdin=follower, capture_output=True, text=True, check=False
+        [BIN / "sparkiac", "init", "lab", *arguments],
+        cwd=folder,
+        stdin=follower,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     os.close(follower)
     os.close(leader)
+    return done
+
+
+def test_on_a_terminal_six_questions_are_asked(folder: Path) -> None:
+    """An empty line takes what stands in brackets."""
+    done = answered(folder, "", "spark-01=192.168.1.11", "", RECIPE, "milo", "")
     assert done.returncode == 0, done.stderr
-    asked = ["Name of the fleet [lab]", "First host, NAME=ADDRESS", "Recipe", "Login name", "Where weights lie"]
-    assert [done.stderr.count(each) for each in asked] == [1, 1, 1, 1, 1]
+    asked = ["Name of the fleet [lab]", "First host", "Another host", "Recipe", "Login name", "Where weights lie"]
+    assert [done.stderr.count(each) for each in asked] == [1, 1, 1, 1, 1, 1]
     assert yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["defaults"]["model_store"] == "/srv/models"
+
+
+def test_on_a_terminal_a_wrong_answer_is_asked_for_again(folder: Path) -> None:
+    """What was answered before it stays."""
+    named = ("My Lab", "lab", "spark-01", "spark-01=192.168.1.300", "spark-01=192.168.1.11")
+    more = ("spark-01=192.168.1.12", "spark-02=192.168.1.12", "")
+    served = ("base/sglang", "base/single-sparc", "base/single-spark", "qwen", "acme/qwen", "Milo", "milo", "m", "/srv")
+    done = answered(folder, *named, *more, *served)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("Error: ") == 9
+    assert "Error: no recipe is called 'base/single-sparc'; did you mean 'base/single-spark'?" in done.stderr
+    data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
+    assert data["hosts"] == {"spark-01": {"address": "192.168.1.11"}, "spark-02": {"address": "192.168.1.12"}}
+    assert data["defaults"]["user"] == "milo"
+    assert data["deployments"]["qwen"].items() >= {"recipe": "base/single-spark", "model": "acme/qwen"}.items()
+
+
+def test_an_import_says_what_it_lost(folder: Path, cli: Cli) -> None:
+    words = "vllm serve acme/tiny --gpu-memory-utilization 0.3"
+    launch = LAUNCH.format(image="nvcr.io/nvidia/vllm:26.04-py3", words=words).replace(
+        "-d ", "-d -e DB_PASSWORD=open-sesame "
+    )
+    (folder / "run.sh").write_text(launch)
+    outcome = cli("init", "lab", "--import", "run.sh", "--host", "spark-01=192.168.1.11")
+    assert outcome.code == 1
+    assert outcome.err.startswith("run.sh:1: deployment ")
+    assert "  lost, line 1: DB_PASSWORD: " in outcome.err
+    assert "sesame" not in outcome.err + (folder / "lab/inventories/lab.yaml").read_text()
+    assert "check of the draft, without its lock:\ninventories/lab.yaml:" in outcome.err
+    assert files(folder) == [*(f"lab/{each}" for each in FILES), "run.sh"]
+
+
+@pytest.mark.parametrize("source", [["--recipe", RECIPE], ["--import", "run.sh"]])
+def test_a_host_with_a_name_serves_itself_only(folder: Path, cli: Cli, source: list[str]) -> None:
+    """`lan` publishes on an address, and a name is none."""
+    image = "nvcr.io/nvidia/vllm:26.04-py3"
+    (folder / "run.sh").write_text(LAUNCH.format(image=image, words="vllm serve acme/tiny"))
+    outcome = cli("init", "lab", "--host", "spark-01=spark-1a2b.local", "--user", "milo", *source)
+    assert outcome.code == 0, outcome.err
+    text = (folder / "lab/inventories/lab.yaml").read_text()
+    assert yaml.safe_load(text)["defaults"]["bind"] == "loopback"
+    assert "  # lan needs a host's address in numbers, and a name stands there\n  bind: loopback\n" in text
+
+
+def test_what_to_do_next_can_be_pasted_into_a_shell(folder: Path, cli: Cli) -> None:
+    outcome = cli("init", "my lab", *SERVED)
+    commands = outcome.out.partition("Next:\n")[2].splitlines()[:2]
+    assert commands == [f"  cd '{folder}/my lab'", "  git init"]
+    done = run("sh", "-ec", "\n".join([*commands, "git status --short"]), cwd=folder)
+    assert (done.returncode, "?? inventories/" in done.stdout) == (0, True), done.stderr
+    assert "git init" not in cli("init", "my lab/other", *SERVED).out
+
+
+def test_its_check_tells_a_missing_program_and_a_bad_inventory_from_an_open_lock(folder: Path, cli: Cli) -> None:
+    assert cli("init", "lab", *SERVED).code == 0
+    done = run("sh", "ci/check.sh", cwd=folder / "lab", PATH="/usr/bin:/bin")
+    assert done.stderr == "ci/check.sh: sparkiac is not in the PATH: pip install -r requirements.txt\n"
+    (folder / "lab/inventories/lab.yaml").write_text("name: lab\n")
+    done = run("sh", "ci/check.sh", cwd=folder / "lab")
+    assert (done.returncode, "the lock is not complete" in done.stderr) == (1, False)
+    assert done.stderr.endswith("ci/check.sh: inventories/lab.yaml or its lock cannot be read\n")
 
 
 ALONE: Final = [

@@ -274,4 +274,4 @@ def test_names_are_cut_to_their_boxes() -> None:
     [chat] = host.containers
     drawn = draw((host._replace(containers=(chat._replace(name="x" * 90),)),), columns=1, box=200, gap=0)
     [chip] = drawn.boxes[0].chips
-    assert chip.title == "x" * 18 + "…"
+    assert chip.title == "x" * 16 + "…"

@@ -143,6 +143,12 @@ def test_images_come_from_another_host_that_has_them(hosts: str, message: str) -
     assert faults(deployment(host=TWO.format("spark-02", ""))) == []
 
 
+def test_one_host_alone_gets_its_images_from_nobody() -> None:
+    [finding] = resolved(deployment(host="spark-01: {address: 192.168.1.11, images_from: spark-2}")).findings
+    assert finding.message == "no other host is called 'spark-2'"
+    assert finding.hint == "there is no other host: remove it, and this one pulls its images"
+
+
 INLINE: Final = deployment("image: example.org/x:1").replace("recipe: base/single-spark", "engine: vllm")
 
 

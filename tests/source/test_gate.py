@@ -129,11 +129,43 @@ def test_faults(text: str, code: str, place: tuple[int, int], message: str) -> N
         ("a:\n\tb: c\n", "indent with blanks, not tabs"),
         ("a: @b\n", "quote a value that starts with @"),
         ("a: b: c\n", "quote a value that holds a colon and a blank"),
-        ("a: [b\n", ""),
+        ("a:\n  b: 1\n   c: 2\n", "indent it as far as the keys beside it, and look at the line above"),
+        ("a:\n    b: 1\n  c: 2\n", "indent it as far as the keys beside it, and look at the line above"),
+        ("a: 1\nb:2\nc: 3\n", "write `key: value`, with a blank after the colon"),
+        ("a:\n  b:\u00a0x\n  c: y\n", "write a blank in the place of U+00A0, which only looks like one"),
+        ("a: Gr\u00f6\u00dfe\u00a05\nb: c: d\n", "quote a value that holds a colon and a blank"),
+        ("a: 'b' c\n", "quote the whole of the value"),
+        ("a: [b\n", "close the bracket that is open, and quote a value that holds a bracket or a comma"),
+        ("a: {b: ${C}}\n", "close the bracket that is open, and quote a value that holds a bracket or a comma"),
+        ("a: {{ b }}\n", "no list or mapping is a key; quote a value that starts with two brackets"),
+        ("a: 'b\n", "close the quotation mark"),
+        ("a: *b*\n", "quote a value that starts with * or &"),
+        ("[a]\nb = c\n", "an inventory is lines of `key: value`"),
+        ("a: - b\n", "begin a list on a line of its own, or write [a, b]"),
+        ('a: "C:\\d"\n', "in double quotation marks a backslash is written twice"),
     ],
 )
 def test_hints_for_syntax(text: str, hint: str) -> None:
     assert only(text).hint == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a: {b: 0,85}\n", "a comma without a blank starts a key here: write a decimal point, or quote the value"),
+        ("a: {b: 1, 2: 3}\n", 'write "2" if it is a name'),
+    ],
+)
+def test_a_decimal_comma_is_told_from_a_key_that_is_a_number(text: str, hint: str) -> None:
+    _, (finding,) = gate.read(text.encode(), name="lab.yaml")
+    assert (finding.code, finding.hint) == ("YML008", hint)
+
+
+def test_a_bracket_that_is_never_closed_is_named_by_its_line() -> None:
+    finding = only("a: {b: 1\nc: 2\n")
+    assert finding.loc is not None
+    assert finding.loc.mark.line == 2
+    assert finding.message.endswith("while parsing a flow mapping that begins in line 1")
 
 
 def test_words_of_the_file_are_cut_and_harmless_in_messages() -> None:

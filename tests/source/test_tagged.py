@@ -78,7 +78,7 @@ def test_a_service(entry: str, column: int, message: str, hint: str) -> None:
         (
             "{model: a/b}",
             "defaults.speculative needs the key 'method'",
-            "one of: deepseek_mtp, dflash, draft_model, eagle3",
+            "one of: deepseek_mtp, dflash, draft_model, dspark, eagle, eagle3",
         ),
         (
             "{method: ngram, model: a/b}",

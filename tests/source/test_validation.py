@@ -97,8 +97,18 @@ def test_a_wrong_value(keys: str, message: str) -> None:
         (f"{FLEET}defaults: {{bind: lann}}\n", (4, 18), "defaults.bind: 'loopback', 'lan',", "did you mean 'lan'?"),
         (f"{FLEET}defaults: {{bind: zzz}}\n", (4, 18), "defaults.bind: 'loopback', 'lan',", ""),
         (f"{FLEET}defaults: {{image: 1.10}}\n", (4, 19), "defaults.image: a text is wanted", "quote it if a text is"),
-        ("- a\n", (1, 1), "the file: a mapping is wanted, not a list", ""),
-        ("lab\n", (1, 1), "the file: a mapping is wanted, not the text 'lab'", ""),
+        ("- a\n", (1, 1), "the file: a mapping is wanted, not a list", "write `name: value` for each"),
+        ("lab\n", (1, 1), "the file: a mapping is wanted, not the text 'lab'", "write `name: value` for each"),
+        (f"{FLEET}  b: 192.168.1.12\n", (4, 6), "hosts.b: a mapping is wanted", "write `name: value` for each"),
+        (
+            f"{FLEET}defaults: {{model_store: ~/m}}\n",
+            (4, 25),
+            "defaults.model_store: '~/m' is not",
+            "nothing is expanded",
+        ),
+        (f"{FLEET}defaults: {{user: $USER}}\n", (4, 18), "defaults.user: '$USER' is not", "nothing is expanded"),
+        (f"{FLEET}defaults: {{user: “a”}}\n", (4, 18), "defaults.user: '“a”' is not", "quote with \" or ', or not at"),
+        (f"{FLEET}\u00a0x: 1\n", (4, 1), "unknown key '\\xa0x' in the top level", "what looks like a blank in front"),
         (f"{FLEET}defaults:\n  image: >\n    a\n    b\n", (5, 3), "defaults.image: 'a b\\n' is not an image", ""),
         ("name: lab\nhosts: {}\n", (2, 8), "hosts: it has 0 entries and needs 1 or more", ""),
     ],
@@ -114,6 +124,43 @@ def test_place_and_hint(text: str, place: tuple[int, int], message: str, hint: s
 
 def test_a_number_is_quoted_as_it_stands() -> None:
     assert only(f"{FLEET}defaults: {{image: 1.10}}\n").hint == "quote it if a text is meant: '1.10'"
+
+
+@pytest.mark.parametrize(
+    ("entry", "hint"),
+    [
+        ("port: '8000'", "write it without quotation marks"),
+        ("port: 8000:8000", ""),
+        ("env: [A=b]", "write `name: value` for each, on lines of their own or within { }"),
+        ("fragments: mtp", "write [mtp]"),
+        ("max-model-len: 1", "options of the engine stand under `set`; did you mean 'model_file'?"),
+        ("model-store: /srv", "did you mean 'model_store'?"),
+        ("prot: 1", "did you mean 'port'?"),
+    ],
+)
+def test_what_to_do_with_a_key_of_a_deployment(entry: str, hint: str) -> None:
+    text = f"{FLEET}deployments:\n  chat: {{recipe: base/single-spark, on: a, {entry}}}\n"
+    assert only(text).hint == hint
+
+
+@pytest.mark.parametrize(
+    ("recipe", "hint"),
+    [
+        ("qwen3.6-35b-a3b-nvfp4", "`sparkiac recipes list` names them"),
+        ("unsloth/qwen3.6-27b-nvfp4#mtp", "write `recipe: unsloth/qwen3.6-27b-nvfp4` and `variant: mtp`"),
+    ],
+)
+def test_a_recipe_as_lists_name_it_is_no_name_of_an_inventory(recipe: str, hint: str) -> None:
+    assert only(f"{FLEET}deployments:\n  chat: {{recipe: {recipe}, on: a}}\n").hint == hint
+
+
+def test_a_number_of_tokens_under_a_wrong_key_is_no_secret() -> None:
+    finding = only(f"{FLEET}deployments:\n  a: {{recipe: x/y, on: a, max_num_batched_tokens: 8192}}\n")
+    assert finding.loc is not None
+    assert "max_num_batched_tokens: 8192}" in finding.loc.text
+    finding = only(f"{FLEET}deployments:\n  a: {{recipe: x/y, on: a, tokenn: hunter2}}\n")
+    assert finding.loc is not None
+    assert "hunter2" not in finding.loc.text
 
 
 def test_a_bad_name_hides_no_fault_below_it() -> None:

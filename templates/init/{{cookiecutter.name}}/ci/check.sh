@@ -10,14 +10,23 @@ wrong() {
   failed=1
 }
 
+if ! command -v sparkiac >/dev/null; then
+  wrong "sparkiac is not in the PATH: pip install -r requirements.txt"
+  exit 1
+fi
+
 for inventory in inventories/*.yaml; do
   case $inventory in *.lock.yaml) continue ;; esac
-  if sparkiac lock --check "$inventory"; then
-    sparkiac check "$inventory" || wrong "$inventory has findings"
-    sparkiac generate --check "$inventory" || wrong "not up to date: sparkiac generate $inventory, then commit generated/"
-  else
-    wrong "the lock is not complete: sparkiac lock $inventory, then commit it"
-  fi
+  status=0
+  sparkiac lock --check "$inventory" || status=$?
+  case $status in
+    0)
+      sparkiac check "$inventory" || wrong "$inventory has findings"
+      sparkiac generate --check "$inventory" || wrong "not up to date: sparkiac generate $inventory, then commit generated/"
+      ;;
+    3) wrong "the lock is not complete: sparkiac lock $inventory, then commit it" ;;
+    *) wrong "$inventory or its lock cannot be read" ;;
+  esac
   # The plan, where those who review a change see it.
   {
     echo '```text'

@@ -1,0 +1,58 @@
+"""Answers of a person: from a flag, or asked on a terminal until they are right."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Read = TypeVar("Read")
+
+
+def answer(
+    given: str | None, question: str, read: Callable[[str], Read], flag: str = "", *, default: str | None = None
+) -> Read:
+    """Read what a flag says. Without it ask on a terminal, until an answer is right; elsewhere take the default.
+
+    `read` raises click.UsageError for what is wrong. Without a default and a terminal `flag` is called missing.
+    """
+    if given is None and sys.stdin.isatty():
+        take = lambda text: read(text.strip())  # noqa: E731  click hands over what was typed
+        found: Read = click.prompt(question, default=default, value_proc=take, err=True, show_default=bool(default))
+        return found
+    said = default if given is None else given
+    if said is None:
+        message = f"{flag} is missing, and there is no terminal to ask on"
+        raise click.UsageError(message)
+    return read(said)
+
+
+def reader(flag: str, form: str) -> Callable[[str], str]:
+    """Give what takes a text of a form of the inventory's, and refuses any other."""
+    from sparkiac.model import forms
+
+    def read(text: str) -> str:
+        if not re.fullmatch(getattr(forms, form), text):
+            message = f"{flag} {text!r} is not {forms.FORMS[getattr(forms, form)]}"
+            raise click.UsageError(message)
+        return text
+
+    return read
+
+
+def address(flag: str, text: str) -> str:
+    """Give a machine's address back, as an inventory may say it."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from sparkiac.model import base, forms
+
+    try:
+        return TypeAdapter(base.Address).validate_python(text)
+    except ValidationError:
+        message = f"{flag} {text!r} is not {forms.FORMS[forms.ADDRESS]}"
+        raise click.UsageError(message) from None
