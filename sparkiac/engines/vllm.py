@@ -95,7 +95,9 @@ ENGINE: Final = Engine(
     metrics="/metrics",
     key_variable="VLLM_API_KEY",
     memory_share="gpu_memory_utilization",
-    speculative=frozenset({"ngram", "suffix", "mtp", "deepseek_mtp", "dflash", "eagle3", "draft_model"}),
+    speculative=frozenset(
+        {"ngram", "suffix", "mtp", "deepseek_mtp", "dflash", "dspark", "eagle", "eagle3", "draft_model"}
+    ),
     edits={"dflash": DFLASH},
     groups=True,
     tested=True,

@@ -29,6 +29,10 @@ class _Drafted(_Method):
     """MoE backend of the drafter alone."""
     draft_tensor_parallel_size: Annotated[int, Field(ge=1)] | None = None
     """GPUs that the drafter is spread over."""
+    draft_sample_method: Word | None = None
+    """How the drafter picks its tokens: vLLM knows `greedy` and `probabilistic`."""
+    quantization: Word | None = None
+    """Quantization of the drafter, where its checkpoint does not say it."""
 
 
 class Ngram(_Method):
@@ -67,13 +71,22 @@ class Dflash(_Drafted):
     """Drafter; the one that the catalog knows for the target unless said otherwise."""
 
 
-class Drafted(_Drafted):
-    """A drafter of its own: an EAGLE-3 head, or a small model of the same family."""
+class Dspark(_Drafted):
+    """A drafter of DeepSeek's kind that guesses a block of tokens at once."""
 
-    method: Literal["eagle3", "draft_model"]
+    method: Literal["dspark"]
+    """The method."""
+    model: Drafter | None = None
+    """Drafter; nothing where the checkpoint has its own."""
+
+
+class Drafted(_Drafted):
+    """A drafter of its own: an EAGLE head, or a small model of the same family."""
+
+    method: Literal["eagle", "eagle3", "draft_model"]
     """The method."""
     model: Drafter
     """The drafter."""
 
 
-Speculative = Annotated[Ngram | Suffix | Mtp | Dflash | Drafted, Field(discriminator="method")]
+Speculative = Annotated[Ngram | Suffix | Mtp | Dflash | Dspark | Drafted, Field(discriminator="method")]

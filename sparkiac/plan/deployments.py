@@ -56,7 +56,7 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
         description=values.get("description", values["model"]),
         path=("deployments", name),
         mounts=_mounts(values, probed=leads and engine.python),
-        files=files(values["container"].get("files", {}), lock=resolved.lock),
+        files=files(values["container"].get("files", {}), resolved=resolved),
         published=Published(address, values["port"], options["port"]) if node is None else None,
         host_network=node is not None,
         gpu=machine.get("gpu") is not None,

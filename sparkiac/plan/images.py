@@ -19,7 +19,7 @@ _OF_TAG: Final = (
     *("vllm", "vllm_at_least", "transformers", "min_driver", "forward_compat", "lacks", "forbidden_on", "moving"),
     "validated_for",
 )
-_RELEASE: Final = re.compile(r"latest|v\d+(\.\d+)+")
+_RELEASE: Final = re.compile(r"(latest|v\d+(\.\d+)+)(-.+)?")
 
 
 def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> Image:

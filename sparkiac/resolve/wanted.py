@@ -6,6 +6,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
+from sparkiac.engines import vllm
 from sparkiac.report import Finding, Loc, Severity
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from sparkiac.engines import Engine
     from sparkiac.model.inventory import Inventory
-    from sparkiac.report import Path
+    from sparkiac.report import Origin, Path
     from sparkiac.resolve.leaves import Leaves
     from sparkiac.source import Source
 
@@ -31,6 +32,8 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
     """Give a finding for every value that something asks for and no layer gives, or gives as another type."""
     for base, found in _placements(values):
         engine = engines.named(found["engine"])
+        if len(values["deployments"][base[1]]) > 1:
+            yield from _worked_out(inventory, leaves, (*base, "set"))
         yield from missing(inventory, leaves, base, _OF_DEPLOYMENT)
         yield from _engine(inventory, leaves, base, engine)
         yield from store(inventory, base, found, found.get("container", {}).get("mounts", {}))
@@ -89,13 +92,28 @@ def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str)
 
 def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
     """Find options that the plan must read and cannot."""
-    document = inventory.document
     for option, (fits, wanted) in _READ.items():
         leaf = leaves.get((*base, option))
         if leaf is not None and not fits(leaf[0]):
-            mark = leaf[1].mark if leaf[1].file == document.name else None
-            place = document.loc(mark) if mark else document.at_value((*base[:2], "set", option))
-            yield _error(_VALUE, f"set.{option} of {base[1]}: {wanted} is wanted", place, "")
+            told = "" if fits is _never else f", not {leaf[0]!r}"
+            message = f"set.{option} of {base[1]}: {wanted} is wanted{told}"
+            yield _error(_VALUE, message, _place(inventory, leaf, base, option), "")
+
+
+def _worked_out(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
+    """Find options of a group that are worked out from its hosts, where a layer says something else."""
+    for option in vllm.group_options(rank=1, size=2, master=""):
+        leaf = leaves.get((*base, option))
+        if leaf is not None and (option, leaf[0]) != ("distributed_executor_backend", "mp"):
+            message = f"set.{option} of {base[1]}: it is worked out for a group, and {leaf[0]!r} would not be heard"
+            hint = "remove it: the hosts under `on` and their links say who leads, and vLLM runs without Ray"
+            yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
+
+
+def _place(inventory: Source[Inventory], leaf: tuple[Any, Origin], base: Path, option: str) -> Loc:
+    document = inventory.document
+    mark = leaf[1].mark if leaf[1].file == document.name else None
+    return document.loc(mark) if mark else document.at_value((*base[:2], "set", option))
 
 
 def _is_port(value: object) -> bool:

@@ -89,6 +89,11 @@ def test_a_method_that_needs_no_drafter_asks_for_none() -> None:
         ),
         ("{method: deepseek_mtp, num_speculative_tokens: 2}", '{"method":"deepseek_mtp","num_speculative_tokens":2}'),
         ("{method: eagle3, model: example/head}", '{"method":"eagle3","model":"example/head"}'),
+        ("{method: eagle, model: example/head}", '{"method":"eagle","model":"example/head"}'),
+        (
+            "{method: dspark, draft_sample_method: probabilistic, quantization: fp8, num_speculative_tokens: 5}",
+            '{"draft_sample_method":"probabilistic","method":"dspark","num_speculative_tokens":5,"quantization":"fp8"}',
+        ),
         ("{method: draft_model, model: example/small}", '{"method":"draft_model","model":"example/small"}'),
     ],
 )

@@ -94,24 +94,24 @@ def test_fabric_needs_a_link() -> None:
 @pytest.mark.parametrize(
     ("option", "wanted"),
     [
-        ("port: '8000'", "a port number"),
-        ("port: 0", "a port number"),
-        ("port: 65536", "a port number"),
-        ("port: true", "a port number"),
-        ("port: [8000]", "a port number"),
-        ("gpu_memory_utilization: '0.5'", "a number above 0 and at most 1"),
-        ("gpu_memory_utilization: 0", "a number above 0 and at most 1"),
-        ("gpu_memory_utilization: 1.1", "a number above 0 and at most 1"),
-        ("gpu_memory_utilization: 1.0e+308", "a number above 0 and at most 1"),
-        ("gpu_memory_utilization: true", "a number above 0 and at most 1"),
-        ("speculative_config: {method: ngram}", "`speculative:`, which says the same,"),
-        ("served_model_name: qwen", "`served_names:`, which the checks read as well,"),
+        ("port: '8000'", "a port number is wanted, not '8000'"),
+        ("port: 0", "a port number is wanted, not 0"),
+        ("port: 65536", "a port number is wanted, not 65536"),
+        ("port: true", "a port number is wanted, not True"),
+        ("port: [8000]", "a port number is wanted, not (8000,)"),
+        ("gpu_memory_utilization: '0.5'", "a number above 0 and at most 1 is wanted, not '0.5'"),
+        ("gpu_memory_utilization: 0", "a number above 0 and at most 1 is wanted, not 0"),
+        ("gpu_memory_utilization: 85", "a number above 0 and at most 1 is wanted, not 85"),
+        ("gpu_memory_utilization: 1.0e+308", "a number above 0 and at most 1 is wanted, not 1e+308"),
+        ("gpu_memory_utilization: true", "a number above 0 and at most 1 is wanted, not True"),
+        ("speculative_config: {method: ngram}", "`speculative:`, which says the same, is wanted"),
+        ("served_model_name: qwen", "`served_names:`, which the checks read as well, is wanted"),
     ],
 )
 def test_an_option_that_the_plan_cannot_read(option: str, wanted: str) -> None:
     name = option.split(":", maxsplit=1)[0]
     column = 13 + len(name)
-    assert faults(deployment(f"set: {{{option}}}")) == [f"INV002 10:{column} set.{name} of chat: {wanted} is wanted"]
+    assert faults(deployment(f"set: {{{option}}}")) == [f"INV002 10:{column} set.{name} of chat: {wanted}"]
 
 
 @pytest.mark.parametrize(
@@ -124,12 +124,22 @@ def test_an_option_at_its_bounds(option: str) -> None:
 
 def test_an_option_of_the_defaults_is_shown_there() -> None:
     text = deployment(defaults="{model_store: /srv/models, set: {port: x}}")
-    assert faults(text) == ["INV002 2:50 set.port of chat: a port number is wanted"]
+    assert faults(text) == ["INV002 2:50 set.port of chat: a port number is wanted, not 'x'"]
 
 
 def test_an_option_of_a_recipe_is_shown_at_the_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparkiac.engines.named", lambda _: vllm.ENGINE._replace(defaults={"set": {"port": 0}}))
-    assert "INV002 5:3 set.port of chat: a port number is wanted" in faults(deployment())
+    assert "INV002 5:3 set.port of chat: a port number is wanted, not 0" in faults(deployment())
+
+
+def test_what_is_worked_out_for_a_group_is_not_said_by_hand() -> None:
+    """It would be written over, and nobody would know."""
+    said = {"distributed_executor_backend": "ray", "nnodes": 2, "node_rank": 0, "master_addr": "10.0.0.1"}
+    for option, value in said.items():
+        told = f"set.{option} of big: it is worked out for a group, and {value!r} would not be heard"
+        assert faults(PAIR + f"    set: {{{option}: {value}}}\n") == [f"INV002 16:{13 + len(option)} {told}"] * 2
+    assert faults(PAIR + "    set: {distributed_executor_backend: mp}\n") == []
+    assert faults(deployment("set: {distributed_executor_backend: ray}")) == []
 
 
 @pytest.mark.parametrize(("line", "column"), [("health: /health", 13), ("container_port: 80", 21)])

@@ -11,6 +11,7 @@ from stage_http import Address, CutError, RefusedError, open_at, plain
 from stage_store import CHUNK_BYTES, StageError
 
 IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
+LOADED = re.compile(r"Loaded image(?: ID)?: (\S+)")
 
 
 def docker(*words: str) -> tuple[int, str]:
@@ -55,7 +56,8 @@ def load(name: str, url: str, token: str) -> bool:
     if name in before:
         return False
     said = receive(Address(f"{url}/image/{name}", token, (), direct=True))
-    strange = sorted(here() - before - {name})
+    # Not all that is new: somebody may pull or build another image meanwhile.
+    strange = sorted({found[0] for each in LOADED.findall(said) if (found := inspect(each))} - before - {name})
     for each in strange:
         docker("image", "rm", "--force", each)
     if strange or not inspect(name):

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stage_images import docker, inspect
-from stage_layouts import Directory, Hub, layout_of
-from stage_store import COMMIT, NAME, Model, StageError, locked, write_text
+from stage_layouts import GIT_HASH, Directory, Hub, layout_of
+from stage_store import COMMIT, NAME, SHA256, Model, StageError, locked, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,8 +159,9 @@ def refs_to(place: Hub) -> Iterator[Path]:
 
 
 def blobs_of(snapshot: Path) -> set[str]:
-    """Return the names of the blobs that a snapshot links to."""
-    return {path.readlink().name for path in snapshot.rglob("*") if path.is_symlink()}
+    """Return the names of the blobs that a snapshot links to: hashes, wherever the links lead besides."""
+    names = {path.readlink().name for path in snapshot.rglob("*") if path.is_symlink()}
+    return {name for name in names if SHA256.fullmatch(name) or GIT_HASH.fullmatch(name)}
 
 
 def directory_paths(place: Directory) -> list[Path]:

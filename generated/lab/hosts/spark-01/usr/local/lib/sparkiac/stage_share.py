@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 IDLE_S = 60
-RANGE = re.compile(r"bytes=(\d+)-")
+RANGE = re.compile(r"bytes=([0-9]{1,18})-")
 
 
 class Shelf(NamedTuple):

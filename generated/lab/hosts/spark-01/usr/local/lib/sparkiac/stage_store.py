@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import re
+import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -154,14 +156,33 @@ def give(path: Path) -> None:
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
+def open_own(path: Path, flags: int) -> int:
+    """Open a file of ours; what its directory's owner put in its place, such as a link elsewhere, is refused.
+
+    This runs as root, in directories that may be a user's.
+    """
+    try:
+        descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    except OSError as error:
+        if error.errno not in {errno.ELOOP, errno.ENXIO}:
+            raise
+    else:
+        status = os.fstat(descriptor)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+            return descriptor
+        os.close(descriptor)
+    message = f"{path} is not a file of its own, but a link or something else: look whose it is, and remove it"
+    raise StageError(message)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a small file as a whole: there is the former one, or this one."""
     make_directory(path.parent)
     scratch = path.with_name(f".{path.name}.new")
-    with scratch.open("w", encoding="utf-8") as file:
+    scratch.unlink(missing_ok=True)
+    with os.fdopen(open_own(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
         file.write(text)
         sync(file.fileno())
-    scratch.chmod(0o644)
     give(scratch)
     replace(scratch, path)
 
@@ -186,7 +207,7 @@ def sync(descriptor: int) -> None:
 def locked(base: Path) -> Iterator[None]:
     """Keep a second run away from a model, in a directory that is ours."""
     make_directory(base)
-    with (base / "lock").open("a+", encoding="ascii") as lock:
+    with os.fdopen(open_own(base / "lock", os.O_RDWR | os.O_CREAT), "r+", encoding="ascii") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

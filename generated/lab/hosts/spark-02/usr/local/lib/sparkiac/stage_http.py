@@ -12,7 +12,7 @@ import urllib.request
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-from stage_store import CHUNK_BYTES, File, StageError, sync
+from stage_store import CHUNK_BYTES, File, StageError, open_own, sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,7 +120,7 @@ def judged(error: urllib.error.HTTPError, url: str) -> Exception:
         return RefusedError(f"{said}: the file is shorter there than its manifest says", error.code)
     if error.code == TOO_MANY_REQUESTS or error.code >= SERVER_ERRORS:
         wait = error.headers.get("Retry-After") or ""
-        return CutError(said, min(int(wait), LONGEST_WAIT_S) if wait.isdecimal() else 0)
+        return CutError(said, min(int(wait[:9]), LONGEST_WAIT_S) if wait.isdecimal() else 0)
     return RefusedError(said, error.code)
 
 
@@ -131,7 +131,7 @@ class Part:
         """Read what a former run left."""
         self.path, self.file = path, file
         self.digest, self.done, self.resumed = hashlib.sha256(), 0, False
-        self.handle = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0)
+        self.handle = os.fdopen(open_own(path, os.O_RDWR | os.O_CREAT), "r+b", buffering=0)
         if self.handle.seek(0, os.SEEK_END) > file.size_bytes:
             self.begin_anew()
         self.handle.seek(0)
