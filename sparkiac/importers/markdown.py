@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.importers import embedded, shell
+from sparkiac.importers import embedded, shell, shell_commands
 from sparkiac.importers.launch import Note
 from sparkiac.importers.shell_words import Value, script
 from sparkiac.importers.unreadable import StartsNothing, Unreadable
@@ -73,7 +73,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
         raise refused[0] if refused else StartsNothing(message)
     notes = (Note("lost", error.line, "a block", str(error)) for error in refused)
     found[-1] = found[-1]._replace(notes=(*found[-1].notes, *notes))
-    return shell.joined(found)
+    return shell_commands.joined(found)
 
 
 def _launches(block: _Block, variables: dict[str, Value], name: str) -> tuple[Launch, ...]:

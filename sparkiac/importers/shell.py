@@ -5,63 +5,30 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers import docker_command, embedded, hiding, serving, shell_inside
-from sparkiac.importers.launch import Launch, Note, Variable
-from sparkiac.importers.shell_words import Command, Script, script, unread
-from sparkiac.importers.unreadable import StartsNothing
+from sparkiac.importers import embedded, shell_commands
+from sparkiac.importers.shell_commands import RUNS, SERVERS
+from sparkiac.importers.shell_words import Script, script
+from sparkiac.importers.unreadable import StartsNothing, Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from sparkiac.importers.launch import Launch
+    from sparkiac.importers.shell_parts import Document
 
 NAME: Final = "shell"
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
-_SERVERS: Final = (
-    r"(?:vllm|sglang) serve\b|trtllm-serve\b|llama-server\b"
-    r"|python3? -m (?:vllm\.entrypoints|sglang\.launch_server|tensorrt_llm\.commands)"
-)
-_RUNS: Final = re.compile(
-    rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{_SERVERS})|launch_server"
-)
-_BEGINS: Final = re.compile(rf"\s*(?:[$#>] )?(?:[A-Za-z_]\w{{0,99}}=\S{{0,999}} )*(?:\S{{0,200}}/)?(?:{_SERVERS})")
-_SPEAKS: Final = frozenset(
-    {
-        "echo",
-        "printf",
-        "set",
-        "sleep",
-        "cd",
-        "mkdir",
-        "curl",
-        "true",
-        "read",
-        "exit",
-        "return",
-        "shift",
-        "trap",
-        "wait",
-        "cat",
-        "tee",
-    }
-)
-_FLOW: Final = frozenset({"[", "[[", "test", ":", "for", "case", "continue", "break", "command", "shopt"})
-_STAGES: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
-_ASKS: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})
-_OTHER: Final = "another command; nothing of it is taken over"
-_DEEPEST: Final = 4
-"""Commands within commands, and here-documents within here-documents."""
-_IDLE: Final = "the container starts the server itself here"
+_BEGINS: Final = re.compile(rf"\s*(?:[$#>] )?(?:[A-Za-z_]\w{{0,99}}=\S{{0,999}} )*(?:\S{{0,200}}/)?(?:{SERVERS})")
 
 
 def recognise(text: str, name: str) -> bool:
     """Whether a text is a script that starts a server."""
     named = _SHEBANG.match(text) is not None or name.endswith((".sh", ".bash", ".zsh"))
-    return (named and _RUNS.search(text) is not None) or _BEGINS.match(text) is not None
+    return (named and RUNS.search(text) is not None) or _BEGINS.match(text) is not None
 
 
 def read(text: str, *, name: str) -> tuple[Launch, ...]:
     """Read a script. Raises Unreadable where it starts nothing, or is no shell text."""
     commands = script(text, indent=0)
-    found = joined(launches(commands, name=name))
+    found = shell_commands.joined(launches(commands, name=name))
     if not found:
         message = "no `docker run` and no server is started here"
         line = next((document.opened for document in commands.documents), 1)
@@ -70,103 +37,19 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     return found
 
 
-def launches(commands: Script, *, name: str = "", level: int = 0) -> tuple[Launch, ...]:
-    """Give what commands start, each with the notes on the commands before it, the last one with all that follow."""
-    found: list[Launch] = []
-    staged = _staged(commands.commands)
-    waiting = list(commands.notes)
-    for command in commands.commands:
-        here = _launches(command, level)
-        if not here:
-            waiting += _aside(command)
-            continue
-        before = [note for note in waiting if note.line <= _last(command)]
-        waiting = [note for note in waiting if note.line > _last(command)]
-        found += [each._replace(model=each.model or _local(each, staged)) for each in here]
-        first = len(found) - len(here)
-        found[first] = found[first]._replace(notes=(*before, *found[first].notes))
-    for document in commands.documents:
-        inside = embedded.launches(document, name=name, level=level + 1) if level < _DEEPEST else ()
-        found += inside
-        if inside:
-            waiting = [note for note in waiting if (note.line, note.why) != (document.opened, _OTHER)]
-        else:
-            waiting += unread((document,))
-    if found:
-        found[-1] = found[-1]._replace(notes=(*found[-1].notes, *waiting))
-    return tuple(found)
+def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ...]:
+    """Give what commands start, and what the files start that they write."""
+
+    def written(document: Document, deep: int) -> tuple[Launch, ...]:
+        return _written(document, name=name, level=deep)
+
+    return shell_commands.launches(commands, written=written, level=level)
 
 
-def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
-    """Put servers that are started in a container that idles into that container."""
-    chosen: list[Launch] = []
-    for launch in found:
-        place = next((at for at, each in enumerate(chosen) if launch.inside and each.name == launch.inside), None)
-        if place is None or serving.start(chosen[place]) is not None:
-            chosen.append(launch)
-            continue
-        idle = chosen[place]
-        note = Note("corrected", launch.line, f"exec {hiding.shown(launch.inside or '')}", _IDLE)
-        notes = (*idle.notes, note, *(each for each in launch.notes if each.why != serving.NO_IMAGE))
-        chosen[place] = idle._replace(
-            entrypoint=(), argv=launch.argv, lines=launch.lines, env=(*idle.env, *launch.env), notes=notes, once=False
-        )
-    return tuple(chosen)
-
-
-def _launches(command: Command, level: int) -> tuple[Launch, ...]:
-    inner = shell_inside.text(command) if level < _DEEPEST else None
-    if inner is not None and _RUNS.search(inner[0]):
-        found = launches(script(inner[0], line=inner[1]), level=level + 1)
-        if any(each.image is not None or each.inside is not None for each in found) or inner[2]:
-            return found
-    launch = docker_command.launch(command) or shell_inside.executed(command)
-    if launch is not None or not serving.runs_server(command):
-        return () if launch is None else (launch,)
-    env = tuple(Variable(name, value, command.line) for name, value in command.env)
-    note = Note("lost", command.line, hiding.shown(command.words[0]), serving.NO_IMAGE)
-    return (Launch(None, command.line, None, (), command.words, env=env, notes=(note,), lines=command.lines),)
-
-
-def _last(command: Command) -> int:
-    return command.lines[-1]
-
-
-def _aside(command: Command) -> Iterator[Note]:
-    """Say what becomes of a command that starts nothing."""
-    words = [*command.words]
-    while words and (words[0] in {"sudo", "exec"} or "=" in words[0]):
-        del words[0]
-    program = words[0].rpartition("/")[2] if words else ""
-    what = hiding.shown(" ".join(words))
-    if program in _SPEAKS or not words:
-        return
-    if program in _FLOW:
-        yield Note("corrected", command.line, what, "no condition is asked and no loop run: each command counts once")
-    elif program in _STAGES:
-        yield Note("corrected", command.line, what, "models and files are staged by the playbook")
-    elif program in _ASKS:
-        yield Note("corrected", command.line, what, "units and playbooks start, stop and ask; no script does")
-    elif program in {"source", "."}:
-        if not what.endswith("activate"):
-            yield Note("lost", command.line, what, "what that file sets is not in this one")
-    else:
-        yield Note("lost", command.line, what, _OTHER)
-
-
-def _staged(commands: tuple[Command, ...]) -> dict[str, str]:
-    """Collect the directories that a script downloads models to."""
-    found: dict[str, str] = {}
-    for command in commands:
-        words = command.words
-        if words[0] in {"hf", "huggingface-cli"} and words[1:2] == ("download",) and "--local-dir" in words[:-1]:
-            target = words[words.index("--local-dir") + 1]
-            handle = next((word for word in words[2:] if not word.startswith("-") and word.count("/") == 1), None)
-            if handle is not None and handle != target:
-                found[target.rstrip("/")] = handle
-    return found
-
-
-def _local(launch: Launch, staged: Mapping[str, str]) -> str | None:
-    """Give the model that one of the mounted directories was filled with."""
-    return next((staged[each.source] for each in launch.volumes if each.source in staged), None)
+def _written(document: Document, *, name: str, level: int) -> tuple[Launch, ...]:
+    """Give what a here-document starts, whatever its format is; nothing where it cannot be read."""
+    try:
+        found = embedded.of_another_format(document.text, line=document.line, name=name)
+        return launches(script(document.text, line=document.line), name=name, level=level) if found is None else found
+    except Unreadable:
+        return ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.importers import docker_command, docker_values, hiding, serving, shell
+from sparkiac.importers import docker_command, docker_values, hiding, serving, shell_commands
 from sparkiac.importers.launch import Launch, Note, Variable
 from sparkiac.importers.shell_words import Command, script
 from sparkiac.importers.unreadable import StartsNothing, Unreadable
@@ -128,7 +128,7 @@ def _of_command(command: Command) -> Launch | None:
     """Find the container that a command runs, in a shell too, or the server that it starts by itself."""
     words = command.words
     if words[0].rpartition("/")[2] in {"bash", "sh"} and len(words) > 2 and words[1].endswith("c"):  # noqa: PLR2004
-        found = shell.launches(script(words[2], line=command.line))
+        found = shell_commands.launches(script(words[2], line=command.line))
         return found[0] if found else None
     launch = docker_command.launch(command)
     if launch is None and serving.runs_server(command):

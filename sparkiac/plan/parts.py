@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.values import GIB, Unknown
+from sparkiac.model.references import hub_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +74,11 @@ class ExtraFile(NamedTuple):
     def path(self) -> str:
         """Where it lies on the host: named after its content, so that a new one never meets an old name."""
         return f"{FILES}/{self.sha256 or 'UNLOCKED'}/{self.target.rpartition('/')[2]}"
+
+    @property
+    def on_hub(self) -> tuple[str, str] | None:
+        """Repository of the model hub, and path in it, if it is fetched from there."""
+        return hub_file(self.url)
 
 
 class Caution(NamedTuple):

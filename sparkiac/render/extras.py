@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkiac.model.references import hub_file
 from sparkiac.plan.parts import FILES
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def of(host: HostPlan, hub: Hub) -> list[dict[str, str]]:
 
 def _address(file: ExtraFile, hub: Hub) -> str:
     """Give where a file is fetched from: of the model hub at the commit that the lock holds."""
-    if (named := hub_file(file.url)) is None:
+    if (named := file.on_hub) is None:
         return file.url
     handle, path = named
     return f"{hub.url}/{handle}/resolve/{file.commit or 'main'}/{path}"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.plan.facts import Facts
     from sparkiac.report import Removal, Scalar, Severity
+
 _DOCKER_HUB: Final = "docker.io/"
 
 

@@ -1,0 +1,162 @@
+"""Commands of the shell: which of them start a server, and what becomes of the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from sparkiac.importers import docker_command, hiding, serving, shell_inside
+from sparkiac.importers.launch import Launch, Note, Variable
+from sparkiac.importers.shell_parts import Document
+from sparkiac.importers.shell_words import Command, Script, script, unread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+Written: TypeAlias = Callable[[Document, int], tuple[Launch, ...]]
+"""Reads what a here-document writes, so many texts deep."""
+SERVERS: Final = (
+    r"(?:vllm|sglang) serve\b|trtllm-serve\b|llama-server\b"
+    r"|python3? -m (?:vllm\.entrypoints|sglang\.launch_server|tensorrt_llm\.commands)"
+)
+RUNS: Final = re.compile(
+    rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{SERVERS})|launch_server"
+)
+_SPEAKS: Final = frozenset(
+    {
+        "echo",
+        "printf",
+        "set",
+        "sleep",
+        "cd",
+        "mkdir",
+        "curl",
+        "true",
+        "read",
+        "exit",
+        "return",
+        "shift",
+        "trap",
+        "wait",
+        "cat",
+        "tee",
+    }
+)
+_FLOW: Final = frozenset({"[", "[[", "test", ":", "for", "case", "continue", "break", "command", "shopt"})
+_STAGES: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
+_ASKS: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})
+_OTHER: Final = "another command; nothing of it is taken over"
+_DEEPEST: Final = 4
+"""Commands within commands, and here-documents within here-documents."""
+_IDLE: Final = "the container starts the server itself here"
+
+
+def _nothing(_document: Document, _level: int) -> tuple[Launch, ...]:
+    """Read no here-document: it is told as unread."""
+    return ()
+
+
+def launches(commands: Script, *, written: Written = _nothing, level: int = 0) -> tuple[Launch, ...]:
+    """Give what commands start, each with the notes on the commands before it, the last one with all that follow.
+
+    `written` reads what a here-document writes.
+    """
+    found: list[Launch] = []
+    staged = _staged(commands.commands)
+    waiting = list(commands.notes)
+    for command in commands.commands:
+        here = _launches(command, written, level)
+        if not here:
+            waiting += _aside(command)
+            continue
+        before = [note for note in waiting if note.line <= _last(command)]
+        waiting = [note for note in waiting if note.line > _last(command)]
+        found += [each._replace(model=each.model or _local(each, staged)) for each in here]
+        first = len(found) - len(here)
+        found[first] = found[first]._replace(notes=(*before, *found[first].notes))
+    for document in commands.documents:
+        inside = written(document, level + 1) if level < _DEEPEST else ()
+        found += inside
+        if inside:
+            waiting = [note for note in waiting if (note.line, note.why) != (document.opened, _OTHER)]
+        else:
+            waiting += unread((document,))
+    if found:
+        found[-1] = found[-1]._replace(notes=(*found[-1].notes, *waiting))
+    return tuple(found)
+
+
+def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
+    """Put servers that are started in a container that idles into that container."""
+    chosen: list[Launch] = []
+    for launch in found:
+        place = next((at for at, each in enumerate(chosen) if launch.inside and each.name == launch.inside), None)
+        if place is None or serving.start(chosen[place]) is not None:
+            chosen.append(launch)
+            continue
+        idle = chosen[place]
+        note = Note("corrected", launch.line, f"exec {hiding.shown(launch.inside or '')}", _IDLE)
+        notes = (*idle.notes, note, *(each for each in launch.notes if each.why != serving.NO_IMAGE))
+        chosen[place] = idle._replace(
+            entrypoint=(), argv=launch.argv, lines=launch.lines, env=(*idle.env, *launch.env), notes=notes, once=False
+        )
+    return tuple(chosen)
+
+
+def _launches(command: Command, written: Written, level: int) -> tuple[Launch, ...]:
+    inner = shell_inside.text(command) if level < _DEEPEST else None
+    if inner is not None and RUNS.search(inner[0]):
+        found = launches(script(inner[0], line=inner[1]), written=written, level=level + 1)
+        if any(each.image is not None or each.inside is not None for each in found) or inner[2]:
+            return found
+    launch = docker_command.launch(command) or shell_inside.executed(command)
+    if launch is not None or not serving.runs_server(command):
+        return () if launch is None else (launch,)
+    env = tuple(Variable(name, value, command.line) for name, value in command.env)
+    note = Note("lost", command.line, hiding.shown(command.words[0]), serving.NO_IMAGE)
+    return (Launch(None, command.line, None, (), command.words, env=env, notes=(note,), lines=command.lines),)
+
+
+def _last(command: Command) -> int:
+    return command.lines[-1]
+
+
+def _aside(command: Command) -> Iterator[Note]:
+    """Say what becomes of a command that starts nothing."""
+    words = [*command.words]
+    while words and (words[0] in {"sudo", "exec"} or "=" in words[0]):
+        del words[0]
+    program = words[0].rpartition("/")[2] if words else ""
+    what = hiding.shown(" ".join(words))
+    if program in _SPEAKS or not words:
+        return
+    if program in _FLOW:
+        yield Note("corrected", command.line, what, "no condition is asked and no loop run: each command counts once")
+    elif program in _STAGES:
+        yield Note("corrected", command.line, what, "models and files are staged by the playbook")
+    elif program in _ASKS:
+        yield Note("corrected", command.line, what, "units and playbooks start, stop and ask; no script does")
+    elif program in {"source", "."}:
+        if not what.endswith("activate"):
+            yield Note("lost", command.line, what, "what that file sets is not in this one")
+    else:
+        yield Note("lost", command.line, what, _OTHER)
+
+
+def _staged(commands: tuple[Command, ...]) -> dict[str, str]:
+    """Collect the directories that a script downloads models to."""
+    found: dict[str, str] = {}
+    for command in commands:
+        words = command.words
+        if words[0] in {"hf", "huggingface-cli"} and words[1:2] == ("download",) and "--local-dir" in words[:-1]:
+            target = words[words.index("--local-dir") + 1]
+            handle = next((word for word in words[2:] if not word.startswith("-") and word.count("/") == 1), None)
+            if handle is not None and handle != target:
+                found[target.rstrip("/")] = handle
+    return found
+
+
+def _local(launch: Launch, staged: Mapping[str, str]) -> str | None:
+    """Give the model that one of the mounted directories was filled with."""
+    return next((staged[each.source] for each in launch.volumes if each.source in staged), None)
