@@ -80,7 +80,7 @@ def _fix(inventory: Path, output_format: str, hidden: frozenset[str] | None) -> 
         write.replace(inventory, fixed.raw)
     diff = write.diff_of(str(inventory), files[0].raw, fixed.raw)
     if output_format == "json":
-        show(fixed.outcome, "json", fixed=[plain(finding) for finding in fixed.findings], diff=diff)
+        show(fixed.outcome.report, "json", fixed=[plain(finding) for finding in fixed.findings], diff=diff)
         return fixed.outcome
     click.echo(diff, nl=False)
     codes = ", ".join(dict.fromkeys(finding.code for finding in fixed.findings))
@@ -109,7 +109,7 @@ def _print(outcome: Outcome, output_format: str, *, file: str) -> None:
             click.echo(github.commands(outcome.report, file=file), nl=False)
             click.echo(f"{file}: {counts(outcome.report)}", err=True)
         case _:
-            show(outcome, output_format)
+            show(outcome.report, output_format)
             if output_format == "text" and not outcome.report.findings:
                 click.echo(f"{file}: {counts(outcome.report)}", err=True)
 

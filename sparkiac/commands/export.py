@@ -32,7 +32,7 @@ def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> 
         raise click.UsageError(message)
     outcome = pipeline.check(*read(inventory), allow_unlocked=True)
     if outcome.plan is None:
-        show(outcome, "text")
+        show(outcome.report, "text")
         return Exit.BAD_INPUT
     names = (each.name for host in outcome.plan.hosts for each in host.containers if each.kind == "deployment")
     known("deployment", deployment, sorted({*names}))

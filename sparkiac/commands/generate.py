@@ -56,17 +56,17 @@ def generate(  # noqa: PLR0913  one parameter for each option
     try:
         changes = act(artifacts, target, inputs=_inputs(files), generator=__version__, force=force)
     except write.WriteError as error:
-        show(outcome, output_format, output=str(target), error=str(error))
+        show(outcome.report, output_format, output=str(target), error=str(error))
         click.echo(f"{target}: {error}", err=True)
         return _WRITE_EXITS[type(error).__name__]
-    show(outcome, output_format, **_as_json(changes, target))
+    show(outcome.report, output_format, **_as_json(changes, target))
     if output_format == "text":
         _tell(changes, target, artifacts, planned=planned, show_diff=show_diff)
     return Exit.STALE if planned and changes.any else Exit.OK
 
 
 def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:
-    show(outcome, output_format)
+    show(outcome.report, output_format)
     return _missing_lock(inventory, output_format) if outcome.only_unpinned else exit_code(outcome)
 
 

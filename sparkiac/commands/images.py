@@ -108,7 +108,7 @@ def _pinned(image: str, inventory: Path) -> str | Exit:
 
     outcome = pipeline.check(*inputs.read(inventory), allow_unlocked=True)
     if outcome.plan is None:
-        inputs.show(outcome, "text")
+        inputs.show(outcome.report, "text")
         return inputs.exit_code(outcome)
     images = (each.image for host in outcome.plan.hosts for each in host.containers)
     found = {each.reference: each.pull for each in images}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands import questions
+from sparkiac.commands import foreign, questions
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import exit_code, known, printable, show
 
@@ -77,9 +77,7 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     _refuse_taken(target, name)
     places = _hosts(hosts, asked, store or _STORE)
     if source is not None:
-        entries = _entries(places, source)
-        fleet = repository.Asked(name, places, _user(user, places), _STORE)
-        return _write(fleet, target, _drafted(fleet, entries), entries)
+        return _imported(source, places, target, name=name, user=user)
     chosen = questions.answer(recipe, _WHICH, lambda text: _recipe(text, places), "--recipe RECIPE")
     model = _model(model, chosen)
     fleet = repository.Asked(name, places, _user(user, places), _store(store))
@@ -204,24 +202,18 @@ def _enough(hosts: Sequence[Host], nodes: int, what: str) -> None:
         raise click.UsageError(message)
 
 
-def _entries(hosts: Sequence[Host], source: Path) -> tuple[tuple[str, Entry], ...]:
-    """Read a file as `sparkiac import` does, for these hosts."""
-    from sparkiac import importers
-    from sparkiac.importers import assemble, hiding
+def _imported(source: Path, places: Sequence[Host], target: Path, *, name: str, user: str | None) -> int:
+    """Make the repository of what a file starts."""
+    from sparkiac.commands import repository
+    from sparkiac.report import Report
 
-    try:
-        text = source.read_bytes().decode("utf-8-sig")
-        kind = importers.recognised(text, source.name)
-        if kind is None:
-            message = "no format is recognised; `sparkiac import --help` tells which are known"
-            raise importers.Unreadable(message)  # noqa: TRY301  one way for all that cannot be read
-        launches = importers.named(kind).read(text, name=source.name)
-        entries = assemble.entries([(source.name, each) for each in launches], hiding.values(text))
-    except (importers.Unreadable, UnicodeDecodeError) as error:
-        message = f"{click.format_filename(source)} cannot be read: {error}"
-        raise click.UsageError(message) from None
-    _enough(hosts, max((entry.nodes for _, entry in entries), default=1), source.name)
-    return entries
+    entries, _, findings = foreign.read((source,))
+    if findings:
+        show(Report.of(findings), "text")
+        return Exit.BAD_INPUT
+    _enough(places, max((entry.nodes for _, entry in entries), default=1), source.name)
+    fleet = repository.Asked(name, tuple(places), _user(user, places), _STORE)
+    return _write(fleet, target, _drafted(fleet, entries), entries)
 
 
 def _drafted(fleet: Asked, entries: Sequence[tuple[str, Entry]]) -> str:
@@ -260,4 +252,4 @@ def _report(outcome: Outcome, entries: Sequence[tuple[str, Entry]]) -> None:
         colour = of_text.wants_colour(sys.stderr)
         click.echo(imports.text(entries, (), outcome.report, colour=colour), err=True, nl=False)
     elif outcome.report.failed:
-        show(outcome, "text")
+        show(outcome.report, "text")

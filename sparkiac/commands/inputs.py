@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.pipeline import File, Outcome
+    from sparkiac.report import Report
 
 _LOCK: Final = ".lock.yaml"
 INVENTORY = click.argument("inventory", type=click.Path(path_type=Path))
@@ -119,14 +120,14 @@ def exit_code(outcome: Outcome) -> Exit:
     return Exit.FINDINGS if outcome.report.failed else Exit.OK
 
 
-def show(outcome: Outcome, output_format: str, **extra: Any) -> None:  # noqa: ANN401  plain JSON data
+def show(report: Report, output_format: str, **extra: Any) -> None:  # noqa: ANN401  plain JSON data
     """Print findings: text to standard error, JSON (with `extra`) to standard output."""
     if output_format == "json":
         from sparkiac.formats.json import findings as as_json
 
-        click.echo(json.dumps(as_json(outcome.report) | extra, indent=1))
+        click.echo(json.dumps(as_json(report) | extra, indent=1))
         return
     from sparkiac.formats.text import findings as as_text
     from sparkiac.formats.text import wants_colour
 
-    click.echo(as_text(outcome.report, colour=wants_colour(sys.stderr)), err=True, nl=False)
+    click.echo(as_text(report, colour=wants_colour(sys.stderr)), err=True, nl=False)

@@ -119,11 +119,10 @@ def _asked(run: _Run, upgraded: frozenset[Key], options: dict[str, Any]) -> tupl
 def _refuse(run: _Run, refused: Iterable[Finding]) -> int:
     """Print all that is wrong; nothing is written."""
     from sparkiac import lock as locks
-    from sparkiac.pipeline import Outcome
     from sparkiac.report import Report
 
     findings = (*run.wanted.report.findings, *refused)
-    show(Outcome(Report.of(findings), run.wanted.plan), run.output_format)
+    show(Report.of(findings), run.output_format)
     if run.wanted.plan is None:
         return Exit.BAD_INPUT
     return Exit.IO if locks.only_silence(findings) else Exit.FINDINGS
@@ -136,7 +135,7 @@ def _check(run: _Run) -> int:
 
     report = pipeline.stale(run.wanted)
     told = Report.of((*report.findings, *_outdated(run, run.wanted.lock)))
-    show(pipeline.Outcome(told, run.wanted.plan), run.output_format)
+    show(told, run.output_format)
     if run.output_format == "text" and not report.findings:
         click.echo(f"{run.path}: complete")
     return Exit.STALE if report.findings else Exit.OK
@@ -145,7 +144,7 @@ def _check(run: _Run) -> int:
 def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     """Show what moves, and write it."""
     from sparkiac.formats import lock as formats
-    from sparkiac.pipeline import File, Outcome, read_lock
+    from sparkiac.pipeline import File, read_lock
     from sparkiac.report import Report
 
     former = run.files[1].raw if run.files[1] else None
@@ -158,7 +157,7 @@ def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     if code is Exit.OK:
         moves = {"lock": str(run.path), "state": state, "moves": formats.plain(new.moves)}
         outdated = _outdated(run, read_lock(File(str(run.path), new.raw)).value)
-        show(Outcome(Report.of((*new.report.findings, *outdated)), run.wanted.plan), run.output_format, **moves)
+        show(Report.of((*new.report.findings, *outdated)), run.output_format, **moves)
         if run.output_format == "text":
             click.echo(f"{run.path}: {state}")
     return Exit.STALE if changed and dry_run else code
@@ -194,7 +193,7 @@ def _record(target: Path, files: tuple[File, File | None], record: Path) -> int:
 
     outcome = pipeline.check(*files, allow_unlocked=True)
     if outcome.plan is None:
-        show(outcome, "text")
+        show(outcome.report, "text")
         return exit_code(outcome)
     try:
         text = pipeline.record(outcome.plan, files[1], record.read_bytes())

@@ -36,7 +36,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path) -
 
     outcome = pipeline.check(*read(inventory), allow_unlocked=True)
     if outcome.plan is None:
-        show(outcome, output_format)
+        show(outcome.report, output_format)
         return Exit.BAD_INPUT
     hosts = measured.servers(outcome.plan)
     found = measured.measure(known("deployment", deployment, hosts), hosts[deployment], _text(log))

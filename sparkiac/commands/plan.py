@@ -40,9 +40,9 @@ def plan(inventory: Path, output_format: str, *, explain: str | None) -> int:
     if output_format == "json":
         from sparkiac.formats.plan import plain
 
-        show(outcome, "json", plan=plain(outcome.plan) if outcome.plan else None)
+        show(outcome.report, "json", plan=plain(outcome.plan) if outcome.plan else None)
     else:
-        show(outcome, "text")
+        show(outcome.report, "text")
         _print(outcome, output_format)
     return exit_code(outcome)
 
@@ -72,7 +72,7 @@ def _explain(inventory: Path, asked: str, output_format: str) -> int:
 
     report, resolved = pipeline.resolved(*read(inventory))
     if resolved is None:
-        show(pipeline.Outcome(report, None), output_format)
+        show(report, output_format)
         return Exit.BAD_INPUT
     found = explain.explain(resolved, asked)
     if not found:

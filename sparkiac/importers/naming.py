@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ _RESERVED: Final = frozenset({"secrets"})
 def plain(*texts: str | None) -> str:
     """Make a name of the first text that has letters: 1 to 40 lower-case letters, digits and hyphens."""
     for text in texts:
-        name = re.sub(r"[^a-z0-9]+", "-", (text or "").lower().rpartition("/")[2])
+        letters = unicodedata.normalize("NFKD", text or "").encode("ascii", "ignore").decode("ascii")
+        name = re.sub(r"[^a-z0-9]+", "-", letters.lower().rpartition("/")[2])
         name = re.sub(r"^[^a-z]+", "", name)[:_LONGEST].strip("-")
         if name and name not in _RESERVED:
             return name

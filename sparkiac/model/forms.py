@@ -81,7 +81,7 @@ SERVED: Final = _form(
 RECIPE: Final = _form(
     r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$", "a recipe name such as google/gemma-4-26b-a4b-it-fp8"
 )
-ADDRESS: Final = _form(r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$", "an IPv4 address or a DNS name")
+ADDRESS: Final = _form(r"^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$", "an IPv4 address or a DNS name")
 PREFIXED: Final = _form(r"^[0-9A-Fa-f.:]+/[0-9]{1,3}$", "an address with a prefix length, such as 192.168.177.11/24")
 INTERFACE: Final = _form(r"^[A-Za-z][A-Za-z0-9_.]{0,14}$", "a network interface name of at most 15 characters")
 USER: Final = _form(r"^[a-z][a-z0-9_-]{0,31}$", "a Linux user name")

@@ -109,6 +109,7 @@ def test_a_comment_is_one_and_says_nothing_else() -> None:
     ("text", "name"),
     [
         ("My_Server.1", "my-server-1"),
+        ("\u00c4pfel \u2460", "apfel-1"),
         ("org/Model-7B", "model-7b"),
         ("7b", "b"),
         ("secrets", "server"),

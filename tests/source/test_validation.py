@@ -214,3 +214,9 @@ def test_dotted() -> None:
 def test_shown() -> None:
     assert (shown("a"), shown(True), shown(1.5), shown("x" * 99)) == ("'a'", "true", "1.5", f"'{'x' * 58}…")  # noqa: FBT003
     assert len(shown("\x07" * 99)) == 60
+
+
+def test_a_name_of_the_domain_name_system_may_be_long() -> None:
+    name = ".".join(["a" * 63] * 3)
+    assert not findings(f"name: lab\nhosts:\n  a: {{address: {name}}}\n")
+    assert only(f"name: lab\nhosts:\n  a: {{address: {name}.{name}}}\n").code == "INV002"

@@ -1,0 +1,115 @@
+"""Files by other hands, read for a command: what they start, and what cannot be read."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from sparkiac.commands.inputs import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from sparkiac.importers import Unreadable
+    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.launch import Launch
+    from sparkiac.report import Finding
+
+_STDIN: Final = "-"
+_MAX_BYTES: Final = 1 << 20
+
+
+class Foreign(NamedTuple):
+    """What was read of files."""
+
+    entries: tuple[tuple[str, Entry], ...]
+    """File and deployment or service, one by one; none where something cannot be read."""
+    skipped: tuple[str, ...]
+    """Files of a directory that are nothing to import."""
+    findings: tuple[Finding, ...]
+    """Why a file cannot be read."""
+
+
+def read(files: Sequence[Path], source: str | None = None) -> Foreign:
+    """Read files, directories and standard input (`-`) as one of the formats, or as what each looks like.
+
+    Raises click.UsageError for a file that is not there.
+    """
+    from sparkiac import importers
+    from sparkiac.importers import assemble, hiding
+
+    launches: list[tuple[str, Launch]] = []
+    skipped: list[str] = []
+    findings: list[Finding] = []
+    hidden = frozenset[str]()
+    for name, raw, named in _texts(files):
+        text = ""
+        try:
+            text = _decoded(raw)
+            launches += [(name, launch) for launch in _launches(text, name, source)]
+            hidden |= hiding.values(text)
+        except importers.Unreadable as error:
+            if not named and (not text or isinstance(error, importers.StartsNothing)):
+                skipped.append(name)
+            else:
+                findings.append(_finding(name, error, hiding.line_of(text, error.line)))
+    try:
+        entries = () if findings else assemble.entries(launches, hidden)
+    except importers.Unreadable as error:
+        entries, findings = (), [_finding(error.file or launches[0][0], error)]
+    return Foreign(tuple(entries), tuple(skipped), tuple(findings))
+
+
+def _launches(text: str, name: str, source: str | None) -> Sequence[Launch]:
+    from sparkiac import importers
+
+    chosen = source or importers.recognised(text, name)
+    if chosen is None:
+        message = f"no format is recognised; `sparkiac import --from` names one of {', '.join(importers.FORMATS)}"
+        raise importers.StartsNothing(message)
+    return importers.named(chosen).read(text, name=name)
+
+
+def _texts(files: Sequence[Path]) -> Iterator[tuple[str, bytes, bool]]:
+    """Give each file with its bytes, and whether it was named itself; those of a directory by name."""
+    for path in files:
+        printable(path)
+        if str(path) == _STDIN:
+            yield "standard input", sys.stdin.buffer.read(_MAX_BYTES + 1), True
+        elif path.is_dir():
+            for each in sorted(path.rglob("*")):
+                if each.is_file() and not any(part.startswith(".") for part in each.relative_to(path).parts):
+                    yield str(printable(each)), _bytes(each), False
+        elif path.is_file():
+            yield str(path), _bytes(path), True
+        else:
+            message = f"{click.format_filename(path)} does not exist, or is no file"
+            raise click.UsageError(message)
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MAX_BYTES + 1)
+
+
+def _decoded(raw: bytes) -> str:
+    from sparkiac.importers import Unreadable
+
+    if len(raw) > _MAX_BYTES:
+        message = f"the file has more than {_MAX_BYTES} bytes"
+        raise Unreadable(message)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"byte {raw[error.start]:#04x} is not UTF-8"
+        raise Unreadable(message, line=raw.count(b"\n", 0, error.start) + 1) from None
+
+
+def _finding(file: str, error: Unreadable, line: str = "") -> Finding:
+    from sparkiac.report import Finding, Loc, Mark, Severity
+
+    mark = Mark(error.line, error.column, error.line, error.column + 1)
+    return Finding("IMP001", "unreadable", Severity.ERROR, str(error), Loc(file, mark, line))
