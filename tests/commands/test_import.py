@@ -61,7 +61,7 @@ def test_wrong_use_ends_with_a_sentence(one: Path, cli: Cli, arguments: list[str
             "docker run \\\n 'x",
             "bad:2:2: error IMP001 unreadable: a quote or bracket is opened here and not closed\n  2 |  'x\n",
         ),
-        ("hello", "bad:1:1: error IMP001 unreadable: no format is recognised; `sparkiac import --from` names one of markdown, inspect"),
+        ("hello", "bad:1:1: error IMP001 unreadable: no format is recognised; `sparkiac import --from` names"),
         (b"docker run \xff", "bad:1:1: error IMP001 unreadable: byte 0xff is not UTF-8"),
         ("docker run " + "x " * 600_000, "bad:1:1: error IMP001 unreadable: the file has more than 1048576 bytes"),
         ("services:\n  a:\n    image: [\n", "bad:4:1: error IMP001 unreadable: this is no YAML"),

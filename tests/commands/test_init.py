@@ -238,7 +238,10 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
         (["--from-host=-oProxyCommand=x@a", "--recipe", RECIPE], "--from-host '-oProxyCommand=x' is not a Linux user"),
         (["--from-host=-oProxyCommand=x", "--recipe", RECIPE], "--from-host '-oProxyCommand=x' is not an IPv4 address"),
         ([*SERVED, "--import", "odd.txt"], "--import says what is served"),
-        (["--host", "a=192.168.1.11", "--import", "odd.txt"], "odd.txt:1:1: error IMP001 unreadable: no format is recognised; `sparkiac import --from` names one of "),
+        (
+            ["--host", "a=192.168.1.11", "--import", "odd.txt"],
+            "odd.txt:1:1: error IMP001 unreadable: no format is recognised; `spark",
+        ),
         (["--host", "a=192.168.1.11", "--recipe", "base/single-spark"], "--model ORGANISATION/NAME is missing, and"),
         ([*SERVED, "--model", "qwen"], "--model 'qwen' is not a model handle"),
     ],
