@@ -21,6 +21,8 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 RULES: Final = [path for path in MODULES if path.parent.name == "rules" and "_" in path.stem.strip("_")]
 TEMPLATES: Final = sorted((ROOT / "templates").rglob("*.j2"))
 SCRIPTS: Final = [path for _, path in assets.files("templates/host/usr/local/lib/sparkiac")]
+SHARED: Final = frozenset({"__init__", "answers", "exits", "foreign", "inputs", "questions", "repository"})
+"""What stands beside the commands, and is none."""
 LONGEST_FUNCTION: Final = 40
 LONGEST_MODULE: Final = 300
 LONGEST_RULE: Final = 80
@@ -159,11 +161,7 @@ def test_a_command_is_small_and_there_is_one_for_each_file() -> None:
             for decorator in node.decorator_list
         ]
         commands = [found for kind, found in decorated if kind in {"click.command", "click.group"}]
-        assert commands == (
-            []
-            if path.stem in {"__init__", "answers", "exits", "foreign", "inputs", "questions", "repository"}
-            else [path.stem]
-        )
+        assert commands == ([] if path.stem in SHARED else [path.stem])
         below = {
             kind for kind, _ in decorated if kind.endswith((".command", ".group")) and not kind.startswith("click.")
         }

@@ -17,6 +17,7 @@ from sparkiac.cli import COMMANDS
 from sparkiac.write.place import Place
 from tests.commands.looks import everything
 from tests.plan.fleets import LOCK, deployment, service
+from tests.test_architecture import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -276,8 +277,7 @@ def test_help_tells_every_option(cli: Cli, command: str) -> None:
 
 def test_the_list_of_commands_is_the_folders(cli: Cli) -> None:
     folder = Path(pipeline.__file__).parent / "commands"
-    shared = {"__init__", "answers", "exits", "inputs", "questions", "repository"}
-    assert set(COMMANDS) == {path.stem.rstrip("_") for path in folder.glob("*.py") if path.stem not in shared}
+    assert set(COMMANDS) == {path.stem.rstrip("_") for path in folder.glob("*.py") if path.stem not in SHARED}
     assert all(f"  {command} " in cli("--help").out for command in COMMANDS)
 
 
