@@ -62,26 +62,22 @@ def launches(commands: Script, *, written: Written = _nothing, level: int = 0) -
 
     `written` reads what a here-document writes.
     """
+    inside = [(each, written(each, level + 1) if level < _DEEPEST else ()) for each in commands.documents]
+    read = {document.opened for document, launched in inside if launched}
     found: list[Launch] = []
     staged = _staged(commands.commands)
-    waiting = list(commands.notes)
+    waiting = [*commands.notes, *unread(document for document, launched in inside if not launched)]
     for command in commands.commands:
         here = _launches(command, written, level)
         if not here:
-            waiting += _aside(command)
+            waiting += [note for note in _aside(command) if note.why != _OTHER or note.line not in read]
             continue
         before = [note for note in waiting if note.line <= _last(command)]
         waiting = [note for note in waiting if note.line > _last(command)]
         found += [each._replace(model=each.model or _local(each, staged)) for each in here]
         first = len(found) - len(here)
         found[first] = found[first]._replace(notes=(*before, *found[first].notes))
-    for document in commands.documents:
-        inside = written(document, level + 1) if level < _DEEPEST else ()
-        found += inside
-        if inside:
-            waiting = [note for note in waiting if (note.line, note.why) != (document.opened, _OTHER)]
-        else:
-            waiting += unread((document,))
+    found += [each for _, launched in inside for each in launched]
     if found:
         found[-1] = found[-1]._replace(notes=(*found[-1].notes, *waiting))
     return tuple(found)

@@ -15,7 +15,7 @@ from sparkiac.importers.shell_parts import Part, Word
 from sparkiac.importers.unreadable import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sparkiac.importers.shell_parts import Document, Simple
 
@@ -84,7 +84,7 @@ def unset(word: str) -> str | None:
     return found[1] if found else None
 
 
-def unread(documents: Sequence[Document]) -> Iterator[Note]:
+def unread(documents: Iterable[Document]) -> Iterator[Note]:
     """Tell of here-documents that nothing is taken from."""
     for each in documents:
         yield Note("lost", each.opened, "<<", "a here-document is not read; save what it writes as a file")

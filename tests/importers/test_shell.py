@@ -172,6 +172,15 @@ def test_a_command_within_a_command_is_read(start: str) -> None:
     assert (data["model"], data["port"]) == ("Qwen/Qwen3-8B", 8001)
 
 
+def test_what_writes_a_here_document_that_is_read_is_not_lost() -> None:
+    """Nor is it told of the command that follows."""
+    run = "docker run -d -p 800{}:8000 nvcr.io/nvidia/vllm:26.04-py3 vllm serve Qwen/Qwen3-8B"
+    text = f"ssh spark-02 <<'EOF'\n{run.format(1)}\nEOF\nmake tea\n{run.format(2)}\n"
+    here, there = shell.read(text, name="run.sh")
+    assert [(note.line, note.what) for note in here.notes] == [(4, "make tea")]
+    assert there.notes == ()
+
+
 @pytest.mark.parametrize("text", ["eval " * 5000, "ssh a " * 3000, "cat <<E\n" * 5000])
 def test_commands_within_commands_come_to_an_end(text: str) -> None:
     with pytest.raises(Unreadable):
