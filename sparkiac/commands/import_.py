@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands import foreign
+from sparkiac.commands import foreign, questions
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, known, show
 
@@ -55,7 +54,7 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
 
     if source is not None:
         known("format", source, importers.FORMATS)
-    placed = tuple(_host(each) for each in hosts)
+    placed = tuple(questions.host(each) for each in hosts)
     if output is not None and (output.exists() or output.is_symlink()):
         message = f"{click.format_filename(output)} exists; name another file, or remove it"
         raise click.UsageError(message)
@@ -64,17 +63,6 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
         _print((), (), Report.of(found.findings), output_format)
         return Exit.BAD_INPUT
     return _write(found, placed, kind=kind, output=output, output_format=output_format)
-
-
-def _host(text: str) -> tuple[str, str]:
-    """Read NAME=ADDRESS."""
-    from sparkiac.model import forms
-
-    name, _, address = text.partition("=")
-    if not re.fullmatch(forms.NAME, name) or not re.fullmatch(forms.ADDRESS, address):
-        message = f"--host {text!r} is not NAME=ADDRESS, such as spark-01=192.168.1.11"
-        raise click.UsageError(message)
-    return name, address
 
 
 def _write(

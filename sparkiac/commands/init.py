@@ -143,15 +143,12 @@ def _hosts(named: Sequence[str], asked: Sequence[str], store: str) -> tuple[Host
 def _named(text: str, before: Sequence[Host]) -> Host:
     from sparkiac.commands.repository import Host
 
-    name, _, address = text.partition("=")
-    if not name or not address:
-        message = f"--host {text!r} is not NAME=ADDRESS, such as spark-01=192.168.1.11"
-        raise click.UsageError(message)
+    name, address = questions.host(text)
     for host in before:
         if name == host.name or address == host.address:
             message = f"--host names {name if name == host.name else address} twice"
             raise click.UsageError(message)
-    return Host(questions.reader("--host", "NAME")(name), questions.address("--host", address))
+    return Host(name, address)
 
 
 def _measured(target: str, store: str, taken: Sequence[str]) -> Host:

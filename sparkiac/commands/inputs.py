@@ -14,7 +14,7 @@ from sparkiac.commands.exits import Exit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sparkiac.catalog.interfaces import Interface
+    from sparkiac.catalog.interfaces import Captured, Interface
     from sparkiac.pipeline import File, Outcome
     from sparkiac.report import Report
 
@@ -82,16 +82,21 @@ def read(inventory: Path) -> tuple[File, File | None]:
 
 def captured(inventory: Path) -> Mapping[str, Interface]:
     """Read what images said of their vLLM, from the folder `interfaces` beside an inventory."""
-    found: dict[str, Interface] = {}
+    said = captures(inventory).values()
+    return {digest: each.interface for each in said for digest in each.digests}
+
+
+def captures(inventory: Path) -> dict[str, Captured]:
+    """Read the files of the folder `interfaces` beside an inventory, by their names."""
+    found: dict[str, Captured] = {}
     for path in sorted(interfaces_path(inventory).glob("*.json")):
         from sparkiac.catalog import interfaces
 
         try:
-            read = interfaces.captured(path.read_bytes())
+            found[path.name] = interfaces.captured(path.read_bytes())
         except (OSError, ValueError) as error:
             message = f"{click.format_filename(path)} cannot be read: {error}; capture it again, or remove it"
             raise click.UsageError(message) from None
-        found |= dict.fromkeys(read.digests, read.interface)
     return found
 
 

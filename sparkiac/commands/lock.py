@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, INVENTORY, exit_code, interfaces_path, known, lock_path, read, show
+from sparkiac.commands.inputs import FORMAT, INVENTORY, captures, exit_code, known, lock_path, read, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -166,12 +166,12 @@ def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
 def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
     """Find what images said before the lock moved them."""
     from sparkiac import lock as locks
-    from sparkiac.catalog import interfaces
 
     inventory = Path(run.files[0].name)
-    files = sorted(interfaces_path(inventory).glob("*.json")) if lock else ()
-    captured = {f"interfaces/{file.name}": interfaces.captured(file.read_bytes()) for file in files}
-    return [*locks.outdated(run.wanted.wants, lock, captured, inventory=str(inventory))] if lock else []
+    if lock is None:
+        return []
+    captured = {f"interfaces/{name}": each for name, each in captures(inventory).items()}
+    return [*locks.outdated(run.wanted.wants, lock, captured, inventory=str(inventory))]
 
 
 def _replaced(run: _Run, text: bytes) -> Exit:

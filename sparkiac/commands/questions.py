@@ -45,6 +45,15 @@ def reader(flag: str, form: str) -> Callable[[str], str]:
     return read
 
 
+def host(text: str) -> tuple[str, str]:
+    """Read NAME=ADDRESS of the flag --host."""
+    name, _, at = text.partition("=")
+    if not name or not at:
+        message = f"--host {text!r} is not NAME=ADDRESS, such as spark-01=192.168.1.11"
+        raise click.UsageError(message)
+    return reader("--host", "NAME")(name), address("--host", at)
+
+
 def address(flag: str, text: str) -> str:
     """Give a machine's address back, as an inventory may say it."""
     from pydantic import TypeAdapter, ValidationError

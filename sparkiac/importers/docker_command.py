@@ -11,12 +11,12 @@ from sparkiac.importers.shell_words import unset
 from sparkiac.importers.unreadable import Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sparkiac.importers.shell_words import Command
 
 PROGRAMS: Final = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
-BEFORE: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "stdbuf", "command", "setsid"})
+_BEFORE: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "stdbuf", "command", "setsid"})
 """Programs that run another one."""
 _GLOBAL: Final = frozenset({"--context", "-c", "--host", "-H", "--log-level", "-l", "--config"})
 _MANY: Final = 2000
@@ -64,11 +64,17 @@ def launch(command: Command) -> Launch | None:
     )
 
 
+def program(words: Sequence[str]) -> int:
+    """Find the program behind sudo, nohup and what is set for it."""
+    at = 0
+    while at < len(words) and (words[at] in _BEFORE or words[at].startswith("-") or "=" in words[at]):
+        at += 1
+    return at
+
+
 def _start(words: tuple[str, ...]) -> int | None:
     """Find where the options of `docker run` begin."""
-    at = 0
-    while at < len(words) and (words[at] in BEFORE or words[at].startswith("-") or "=" in words[at]):
-        at += 1
+    at = program(words)
     if at >= len(words) or words[at].rpartition("/")[2] not in PROGRAMS:
         return None
     at += 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac import catalog
 from sparkiac.importers import hiding, values
 from sparkiac.importers.launch import Note
-from sparkiac.importers.shell_words import Command, script, unread
+from sparkiac.importers.shell_words import Command, handed, script, unread
 from sparkiac.importers.unreadable import Unreadable
 
 if TYPE_CHECKING:
@@ -161,10 +161,10 @@ def _plain(command: Command) -> Start | None:
 
 def _in_shell(command: Command, depth: int, given: Mapping[str, str]) -> Start | None:
     """Read the text behind `bash -c`: what comes before the server is its prelude."""
-    flag = next((at for at, word in enumerate(command.words) if re.fullmatch(r"-[a-z]*c", word)), None)
-    if flag is None or flag + 1 >= len(command.words):
+    place = handed(command.words)
+    if place is None:
         return None
-    inner = script(command.words[flag + 1], variables=given, line=command.lines[flag + 1])
+    inner = script(command.words[place], variables=given, line=command.lines[place])
     prelude: list[tuple[str, ...]] = []
     notes = [*inner.notes, *unread(inner.documents)]
     found: Start | None = None

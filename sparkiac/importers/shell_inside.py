@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers import hiding, serving
-from sparkiac.importers.docker_command import BEFORE, PROGRAMS
+from sparkiac.importers.docker_command import PROGRAMS, program
 from sparkiac.importers.launch import Launch, Note, Variable
+from sparkiac.importers.shell_words import handed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,17 +25,17 @@ _OF_EXEC: Final = frozenset({"-e", "--env", "-u", "--user", "-w", "--workdir", "
 def text(command: Command) -> tuple[str, int, bool] | None:
     """Give the text that a command hands to a shell, its line, and whether another machine runs it."""
     words, lines = command.words, command.lines
-    at = _program(words)
-    program = words[at].rpartition("/")[2] if at < len(words) else ""
-    if program in _SHELLS:
-        flag = next((place for place in range(at + 1, len(words) - 1) if re.fullmatch(r"-[a-z]*c", words[place])), None)
-        return (words[flag + 1], lines[flag + 1], False) if flag is not None else None
-    if program == "eval" and at + 1 < len(words):
+    at = program(words)
+    name = words[at].rpartition("/")[2] if at < len(words) else ""
+    if name in _SHELLS:
+        place = handed(words, at)
+        return (words[place], lines[place], False) if place is not None else None
+    if name == "eval" and at + 1 < len(words):
         return " ".join(words[at + 1 :]), lines[at + 1], False
-    if program == "ssh":
+    if name == "ssh":
         host = _behind_options(words, at + 1)
         return (" ".join(words[host + 1 :]), lines[host + 1], True) if host + 1 < len(words) else None
-    if program in _DETACHED and " " in words[-1]:
+    if name in _DETACHED and " " in words[-1]:
         return words[-1], lines[-1], True
     return None
 
@@ -42,7 +43,7 @@ def text(command: Command) -> tuple[str, int, bool] | None:
 def executed(command: Command) -> Launch | None:
     """Give the server that `docker exec` starts in a container, if it is one."""
     words, lines = command.words, command.lines
-    at = _program(words)
+    at = program(words)
     if at >= len(words) or words[at].rpartition("/")[2] not in PROGRAMS or words[at + 1 : at + 2] != ("exec",):
         return None
     at += 2
@@ -61,14 +62,6 @@ def executed(command: Command) -> Launch | None:
     found = Launch(None, command.line, None, (), words[at + 1 :], env=tuple(env), notes=(note,), inside=words[at])
     found = found._replace(lines=lines[at + 1 :])
     return found if serving.start(found) is not None else None
-
-
-def _program(words: Sequence[str]) -> int:
-    """Find the program behind sudo, nohup and what is set for it."""
-    at = 0
-    while at < len(words) and (words[at] in BEFORE or words[at].startswith("-") or "=" in words[at]):
-        at += 1
-    return at
 
 
 def _behind_options(words: Sequence[str], at: int) -> int:

@@ -84,6 +84,12 @@ def unset(word: str) -> str | None:
     return found[1] if found else None
 
 
+def handed(words: Sequence[str], shell: int = 0) -> int | None:
+    """Find the text that the shell at this place is handed by -c."""
+    flags = range(shell + 1, len(words) - 1)
+    return next((flag + 1 for flag in flags if re.fullmatch(r"-[a-z]*c", words[flag])), None)
+
+
 def unread(documents: Iterable[Document]) -> Iterator[Note]:
     """Tell of here-documents that nothing is taken from."""
     for each in documents:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.model.references import hub_file
+from sparkiac.plan import weights
 from sparkiac.plan.parts import ExtraFile
 
 if TYPE_CHECKING:
@@ -22,11 +23,9 @@ def files(wanted: dict[str, Any], *, resolved: Resolved) -> tuple[ExtraFile, ...
 
 
 def _file(url: str, target: str, resolved: Resolved) -> ExtraFile:
-    fleet = resolved.inventory.value
-    assert fleet is not None  # noqa: S101
     pinned = resolved.lock.files.get(url) if resolved.lock else None
-    handle, _ = hub_file(url) or (None, "")
-    if pinned is None or (handle is not None and fleet.revisions.get(handle, pinned.revision) != pinned.revision):
+    named = hub_file(url)
+    if pinned is None or (named is not None and not weights.is_wanted(resolved, named[0], pinned.revision)):
         return ExtraFile(url, None, target)
     return ExtraFile(url, pinned.sha256, target, pinned.commit)
 

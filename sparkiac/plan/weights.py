@@ -78,11 +78,16 @@ def _laid_out(container: Container) -> Iterator[tuple[str, str]]:
     yield from ((name, "directory") for each in container.directories if (name := handle(each)) is not None)
 
 
-def _pin(resolved: Resolved, name: str) -> LockedModel | None:
+def is_wanted(resolved: Resolved, name: str, revision: str) -> bool:
+    """Whether the inventory wants a repository at the revision that the lock has it of, or says nothing of it."""
     fleet = resolved.inventory.value
     assert fleet is not None  # noqa: S101
+    return fleet.revisions.get(name, revision) == revision
+
+
+def _pin(resolved: Resolved, name: str) -> LockedModel | None:
     locked = resolved.lock.models.get(name) if resolved.lock else None
-    return None if locked is None or fleet.revisions.get(name, locked.revision) != locked.revision else locked
+    return locked if locked is not None and is_wanted(resolved, name, locked.revision) else None
 
 
 def _links(host: HostPlan) -> list[IPv4Interface | IPv6Interface]:
