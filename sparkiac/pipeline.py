@@ -94,7 +94,7 @@ def check(
     report, found = resolved(inventory, lock)
     if found is None:
         return Outcome(report, None)
-    plan = build(found, inventory.interfaces)
+    plan = build(found)
     hidden = _outside_default() if hidden is None else hidden
     findings: Iterable[Finding] = (each for each in rules.check(plan, found) if each.code not in hidden)
     if allow_unlocked:
@@ -109,8 +109,8 @@ def resolved(inventory: File, lock: File | None) -> tuple[Report, Resolved | Non
     faults = (*loaded.findings, *(pins.findings if pins else ()))
     if faults or loaded.value is None:
         return Report.of((*faults, *check_names(loaded))), None
-    found = resolve(loaded, pins.value if pins else None)
-    return Report.of(found.findings), None if found.findings else found
+    findings, found = resolve(loaded, pins.value if pins else None, inventory.interfaces)
+    return Report.of(findings), found
 
 
 def fix(inventory: File, lock: File | None, *, hidden: frozenset[str] | None = None) -> Fixed:

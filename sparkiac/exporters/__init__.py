@@ -47,4 +47,4 @@ def nodes(plan: Plan, name: str) -> tuple[Node, ...]:
         for each in host.containers
         if (each.kind, each.name) == ("deployment", name)
     )
-    return tuple(sorted(found, key=lambda node: node.container.node or (0, 1)))
+    return tuple(sorted(found, key=lambda node: node.container.server.node or (0, 1)))

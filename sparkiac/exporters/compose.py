@@ -44,17 +44,17 @@ def _service(container: Container) -> dict[str, Any]:
         "init": True,
         "entrypoint": [entrypoint] if entrypoint else None,
         "command": [*words],
-        "environment": dict(sorted(container.env.items())),
+        "environment": dict(sorted(container.command.env.items())),
         "volumes": _volumes(container),
         "ports": _ports(container),
-        "network_mode": "host" if container.host_network else None,
-        "ipc": "host" if container.ipc == "host" else None,
-        "shm_size": None if container.ipc == "host" else container.shm_size_bytes,
-        "ulimits": dict(sorted(container.ulimits.items())),
-        "devices": [*container.devices],
-        "deploy": {"resources": {"reservations": {"devices": [_GPU]}}} if container.gpu else None,
+        "network_mode": "host" if container.network.host else None,
+        "ipc": "host" if container.confinement.ipc == "host" else None,
+        "shm_size": None if container.confinement.ipc == "host" else container.confinement.shm_size_bytes,
+        "ulimits": dict(sorted(container.confinement.ulimits.items())),
+        "devices": [*container.confinement.devices],
+        "deploy": {"resources": {"reservations": {"devices": [_GPU]}}} if container.confinement.gpu else None,
         "healthcheck": _healthcheck(container),
-        "stop_grace_period": f"{container.stop_s}s",
+        "stop_grace_period": f"{container.timeouts.stop_s}s",
         **_confinement(container),
     }
     tree: Any = escape.compose_tree({key: value for key, value in wanted.items() if value not in (None, [], {})})
@@ -74,7 +74,7 @@ def _volumes(container: Container) -> list[dict[str, Any]]:
 
 
 def _ports(container: Container) -> list[dict[str, Any]]:
-    found = container.published
+    found = container.network.published
     if found is None:
         return []
     return [{"host_ip": found.address, "published": str(found.port), "target": found.container_port, "protocol": "tcp"}]
@@ -84,14 +84,19 @@ def _healthcheck(container: Container) -> dict[str, Any] | None:
     asked = node.asked(container)
     if asked is None:
         return None
-    return {"test": ["CMD", *asked], "interval": "15s", "timeout": "5s", "start_period": f"{container.ready_s}s"}
+    return {
+        "test": ["CMD", *asked],
+        "interval": "15s",
+        "timeout": "5s",
+        "start_period": f"{container.timeouts.ready_s}s",
+    }
 
 
 def _confinement(container: Container) -> dict[str, Any]:
     """Give what holds for every container: no capability, no new privileges, no writable image, a bounded log."""
     return {
-        "read_only": container.read_only,
-        "tmpfs": [f"/tmp:rw,exec,nosuid,nodev,size={container.tmp_size_bytes},mode=1777"],  # noqa: S108  in the container
+        "read_only": container.confinement.read_only,
+        "tmpfs": [f"/tmp:rw,exec,nosuid,nodev,size={container.confinement.tmp_size_bytes},mode=1777"],  # noqa: S108  in the container
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "pids_limit": 4096,

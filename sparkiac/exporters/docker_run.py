@@ -46,42 +46,42 @@ def _options(container: Container) -> Iterator[tuple[str, ...]]:
     yield ("--name", container.name)
     yield ("--restart", "unless-stopped")
     yield ("--init",)
-    yield from [("--gpus", "all")] if container.gpu else []
+    yield from [("--gpus", "all")] if container.confinement.gpu else []
     yield from _network(container)
     yield from _memory(container)
-    yield from (("--device", each) for each in container.devices)
+    yield from (("--device", each) for each in container.confinement.devices)
     yield from (("--volume", f"{m.source}:{m.target}{':ro' if m.read_only else ''}") for m in node.mounts(container))
     if (volume := node.cache(container)) is not None:
         yield ("--volume", ":".join(volume))
     yield from (("--env", name) for name in node.keys(container))
-    yield from (("--env", f"{name}={value}") for name, value in sorted(container.env.items()))
+    yield from (("--env", f"{name}={value}") for name, value in sorted(container.command.env.items()))
     if (asked := node.asked(container)) is not None:
         yield ("--health-cmd", " ".join(f'"{word}"' if " " in word else word for word in asked))
-        yield ("--health-start-period", f"{container.ready_s}s")
-    yield ("--stop-timeout", str(container.stop_s))
+        yield ("--health-start-period", f"{container.timeouts.ready_s}s")
+    yield ("--stop-timeout", str(container.timeouts.stop_s))
     yield from _confinement(container)
 
 
 def _network(container: Container) -> Iterator[tuple[str, ...]]:
-    published = container.published
-    if container.host_network:
+    published = container.network.published
+    if container.network.host:
         yield ("--network", "host")
     elif published is not None:
         yield ("--publish", f"{published.address}:{published.port}:{published.container_port}")
 
 
 def _memory(container: Container) -> Iterator[tuple[str, ...]]:
-    if container.ipc == "host":
+    if container.confinement.ipc == "host":
         yield ("--ipc", "host")
-    elif container.shm_size_bytes is not None:
-        yield ("--shm-size", str(container.shm_size_bytes))
-    yield from (("--ulimit", f"{name}={limit}") for name, limit in sorted(container.ulimits.items()))
+    elif container.confinement.shm_size_bytes is not None:
+        yield ("--shm-size", str(container.confinement.shm_size_bytes))
+    yield from (("--ulimit", f"{name}={limit}") for name, limit in sorted(container.confinement.ulimits.items()))
 
 
 def _confinement(container: Container) -> Iterator[tuple[str, ...]]:
     """Give what holds for every container: no capability, no new privileges, no writable image, a bounded log."""
-    yield from [("--read-only",)] if container.read_only else []
-    yield ("--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={container.tmp_size_bytes},mode=1777")  # noqa: S108  in the container
+    yield from [("--read-only",)] if container.confinement.read_only else []
+    yield ("--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={container.confinement.tmp_size_bytes},mode=1777")  # noqa: S108  in the container
     yield ("--cap-drop", "ALL")
     yield ("--security-opt", "no-new-privileges:true")
     yield ("--pids-limit", "4096")

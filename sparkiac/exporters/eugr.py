@@ -18,12 +18,12 @@ _BOX: Final = "its launcher starts the container its own way: privileged, on the
 def write(nodes: Sequence[Node]) -> Exported:
     """Write a deployment. Raises Unsayable: its launcher runs vLLM alone."""
     first = nodes[0].container
-    if first.engine != "vllm":
-        message = f"eugr's launcher runs vLLM, and {first.name} is served by {first.engine}"
+    if first.server.engine != "vllm":
+        message = f"eugr's launcher runs vLLM, and {first.name} is served by {first.server.engine}"
         raise Unsayable(message)
     found = recipe.of(nodes, doubled=True)
-    model = first.model or ""
-    notes = [*found.notes, *recipe.fetched(first, first.commits), _BOX]
+    model = first.server.model or ""
+    notes = [*found.notes, *recipe.fetched(first, first.weights.commits), _BOX]
     data: dict[str, Any] = {
         "recipe_version": "1",
         "name": first.name,

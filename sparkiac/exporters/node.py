@@ -58,18 +58,18 @@ def start(container: Container) -> tuple[str | None, tuple[str, ...]]:
 
     What runs before the server stands in front of it in one shell. The key needs none: it is passed as a variable.
     """
-    if not container.prelude:
-        return None, container.command
-    return "/bin/sh", ("-c", " && ".join((*map(joined, container.prelude), f"exec {joined(container.argv)}")))
+    if not container.command.prelude:
+        return None, container.command.words
+    return "/bin/sh", ("-c", " && ".join((*map(joined, container.command.prelude), f"exec {joined(container.argv)}")))
 
 
 def server(container: Container) -> tuple[str, ...]:
     """Give the command of the server from its program on, whatever the image's entrypoint. Raises Unsayable."""
-    own = engines.named(container.engine or "").words
+    own = engines.named(container.server.engine or "").words
     if not own:
         message = f"{container.image.reference} is told everything by variables, and this format wants a command"
         raise Unsayable(message)
-    words = container.command
+    words = container.command.words
     return words if words[: len(own)] == own else (*own, *words)
 
 
@@ -80,36 +80,37 @@ def joined(words: Iterable[str]) -> str:
 
 def lines(container: Container) -> tuple[str, ...]:
     """Say in lines what it is: what its file begins with."""
-    recipe = f", recipe {container.recipe.partition('#')[0]}" if container.recipe else ""
-    return (f"{container.name}: {container.model}{recipe}.", "Exported by sparkiac from the inventory.")
+    recipe = f", recipe {container.server.recipe.partition('#')[0]}" if container.server.recipe else ""
+    return (f"{container.name}: {container.server.model}{recipe}.", "Exported by sparkiac from the inventory.")
 
 
 def mounts(container: Container) -> tuple[Mount, ...]:
     """Give what is mounted from the host, by target: directories and fetched files, but nothing of sparkiac's own."""
-    own = (mount for mount in container.mounts if not mount.target.startswith(_OURS))
-    files = (Mount(file.path, file.target, read_only=True) for file in container.files)
+    own = (mount for mount in container.storage.mounts if not mount.target.startswith(_OURS))
+    files = (Mount(file.path, file.target, read_only=True) for file in container.storage.files)
     return tuple(sorted((*own, *files), key=lambda mount: mount.target))
 
 
 def cache(container: Container) -> tuple[str, str] | None:
     """Give the name of the volume that keeps compiled code, and where it is mounted."""
-    return None if container.cache_key is None else (f"{container.name}-cache", CACHE)
+    return None if container.storage.cache_key is None else (f"{container.name}-cache", CACHE)
 
 
 def keys(container: Container) -> tuple[str, ...]:
     """Name the variables that secrets come in."""
-    return tuple(export.variable for export in container.exports)
+    return tuple(export.variable for export in container.command.exports)
 
 
 def asked(container: Container) -> tuple[str, ...] | None:
     """Give the words that ask the server for its health from inside the container."""
-    if container.health is None or container.health_path is None:
+    if container.checks.health is None or container.checks.path is None:
         return None
-    here = container.published is not None or container.listen is None or container.listen[0] == "0.0.0.0"  # noqa: S104  compared
-    address = "127.0.0.1" if here or container.listen is None else container.listen[0]
-    port = container.published.container_port if container.published else (container.listen or ("", 0))[1]
-    url = f"http://{address}:{port}{container.health_path}"
-    if engines.named(container.engine or "").python:
+    listen, published = container.network.listen, container.network.published
+    here = published is not None or listen is None or listen[0] == "0.0.0.0"  # noqa: S104  compared
+    address = "127.0.0.1" if here or listen is None else listen[0]
+    port = published.container_port if published else (listen or ("", 0))[1]
+    url = f"http://{address}:{port}{container.checks.path}"
+    if engines.named(container.server.engine or "").python:
         return ("python3", "-c", _ASKS, url)
     return ("curl", "-fsS", "-m", "4", "-o", "/dev/null", url)
 
@@ -122,7 +123,7 @@ def notes(nodes: Sequence[Node]) -> tuple[str, ...]:
         found.append("the image is not pinned: `sparkiac lock` finds its digest")
     elif first.image.build is not None:
         found.append(f"the image {first.image.build} is built from source on the host; no registry has it")
-    found += [f"fetch {each.path} first: {_fetched(each.url, each.sha256)}" for each in first.files]
+    found += [f"fetch {each.path} first: {_fetched(each.url, each.sha256)}" for each in first.storage.files]
     if unread := {secret.name for secret in first.secrets} - _exported(first):
         found.append(
             f"secret {', '.join(sorted(unread))}: the server takes a key in its arguments alone, so none is given"
@@ -131,7 +132,7 @@ def notes(nodes: Sequence[Node]) -> tuple[str, ...]:
 
 
 def _exported(container: Container) -> set[str | None]:
-    return {name for export in container.exports for name in export.secrets}
+    return {name for export in container.command.exports for name in export.secrets}
 
 
 def _fetched(url: str, sha256: str | None) -> str:
@@ -140,14 +141,14 @@ def _fetched(url: str, sha256: str | None) -> str:
 
 def weights(container: Container) -> tuple[str, ...]:
     """Say what the host's model store must hold."""
-    commits, store = container.commits, container.store
+    commits, store = container.weights.commits, container.weights.store
     cached = [
         f"{each}{f' at {commits[each]}' if each in commits else ''}, as `hf download` lays it out"
-        for each in container.models
+        for each in container.weights.models
     ]
     plain = [
         f"the plain directory {each}{f' of {commits[each]}' if each in commits else ''}"
-        for each in container.directories
+        for each in container.weights.directories
     ]
     return tuple(f"weights: {store} must hold {each}" for each in (*cached, *plain))
 

@@ -56,7 +56,7 @@ def of(nodes: Sequence[Node], *, doubled: bool) -> Recipe:
     defaults: dict[str, str | int | float] = {}
     program, *options = _rows(words, defaults, doubled=doubled)
     rows = (program, *sorted(options))
-    prelude = [f"{_braces(node.joined(each), doubled=doubled)} &&\n" for each in first.prelude]
+    prelude = [f"{_braces(node.joined(each), doubled=doubled)} &&\n" for each in first.command.prelude]
     command = "".join(prelude) + " \\\n  ".join(rows) + "\n"
     return Recipe(
         first, len(nodes), command, doubled, defaults, _env(first), (*node.notes(nodes), *_lost(first, words))
@@ -65,7 +65,7 @@ def of(nodes: Sequence[Node], *, doubled: bool) -> Recipe:
 
 def _served(container: Container, words: tuple[str, ...]) -> tuple[str, ...]:
     """Let the server listen where clients reach it, and find its model by its handle: there is no port to publish."""
-    listen = container.listen or ("0.0.0.0", 8000)  # noqa: S104  a server that nobody placed elsewhere
+    listen = container.network.listen or ("0.0.0.0", 8000)  # noqa: S104  a server that nobody placed elsewhere
     wanted = {"--host": listen[0], "--port": str(listen[1])}
     split = [part for word in words for part in _split(word)]
     kept: list[str] = []
@@ -73,7 +73,7 @@ def _served(container: Container, words: tuple[str, ...]) -> tuple[str, ...]:
     while at < len(split):
         flag, following = split[at], split[at + 1 : at + 2]
         valued = bool(following) and not following[0].startswith("--")
-        if flag in _OF_GROUP and container.node:
+        if flag in _OF_GROUP and container.server.node:
             at += 1 + valued
             continue
         kept.append(flag)
@@ -92,11 +92,11 @@ def _split(word: str) -> tuple[str, ...]:
 
 def _by_handle(container: Container, words: Sequence[str]) -> tuple[str, ...]:
     """Name a model by its handle that is served from a directory here: the other tool lays its weights elsewhere."""
-    model = container.model or ""
-    place = next((mount.target for mount in container.mounts if mount.source.endswith(f"/{model}")), None)
+    model = container.server.model or ""
+    place = next((mount.target for mount in container.storage.mounts if mount.source.endswith(f"/{model}")), None)
     if place is None or place not in words:
         return tuple(words)
-    pin = ("--revision", container.commits[model]) if model in container.commits else ()
+    pin = ("--revision", container.weights.commits[model]) if model in container.weights.commits else ()
     return (*(model if word == place else word for word in words), *pin)
 
 
@@ -139,28 +139,28 @@ def _number(text: str) -> str | int | float:
 
 def _env(container: Container) -> dict[str, str]:
     """Give the variables but those that the launcher sets: where weights and compiled code lie, and a group's links."""
-    left = (*_HOMES, *(_LINKS if container.node else ()))
-    kept = {name: value for name, value in container.env.items() if not value.startswith(f"{CACHE}/")}
+    left = (*_HOMES, *(_LINKS if container.server.node else ()))
+    kept = {name: value for name, value in container.command.env.items() if not value.startswith(f"{CACHE}/")}
     return {name: value for name, value in sorted(kept.items()) if name not in left}
 
 
 def fetched(container: Container, models: Iterable[str]) -> tuple[str, ...]:
     """Say which commits a launcher that downloads the newest ones must find there already."""
-    commits = container.commits
+    commits = container.weights.commits
     return tuple(f"its launcher does not fetch {each} at {commits[each]}: do" for each in models if each in commits)
 
 
 def _lost(container: Container, words: Sequence[str]) -> tuple[str, ...]:
     """Say what no key of these recipes means. Where weights lie is their launcher's own affair, if no word says it."""
     found = [f"not said: {key} from a secret; set the variable in the container" for key in node.keys(container)]
-    stored = {container.store, *(f"{container.store}/{each}" for each in container.directories)}
+    stored = {container.weights.store, *(f"{container.weights.store}/{each}" for each in container.weights.directories)}
     found += [
         f"not said: mount {mount.source} at {mount.target}"
         for mount in node.mounts(container)
         if mount.source not in stored or any(_names(word, mount.target) for word in words)
     ]
-    if container.listen is not None and container.listen[0] != "0.0.0.0":  # noqa: S104  compared
-        where = f"{container.listen[0]} of the host's own network"
+    if container.network.listen is not None and container.network.listen[0] != "0.0.0.0":  # noqa: S104  compared
+        where = f"{container.network.listen[0]} of the host's own network"
         found.append(f"it listens on {where}: change the default `host` elsewhere")
     return tuple(found)
 

@@ -20,18 +20,18 @@ _CLUSTER: Final = {"vllm": "vllm-distributed"}
 def write(nodes: Sequence[Node]) -> Exported:
     """Write a deployment. Raises Unsayable."""
     first = nodes[0].container
-    engine = first.engine or ""
+    engine = first.server.engine or ""
     if engine not in _RUNTIMES:
-        message = f"sparkrun has no runtime for {first.engine}"
+        message = f"sparkrun has no runtime for {first.server.engine}"
         raise Unsayable(message)
     found = recipe.of(nodes, doubled=False)
-    model = first.model or ""
-    notes = (*found.notes, *recipe.fetched(first, [each for each in first.commits if each != model]))
+    model = first.server.model or ""
+    notes = (*found.notes, *recipe.fetched(first, [each for each in first.weights.commits if each != model]))
     runtime = _CLUSTER.get(engine, _RUNTIMES[engine]) if found.nodes > 1 else _RUNTIMES[engine]
     data: dict[str, Any] = {
         "recipe_version": "2",
         "model": model,
-        **({"model_revision": first.commits[model]} if model in first.commits else {}),
+        **({"model_revision": first.weights.commits[model]} if model in first.weights.commits else {}),
         "runtime": runtime,
         "min_nodes": found.nodes,
         "max_nodes": found.nodes,
@@ -49,8 +49,8 @@ def _box(found: Node) -> dict[str, Any]:
     """Say the container's memory where it is not sparkrun's own way, which is the host's IPC namespace."""
     container = found.container
     wanted = {
-        "ipc": None if container.ipc == "host" else container.ipc,
-        "shm_size": None if container.ipc == "host" else container.shm_size_bytes,
-        "ulimit": [f"{name}={limit}" for name, limit in sorted(container.ulimits.items())],
+        "ipc": None if container.confinement.ipc == "host" else container.confinement.ipc,
+        "shm_size": None if container.confinement.ipc == "host" else container.confinement.shm_size_bytes,
+        "ulimit": [f"{name}={limit}" for name, limit in sorted(container.confinement.ulimits.items())],
     }
     return {key: value for key, value in wanted.items() if value}

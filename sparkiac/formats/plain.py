@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from sparkiac import catalog, engines
 from sparkiac.engines import vllm, words
 from sparkiac.model.catalog import EngineName, UseCase
+from sparkiac.model.settings import Serving
 from sparkiac.plan import command
 from sparkiac.plan.images import image as known_image
 from sparkiac.resolve import catalogued, search
@@ -202,7 +203,8 @@ def _start(found: Catalogued) -> dict[str, Any] | None:
         return None
     engine: Engine = engines.named(found.recipe.engine)
     image = known_image(values["image"], lock=None, mirrors={})
-    started = command.start(engine, values, values["set"], commits={})
+    serving = Serving.model_validate({key: value for key, value in values.items() if key in Serving.model_fields})
+    started = command.start(engine, serving, values["set"], commits={})
     return {
         "prelude": [list(words) for words in values["container"].get("prelude", ())],
         "entrypoint": None if image.entrypoint is None else list(image.entrypoint),

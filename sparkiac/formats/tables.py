@@ -119,8 +119,8 @@ def _units(host: HostPlan) -> Table:
 
 
 def _row(container: Container) -> tuple[str, ...]:
-    listen = "{}:{}".format(*container.listen) if container.listen else "-"
-    what = ", ".join(container.served) or container.description
+    listen = "{}:{}".format(*container.network.listen) if container.network.listen else "-"
+    what = ", ".join(container.server.served) or container.description
     return container.name, listen, gib(container.memory_bytes), f"{what}\n{_short(container.image.pull)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from sparkiac import catalog
 from sparkiac.model import forms
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sparkiac.model.lock import Form
+    from sparkiac.model.resolved import ResolvedDeployment
     from sparkiac.plan import Build, Container, HostPlan, Image, Plan
     from sparkiac.report import Loc, Origin, Path
     from sparkiac.resolve import Resolved
@@ -144,7 +145,7 @@ def _uses(plan: Plan, resolved: Resolved) -> Iterator[_Use]:
             if container.image.build is None:
                 yield _image(container.image, host, container.name, (*container.path, "image"), (*leaf, "image"))
             yield from _models(container, leaf, resolved)
-            for file in container.files:
+            for file in container.storage.files:
                 path = ("container", "files", file.target)
                 yield _Use("file", file.url, container.name, (*container.path, *path, "url"), (*leaf, *path))
     for build in plan.builds:
@@ -170,12 +171,12 @@ def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_U
     """Give the repositories that the model store must hold: weights, tokenizers and drafters."""
     if container.kind != "deployment":
         return
-    values = resolved.values["deployments"][container.name][leaf[-1]]
-    for named in (*container.models, *container.directories):
+    values = resolved.fleet.deployments[container.name][str(leaf[-1])]
+    for named in (*container.weights.models, *container.weights.directories):
         handle, file = _split(named)
         if handle is not None:
             key = _key(named, values)
-            file = values.get("model_file", file) if key == ("model",) else file
+            file = (values.model_file or file) if key == ("model",) else file
             form = _form(container, handle) if file is None else None
             yield _Use("model", handle, container.name, (*container.path, *key), (*leaf, key[0]), file=file, form=form)
 
@@ -186,12 +187,14 @@ def _form(container: Container, handle: str) -> Form:
     vLLM takes Mistral's own form wherever it is, unless it is told otherwise (vLLM 0.32.0, default_loader.py; since
     0.12). Engines beside it, such as SGLang, take it only if they are told to.
     """
-    said = container.options
-    drafter = (container.speculative or {}).get("model")
-    if handle in [said.get(key) for key in _BARE] and handle not in (container.model, drafter):
+    said = container.server.options
+    drafter = (container.server.speculative or {}).get("model")
+    if handle in [said.get(key) for key in _BARE] and handle not in (container.server.model, drafter):
         return "bare"
     formats = {str(said.get(key) or _AUTO) for key in ("load_format", "config_format")}
-    native = "mistral" in formats or (formats == {_AUTO} and container.engine == "vllm" and not _is_old(container))
+    native = "mistral" in formats or (
+        formats == {_AUTO} and container.server.engine == "vllm" and not _is_old(container)
+    )
     return "consolidated" if native else "shards"
 
 
@@ -207,28 +210,26 @@ def _split(named: str) -> tuple[str | None, str | None]:
     return (handle if re.fullmatch(forms.HANDLE, handle) else None), "/".join(filter(None, rest)) or None
 
 
-def _key(named: str, values: dict[str, Any]) -> Path:
+def _key(named: str, values: ResolvedDeployment) -> Path:
     """Give the place in a deployment that names a model."""
-    needed = values.get("needs_models", ())
-    if named == values["model"]:
+    if named == values.model:
         return ("model",)
+    needed = values.needs_models
     return ("needs_models", needed.index(named)) if named in needed else ("speculative", "model")
 
 
 def _revision(repository: str | None, models: Sequence[_Use], resolved: Resolved) -> tuple[str, Loc | None]:
     """Give the revision of a repository: the inventory's, the commit that a source ran, or the default branch."""
-    fleet = resolved.inventory.value
-    assert fleet is not None  # noqa: S101  a plan was made of it
-    if repository in fleet.revisions:
-        return fleet.revisions[repository], resolved.inventory.document.at_value(("revisions", repository))
+    written = resolved.written
+    if repository in written.revisions:
+        return written.revisions[repository], resolved.inventory.document.at_value(("revisions", repository))
     return min((commit for use in models for commit in _ran(use, resolved)), default=DEFAULT_REVISION), None
 
 
 def _ran(use: _Use, resolved: Resolved) -> Iterator[str]:
     """Give the commits that the sources of a deployment's recipe ran of this model."""
-    fleet = resolved.inventory.value
-    assert fleet is not None  # noqa: S101  a plan was made of it
-    deployment = fleet.deployments[use.user]
+    written = resolved.written
+    deployment = written.deployments[use.user]
     if deployment.recipe is None:
         return
     recipe = catalog.recipe(deployment.recipe)

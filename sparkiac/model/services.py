@@ -6,6 +6,7 @@ sparkiac/model/kinds.py; a new kind of an existing shape is its file there and i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -46,7 +47,9 @@ class _Service(Model):
     """Waived rules."""
 
 
-class _Container(_Service):
+class ContainerizedService(_Service):
+    """What every service in a container may say."""
+
     image: ImageReference | None = None
     """Image to run, pinned by the lock or by its own digest. No source names one, so it is yours to choose."""
     port: Port | None = None
@@ -59,9 +62,9 @@ class _Container(_Service):
     """HTTP path that answers 200 when the service is well; asked with curl, wget or Python inside it."""
     command: tuple[Line, ...] | None = None
     """Arguments after the image's entrypoint."""
-    env: dict[VariableName, Line | int | None] | None = None
+    env: Mapping[VariableName, Line | int | None] | None = None
     """Environment variables; `null` takes one of the kind's away. Never a secret."""
-    mounts: dict[AbsolutePath, Mount] | None = None
+    mounts: Mapping[AbsolutePath, Mount] | None = None
     """Path in the container → what is mounted there."""
     gpu: bool | None = None
     """Whether the container gets the GPU."""
@@ -71,14 +74,14 @@ class _Container(_Service):
     """Waits of the unit."""
 
 
-class ContainerService(_Container):
+class ContainerService(ContainerizedService):
     """A container that asks no other service: any one, speech to text, text to speech, or GPU metrics."""
 
     kind: Literal["container", "parakeet", "chatterbox", "gpu-exporter"]
     """What it is."""
 
 
-class OllamaService(_Container):
+class OllamaService(ContainerizedService):
     """An Ollama server with the models that it keeps."""
 
     kind: Literal["ollama"]
@@ -89,7 +92,7 @@ class OllamaService(_Container):
     """Options of the server in snake_case: `keep_alive: 5m` is OLLAMA_KEEP_ALIVE=5m."""
 
 
-class OpenWebuiService(_Container):
+class OpenWebuiService(ContainerizedService):
     """Open WebUI: a chat front end for the models of the fleet."""
 
     kind: Literal["open-webui"]
@@ -121,7 +124,7 @@ class HermesAgentService(_Service):
     """Port on the host, if not 8642."""
     bind: Bind | None = None
     """Address that its API listens on."""
-    env: dict[VariableName, Line | int | None] | None = None
+    env: Mapping[VariableName, Line | int | None] | None = None
     """Further environment variables. Never a secret."""
     timeouts: Timeouts | None = None
     """Waits of the unit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -68,9 +69,9 @@ class ContainerSettings(Model):
     """Size of /tmp, which is memory: on this machine it is taken from the model."""
     ulimits: Ulimits | None = None
     """Resource limits."""
-    mounts: dict[AbsolutePath, Mount | None] | None = None
+    mounts: Mapping[AbsolutePath, Mount | None] | None = None
     """Path in the container → what is mounted there."""
-    files: dict[AbsolutePath, ExtraFile | None] | None = None
+    files: Mapping[AbsolutePath, ExtraFile | None] | None = None
     """Path in the container → a file that is fetched, checked and mounted there read-only."""
     prelude: tuple[Annotated[tuple[Line, ...], Field(min_length=1)], ...] | None = None
     """Commands that run in the container before the server, one after the other, each as a list of words."""
@@ -109,7 +110,7 @@ class Settings(Model):
     """Engine options in snake_case: `max_model_len: 65536` is `--max-model-len=65536`."""
     speculative: Speculative | None = None
     """Speculative decoding. It edits the rest of the settings as far as the method needs."""
-    env: dict[VariableName, Line | int | None] | None = None
+    env: Mapping[VariableName, Line | int | None] | None = None
     """Environment variables of the container. Never a secret: use `api_key`."""
     container: ContainerSettings | None = None
     """How the container is run."""

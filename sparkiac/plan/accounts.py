@@ -167,7 +167,7 @@ def _account(container: Container, proof: Proof) -> Account:
     server, cache, options = proof.server, proof.cache, proof.options
     return Account(
         name=container.name,
-        leads=container.node is None or container.node[0] == 0,
+        leads=container.server.node is None or container.server.node[0] == 0,
         requested=server.requested,
         inside=server.inside,
         pool=server.pool,

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from ipaddress import ip_interface
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sparkiac.model.base import Bind
+    from sparkiac.model.inventory import FabricLink
+    from sparkiac.model.resolved import ResolvedHost
 
 
-def bind_address(values: dict[str, Any], bind: str) -> str:
+def bind_address(host: ResolvedHost, bind: Bind) -> str:
     """Give the address that a port is published on."""
     match bind:
         case "loopback":
             return "127.0.0.1"
         case "lan":
-            return str(values["address"])
+            return host.address
         case "fabric":
-            return fabric_address(values)
+            return fabric_address(host)
         case _:
             return "0.0.0.0"  # noqa: S104  the user wrote `bind: any`
 
 
-def fabric_address(values: dict[str, Any]) -> str:
-    """Give the address of a host's first high-speed link."""
-    return str(ip_interface(values["fabric"]["links"][0]["address"]).ip)
+def fabric_address(host: ResolvedHost) -> str:
+    """Give the address of a host's first high-speed link. The host must have one."""
+    return str(ip_interface(links_of(host)[0].address).ip)
+
+
+def links_of(host: ResolvedHost) -> tuple[FabricLink, ...]:
+    """Give a host's high-speed links, the first one carrying the traffic of groups."""
+    return host.fabric.links if host.fabric else ()

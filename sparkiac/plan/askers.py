@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sparkiac.plan.container import Checks, ModelServer, Network
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.parts import Export, Secret
+    from sparkiac.plan.parts import Export, Secret, Timeouts
     from sparkiac.report import Path
 
 
@@ -59,6 +61,8 @@ class Program(NamedTuple):
     """Where it stands in the inventory."""
     argv: tuple[str, ...]
     user: str
+    state: str
+    """Directory on the host that it keeps its state in."""
     env: Mapping[str, str]
     config: Mapping[str, Any]
     """Its configuration file, which holds no secret."""
@@ -68,10 +72,9 @@ class Program(NamedTuple):
     """Secrets and their files, the key of its own API first."""
     listen: tuple[str, int]
     health_path: str
-    served: tuple[str, ...]
-    ready_s: int
-    stop_s: int
-    restart_delay_s: int
+    server: ModelServer
+    """The names that it serves."""
+    timeouts: Timeouts
     links: tuple[Link, ...]
     memory_bytes: int | None = None
     """What it takes of the host's memory, as the inventory states."""
@@ -82,9 +85,14 @@ class Program(NamedTuple):
         return f"sparkiac-{self.name}"
 
     @property
-    def state(self) -> str:
-        """Directory on the host that it keeps its state in."""
-        return f"/var/lib/sparkiac/{self.name}"
+    def network(self) -> Network:
+        """How it is reached, in the words that containers use."""
+        return Network(listen=self.listen)
+
+    @property
+    def checks(self) -> Checks:
+        """How it is asked, in the words that containers use."""
+        return Checks(path=self.health_path)
 
 
 class Document(NamedTuple):

@@ -11,44 +11,47 @@ from sparkiac.plan.values import Build
 from sparkiac.resolve.builds import images
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from sparkiac.model.resolved import ResolvedBuild
     from sparkiac.plan.image import Image
     from sparkiac.report import Path
     from sparkiac.resolve import Resolved
 
 
-def image_of(resolved: Resolved, reference: str) -> Image:
-    """Give what is known of an image, which may be the name of a build."""
-    if reference in resolved.values.get("builds", {}):
-        return _built(resolved, _build(resolved, reference, ()))
-    return _from_registry(resolved, reference)
+def image_of(resolved: Resolved, reference: str, *, host: str) -> Image:
+    """Give what is known of an image that a host runs; the reference may be the name of a build."""
+    if reference in resolved.fleet.builds:
+        found = _built(resolved, _build(resolved, reference, ()))
+    else:
+        found = _from_registry(resolved, reference)
+    known = resolved.interfaces
+    interface = known.get(found.digest or "") or known.get(found.id or "")
+    return found._replace(interface=interface, copied=resolved.written.hosts[host].images_from is not None)
 
 
 def used(resolved: Resolved) -> Iterator[Build]:
     """Give the builds that something runs, sorted by name, each with the place that names it first."""
-    for name in resolved.values.get("builds", {}):
+    for name in resolved.fleet.builds:
         users = (user for user, reference in images(resolved.leaves) if reference == name)
         yield _build(resolved, name, (*min(users), "image"))
 
 
 def _from_registry(resolved: Resolved, reference: str) -> Image:
-    fleet = resolved.inventory.value
-    assert fleet is not None  # noqa: S101
-    return image(reference, lock=resolved.lock, mirrors=fleet.registries.mirrors)
+    return image(reference, lock=resolved.lock, mirrors=resolved.written.registries.mirrors)
 
 
 def _build(resolved: Resolved, name: str, path: Path) -> Build:
-    values = resolved.values["builds"][name]
-    base = _from_registry(resolved, values["base"]) if "base" in values else None
+    values = resolved.fleet.builds[name]
+    base = _from_registry(resolved, values.base) if values.base is not None else None
     spec = _spec(values, base)
     text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
     return Build(name, path, spec, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}", base)
 
 
-def _spec(values: Mapping[str, Any], base: Image | None) -> dict[str, Any]:
+def _spec(values: ResolvedBuild, base: Image | None) -> dict[str, Any]:
     """Give all that decides what comes out. The reason for a build is not among it, nor is a mirror."""
-    spec = {key: _plain(value) for key, value in values.items() if key != "why"}
+    spec = {key: _plain(value) for key, value in values.model_dump(exclude_unset=True, exclude={"why"}).items()}
     for key in {"arguments", "environment"} & spec.keys():
         spec[key] = {name: str(value) for name, value in spec[key].items()}
     if base is not None:

@@ -10,19 +10,30 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.engines import Engine, Start
+    from sparkiac.model.settings import Serving
     from sparkiac.plan.image import Image
 
 
-def start(engine: Engine, values: dict[str, Any], options: Mapping[str, Any], *, commits: Mapping[str, str]) -> Start:
+def start(engine: Engine, values: Serving, options: Mapping[str, Any], *, commits: Mapping[str, str]) -> Start:
     """Give how the engine is started with these values; `options` are its own, as they hold on one machine."""
-    return engine.start(Request(_target(values), names(values), options, values.get("speculative"), commits))
+    return engine.start(Request(_target(values), _names(values), options, speculative(values), commits))
 
 
-def names(values: dict[str, Any]) -> tuple[str, ...]:
-    """Give the names that clients use, where the engine would not come upon them by itself."""
-    if "served_names" in values:
-        return tuple(values["served_names"])
-    return (values["model"],) if "model_path" in values else ()
+def speculative(values: Serving) -> dict[str, Any] | None:
+    """Give the method of speculative decoding and its settings, as the inventory spells them."""
+    return values.speculative.model_dump(exclude_none=True) if values.speculative else None
+
+
+def served(values: Serving) -> tuple[str, ...]:
+    """Give the names that clients use."""
+    return _names(values) or (_model(values),)
+
+
+def _names(values: Serving) -> tuple[str, ...]:
+    """Give the served names that the engine must be told, because its own default is another one."""
+    if values.served_names is not None:
+        return values.served_names
+    return (_model(values),) if values.model_path is not None else ()
 
 
 def words(image: Image, engine: Engine, started: Start) -> tuple[str, ...]:
@@ -31,9 +42,13 @@ def words(image: Image, engine: Engine, started: Start) -> tuple[str, ...]:
     return started.arguments if said else (*engine.words, *started.arguments)
 
 
-def _target(values: dict[str, Any]) -> str:
+def _model(values: Serving) -> str:
+    assert values.model is not None, "resolve refuses a deployment without a model"  # noqa: S101
+    return values.model
+
+
+def _target(values: Serving) -> str:
     """Give what the engine loads: the handle, or a path in the container."""
-    path = values.get("model_path")
-    if path is None:
-        return str(values["model"])
-    return f"{path}/{values['model_file']}" if "model_file" in values else str(path)
+    if values.model_path is None:
+        return _model(values)
+    return f"{values.model_path}/{values.model_file}" if values.model_file is not None else values.model_path

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
 from sparkiac.engines import vllm
 from sparkiac.memory.fit import Workload
 from sparkiac.memory.values import GIB
-from sparkiac.plan import command
-from sparkiac.plan.addresses import bind_address, fabric_address
+from sparkiac.model.speculative import Ngram, Suffix
+from sparkiac.plan import command, settings
+from sparkiac.plan.addresses import bind_address, fabric_address, links_of
 from sparkiac.plan.builds import image_of
+from sparkiac.plan.container import Checks, Command, Confinement, ModelServer, Network, Storage, Weights
 from sparkiac.plan.facts import facts
 from sparkiac.plan.image import Added
 from sparkiac.plan.parts import Caution, Export, Health, Mount, Published, Secret, stated_bytes
-from sparkiac.plan.settings import files, source, waits
 from sparkiac.plan.values import Container
 from sparkiac.plan.weights import commits, handle
 from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sparkiac.engines import Engine
     from sparkiac.model.catalog import Entry
     from sparkiac.model.inventory import Deployment
+    from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
     from sparkiac.plan.image import Image
     from sparkiac.resolve import Resolved
 
@@ -34,184 +36,213 @@ PROBE: Final = "/usr/local/lib/sparkiac/probe.py"
 _PROBE_INSIDE: Final = "/run/sparkiac/probe.py"
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
 
-_SILENT: Final[dict[str, Any]] = {"listen": None, "health": None, "health_path": None, "served": ()}
-"""A node of a group that does not lead answers nobody."""
+
+class _Node(NamedTuple):
+    """One deployment on one of its hosts."""
+
+    name: str
+    written: Deployment
+    values: ResolvedDeployment
+    host: ResolvedHost
+    leader: ResolvedHost
+    """The host that leads the group; of a single host, itself."""
+    rank: int
+    size: int
+    """Hosts of the group."""
+    engine: Engine
+    address: str
+    """Address that its port listens on."""
+
+    @property
+    def alone(self) -> bool:
+        """Whether the deployment is on one host only."""
+        return self.size == 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether clients ask this node."""
+        return self.rank == 0
 
 
-def container(resolved: Resolved, *, name: str, host: str) -> Container:
-    """Decide how `name` runs on `host`."""
-    fleet = resolved.inventory.value
-    assert fleet is not None  # noqa: S101
-    values = resolved.values["deployments"][name][host]
-    machine = resolved.values["hosts"][host]
-    group = hosts_of(fleet.deployments[name])
-    node = (group.index(host), len(group)) if len(group) > 1 else None
-    leads = node is None or node[0] == 0
-    engine = engines.named(values["engine"])
-    address = bind_address(machine, values["bind"])
-    options = _options(resolved, values, group=group, node=node, address=address)
+def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -> Container:
+    """Decide how `name` runs on `host`; `shared` is the Docker network that it shares with its clients."""
+    node = _node(resolved, name, host)
+    values, options = node.values, _options(node)
+    image = image_of(resolved, values.image, host=host)
+    weights = _weights(resolved, values)
+    words = _command(node, image, options, weights)
     return Container(
         kind="deployment",
         name=name,
-        description=values.get("description", values["model"]),
+        description=values.description or values.model,
         path=("deployments", name),
-        mounts=_mounts(values, probed=leads and engine.python),
-        files=files(values["container"].get("files", {}), resolved=resolved),
-        published=Published(address, values["port"], options["port"]) if node is None else None,
-        host_network=node is not None,
-        gpu=machine.get("gpu") is not None,
-        devices=("/dev/infiniband",) if node is not None and _has_rdma(machine) else (),
-        engine=engine.name,
-        options=options,
-        speculative=values.get("speculative"),
-        memory_bytes=_memory(engine, options, machine),
-        node=node,
-        **_started(resolved, values, engine, options, own=_node_env(machine) if node else {}),
-        **_served(values),
-        workload=Workload(**values["workload"]) if "workload" in values else None,
-        measured=values.get("measured", {}),
-        **_catalogued(fleet.deployments[name], name, values),
-        **(_answers(values, engine, address, options["port"], alone=node is None) if leads else _SILENT),
-        **_key(values, engine),
-        **_confinement(values["container"]),
-        **waits(values),
+        image=image,
+        command=words,
+        network=_network(node, options, shared=shared),
+        confinement=_confinement(node),
+        storage=_storage(resolved, node, cache_key=_cache_key(image, words, weights.commits)),
+        checks=_checks(node, options) if node.leads else Checks(),
+        timeouts=settings.timeouts(values.timeouts),
+        server=_server(node, options),
+        weights=weights,
+        secrets=() if values.api_key is None else (Secret(values.api_key.secret, _KEY_FILE),),
+        memory_bytes=_memory_bytes(node.engine, options, node.host),
     )
 
 
-def _started(
-    resolved: Resolved, values: dict[str, Any], engine: Engine, options: dict[str, Any], *, own: dict[str, str]
-) -> dict[str, Any]:
-    """Give image, words and variables, the commits that they name, and the cache that belongs to them."""
-    image = image_of(resolved, values["image"])
-    pins = commits(resolved, {*_models(values), *filter(None, map(handle, _directories(values)))})
-    start = command.start(engine, values, options, commits=pins)
-    words = command.words(image, engine, start)
-    env = own | {name: str(value) for name, value in values.get("env", {}).items()} | dict(start.env)
-    return {
-        "image": image,
-        "command": words,
-        "env": dict(sorted(env.items())),
-        "prelude": values["container"].get("prelude", ()),
-        "commits": pins,
-        "cache_key": _cache_key(image, words, env, pins),
-    }
+def _node(resolved: Resolved, name: str, host: str) -> _Node:
+    written, machines = resolved.written.deployments[name], resolved.fleet.hosts
+    values, group = resolved.fleet.deployments[name][host], hosts_of(written)
+    return _Node(
+        name=name,
+        written=written,
+        values=values,
+        host=machines[host],
+        leader=machines[group[0]],
+        rank=group.index(host),
+        size=len(group),
+        engine=engines.named(values.engine),
+        address=bind_address(machines[host], values.bind),
+    )
 
 
-def _served(values: dict[str, Any]) -> dict[str, Any]:
-    """Give the model, and what the store must hold."""
-    return {
-        "model": values["model"],
-        "store": values.get("model_store"),
-        "models": _models(values),
-        "directories": tuple(_directories(values)),
-    }
-
-
-def _directories(values: dict[str, Any]) -> Iterator[str]:
-    """Name the models that the store must hold as plain directories: one served from a path, a drafter given by one."""
-    if "model_path" in values:
-        yield values["model"]
-    drafter = values.get("speculative", {}).get("model") or ""
-    for target, mount in values["container"].get("mounts", {}).items():
-        if mount["source"] == "model_store" and drafter.startswith(f"{target}/"):
-            yield drafter.removeprefix(f"{target}/")
-
-
-def _catalogued(deployment: Deployment, name: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Give what the catalog says of recipe and model."""
-    variant = f"#{deployment.variant}" if deployment.variant else ""
-    extra = values.get("extra_flags", {})
-    return {
-        "recipe": f"{deployment.recipe}{variant}" if deployment.recipe else None,
-        "facts": facts(deployment.recipe, deployment.variant, model=values["model"]),
-        "cautions": tuple(_cautions(deployment, name)),
-        "clients": deployment.clients,
-        "extra": Added(extra.get("options", ()), extra.get("variables", ())),
-    }
-
-
-def _key(values: dict[str, Any], engine: Engine) -> dict[str, Any]:
-    """Give the API key's secret, and the variable that the engine reads it from, if it has one."""
-    if "api_key" not in values:
-        return {}
-    secret = values["api_key"]["secret"]
-    exports = (Export(engine.key_variable, (secret,)),) if engine.key_variable is not None else ()
-    return {"secrets": (Secret(secret, _KEY_FILE),), "exports": exports}
-
-
-def _confinement(settings: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "ipc": settings["ipc"],
-        "shm_size_bytes": stated_bytes(settings.get("shm_size_gib")),
-        "tmp_size_bytes": int(settings["tmp_size_gib"] * GIB),
-        "ulimits": settings.get("ulimits", {}),
-        "read_only": settings["read_only"],
-    }
-
-
-def _options(
-    resolved: Resolved,
-    values: dict[str, Any],
-    *,
-    group: tuple[str, ...],
-    node: tuple[int, int] | None,
-    address: str,
-) -> dict[str, Any]:
-    options = dict(values["set"])
-    if node is None:
+def _options(node: _Node) -> dict[str, Any]:
+    """Give the engine's options, with those of a group."""
+    options: dict[str, Any] = dict(node.values.set)
+    if node.alone:
         return options
-    rank, size = node
-    master = fabric_address(resolved.values["hosts"][group[0]])
-    parallel = {"tensor_parallel_size": size} if "pipeline_parallel_size" not in options else {}
-    return (
-        parallel
-        | options
-        | {"host": address, "port": values["port"]}
-        | vllm.group_options(rank=rank, size=size, master=master)
+    parallel = {} if "pipeline_parallel_size" in options else {"tensor_parallel_size": node.size}
+    listen = {"host": node.address, "port": node.values.port}
+    group = vllm.group_options(rank=node.rank, size=node.size, master=fabric_address(node.leader))
+    return parallel | options | listen | group
+
+
+def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: Weights) -> Command:
+    values, engine = node.values, node.engine
+    start = command.start(engine, values, options, commits=weights.commits)
+    own = {} if node.alone else _group_env(node.host)
+    env = own | {name: str(value) for name, value in values.env.items()} | dict(start.env)
+    key = values.api_key if engine.key_variable is not None else None
+    return Command(
+        words=command.words(image, engine, start),
+        env=dict(sorted(env.items())),
+        exports=() if key is None else (Export(str(engine.key_variable), (key.secret,)),),
+        prelude=values.container.prelude,
     )
 
 
-def _node_env(machine: dict[str, Any]) -> dict[str, str]:
-    """Bind the traffic of a group to the machine's own links: NCCL's to their RDMA devices, rendezvous to the first."""
-    links = machine["fabric"]["links"]
-    devices = ",".join(link["hca"] for link in links if "hca" in link)
-    first = links[0]["interface"]
+def _group_env(host: ResolvedHost) -> dict[str, str]:
+    """Bind the traffic of a group to the host's own links: NCCL's to their RDMA devices, rendezvous to the first."""
+    links = links_of(host)
+    devices = ",".join(link.hca for link in links if link.hca is not None)
+    first = links[0].interface
     return {
-        "VLLM_HOST_IP": fabric_address(machine),
+        "VLLM_HOST_IP": fabric_address(host),
         "NCCL_SOCKET_IFNAME": first,
         "GLOO_SOCKET_IFNAME": first,
         **({"NCCL_IB_HCA": devices} if devices else {}),
     }
 
 
-def _mounts(values: dict[str, Any], *, probed: bool) -> tuple[Mount, ...]:
-    found = [
-        Mount(source(values, mount), target, mount.get("read_only", True))
-        for target, mount in values["container"].get("mounts", {}).items()
-    ]
-    if "model_path" in values:
-        found.append(Mount(f"{values['model_store']}/{values['model']}", values["model_path"], read_only=True))
-    if probed:
+def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> Network:
+    port = node.values.port
+    return Network(
+        listen=(node.address, port) if node.leads else None,
+        published=Published(node.address, port, options["port"]) if node.alone else None,
+        host=not node.alone,
+        shared=shared,
+    )
+
+
+def _confinement(node: _Node) -> Confinement:
+    wanted, rdma = node.values.container, any(link.hca for link in links_of(node.host))
+    return Confinement(
+        read_only=wanted.read_only,
+        gpu=node.host.gpu is not None,
+        ipc=wanted.ipc,
+        shm_size_bytes=stated_bytes(wanted.shm_size_gib),
+        tmp_size_bytes=int(wanted.tmp_size_gib * GIB),
+        ulimits=wanted.ulimits.model_dump(exclude_none=True) if wanted.ulimits else {},
+        devices=("/dev/infiniband",) if rdma and not node.alone else (),
+    )
+
+
+def _storage(resolved: Resolved, node: _Node, *, cache_key: str) -> Storage:
+    files = settings.files(node.values.container.files, resolved=resolved)
+    return Storage(mounts=_mounts(node), files=files, cache_key=cache_key)
+
+
+def _mounts(node: _Node) -> tuple[Mount, ...]:
+    values = node.values
+    found = settings.mounts(values.container.mounts, store=values.model_store)
+    if values.model_path is not None:
+        found.append(Mount(f"{values.model_store}/{values.model}", values.model_path, read_only=True))
+    if node.leads and node.engine.python:
         found.append(Mount(PROBE, _PROBE_INSIDE, read_only=True))
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
-def _answers(values: dict[str, Any], engine: Engine, address: str, port: int, *, alone: bool) -> dict[str, Any]:
-    """Give where clients and the probe find the server, and under which names.
+def _weights(resolved: Resolved, values: ResolvedDeployment) -> Weights:
+    models, directories = _models(values), tuple(_directories(values))
+    pins = commits(resolved, {*models, *filter(None, map(handle, directories))})
+    return Weights(values.model_store, models, directories, pins)
+
+
+def _models(values: ResolvedDeployment) -> tuple[str, ...]:
+    """Name every repository that the store must hold in the hub's layout, which the drafter may be one of."""
+    model = None if values.model_path is not None else values.model
+    named = (model, *values.needs_models, _drafter(values))
+    return tuple(dict.fromkeys(each for each in named if each is not None and not each.startswith("/")))
+
+
+def _directories(values: ResolvedDeployment) -> Iterator[str]:
+    """Name the models that the store must hold as plain directories: one served from a path, a drafter given by one."""
+    if values.model_path is not None:
+        yield values.model
+    drafter = _drafter(values) or ""
+    for target, mount in values.container.mounts.items():
+        if mount.source == "model_store" and drafter.startswith(f"{target}/"):
+            yield drafter.removeprefix(f"{target}/")
+
+
+def _drafter(values: ResolvedDeployment) -> str | None:
+    match values.speculative:
+        case None | Ngram() | Suffix():
+            return None
+        case method:
+            return method.model
+
+
+def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
+    values, written, extra = node.values, node.written, node.values.extra_flags
+    variant = f"#{written.variant}" if written.variant else ""
+    return ModelServer(
+        engine=node.engine.name,
+        options=options,
+        model=values.model,
+        served=command.served(values) if node.leads else (),
+        facts=facts(written.recipe, written.variant, model=values.model),
+        speculative=command.speculative(values),
+        node=None if node.alone else (node.rank, node.size),
+        clients=written.clients,
+        extra=Added(extra.options or (), extra.variables or ()) if extra else Added(),
+        workload=Workload(values.workload.users, values.workload.context) if values.workload else None,
+        measured=values.measured,
+        recipe=f"{written.recipe}{variant}" if written.recipe else None,
+        cautions=tuple(_cautions(written, node.name)),
+    )
+
+
+def _checks(node: _Node, options: Mapping[str, Any]) -> Checks:
+    """Give how the server is asked.
 
     The probe asks for health, models and, once, a short answer: its timeout covers that first, slow answer. An image
     without Python is asked for health alone; the playbook asks for the rest, from the host. A group's server listens
     on one address of the host's own network, and not on loopback.
     """
-    served = command.names(values) or (values["model"],)
-    reached = "127.0.0.1" if alone or address == "0.0.0.0" else address  # noqa: S104  compared
-    asked = _asked(engine, f"http://{reached}:{port}", served)
-    return {
-        "listen": (address, values["port"]),
-        "health": Health(asked, interval_s=15, timeout_s=150),
-        "health_path": engine.health,
-        "served": served,
-    }
+    reached = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
+    asked = _asked(node.engine, f"http://{reached}:{options['port']}", command.served(node.values))
+    return Checks(Health(asked, interval_s=15, timeout_s=150), node.engine.health)
 
 
 def _asked(engine: Engine, url: str, served: tuple[str, ...]) -> tuple[str, ...]:
@@ -221,29 +252,15 @@ def _asked(engine: Engine, url: str, served: tuple[str, ...]) -> tuple[str, ...]
     return ("CMD", "python3", _PROBE_INSIDE, *path, url, *served)
 
 
-def _has_rdma(machine: dict[str, Any]) -> bool:
-    return any("hca" in link for link in machine["fabric"]["links"])
-
-
-def _cache_key(pinned: Image, words: tuple[str, ...], env: dict[str, str], pins: dict[str, str]) -> str:
+def _cache_key(pinned: Image, words: Command, pins: Mapping[str, str]) -> str:
     """Name the cache after all that compiled code depends on, so that an upgrade never meets old artifacts."""
-    parts = [pinned.digest, words, dict(sorted(env.items())), pins]
+    parts = [pinned.digest, words.words, words.env, pins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _memory(engine: Engine, options: dict[str, Any], machine: dict[str, Any]) -> int | None:
-    share, total_gib = options.get(engine.memory_share or ""), machine.get("memory_gib")
-    if share is None or total_gib is None:
-        return None
-    return int(share * total_gib * GIB)
-
-
-def _models(values: dict[str, Any]) -> tuple[str, ...]:
-    """Name every repository that the store must hold in the hub's layout, which the drafter may be one of."""
-    model = None if "model_path" in values else values["model"]
-    drafter = values.get("speculative", {}).get("model")
-    named = (model, *values.get("needs_models", ()), drafter)
-    return tuple(dict.fromkeys(each for each in named if each is not None and not each.startswith("/")))
+def _memory_bytes(engine: Engine, options: Mapping[str, Any], host: ResolvedHost) -> int | None:
+    share = options.get(engine.memory_share or "")
+    return None if share is None or host.memory_gib is None else int(share * host.memory_gib * GIB)
 
 
 def _cautions(deployment: Deployment, name: str) -> Iterator[Caution]:

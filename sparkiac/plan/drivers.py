@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.values import Container
 
 _GB10: Final = "12.1"
@@ -18,12 +19,12 @@ _590: Final = (
 _595: Final = f"the one source that runs it (DeepSeek-V4 thread L346) runs {_DEEPSEEK} on it and nothing else"
 
 
-def doubted(values: dict[str, Any], containers: tuple[Container, ...]) -> list[dict[str, str]]:
+def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> list[dict[str, str]]:
     """Name the driver series that sources disagree on; the inventory may still choose one."""
-    capability = (values.get("gpu") or {}).get("compute_capability")
-    if capability != _GB10 or not any(container.gpu for container in containers):
+    capability = host.gpu.compute_capability if host.gpu else None
+    if capability != _GB10 or not any(container.confinement.gpu for container in containers):
         return []
-    proven = any(container.model == _DEEPSEEK for container in containers)
+    proven = any(container.server.model == _DEEPSEEK for container in containers)
     return [{"series": "590", "why": _590}, *([] if proven else [{"series": "595", "why": _595}])]
 
 

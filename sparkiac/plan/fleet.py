@@ -1,63 +1,78 @@
-"""Services beside the deployments: each is placed on its host, and told how to reach what it asks."""
+"""Everything that runs, by host: deployments, and the services with the way to what each of them asks."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.plan import hermes, openclaw, services
+from sparkiac.model.resolved import ResolvedHermesAgentService
+from sparkiac.model.services import OpenClawService
+from sparkiac.plan import deployments, hermes, openclaw, services
 from sparkiac.plan.links import links, offers
+from sparkiac.plan.parts import stated_bytes
 from sparkiac.plan.topology import NETWORK
 
 if TYPE_CHECKING:
-    from sparkiac.plan.askers import Document, Program
+    from collections.abc import Mapping
+
+    from sparkiac.model.resolved import ResolvedHost
+    from sparkiac.plan.askers import Document, Link, Program
     from sparkiac.plan.values import Container
     from sparkiac.resolve import Resolved
 
-_OUTSIDE = frozenset({"hermes-agent", "openclaw"})
-"""Kinds that run in no container."""
-
 
 class Placed(NamedTuple):
-    """What is on one host, each sorted by name."""
+    """One host and what is on it, each sorted by name."""
 
+    name: str
+    values: ResolvedHost
     containers: tuple[Container, ...]
     programs: tuple[Program, ...]
     documents: tuple[Document, ...]
 
+    @property
+    def units(self) -> tuple[Container | Program, ...]:
+        """Everything that systemd runs."""
+        return (*self.containers, *self.programs)
 
-def placed(resolved: Resolved, deployed: tuple[tuple[str, Container], ...]) -> dict[str, Placed]:
-    """Add the services to the deployments, by host."""
-    wanted = resolved.values.get("services", {})
-    plain = [(each["on"], name) for name, each in wanted.items() if each["kind"] not in {*_OUTSIDE, "open-webui"}]
-    containers = [*deployed, *((host, services.container(resolved, name)) for host, name in plain)]
-    known = offers(resolved, containers)
-    found = {host: Placed((), (), ()) for host in resolved.values["hosts"]}
-    for name, values in wanted.items():
-        asked = links(resolved, name, known, in_container=values["kind"] not in _OUTSIDE)
-        here = found[values["on"]]
-        match values["kind"]:
-            case "hermes-agent":
-                more = here._replace(programs=(*here.programs, hermes.program(resolved, name, asked)))
-            case "openclaw":
-                more = here._replace(documents=(*here.documents, openclaw.document(resolved, name, asked)))
-            case "open-webui":
-                containers.append((values["on"], services.container(resolved, name, asked)))
-                continue
+    @property
+    def memory_bytes(self) -> int | None:
+        """Memory of the host, if it is known."""
+        return stated_bytes(self.values.memory_gib)
+
+
+def placed(resolved: Resolved) -> tuple[Placed, ...]:
+    """Place every deployment and service on its hosts, sorted by host."""
+    fleet, known = resolved.fleet, offers(resolved)
+    asked = {name: links(resolved, name, known) for name in fleet.services}
+    shared = dict.fromkeys(_joined(asked), NETWORK)
+    containers: dict[str, list[Container]] = {host: [] for host in fleet.hosts}
+    programs: dict[str, list[Program]] = {host: [] for host in fleet.hosts}
+    documents: dict[str, list[Document]] = {host: [] for host in fleet.hosts}
+    for name, nodes in fleet.deployments.items():
+        for host in nodes:
+            containers[host].append(deployments.container(resolved, name=name, host=host, shared=shared.get(name)))
+    for name, service in fleet.services.items():
+        match service:
+            case ResolvedHermesAgentService():
+                programs[service.on].append(hermes.program(resolved, name, service, asked[name]))
+            case OpenClawService():
+                documents[service.on].append(openclaw.document(name, service, asked[name]))
             case _:
-                continue
-        found[values["on"]] = more
-    for host, container in sorted(_joined(containers), key=lambda each: each[1].name):
-        found[host] = found[host]._replace(containers=(*found[host].containers, container))
-    return found
+                found = services.container(resolved, name, service, asked[name], shared=shared.get(name))
+                containers[service.on].append(found)
+    return tuple(
+        Placed(
+            name,
+            fleet.hosts[name],
+            tuple(sorted(containers[name], key=lambda each: each.name)),
+            tuple(programs[name]),
+            tuple(documents[name]),
+        )
+        for name in sorted(fleet.hosts)
+    )
 
 
-def _joined(containers: list[tuple[str, Container]]) -> list[tuple[str, Container]]:
-    """Put just those containers on the shared network that ask each other on their host."""
-    joined = set[str]()
-    for _, container in containers:
-        asked = [link.name for link in container.links if link.network]
-        joined |= {container.name, *asked} if asked else set()
-    return [
-        (host, container._replace(network=NETWORK) if container.name in joined else container)
-        for host, container in containers
-    ]
+def _joined(asked: Mapping[str, tuple[Link, ...]]) -> set[str]:
+    """Name the containers that ask each other on their host: just those share a network."""
+    near = {name: [link.name for link in found if link.network] for name, found in asked.items()}
+    return {each for name, names in near.items() if names for each in (name, *names)}

@@ -6,14 +6,16 @@ variable of the environment; the API server is told by API_SERVER_*.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.askers import Program
+from sparkiac.plan.container import ModelServer
 from sparkiac.plan.parts import Export, Secret, stated_bytes
-from sparkiac.plan.settings import waits
+from sparkiac.plan.settings import timeouts
 
 if TYPE_CHECKING:
+    from sparkiac.model.resolved import ResolvedHermesAgentService
     from sparkiac.plan.askers import Link
     from sparkiac.resolve import Resolved
 
@@ -22,38 +24,46 @@ _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where it finds other programs, after those that were installed beside it."""
 
 
-def program(resolved: Resolved, name: str, links: tuple[Link, ...]) -> Program:
+def program(resolved: Resolved, name: str, service: ResolvedHermesAgentService, links: tuple[Link, ...]) -> Program:
     """Decide how the agent `name` runs on its host."""
-    values: dict[str, Any] = resolved.values["services"][name]
-    address = bind_address(resolved.values["hosts"][values["on"]], values["bind"])
+    address = bind_address(resolved.fleet.hosts[service.on], service.bind)
     [brain] = links
-    keys = {"API_SERVER_KEY": values["api_key"]["secret"]}
+    keys = {"API_SERVER_KEY": service.api_key.secret}
     if brain.secret is not None:
         keys[_MODEL_KEY] = brain.secret
-    found = Program(
+    state = f"/var/lib/sparkiac/{name}"
+    return Program(
         name=name,
-        description=values.get("description", "Hermes Agent"),
+        description=service.description or "Hermes Agent",
         path=("services", name),
-        argv=(values["program"], "gateway", "run"),
-        user=values["user"],
-        env={},
+        argv=(service.program, "gateway", "run"),
+        user=service.user,
+        env=_environment(service, address, state),
+        state=state,
         config={"model": _model(brain)},
         exports=tuple(Export(variable, (secret,)) for variable, secret in keys.items()),
         secrets=tuple(
             Secret(secret, f"/run/credentials/sparkiac-{name}.service/{secret}")
             for secret in dict.fromkeys(keys.values())
         ),
-        listen=(address, values["port"]),
-        health_path=values["health"],
-        served=values["served_names"],
+        listen=(address, service.port),
+        health_path=service.health,
+        server=ModelServer(served=service.served_names),
         links=links,
-        memory_bytes=stated_bytes(values.get("memory_gib")),
-        **waits(values),
+        memory_bytes=stated_bytes(service.memory_gib),
+        timeouts=timeouts(service.timeouts),
     )
-    own = {"API_SERVER_ENABLED": "true", "API_SERVER_HOST": address, "API_SERVER_PORT": str(values["port"])}
-    own["PATH"] = f"{values['program'].rpartition('/')[0]}:{_PATH}"
-    said = {variable: str(value) for variable, value in values.get("env", {}).items()}
-    return found._replace(env=dict(sorted((own | {"HERMES_HOME": found.state} | said).items())))
+
+
+def _environment(service: ResolvedHermesAgentService, address: str, state: str) -> dict[str, str]:
+    own = {
+        "API_SERVER_ENABLED": "true",
+        "API_SERVER_HOST": address,
+        "API_SERVER_PORT": str(service.port),
+        "HERMES_HOME": state,
+        "PATH": f"{service.program.rpartition('/')[0]}:{_PATH}",
+    }
+    return dict(sorted((own | {name: str(value) for name, value in service.env.items()}).items()))
 
 
 def _model(link: Link) -> dict[str, str]:

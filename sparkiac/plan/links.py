@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedOllamaService, ResolvedOpenWebuiService
+from sparkiac.model.services import OpenClawService
+from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.askers import Link
+from sparkiac.plan.settings import server_port
 from sparkiac.plan.topology import GATEWAY, Endpoint, Route, route
-from sparkiac.resolve import uses
-from sparkiac.resolve.services import served
+from sparkiac.resolve import hosts_of, uses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from sparkiac.plan.values import Container
+    from sparkiac.model.resolved import ResolvedContainerService, ResolvedService
     from sparkiac.report import Path
     from sparkiac.resolve import Resolved
+
+    _Placed = ResolvedContainerService | ResolvedOllamaService | ResolvedHermesAgentService
 
 
 class Offer(NamedTuple):
@@ -30,37 +35,67 @@ class Offer(NamedTuple):
     models: tuple[str, ...]
 
 
-def offers(resolved: Resolved, containers: Iterable[tuple[str, Container]]) -> dict[str, Offer]:
-    """Give everything that can be asked, by name. Nodes of a group that do not lead answer nobody."""
-    found: dict[str, Offer] = {}
-    for host, container in containers:
-        if container.listen is not None:
-            inside = container.published.container_port if container.published else None
-            endpoint = Endpoint(container.name, host, *container.listen, inside)
-            secret = container.secrets[0].name if container.secrets else None
-            api = "ollama" if container.engine == "ollama" else "openai"
-            models = container.served or served(resolved.values, container.name)
-            found[container.name] = Offer(container.path, endpoint, api, secret, models)
-    for name, values in resolved.values.get("services", {}).items():
-        if values["kind"] == uses.AGENT:
-            address = bind_address(resolved.values["hosts"][values["on"]], values["bind"])
-            endpoint = Endpoint(name, values["on"], address, values["port"], None)
-            key = values["api_key"]["secret"]
-            found[name] = Offer(("services", name), endpoint, "openai", key, values["served_names"])
+def offers(resolved: Resolved) -> dict[str, Offer]:
+    """Give everything that can be asked, by name."""
+    found = {name: _of_deployment(resolved, name) for name in resolved.fleet.deployments}
+    for name, service in resolved.fleet.services.items():
+        offer = _of_service(resolved, name, service)
+        found |= {} if offer is None else {name: offer}
     return found
 
 
-def links(resolved: Resolved, name: str, known: Mapping[str, Offer], *, in_container: bool) -> tuple[Link, ...]:
+def _of_deployment(resolved: Resolved, name: str) -> Offer:
+    """Offer the node that leads: the others of a group answer nobody."""
+    group = hosts_of(resolved.written.deployments[name])
+    values = resolved.fleet.deployments[name][group[0]]
+    address = bind_address(resolved.fleet.hosts[group[0]], values.bind)
+    inside = server_port(values) if len(group) == 1 else None
+    endpoint = Endpoint(name, group[0], address, values.port, inside)
+    secret = values.api_key.secret if values.api_key else None
+    return Offer(("deployments", name), endpoint, "openai", secret, command.served(values))
+
+
+def _of_service(resolved: Resolved, name: str, service: ResolvedService) -> Offer | None:
+    match service:
+        case OpenClawService() | ResolvedOpenWebuiService():
+            return None
+        case ResolvedHermesAgentService():
+            endpoint = _endpoint(resolved, name, service, service.port, inside=None)
+            return Offer(("services", name), endpoint, "openai", service.api_key.secret, service.served_names)
+        case _ if service.port is None:
+            return None
+        case _:
+            endpoint = _endpoint(resolved, name, service, service.port, inside=service.container_port or service.port)
+            ollama = isinstance(service, ResolvedOllamaService)
+            models = service.models if isinstance(service, ResolvedOllamaService) else service.served_names
+            return Offer(("services", name), endpoint, "ollama" if ollama else "openai", None, models)
+
+
+def _endpoint(resolved: Resolved, name: str, service: _Placed, port: int, *, inside: int | None) -> Endpoint:
+    address = bind_address(resolved.fleet.hosts[service.on], service.bind)
+    return Endpoint(name, service.on, address, port, inside)
+
+
+def links(resolved: Resolved, name: str, known: Mapping[str, Offer]) -> tuple[Link, ...]:
     """Give what the service `name` asks, in the order of the inventory. A container speaks to Ollama in its own way."""
-    values: dict[str, Any] = resolved.values["services"][name]
-    hosts: Mapping[str, Any] = resolved.values["hosts"]
-    found = []
-    for use in uses.of(("services", name), values):
+    service = resolved.fleet.services[name]
+    in_container = not isinstance(service, ResolvedHermesAgentService | OpenClawService)
+    return (*_to_fleet(resolved, name, known, in_container=in_container), *_to_urls(name, service))
+
+
+def _to_fleet(resolved: Resolved, name: str, known: Mapping[str, Offer], *, in_container: bool) -> Iterator[Link]:
+    service = resolved.fleet.services[name]
+    for use in uses.of(("services", name), service.model_dump(include={"uses", "aliases", "model"})):
         offer = known[use.name]
-        way = route(values["on"], offer.endpoint, hosts, in_container=in_container)
-        found.append(_link(use, offer, way, native=in_container))
-    given = enumerate(values.get("urls", ()))
-    return (*found, *(_given(("services", name, "urls", index), url) for index, url in given))
+        way = route(service.on, offer.endpoint, resolved.fleet.hosts, in_container=in_container)
+        yield _link(use, offer, way, native=in_container)
+
+
+def _to_urls(name: str, service: ResolvedService) -> Iterator[Link]:
+    urls = service.urls if isinstance(service, ResolvedOpenWebuiService) else ()
+    for index, url in enumerate(urls):
+        link = Link(("services", name, "urls", index), url, None, None, None, url.rstrip("/"))
+        yield link._replace(gateway=link.hostname == GATEWAY)
 
 
 def _link(use: uses.Use, offer: Offer, way: Route, *, native: bool) -> Link:
@@ -79,8 +114,3 @@ def _link(use: uses.Use, offer: Offer, way: Route, *, native: bool) -> Link:
         network=way.network,
         gateway=way.gateway,
     )
-
-
-def _given(path: Path, url: str) -> Link:
-    link = Link(path, url, None, None, None, url.rstrip("/"))
-    return link._replace(gateway=link.hostname == GATEWAY)

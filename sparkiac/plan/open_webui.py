@@ -6,36 +6,39 @@ would mean api.openai.com, so what is not used is turned off.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.parts import Export, Secret
-from sparkiac.plan.topology import GATEWAY_ENTRY
 
 if TYPE_CHECKING:
+    from sparkiac.model.resolved import ResolvedOpenWebuiService
     from sparkiac.plan.askers import Link
-    from sparkiac.plan.values import Container
 
-_SESSION_KEY = "/run/secrets/webui_secret_key"
+_SESSION_KEY: Final = "/run/secrets/webui_secret_key"
 
 
-def connected(container: Container, values: dict[str, Any], links: tuple[Link, ...]) -> Container:
-    """Tell the container what it asks, and where the key of its sessions lies."""
-    openai = [link for link in links if link.api == "openai"]
-    keys = tuple(link.secret for link in openai)
-    secrets = [Secret(name, f"/run/secrets/{name}") for name in dict.fromkeys(keys) if name is not None]
-    env = _urls("OPENAI", "OPENAI_API_BASE_URLS", openai)
+def environment(service: ResolvedOpenWebuiService, links: tuple[Link, ...]) -> dict[str, str]:
+    """Give the variables that name what it asks, and where the key of its sessions lies."""
+    env = _urls("OPENAI", "OPENAI_API_BASE_URLS", _openai(links))
     env |= _urls("OLLAMA", "OLLAMA_BASE_URLS", [link for link in links if link.api == "ollama"])
-    said = dict(container.env)
-    if "secret_key" in values:
-        secrets.append(Secret(values["secret_key"]["secret"], _SESSION_KEY))
-        said["WEBUI_SECRET_KEY_FILE"] = _SESSION_KEY
-    return container._replace(
-        env=dict(sorted((env | said).items())),
-        exports=(Export("OPENAI_API_KEYS", keys),) if any(keys) else (),
-        secrets=tuple(secrets),
-        extra_hosts=(GATEWAY_ENTRY,) if any(link.gateway for link in links) else (),
-        links=links,
-    )
+    return env | ({"WEBUI_SECRET_KEY_FILE": _SESSION_KEY} if service.secret_key else {})
+
+
+def exports(links: tuple[Link, ...]) -> tuple[Export, ...]:
+    """Give the variable that holds the keys of what it asks, if one of them wants a key."""
+    keys = tuple(link.secret for link in _openai(links))
+    return (Export("OPENAI_API_KEYS", keys),) if any(keys) else ()
+
+
+def secrets(service: ResolvedOpenWebuiService, links: tuple[Link, ...]) -> tuple[Secret, ...]:
+    """Give the keys of what it asks, and that of its sessions."""
+    keys = dict.fromkeys(link.secret for link in _openai(links) if link.secret is not None)
+    found = [Secret(name, f"/run/secrets/{name}") for name in keys]
+    return (*found, *((Secret(service.secret_key.secret, _SESSION_KEY),) if service.secret_key else ()))
+
+
+def _openai(links: tuple[Link, ...]) -> list[Link]:
+    return [link for link in links if link.api == "openai"]
 
 
 def _urls(name: str, variable: str, links: list[Link]) -> dict[str, str]:

@@ -91,6 +91,16 @@ class Caution(NamedTuple):
     instead: str | None
 
 
+class Timeouts(NamedTuple):
+    """Timeouts of a unit, in seconds."""
+
+    ready_s: int
+    """From start to the first answer."""
+    stop_s: int
+    restart_delay_s: int
+    """Before the first restart; later ones wait longer."""
+
+
 class Health(NamedTuple):
     """How the container is asked whether it is well."""
 

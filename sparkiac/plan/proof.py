@@ -14,7 +14,7 @@ from sparkiac.memory.counts import Counts
 from sparkiac.memory.prediction import Network, Prediction
 from sparkiac.memory.values import Calibration, Term, Unknown, lacking
 from sparkiac.plan.facts import of_model
-from sparkiac.plan.parts import Proof
+from sparkiac.plan.parts import Proof, stated_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from sparkiac.memory.speed import Range
     from sparkiac.model.lock import LockedModel
     from sparkiac.plan.facts import Facts
-    from sparkiac.plan.values import Container, HostPlan
+    from sparkiac.plan.fleet import Placed
+    from sparkiac.plan.values import Container
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
 """What the lock knows of models, by handle."""
@@ -40,7 +41,7 @@ _NO_CACHE: Final = Counts(full_attention_layers=0, kv_heads=0, head_size=0)
 """A drafter under `mtp` that is a model of its own reads the target's cache and keeps none."""
 
 
-def proofs(hosts: Iterable[HostPlan], known: Models) -> dict[str, dict[str, Proof]]:
+def proofs(hosts: Iterable[Placed], known: Models) -> dict[str, dict[str, Proof]]:
     """Give the proof of each deployment on each of its hosts: host → name → proof."""
     placed = [(host, each) for host in hosts for each in host.containers if each.kind == "deployment"]
     groups: dict[str, dict[str, int | None]] = {}
@@ -53,18 +54,21 @@ def proofs(hosts: Iterable[HostPlan], known: Models) -> dict[str, dict[str, Proo
     return found
 
 
-def host_budget(host: HostPlan, proven: Mapping[str, Proof]) -> Host:
+def host_budget(host: Placed, proven: Mapping[str, Proof]) -> Host:
     """Give the memory of a host: its servers, its services, and what is kept for the system."""
     servers = tuple(each.server for each in proven.values())
     services = tuple(
-        Term(each.name, each.memory_bytes, "the inventory") for each in host.units if each.path[0] == "services"
+        Term(each.name, each.memory_bytes, "the inventory")
+        for each in sorted(host.units, key=lambda each: each.name)
+        if each.path[0] == "services"
     )
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=_reserve(host))
 
 
-def _reserve(host: HostPlan) -> Term:
-    if host.reserve_bytes is not None:
-        return Term(_RESERVE, host.reserve_bytes, "the inventory")
+def _reserve(host: Placed) -> Term:
+    stated = stated_bytes(host.values.reserve_gib)
+    if stated is not None:
+        return Term(_RESERVE, stated, "the inventory")
     size = None if host.memory_bytes is None else host.memory_bytes // _RESERVED
     return Term(_RESERVE, size, _RESERVE_SOURCE, assumed=True)
 
@@ -79,7 +83,7 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
         shape=found.shape,
         cache=found.cache,
         fit=found.fit,
-        workload=container.workload,
+        workload=container.server.workload,
         advice=found.advice,
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
         decode=_decode(container, found, server, known),
@@ -89,30 +93,35 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
 
 
 def _predicted(container: Container, total_bytes: int | None, known: Models) -> Prediction:
-    if container.engine != "vllm":
-        wrong = Unknown((f"how {container.engine} lays out its cache",))
+    if container.server.engine != "vllm":
+        wrong = Unknown((f"how {container.server.engine} lays out its cache",))
         return Prediction(wrong, wrong, wrong, wrong, wrong, wrong, ())
     release, _ = interfaces.release(container.image.vllm or interfaces.versions()[-1])
-    drafts: Mapping[str, Any] = container.speculative or {}
+    drafts: Mapping[str, Any] = container.server.speculative or {}
     return prediction.predict(
         prediction.Facts(
             name=container.name,
             network=_network(container, known),
-            given=container.options,
+            given=container.server.options,
             release=release,
             total_bytes=total_bytes,
-            workload=container.workload,
+            workload=container.server.workload,
             method=drafts.get("method"),
             draft_tokens=drafts.get("num_speculative_tokens") or 0,
             drafter=_drafter(container, drafts, known) if drafts.get("model") else None,
-            calibration=Calibration(**container.measured) if container.measured else None,
+            calibration=_calibration(container),
         )
     )
 
 
+def _calibration(container: Container) -> Calibration | None:
+    measured = container.server.measured
+    return Calibration(**measured.model_dump(exclude_none=True)) if measured else None
+
+
 def _network(container: Container, known: Models) -> Network:
     told = _told(container)
-    found = _locked("weights", container.model, known, told.weights_bytes if told else None)
+    found = _locked("weights", container.server.model, known, told.weights_bytes if told else None)
     return found._replace(counts=told.counts if told else None)
 
 
@@ -132,7 +141,7 @@ def _locked(term: str, model: str | None, known: Models, stated: int | None) -> 
 
 
 def _assumed(container: Container) -> str | None:
-    if container.engine != "vllm" or container.image.vllm is not None:
+    if container.server.engine != "vllm" or container.image.vllm is not None:
         return None
     newest = interfaces.versions()[-1]
     return f"the arithmetic of vLLM {newest}, for nobody knows the release in {container.image.reference}"
@@ -140,13 +149,13 @@ def _assumed(container: Container) -> str | None:
 
 def _told(container: Container) -> Facts | None:
     """Give what the catalog knows of the model."""
-    return container.facts or (of_model(container.model) if container.model else None)
+    return container.server.facts or (of_model(container.server.model) if container.server.model else None)
 
 
 def _decode(
     container: Container, found: Prediction, server: Server, known: Models
 ) -> tuple[tuple[int, Range], ...] | Unknown:
-    told, locked = _told(container), known.get(container.model or "")
+    told, locked = _told(container), known.get(container.server.model or "")
     parameters = told.parameters if told and told.parameters else (None, None)
     width = None if isinstance(found.shape, Unknown) else found.shape.width
     read = speed.reads(
@@ -165,9 +174,9 @@ def _decode(
 
 
 def _drafting(container: Container, server: Server, *, routed: bool) -> speed.Drafting | None:
-    if container.speculative is None:
+    if container.server.speculative is None:
         return None
-    tokens = container.speculative.get("num_speculative_tokens") or 0
+    tokens = container.server.speculative.get("num_speculative_tokens") or 0
     size = next((term.size_bytes for term in server.inside if term.name == "drafter"), None)
     return speed.Drafting(tokens, *_ACCEPTED, drafter_bytes=size or 0, routed=routed)
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
 from sparkiac.engines import ollama
-from sparkiac.plan import open_webui
+from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiService
+from sparkiac.plan import open_webui, settings
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
+from sparkiac.plan.container import Checks, Command, Confinement, ModelServer, Network, Storage
 from sparkiac.plan.parts import Health, Mount, Published, stated_bytes
-from sparkiac.plan.settings import source, waits
+from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.plan.values import Container
 
 if TYPE_CHECKING:
+    from sparkiac.model.resolved import ResolvedContainerService, ResolvedHost
     from sparkiac.plan.askers import Link
     from sparkiac.resolve import Resolved
+
+    Service = ResolvedContainerService | ResolvedOllamaService | ResolvedOpenWebuiService
 
 _CLIENTS: Final = (
     "curl -fsS -m 4 {url} >/dev/null",
@@ -25,53 +30,62 @@ _CLIENTS: Final = (
 """HTTP clients of which an image may have one. None of them sees a character of the inventory that a shell reads."""
 
 
-def container(resolved: Resolved, name: str, links: tuple[Link, ...] = ()) -> Container:
+def container(
+    resolved: Resolved, name: str, service: Service, links: tuple[Link, ...], *, shared: str | None
+) -> Container:
     """Decide how the service `name` runs on its host, and how it asks what it uses."""
-    values = resolved.values["services"][name]
-    found = _container(resolved, name)
-    match values["kind"]:
-        case "ollama":
-            env = dict(found.env) | ollama.environment(values.get("set", {}))
-            pulls = tuple(model if ":" in model else f"{model}:latest" for model in values.get("models", ()))
-            env = dict(sorted(env.items()))
-            return found._replace(engine="ollama", options=values.get("set", {}), env=env, pulls=pulls)
-        case "open-webui":
-            return open_webui.connected(found, values, links)
-        case _:
-            return found
-
-
-def _container(resolved: Resolved, name: str) -> Container:
-    values = resolved.values["services"][name]
-    machine = resolved.values["hosts"][values["on"]]
-    published = _published(values, machine)
+    host = resolved.fleet.hosts[service.on]
+    published = _published(service, host)
     return Container(
         kind="service",
         name=name,
-        description=values.get("description") or _title(values["kind"]) or name,
+        description=service.description or _title(service.kind) or name,
         path=("services", name),
-        image=image_of(resolved, values["image"]),
-        command=tuple(values.get("command", ())),
-        env={key: str(value) for key, value in sorted(values.get("env", {}).items())},
-        mounts=_mounts(values, name),
-        data=_data(values, name),
-        published=published,
+        image=image_of(resolved, service.image, host=service.on),
+        command=_command(service, links),
+        network=_network(published, links, shared=shared),
+        confinement=Confinement(read_only=service.read_only, gpu=service.gpu and host.gpu is not None),
+        storage=_storage(service, name),
+        checks=Checks(_health(service, published), service.health),
+        timeouts=settings.timeouts(service.timeouts),
+        server=_server(service),
+        secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
+        links=links,
+        memory_bytes=stated_bytes(service.memory_gib),
+    )
+
+
+def _command(service: Service, links: tuple[Link, ...]) -> Command:
+    own = {name: str(value) for name, value in service.env.items()}
+    match service:
+        case ResolvedOllamaService():
+            own |= ollama.environment(service.set)
+        case ResolvedOpenWebuiService():
+            own = open_webui.environment(service, links) | own
+    exports = open_webui.exports(links) if isinstance(service, ResolvedOpenWebuiService) else ()
+    return Command(service.command, dict(sorted(own.items())), exports)
+
+
+def _server(service: Service) -> ModelServer:
+    if not isinstance(service, ResolvedOllamaService):
+        return ModelServer()
+    pulls = tuple(model if ":" in model else f"{model}:latest" for model in service.models)
+    return ModelServer(engine="ollama", options=service.set, pulls=pulls)
+
+
+def _network(published: Published | None, links: tuple[Link, ...], *, shared: str | None) -> Network:
+    return Network(
         listen=(published.address, published.port) if published else None,
-        read_only=values["read_only"],
-        gpu=values["gpu"] and machine.get("gpu") is not None,
-        health=_health(values, published),
-        health_path=values.get("health"),
-        memory_bytes=stated_bytes(values.get("memory_gib")),
-        **waits(values),
+        published=published,
+        shared=shared,
+        extra_hosts=(GATEWAY_ENTRY,) if any(link.gateway for link in links) else (),
     )
 
 
-def _published(values: dict[str, Any], machine: dict[str, Any]) -> Published | None:
-    if "port" not in values:
+def _published(service: Service, host: ResolvedHost) -> Published | None:
+    if service.port is None:
         return None
-    return Published(
-        bind_address(machine, values["bind"]), values["port"], values.get("container_port", values["port"])
-    )
+    return Published(bind_address(host, service.bind), service.port, service.container_port or service.port)
 
 
 def _title(kind: str) -> str | None:
@@ -79,31 +93,23 @@ def _title(kind: str) -> str | None:
     return known.value.title if known and known.value else None
 
 
-def _data(values: dict[str, Any], name: str) -> str | None:
-    """Give the directory on the host for what must outlive the container, unless the user mounts one there."""
-    kept = "data" in values and values["data"] not in values.get("mounts", {})
-    return f"/var/lib/sparkiac/{name}" if kept else None
+def _storage(service: Service, name: str) -> Storage:
+    """Give mounts, and the directory on the host for what must outlive the container, unless the user mounts one."""
+    found = settings.mounts(service.mounts, store=service.model_store)
+    data = None
+    if service.data is not None and service.data not in service.mounts:
+        data = f"/var/lib/sparkiac/{name}"
+        found.append(Mount(data, service.data, read_only=False))
+    return Storage(mounts=tuple(sorted(found, key=lambda mount: mount.target)), data=data)
 
 
-def _mounts(values: dict[str, Any], name: str) -> tuple[Mount, ...]:
-    found = [
-        Mount(source(values, mount), target, mount.get("read_only", True))
-        for target, mount in values.get("mounts", {}).items()
-    ]
-    data = _data(values, name)
-    if data is not None:
-        found.append(Mount(data, values["data"], read_only=False))
-    return tuple(sorted(found, key=lambda mount: mount.target))
-
-
-def _health(values: dict[str, Any], published: Published | None) -> Health | None:
+def _health(service: Service, published: Published | None) -> Health | None:
     """Ask with the kind's own command, or with whatever HTTP client the image brings."""
-    if "healthcheck" in values:
-        words = tuple(values["healthcheck"])
-        return Health(("CMD", *words), interval_s=15, timeout_s=10) if words else None
-    if "health" not in values or published is None:
+    if service.healthcheck is not None:
+        return Health(("CMD", *service.healthcheck), interval_s=15, timeout_s=10) if service.healthcheck else None
+    if service.health is None or published is None:
         return None
-    url = f"http://127.0.0.1:{published.container_port}{values['health']}"
+    url = f"http://127.0.0.1:{published.container_port}{service.health}"
     return Health(
         ("CMD-SHELL", " || ".join(client.format(url=url) for client in _CLIENTS)), interval_s=15, timeout_s=15
     )

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sparkiac.model.references import hub_file
 from sparkiac.plan import weights
-from sparkiac.plan.parts import ExtraFile
+from sparkiac.plan.parts import ExtraFile, Mount, Timeouts
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.model.resolved import ResolvedDeployment, ResolvedFile, ResolvedTimeouts
+    from sparkiac.model.settings import Mount as Mounted
     from sparkiac.resolve import Resolved
 
 
-def source(values: dict[str, Any], mount: dict[str, Any]) -> str:
-    """Give the host's path of a mount: its own, or the host's model store."""
-    return str(values["model_store"] if mount["source"] == "model_store" else mount["source"])
+def server_port(values: ResolvedDeployment) -> int:
+    """Give the port that the server listens on inside its container."""
+    port = values.set["port"]
+    assert isinstance(port, int), "resolve refuses another type"  # noqa: S101
+    return port
 
 
-def files(wanted: dict[str, Any], *, resolved: Resolved) -> tuple[ExtraFile, ...]:
+def mounts(wanted: Mapping[str, Mounted], *, store: str | None) -> list[Mount]:
+    """Give the mounts of a container; `store` is the host's model store, which must be known where one names it."""
+    return [Mount(_source(mount, store), target, mount.read_only) for target, mount in wanted.items()]
+
+
+def _source(mount: Mounted, store: str | None) -> str:
+    if mount.source != "model_store":
+        return mount.source
+    assert store is not None, "resolve refuses a mount of a store that is not there"  # noqa: S101
+    return store
+
+
+def files(wanted: Mapping[str, ResolvedFile], *, resolved: Resolved) -> tuple[ExtraFile, ...]:
     """Give the extra files of a container with what the lock pins, sorted by their place in it."""
-    return tuple(_file(file["url"], target, resolved) for target, file in sorted(wanted.items()))
+    return tuple(_file(file.url, target, resolved) for target, file in sorted(wanted.items()))
 
 
 def _file(url: str, target: str, resolved: Resolved) -> ExtraFile:
@@ -30,6 +48,6 @@ def _file(url: str, target: str, resolved: Resolved) -> ExtraFile:
     return ExtraFile(url, pinned.sha256, target, pinned.commit)
 
 
-def waits(values: dict[str, Any]) -> dict[str, Any]:
-    """Give the unit's waits by the names of the plan."""
-    return {name: values["timeouts"][name] for name in ("ready_s", "stop_s", "restart_delay_s")}
+def timeouts(wanted: ResolvedTimeouts) -> Timeouts:
+    """Give the timeouts of a unit."""
+    return Timeouts(wanted.ready_s, wanted.stop_s, wanted.restart_delay_s)

@@ -23,14 +23,14 @@ def stores(containers: Iterable[Container], *, staged: Iterable[Store] = ()) -> 
     by_path: dict[str, dict[str, list[Container]]] = {}
     for container in containers:
         for entry, model in _entries(container):
-            if container.store is not None and (container.store, model) not in ours:
-                by_path.setdefault(container.store, {}).setdefault(entry, []).append(container)
+            if container.weights.store is not None and (container.weights.store, model) not in ours:
+                by_path.setdefault(container.weights.store, {}).setdefault(entry, []).append(container)
     return [_store(path, found) for path, found in sorted(by_path.items())]
 
 
 def _store(path: str, entries: dict[str, list[Container]]) -> dict[str, Any]:
     dated = {_cached(pair.drafter): pair.not_before for pair in catalog.drafters() if pair.drafter and pair.not_before}
-    groups = {entry: [each.name for each in users if each.node] for entry, users in entries.items()}
+    groups = {entry: [each.name for each in users if each.server.node] for entry, users in entries.items()}
     known = {
         "gated": sorted(_name(entry) for entry, users in entries.items() if any(_gated(user, entry) for user in users)),
         "not_before": {_name(entry): dated[_name(entry)] for entry in sorted(entries) if _name(entry) in dated},
@@ -40,16 +40,20 @@ def _store(path: str, entries: dict[str, list[Container]]) -> dict[str, Any]:
 
 
 def _gated(container: Container, entry: str) -> bool:
-    known = container.facts is not None and container.facts.gated is True and container.model is not None
-    return known and _name(entry) in {container.model, _cached(container.model or "")}
+    known = (
+        container.server.facts is not None
+        and container.server.facts.gated is True
+        and container.server.model is not None
+    )
+    return known and _name(entry) in {container.server.model, _cached(container.server.model or "")}
 
 
 def _entries(container: Container) -> Iterator[tuple[str, str]]:
     """Name repositories as the hub's cache names them, with the pinned commit, and plain directories."""
-    for model in container.models:
-        commit = container.commits.get(model)
+    for model in container.weights.models:
+        commit = container.weights.commits.get(model)
         yield f"{_cached(model)}{f'@{commit}' if commit else ''}", model
-    yield from ((name, name) for name in (handle(each) or each for each in container.directories))
+    yield from ((name, name) for name in (handle(each) or each for each in container.weights.directories))
 
 
 def _name(entry: str) -> str:

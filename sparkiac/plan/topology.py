@@ -10,12 +10,14 @@ Source: Spark guide L606-619. The rules, from the most robust way down:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.plan.addresses import fabric_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sparkiac.model.resolved import ResolvedHost
 
 NETWORK: Final = "sparkiac"
 """Docker network of a host that containers which ask each other share."""
@@ -48,7 +50,7 @@ class Route(NamedTuple):
     obstacle: str | None = None
 
 
-def route(host: str, target: Endpoint, hosts: Mapping[str, Mapping[str, Any]], *, in_container: bool) -> Route:
+def route(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost], *, in_container: bool) -> Route:
     """Find the way from a container or program on `host` to an endpoint."""
     if host != target.host:
         return _abroad(host, target, hosts)
@@ -63,14 +65,14 @@ def route(host: str, target: Endpoint, hosts: Mapping[str, Mapping[str, Any]], *
     return _at(target.address, target.port)
 
 
-def _abroad(host: str, target: Endpoint, hosts: Mapping[str, Mapping[str, Any]]) -> Route:
+def _abroad(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost]) -> Route:
     there = hosts[target.host]
     if target.address == _LOOPBACK:
         return Route(None, obstacle="loopback")
-    if target.address in {_EVERY, there["address"]}:
-        return _at(str(there["address"]), target.port)
-    on_fabric = "fabric" in there and target.address == fabric_address(dict(there))
-    if on_fabric and "fabric" not in hosts[host]:
+    if target.address in {_EVERY, there.address}:
+        return _at(there.address, target.port)
+    on_fabric = there.fabric is not None and target.address == fabric_address(there)
+    if on_fabric and hosts[host].fabric is None:
         return Route(None, obstacle="fabric")
     return _at(target.address, target.port)
 

@@ -5,27 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparkiac.memory.budget import Host as Budget
-from sparkiac.plan.image import Added
+from sparkiac.plan.container import Checks, Command, Confinement, ModelServer, Network, Storage, Weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.memory.fit import Workload
+    from sparkiac.model.inventory import FabricLink
+    from sparkiac.model.platform import Gpu
     from sparkiac.plan.askers import Document, Link, Program
-    from sparkiac.plan.facts import Facts
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import (
-        Caution,
-        Export,
-        ExtraFile,
         Giver,
-        Health,
-        Mount,
         Proof,
-        Published,
         Repository,
         Secret,
         Store,
+        Timeouts,
     )
     from sparkiac.report import Path
 
@@ -40,75 +35,22 @@ class Container(NamedTuple):
     path: Path
     """Where it stands in the inventory."""
     image: Image
-    command: tuple[str, ...]
-    """Words after the image's entrypoint; empty where the image's own command serves."""
-    env: Mapping[str, str]
-    mounts: tuple[Mount, ...]
-    listen: tuple[str, int] | None
-    """Address and port on the host, however the container comes by them."""
-    published: Published | None
-    read_only: bool
-    gpu: bool
-    health: Health | None
-    health_path: str | None
-    ready_s: int
-    stop_s: int
-    restart_delay_s: int
-    host_network: bool = False
-    network: str | None = None
-    """Network of the host that it shares with others, under its own name."""
-    extra_hosts: tuple[str, ...] = ()
-    ipc: str = "private"
-    shm_size_bytes: int | None = None
-    tmp_size_bytes: int = 1 << 28
-    ulimits: Mapping[str, int] = {}
-    devices: tuple[str, ...] = ()
+    command: Command
+    network: Network
+    confinement: Confinement
+    storage: Storage
+    checks: Checks
+    timeouts: Timeouts
+    server: ModelServer = ModelServer()
+    """What a deployment serves, and how; empty for most services."""
+    weights: Weights = Weights()
     secrets: tuple[Secret, ...] = ()
-    exports: tuple[Export, ...] = ()
-    prelude: tuple[tuple[str, ...], ...] = ()
-    """Commands that run before the server."""
-    files: tuple[ExtraFile, ...] = ()
-    data: str | None = None
-    """Directory on the host that keeps what the container must not lose."""
-    served: tuple[str, ...] = ()
+    """Secrets and their files in the container; the first one is the key of its own API, if it has one."""
     links: tuple[Link, ...] = ()
     """What it asks."""
-    pulls: tuple[str, ...] = ()
-    """Models that are pulled into an Ollama server once it runs."""
-    engine: str | None = None
-    """The serving engine."""
-    options: Mapping[str, Any] = {}
-    """The engine's options, as the inventory spells them."""
-    model: str | None = None
-    """Handle of the model that a deployment serves."""
-    facts: Facts | None = None
-    """What the catalog knows of that model; None of a model that is not its recipe's."""
-    speculative: Mapping[str, Any] | None = None
-    node: tuple[int, int] | None = None
-    """Rank and size of the distributed group; None for a single host."""
-    clients: tuple[str, ...] = ()
-    """What clients of a deployment need of it: `tools`."""
-    extra: Added = Added()
-    """Options and variables of a fork or a patch, which the inventory gives a reason for."""
-    store: str | None = None
-    models: tuple[str, ...] = ()
-    """Repositories that the model store must hold."""
-    directories: tuple[str, ...] = ()
-    """Models that the store must hold as plain directories."""
-    commits: Mapping[str, str] = {}
-    """Those of them that the lock pins → the commit."""
-    cache_key: str | None = None
-    """Directory name of the compile cache: changes with image, command and environment."""
     memory_bytes: int | None = None
     """Memory that an engine takes at start, if its utilization and the host's total are known; of a service, what the
     inventory states."""
-    workload: Workload | None = None
-    """What the inventory says that a deployment is for."""
-    measured: Mapping[str, int] = {}
-    """What a start has measured of it: weights_bytes, overhead_bytes, graphs_bytes."""
-    recipe: str | None = None
-    """Catalog entry of a deployment: vendor/name, or vendor/name#variant."""
-    cautions: tuple[Caution, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -118,12 +60,7 @@ class Container(NamedTuple):
     @property
     def argv(self) -> tuple[str, ...]:
         """The words that start the server, as far as the image's entrypoint is known."""
-        return (*(self.image.entrypoint or ()), *(self.command or self.image.command or ()))
-
-    @property
-    def wrapped(self) -> bool:
-        """Whether a shell prepares the start, which then must name the image's entrypoint."""
-        return bool(self.prelude or self.exports)
+        return (*(self.image.entrypoint or ()), *(self.command.words or self.image.command or ()))
 
 
 class HostPlan(NamedTuple):
@@ -147,10 +84,10 @@ class HostPlan(NamedTuple):
     """The unit that starts at each step of the fleet; None where this host waits for another one."""
     platform_name: str = ""
     """Name of its hardware profile, such as dgx-spark."""
-    gpu: Mapping[str, str] | None = None
-    """Name and compute capability of its GPU."""
-    links: tuple[Mapping[str, str], ...] = ()
-    """Its high-speed links: interface, address and, where it is known, hca."""
+    gpu: Gpu | None = None
+    """Its GPU."""
+    links: tuple[FabricLink, ...] = ()
+    """Its high-speed links."""
     stores: tuple[Store, ...] = ()
     """What its model stores must hold, as far as the lock knows the files."""
     secrets: tuple[str, ...] = ()

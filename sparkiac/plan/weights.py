@@ -5,6 +5,7 @@ from __future__ import annotations
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
+from sparkiac.plan.addresses import links_of
 from sparkiac.plan.parts import Giver, Repository, Store, Stored
 
 if TYPE_CHECKING:
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Interface, IPv6Interface
 
     from sparkiac.model.lock import LockedModel
-    from sparkiac.plan.values import Container, HostPlan
+    from sparkiac.model.resolved import ResolvedHost
+    from sparkiac.plan.values import Container
     from sparkiac.resolve import Resolved
 
 
@@ -45,27 +47,27 @@ def stores(containers: Iterable[Container], known: Mapping[str, Repository]) -> 
     found: dict[str, dict[tuple[str, str], Stored]] = {}
     for container in containers:
         for name, layout in _laid_out(container):
-            if container.store is not None and name in known:
-                found.setdefault(container.store, {})[name, layout] = Stored(known[name], layout)
+            if container.weights.store is not None and name in known:
+                found.setdefault(container.weights.store, {})[name, layout] = Stored(known[name], layout)
     return tuple(Store(path, tuple(models[key] for key in sorted(models))) for path, models in sorted(found.items()))
 
 
-def givers(hosts: Iterable[HostPlan]) -> dict[str, tuple[Giver, ...]]:
+def givers(hosts: Mapping[str, ResolvedHost], stores: Mapping[str, tuple[Store, ...]]) -> dict[str, tuple[Giver, ...]]:
     """Name for each host who can give it weights over a direct link: the first host of the link's network has them."""
     first: dict[tuple[str, str], Giver] = {}
     found: dict[str, tuple[Giver, ...]] = {}
-    for host in hosts:
-        held = [stored.repository.model for store in host.stores for stored in store.models]
-        near = [(str(link.network), str(link.ip)) for link in _links(host)]
-        asked = [first.setdefault((net, model), Giver(host.name, ip)) for net, ip in near for model in held]
-        found[host.name] = tuple(dict.fromkeys(giver for giver in asked if giver.host != host.name))
+    for name, host in hosts.items():
+        held = [stored.repository.model for store in stores[name] for stored in store.models]
+        near = [(str(link.network), str(link.ip)) for link in _networks(host)]
+        asked = [first.setdefault((net, model), Giver(name, ip)) for net, ip in near for model in held]
+        found[name] = tuple(dict.fromkeys(giver for giver in asked if giver.host != name))
     return found
 
 
-def reached(giver: HostPlan, taker: HostPlan) -> str:
+def reached(giver: ResolvedHost, taker: ResolvedHost) -> str:
     """Give the address at which `taker` asks `giver`: that of a direct link if they share one."""
-    near = {link.network for link in _links(taker)}
-    return next((str(link.ip) for link in _links(giver) if link.network in near), giver.address)
+    near = {link.network for link in _networks(taker)}
+    return next((str(link.ip) for link in _networks(giver) if link.network in near), giver.address)
 
 
 def needed(container: Container) -> tuple[str, ...]:
@@ -74,15 +76,13 @@ def needed(container: Container) -> tuple[str, ...]:
 
 
 def _laid_out(container: Container) -> Iterator[tuple[str, str]]:
-    yield from ((name, "hub") for name in container.models)
-    yield from ((name, "directory") for each in container.directories if (name := handle(each)) is not None)
+    yield from ((name, "hub") for name in container.weights.models)
+    yield from ((name, "directory") for each in container.weights.directories if (name := handle(each)) is not None)
 
 
 def is_wanted(resolved: Resolved, name: str, revision: str) -> bool:
     """Whether the inventory wants a repository at the revision that the lock has it of, or says nothing of it."""
-    fleet = resolved.inventory.value
-    assert fleet is not None  # noqa: S101
-    return fleet.revisions.get(name, revision) == revision
+    return resolved.written.revisions.get(name, revision) == revision
 
 
 def _pin(resolved: Resolved, name: str) -> LockedModel | None:
@@ -90,8 +90,8 @@ def _pin(resolved: Resolved, name: str) -> LockedModel | None:
     return locked if locked is not None and is_wanted(resolved, name, locked.revision) else None
 
 
-def _links(host: HostPlan) -> list[IPv4Interface | IPv6Interface]:
-    return [ip_interface(link["address"]) for link in host.links]
+def _networks(host: ResolvedHost) -> list[IPv4Interface | IPv6Interface]:
+    return [ip_interface(link.address) for link in links_of(host)]
 
 
 def _repository(name: str, locked: LockedModel) -> Repository:

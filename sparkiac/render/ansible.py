@@ -49,7 +49,7 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
         "user": "sparkiac",
         "files": sorted(files, key=lambda file: (file["path"] == hosts.OWNED, file["path"])),
         "directories": _directories(host),
-        "networks": sorted({container.network for container in host.containers if container.network is not None}),
+        "networks": sorted({each.network.shared for each in host.containers if each.network.shared is not None}),
         "sysctls": [{"key": key, "value": value} for key, value in host.sysctls.items()],
         "images": sorted({container.image.pull for container in host.containers}),
         "image_ids": staging.image_ids(host),
@@ -65,13 +65,13 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
             [*map(_unit, host.containers), *map(_program, host.programs)], key=lambda unit: str(unit["name"])
         ),
         "starts": [unit or "" for unit in host.starts],
-        "pulls": [{"unit": each.unit, "model": model} for each in host.containers for model in each.pulls],
+        "pulls": [{"unit": each.unit, "model": model} for each in host.containers for model in each.server.pulls],
     }
 
 
 def _directories(host: HostPlan) -> list[dict[str, str]]:
     """Name what containers keep on the host: caches, which may be emptied, and data, which is never removed."""
-    kept = [each.data for each in host.containers if each.data is not None]
+    kept = [each.storage.data for each in host.containers if each.storage.data is not None]
     paths = [path for each in host.containers if (path := cache_path(each)) is not None]
     # A program's user must get through the directory above its state.
     above = [{"path": "/var/lib/sparkiac", "mode": "0755"}] if kept or host.programs else []
@@ -86,21 +86,21 @@ def _builds(host: HostPlan) -> list[dict[str, str]]:
 
 def _gpu_image(host: HostPlan) -> str:
     """Name an engine's image to try the GPU with; empty where no engine uses one."""
-    tried = [each.image.pull for each in host.containers if each.gpu and each.kind == "deployment"]
+    tried = [each.image.pull for each in host.containers if each.confinement.gpu and each.kind == "deployment"]
     return min(tried, default="")
 
 
 def _unit(container: Container) -> dict[str, Any]:
-    scripts = [f"{hosts.SCRIPTS}/supervise", *([f"{hosts.SCRIPTS}/probe.py"] if container.served else [])]
+    scripts = [f"{hosts.SCRIPTS}/supervise", *([f"{hosts.SCRIPTS}/probe.py"] if container.server.served else [])]
     unit: dict[str, Any] = {
         "name": container.unit,
         "files": [hosts.unit_path(container), hosts.compose_path(container), *scripts],
-        "ready_timeout_s": container.ready_s,
+        "ready_timeout_s": container.timeouts.ready_s,
         "secrets": [secret.name for secret in container.secrets],
         "verify": _verify(container),
     }
-    if container.cache_key is not None:
-        unit |= {"cache": f"/var/cache/sparkiac/{container.name}", "cache_keep": container.cache_key}
+    if container.storage.cache_key is not None:
+        unit |= {"cache": f"/var/cache/sparkiac/{container.name}", "cache_keep": container.storage.cache_key}
     return unit
 
 
@@ -108,7 +108,7 @@ def _program(program: Program) -> dict[str, Any]:
     return {
         "name": program.unit,
         "files": [hosts.unit_path(program), *programs.paths(program), f"{hosts.SCRIPTS}/probe.py"],
-        "ready_timeout_s": program.ready_s,
+        "ready_timeout_s": program.timeouts.ready_s,
         "secrets": [secret.name for secret in program.secrets],
         "verify": _verify(program),
     }
@@ -116,13 +116,13 @@ def _program(program: Program) -> dict[str, Any]:
 
 def _verify(unit: Container | Program) -> dict[str, Any] | None:
     """Give what the unit is asked, with its own key: those of a client are for what it asks."""
-    if unit.listen is None:
+    if unit.network.listen is None:
         return None
-    address, port = unit.listen
+    address, port = unit.network.listen
     return {
         "url": f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}",  # noqa: S104  compared
-        "health": unit.health_path,
-        "models": list(unit.served),
-        "api_key": unit.secrets[0].name if unit.secrets and unit.served else None,
+        "health": unit.checks.path,
+        "models": list(unit.server.served),
+        "api_key": unit.secrets[0].name if unit.secrets and unit.server.served else None,
         "answer": unit.path[0] == "deployments",
     }

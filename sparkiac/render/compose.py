@@ -25,12 +25,13 @@ def project(container: Container) -> bytes:
     if container.secrets:
         credentials = f"/run/credentials/{container.unit}.service"
         data["secrets"] = {secret.name: {"file": f"{credentials}/{secret.name}"} for secret in container.secrets}
-    if container.network:
-        data["networks"] = {container.network: {"name": container.network, "external": True}}
+    if container.network.shared:
+        data["networks"] = {container.network.shared: {"name": container.network.shared, "external": True}}
     return (_HEADER + yamltext.dump(data)).encode()
 
 
 def _service(container: Container) -> dict[str, Any]:
+    shared = container.network.shared
     wanted = {
         "image": container.image.pull,
         "pull_policy": "never",
@@ -38,20 +39,22 @@ def _service(container: Container) -> dict[str, Any]:
         "init": True,
         "entrypoint": _entrypoint(container),
         "command": _command(container),
-        "environment": dict(container.env),
+        "environment": dict(container.command.env),
         "volumes": _volumes(container),
         "secrets": [{"source": secret.name, "target": secret.target} for secret in container.secrets],
         "ports": _ports(container),
-        "network_mode": "host" if container.host_network else None,
-        "networks": {container.network: {"aliases": [container.name]}} if container.network else None,
-        "extra_hosts": list(container.extra_hosts),
-        "ipc": "host" if container.ipc == "host" else None,
-        "shm_size": None if container.ipc == "host" else container.shm_size_bytes,
-        "ulimits": dict(sorted(container.ulimits.items())),
-        "devices": list(container.devices),
-        "deploy": _gpu() if container.gpu else None,
-        "healthcheck": _healthcheck(container.health, container.ready_s) if container.health else None,
-        "stop_grace_period": f"{grace_s(container.stop_s)}s",
+        "network_mode": "host" if container.network.host else None,
+        "networks": {shared: {"aliases": [container.name]}} if shared else None,
+        "extra_hosts": list(container.network.extra_hosts),
+        "ipc": "host" if container.confinement.ipc == "host" else None,
+        "shm_size": None if container.confinement.ipc == "host" else container.confinement.shm_size_bytes,
+        "ulimits": dict(sorted(container.confinement.ulimits.items())),
+        "devices": list(container.confinement.devices),
+        "deploy": _gpu() if container.confinement.gpu else None,
+        "healthcheck": _healthcheck(container.checks.health, container.timeouts.ready_s)
+        if container.checks.health
+        else None,
+        "stop_grace_period": f"{grace_s(container.timeouts.stop_s)}s",
         **_confinement(container),
         "logging": {"driver": "json-file", "options": {"max-size": "50m", "max-file": "5"}},
     }
@@ -60,17 +63,17 @@ def _service(container: Container) -> dict[str, Any]:
 
 def _entrypoint(container: Container) -> list[str] | None:
     """Give what replaces the image's entrypoint: a shell that prepares the start, then becomes the server."""
-    if not container.wrapped:
+    if not container.command.wrapped:
         return None
-    lines = ["set -eu", *map(_joined, container.prelude)]
-    for export in container.exports:
+    lines = ["set -eu", *map(_joined, container.command.prelude)]
+    for export in container.command.exports:
         lines += reading(export, {secret.name: secret.target for secret in container.secrets})
     return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *(container.image.entrypoint or ())]
 
 
 def _command(container: Container) -> list[str] | None:
     """Give the command. Whoever replaces an image's entrypoint takes its command away, so it is said again."""
-    return list(container.command or (container.wrapped and container.image.command) or ()) or None
+    return list(container.command.words or (container.command.wrapped and container.image.command) or ()) or None
 
 
 def _joined(words: tuple[str, ...]) -> str:
@@ -90,8 +93,8 @@ def grace_s(stop_s: int) -> int:
 
 
 def _volumes(container: Container) -> list[dict[str, Any]]:
-    extra = [Mount(file.path, file.target, read_only=True) for file in container.files]
-    volumes = [_bind(mount) for mount in sorted((*container.mounts, *extra), key=lambda mount: mount.target)]
+    extra = [Mount(file.path, file.target, read_only=True) for file in container.storage.files]
+    volumes = [_bind(mount) for mount in sorted((*container.storage.mounts, *extra), key=lambda mount: mount.target)]
     cache = cache_path(container)
     if cache is not None:
         volumes.append({"type": "bind", "source": cache, "target": CACHE, "bind": {"create_host_path": False}})
@@ -106,7 +109,7 @@ def _bind(mount: Mount) -> dict[str, Any]:
 
 
 def _ports(container: Container) -> list[dict[str, Any]]:
-    published = container.published
+    published = container.network.published
     if published is None:
         return []
     return [
@@ -138,8 +141,8 @@ def _healthcheck(health: Health, ready_s: int) -> dict[str, Any]:
 def _confinement(container: Container) -> dict[str, Any]:
     """Give what holds for every container: no capability, no new privileges, no writable image."""
     return {
-        "read_only": container.read_only,
-        "tmpfs": [f"/tmp:rw,exec,nosuid,nodev,size={container.tmp_size_bytes},mode=1777"],  # noqa: S108  JIT compilers run code there
+        "read_only": container.confinement.read_only,
+        "tmpfs": [f"/tmp:rw,exec,nosuid,nodev,size={container.confinement.tmp_size_bytes},mode=1777"],  # noqa: S108  JIT compilers run code there
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "cgroup_parent": "sparkiac.slice",

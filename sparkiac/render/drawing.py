@@ -140,9 +140,9 @@ def _below(each: Container | Program | Document) -> str:
     if isinstance(each, Document):
         return f"/{each.file}"
     node = getattr(each, "node", None)
-    port = f":{each.listen[1]}" if each.listen else ""
+    port = f":{each.network.listen[1]}" if each.network.listen else ""
     rank = f"node {node[0] + 1} of {node[1]}" if node else ""
-    return " · ".join(word for word in (port, rank or ", ".join(each.served)) if word) or each.description
+    return " · ".join(word for word in (port, rank or ", ".join(each.server.served)) if word) or each.description
 
 
 def _cut(text: str, width: float, size: float) -> str:
@@ -156,7 +156,7 @@ def _near(hosts: Sequence[HostPlan], boxes: Sequence[Box]) -> Iterator[tuple[Box
     placed = {box.name: box for box in boxes}
     networks: dict[str, list[Box]] = {}
     for host in hosts:
-        for network in dict.fromkeys(str(ip_interface(link["address"]).network) for link in host.links):
+        for network in dict.fromkeys(str(ip_interface(link.address).network) for link in host.links):
             networks.setdefault(network, []).append(placed[host.name])
     for network, near in networks.items():
         yield from ((first, second, network) for first, second in pairwise(near))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def of(host: HostPlan, hub: Hub) -> list[dict[str, str]]:
     """Say what is fetched, each content once, with its path below the directory of fetched files."""
-    wanted = {file.path: file for container in host.containers for file in container.files}
+    wanted = {file.path: file for container in host.containers for file in container.storage.files}
     return [
         {"url": _address(file, hub), "sha256": file.sha256 or "UNLOCKED", "path": path.removeprefix(f"{FILES}/")}
         for path, file in sorted(wanted.items())

@@ -76,12 +76,15 @@ def _unit(container: Container, host: HostPlan) -> bytes:
     values = {
         "name": container.name,
         "description": container.description,
-        "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in container.mounts if mount.source != PROBE})],
+        "mounts": [
+            *_DIRECTORIES,
+            *sorted({mount.source for mount in container.storage.mounts if mount.source != PROBE}),
+        ],
         "secrets": [secret.name for secret in container.secrets],
-        "ready_s": container.ready_s,
-        "stop_s": container.stop_s,
-        "restart_delay_s": container.restart_delay_s,
-        "restart_max_s": max(_LONGEST_DELAY_S, container.restart_delay_s),
+        "ready_s": container.timeouts.ready_s,
+        "stop_s": container.timeouts.stop_s,
+        "restart_delay_s": container.timeouts.restart_delay_s,
+        "restart_max_s": max(_LONGEST_DELAY_S, container.timeouts.restart_delay_s),
         "after": _before(container, host),
     }
     return fill(_UNIT_TEMPLATE, values)

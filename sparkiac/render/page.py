@@ -110,8 +110,13 @@ def _unit(each: Container | Program | Document) -> dict[str, Any]:
     if isinstance(each, Document):
         shown = {"listen": "", "memory": "", "image": f"/{each.file}", "whole": f"/{each.file}", "model": ""}
     else:
-        listen = "{}:{}".format(*each.listen) if each.listen else ""
-        shown = {"listen": listen, "memory": gib(each.memory_bytes), "model": ", ".join(each.served), **_image(each)}
+        listen = "{}:{}".format(*each.network.listen) if each.network.listen else ""
+        shown = {
+            "listen": listen,
+            "memory": gib(each.memory_bytes),
+            "model": ", ".join(each.server.served),
+            **_image(each),
+        }
     return {"name": each.name, "description": each.description, "links": [_link(link) for link in each.links], **shown}
 
 

@@ -47,10 +47,10 @@ def _unit(program: Program, after: list[str], longest_delay_s: int) -> dict[str,
         "secrets": [secret.name for secret in program.secrets],
         "start": ("/bin/sh", "-c", "; ".join(lines), "sh", *program.argv),
         "probe": _probe(program),
-        "ready_s": program.ready_s,
-        "stop_s": program.stop_s,
-        "restart_delay_s": program.restart_delay_s,
-        "restart_max_s": max(longest_delay_s, program.restart_delay_s),
+        "ready_s": program.timeouts.ready_s,
+        "stop_s": program.timeouts.stop_s,
+        "restart_delay_s": program.timeouts.restart_delay_s,
+        "restart_max_s": max(longest_delay_s, program.timeouts.restart_delay_s),
     }
 
 
@@ -60,6 +60,6 @@ def _probe(program: Program) -> tuple[str, ...]:
     url = f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}"  # noqa: S104  compared
     key = f"/etc/sparkiac/secrets/{program.secrets[0].name}"
     # It gives up before systemd does, and says why.
-    wait_s = max(program.ready_s - 10, program.ready_s // 2, 1)
+    wait_s = max(program.timeouts.ready_s - 10, program.timeouts.ready_s // 2, 1)
     options = ("--wait", str(wait_s), "--no-warm-up", "--health", program.health_path, "--token-file", key)
-    return (PROBE, *options, "--", url, *program.served)
+    return (PROBE, *options, "--", url, *program.server.served)

@@ -54,13 +54,13 @@ def _row(container: Container) -> dict[str, Any]:
     return {
         "unit": container.unit,
         "description": container.description,
-        "listen": "{}:{}".format(*container.listen) if container.listen else "",
+        "listen": "{}:{}".format(*container.network.listen) if container.network.listen else "",
         "memory_bytes": container.memory_bytes,
         "image": container.image.pull,
         "reference": container.image.reference,
         "argv": [_shown(word) for word in container.argv],
-        "ready_s": container.ready_s,
-        "stop_s": container.stop_s,
+        "ready_s": container.timeouts.ready_s,
+        "stop_s": container.timeouts.stop_s,
         "links": _links(container.links),
     }
 
@@ -74,8 +74,8 @@ def _program(program: Program) -> dict[str, Any]:
         "image": "",
         "user": program.user,
         "argv": [_shown(word) for word in program.argv],
-        "ready_s": program.ready_s,
-        "stop_s": program.stop_s,
+        "ready_s": program.timeouts.ready_s,
+        "stop_s": program.timeouts.stop_s,
         "links": _links(program.links),
     }
 

@@ -7,12 +7,17 @@ a name up again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac.model.resolved import ResolvedFleet
 from sparkiac.resolve import builds, references, services, stacks, uses, wanted
 from sparkiac.resolve.leaves import Leaves, merge, nest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.catalog.interfaces import Interface
     from sparkiac.model.inventory import Deployment, Inventory
     from sparkiac.model.lock import Lock
     from sparkiac.report import Finding, Path
@@ -20,38 +25,53 @@ if TYPE_CHECKING:
 
 
 class Resolved(NamedTuple):
-    """Everything decided by names and layers.
-
-    `leaves` holds each value at its path: ("hosts", name, …), ("deployments", name, host, …),
-    ("services", name, …), ("builds", name, …). `values` is the same as a nested mapping.
-    """
+    """Everything decided by names and layers."""
 
     inventory: Source[Inventory]
     lock: Lock | None
     leaves: Leaves
-    values: dict[str, Any]
-    findings: tuple[Finding, ...]
+    """Each value with its origin, at its path: ("hosts", name, …), ("deployments", name, host, …), ("services", name,
+    …), ("builds", name, …)."""
+    fleet: ResolvedFleet
+    """The same values, typed."""
+    interfaces: Mapping[str, Interface] = MappingProxyType({})
+    """Digest of an image → what its vLLM takes, as the image itself said."""
+
+    @property
+    def written(self) -> Inventory:
+        """The inventory as the user wrote it."""
+        assert self.inventory.value is not None, "only a valid inventory is resolved"  # noqa: S101
+        return self.inventory.value
 
 
-def resolve(inventory: Source[Inventory], lock: Lock | None) -> Resolved:
-    """Resolve a valid inventory. Opens no file but the catalog's."""
+def resolve(
+    inventory: Source[Inventory], lock: Lock | None, interfaces: Mapping[str, Interface] = MappingProxyType({})
+) -> tuple[tuple[Finding, ...], Resolved | None]:
+    """Resolve a valid inventory; without a result if something is wrong. Opens no file but the catalog's."""
     assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
     findings = check_names(inventory)
     if findings:
-        return Resolved(inventory, lock, {}, {}, findings)
+        return findings, None
+    leaves = _leaves(inventory, inventory.value)
+    merged = nest(leaves)
+    checks = (wanted.check, services.check, builds.check)
+    findings = tuple(finding for check in checks for finding in check(inventory, leaves, merged))
+    if findings:
+        return findings, None
+    return (), Resolved(inventory, lock, leaves, ResolvedFleet.model_validate(merged), interfaces)
+
+
+def _leaves(inventory: Source[Inventory], written: Inventory) -> Leaves:
+    """Merge the layers of every host, deployment, service and build."""
     leaves: Leaves = {}
-    for name in inventory.value.hosts:
+    for name in written.hosts:
         leaves |= _at(("hosts", name), merge(*stacks.host(inventory, name)))
-    for name, deployment in inventory.value.deployments.items():
+    for name, deployment in written.deployments.items():
         for host in hosts_of(deployment):
             leaves |= _at(("deployments", name, host), merge(*stacks.deployment(inventory, name, host, leaves)))
-    for name in inventory.value.services:
+    for name in written.services:
         leaves |= _at(("services", name), merge(*stacks.service(inventory, name, leaves)))
-    leaves |= builds.resolve(inventory, leaves)
-    values = nest(leaves)
-    checks = (wanted.check, services.check, builds.check)
-    findings = tuple(finding for check in checks for finding in check(inventory, leaves, values))
-    return Resolved(inventory, lock, leaves, values, findings)
+    return leaves | builds.resolve(inventory, leaves)
 
 
 def check_names(inventory: Source[Inventory]) -> tuple[Finding, ...]:

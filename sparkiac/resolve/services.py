@@ -56,7 +56,8 @@ def stack(document: Document, name: str, kind: str, *, store: Leaves) -> tuple[L
     default = {"bind": DEFAULTS["bind"], "timeouts": DEFAULTS["timeouts"]} if kind == "hermes-agent" else DEFAULTS
     engine = constant({"set": ollama.DEFAULTS["set"]}, layer="engine ollama") if kind == "ollama" else {}
     general = from_document(document, ("defaults",), layer="inventory", keys=("bind",))
-    return constant(default, layer="service default"), engine, below, general, store, own
+    mounts = {} if kind == "hermes-agent" else store
+    return constant(default, layer="service default"), engine, below, general, mounts, own
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
-from sparkiac.model.settings import Serving, Settings
+from sparkiac.model.inventory import Defaults, Deployment, Host, HostMemory, Ssh
+from sparkiac.model.platform import Platform
+from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
+from sparkiac.model.settings import Settings
 from sparkiac.resolve import builds, catalogued, services
 from sparkiac.resolve.leaves import Leaves, from_document
 
@@ -17,30 +20,22 @@ if TYPE_CHECKING:
 DEFAULT_PLATFORM: Final = "dgx-spark"
 """Hardware profile of a host that names none."""
 _SETTINGS: Final = tuple(Settings.model_fields)
-_SERVING: Final = tuple(Serving.model_fields)
-_PLATFORM: Final = (
-    "title",
-    "architecture",
-    "gpu",
-    "driver",
-    "memory_gib",
-    "requires",
-    "kernel_parameters",
-    "sysctl",
-    "docker_free_gib",
-)
+_PLATFORM: Final = tuple(name for name in Platform.model_fields if name != "sources")
+_HOST: Final = tuple(name for name in Host.model_fields if name in ResolvedHost.model_fields and name != "ssh")
+_EVERY_HOST: Final = tuple(name for name in Defaults.model_fields if name in ResolvedHost.model_fields)
+_DEPLOYMENT: Final = tuple(name for name in Deployment.model_fields if name in ResolvedDeployment.model_fields)
 
 
 def host(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
     """Give the layers of a machine."""
     base = ("hosts", name)
-    own = _said(inventory, base, ("address", "driver", "fabric", "sysctl", "model_store"))
-    memory = _said(inventory, (*base, "memory"), ("total_gib", "reserve_gib"))
-    ssh = _said(inventory, (*base, "ssh"), ("user", "port"), target=("ssh",))
-    defaults = _said(inventory, ("defaults",), ("sysctl", "model_store"))
+    own = _said(inventory, base, _HOST)
+    memory = _said(inventory, (*base, "memory"), tuple(HostMemory.model_fields))
+    ssh = _said(inventory, (*base, "ssh"), tuple(Ssh.model_fields), target=("ssh",))
+    defaults = _said(inventory, ("defaults",), _EVERY_HOST)
     login = _said(inventory, ("defaults",), ("user",), target=("ssh",))
-    renamed = {"total_gib": "memory_gib", "reserve_gib": "reserve_gib"}
-    measured: Leaves = {(renamed[str(path[0])],): leaf for path, leaf in memory.items()}
+    renamed: dict[Path, Path] = {("total_gib",): ("memory_gib",)}
+    measured: Leaves = {renamed.get(path, path): leaf for path, leaf in memory.items()}
     return _platform(inventory, name), defaults, login, own, measured, ssh
 
 
@@ -55,7 +50,7 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves) 
         chosen.fragments,
         _said(inventory, ("defaults",), _SETTINGS),
         _store(hosts, on),
-        _said(inventory, base, (*_SERVING, "description", "engine", "workload", "measured")),
+        _said(inventory, base, _DEPLOYMENT),
         _said(inventory, (*base, "per_host", on), _SETTINGS),
     )
 

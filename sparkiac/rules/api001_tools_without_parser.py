@@ -76,13 +76,13 @@ def check(plan: Plan) -> Iterator[Hit]:
     agents = {link.name: program.name for host in plan.hosts for program in host.programs for link in program.links}
     for host in plan.hosts:
         for container in host.containers:
-            if container.served and container.engine in _ENGINES:
-                asked = "tools" in container.clients or container.name in agents
+            if container.server.served and container.server.engine in _ENGINES:
+                asked = "tools" in container.server.clients or container.name in agents
                 yield from _hits(host.name, container, agents.get(container.name, "its clients") if asked else None)
 
 
 def _hits(host: str, container: Container, who: str | None) -> Iterator[Hit]:
-    missing = [option for option in _NEEDED if not container.options.get(option)]
+    missing = [option for option in _NEEDED if not container.server.options.get(option)]
     if who is not None and missing:
         message = f"{who} would send tools to {container.name}, which is without {' and '.join(missing)}"
         yield Hit(container.path, message, _HINT, host=host)

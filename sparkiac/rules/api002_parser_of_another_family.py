@@ -101,9 +101,11 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     parser = option(container, "tool_call_parser")
     run, documented = _run(container), _documented(container)
     wanted = run or documented or (parser,)
-    own = "tool_parser_plugin" in container.options
+    own = "tool_parser_plugin" in container.server.options
     if not own and parser not in {"", tested(container, "tool_call_parser"), *wanted}:
-        message = f"{container.model} writes tool calls for {' or '.join(wanted)}, and {container.name} reads {parser}"
+        message = (
+            f"{container.server.model} writes tool calls for {' or '.join(wanted)}, and {container.name} reads {parser}"
+        )
         severity = None if run and parser not in _OF_VLLM else Severity.WARNING
         yield hit(host, container, ("set", "tool_call_parser"), message, f"set tool_call_parser: {wanted[0]}", severity)
 

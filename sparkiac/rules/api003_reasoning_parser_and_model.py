@@ -68,10 +68,10 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    facts, parser = container.facts, container.options.get("reasoning_parser")
+    facts, parser = container.server.facts, container.server.options.get("reasoning_parser")
     if parser is None and facts is not None and facts.thinks:
-        message = f"{container.model} thinks before it answers, and {container.name} leaves that in the answer"
+        message = f"{container.server.model} thinks before it answers, and {container.name} leaves that in the answer"
         yield hit(host, container, _KEY, message, "set the reasoning_parser of the model's family")
     if parser is not None and "qwen3-coder-next" in model(container):
-        message = f"{container.model} does not reason, and {container.name} parses it with {parser}"
+        message = f"{container.server.model} does not reason, and {container.name} parses it with {parser}"
         yield hit(host, container, _KEY, message, "remove reasoning_parser")

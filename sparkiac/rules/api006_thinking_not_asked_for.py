@@ -70,11 +70,13 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    facts, kwargs = known(container), container.options.get("default_chat_template_kwargs") or {}
-    silent = facts is not None and facts.thinks is False and "reasoning_parser" in container.options
+    facts, kwargs = known(container), container.server.options.get("default_chat_template_kwargs") or {}
+    silent = facts is not None and facts.thinks is False and "reasoning_parser" in container.server.options
     if silent and not kwargs:
-        message = f"{container.model} thinks only when a request asks, so the reasoning parser finds nothing"
+        message = f"{container.server.model} thinks only when a request asks, so the reasoning parser finds nothing"
         hint = "set default_chat_template_kwargs: {enable_thinking: true}, or let requests ask"
         yield hit(host, container, _KEY, message, hint)
     if "deepseek-v4" in model(container) and "enable_thinking" in kwargs:
-        yield hit(host, container, _KEY, f"{container.model} does not know enable_thinking", "write thinking: true")
+        yield hit(
+            host, container, _KEY, f"{container.server.model} does not know enable_thinking", "write thinking: true"
+        )

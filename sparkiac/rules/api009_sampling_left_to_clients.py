@@ -65,7 +65,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    if "nemotron-3-nano" in model(container) and "override_generation_config" not in container.options:
+    if "nemotron-3-nano" in model(container) and "override_generation_config" not in container.server.options:
         message = f"{container.name} leaves sampling to its clients, and its model wants certain values"
         hint = "set override_generation_config to what most clients need, or let each client send its own"
         yield hit(host, container, ("set", "override_generation_config"), message, hint)

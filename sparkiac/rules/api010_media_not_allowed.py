@@ -66,7 +66,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    missing = [option for option in _NEEDED if not container.options.get(option)]
+    missing = [option for option in _NEEDED if not container.server.options.get(option)]
     if "nemotron-3-nano-omni" in model(container) and missing:
         message = f"{container.name} takes media, and is without {' and '.join(missing)}"
         yield hit(host, container, ("set", missing[0]), message, "add what the model's recipe sets")

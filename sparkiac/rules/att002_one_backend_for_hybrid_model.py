@@ -70,13 +70,13 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    backend, method = kernels.option(container, "attention_backend"), (container.speculative or {}).get("method")
+    backend, method = kernels.option(container, "attention_backend"), (container.server.speculative or {}).get("method")
     mixed = fnmatchcase(kernels.model(container), "*/qwen3.6-35b-a3b*")
     mixed = mixed and (container.image.vllm or "").startswith("0.23") and method != "dflash"
     headed = backend == "flashinfer" and fnmatchcase(kernels.model(container), "*/gemma-4-*")
     if not backend or not (mixed or headed):
         return
-    message = f"{container.name} forces attention_backend: {backend} on all layers of {container.model}"
+    message = f"{container.name} forces attention_backend: {backend} on all layers of {container.server.model}"
     severity = None if mixed and backend == "flashinfer" else Severity.WARNING
     hint = "remove attention_backend: vLLM chooses one for each kind of layer"
     fix = kernels.written(container, *_KEY, value=REMOVE)

@@ -68,7 +68,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     length, backend = count(container, "max_model_len") or 0, kernels.option(container, "attention_backend")
-    concerned = fnmatchcase(kernels.model(container), "*/qwen3-coder-next-fp8") and container.node is None
+    concerned = fnmatchcase(kernels.model(container), "*/qwen3-coder-next-fp8") and container.server.node is None
     old = (container.image.vllm or "").startswith("0.19")
     if concerned and length > _MOST and backend != "flashinfer":
         message = f"{container.name} asks for {length} tokens; without flashinfer about {_MOST} fit"

@@ -64,7 +64,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    method, backend = (container.speculative or {}).get("method"), kernels.option(container, "attention_backend")
+    method, backend = (container.server.speculative or {}).get("method"), kernels.option(container, "attention_backend")
     if method == "dflash" and backend != "triton_attn":
         message = f"DFlash wants attention_backend: triton_attn, and {container.name} has {backend or 'none'}"
         hint = "remove attention_backend from the deployment or the defaults"

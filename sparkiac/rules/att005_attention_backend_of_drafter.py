@@ -63,7 +63,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    chosen = container.speculative or {}
+    chosen = container.server.speculative or {}
     if chosen.get("method") == "dflash" and chosen.get("attention_backend") is not None:
         message = f"{container.name} sets the drafter's attention_backend to {chosen['attention_backend']}"
         fix = kernels.written(container, "speculative", "attention_backend", value=REMOVE)

@@ -69,12 +69,12 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find options that the engine's table lacks. What a group adds to its options is the engine's own business."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.engine is not None and container.node is None:
-                yield from _hits(container, engines.named(container.engine), host.name)
+            if container.server.engine is not None and container.server.node is None:
+                yield from _hits(container, engines.named(container.server.engine), host.name)
 
 
 def _hits(container: Container, engine: Engine, host: str) -> Iterator[Hit]:
-    for name in container.options:
+    for name in container.server.options:
         if engine.options is not None and name not in engine.options:
             message = f"{name} is no option that {container.name} can set on {engine.title}"
             leaf = (*container.path, host, "set", name)

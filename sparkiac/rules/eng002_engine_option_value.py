@@ -86,8 +86,8 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find values of another kind than the option's, or none of its words."""
     for host in plan.hosts:
         for container in host.containers:
-            options = engines.named(container.engine).options if container.engine is not None else None
-            for name, value in container.options.items():
+            options = engines.named(container.server.engine).options if container.server.engine is not None else None
+            for name, value in container.server.options.items():
                 hint = _hint((options or {}).get(name), value)
                 if hint is not None:
                     path = ("set", name)

@@ -60,8 +60,12 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments on an engine that no source ran."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.kind == "deployment" and container.engine and not engines.named(container.engine).tested:
-                title = engines.named(container.engine).title
+            if (
+                container.kind == "deployment"
+                and container.server.engine
+                and not engines.named(container.server.engine).tested
+            ):
+                title = engines.named(container.server.engine).title
                 message = f"{container.name} runs on {title}, which no source ran on this hardware"
                 hint = "try it, and allow ENG003 with what you saw"
                 yield Hit((*container.path, "recipe"), message, hint, host=host.name)

@@ -67,8 +67,8 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments with a key that the server would show."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.engine is not None and container.secrets:
-                engine = engines.named(container.engine)
+            if container.server.engine is not None and container.secrets:
+                engine = engines.named(container.server.engine)
                 if engine.key_variable is None:
                     message = f"{engine.title} cannot take the API key of {container.name} without showing it"
                     hint = "write `api_key: null` and `bind: loopback`, and let a gateway ask for the key"

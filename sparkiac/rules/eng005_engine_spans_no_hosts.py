@@ -70,9 +70,9 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes of groups on an engine that has no groups."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.engine is not None and container.node is not None:
-                engine = engines.named(container.engine)
+            if container.server.engine is not None and container.server.node is not None:
+                engine = engines.named(container.server.engine)
                 if not engine.groups:
-                    message = f"{container.name} spans {container.node[1]} hosts, and {engine.title} runs on one"
+                    message = f"{container.name} spans {container.server.node[1]} hosts, and {engine.title} runs on one"
                     hint = "name one host, or take a recipe on vLLM"
                     yield Hit((*container.path, "on"), message, hint, host=host.name)

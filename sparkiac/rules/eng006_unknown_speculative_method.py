@@ -67,8 +67,8 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find methods that the deployment's engine does not have."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.engine is not None and container.speculative is not None:
-                engine, method = engines.named(container.engine), container.speculative["method"]
+            if container.server.engine is not None and container.server.speculative is not None:
+                engine, method = engines.named(container.server.engine), container.server.speculative["method"]
                 if method not in engine.speculative:
                     message = f"{engine.title}, which {container.name} runs on, has no method {method}"
                     hint = f"it has: {', '.join(sorted(engine.speculative)) or 'none that `speculative` can say'}"

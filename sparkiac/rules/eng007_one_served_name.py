@@ -65,10 +65,12 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments with more names than their engine takes."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.engine is not None and len(container.served) > 1:
-                engine = engines.named(container.engine)
+            if container.server.engine is not None and len(container.server.served) > 1:
+                engine = engines.named(container.server.engine)
                 if engine.one_name:
-                    message = f"{engine.title} serves under one name, and {container.name} has {len(container.served)}"
-                    hint = f"keep one: served_names: [{container.served[0]}]"
+                    message = (
+                        f"{engine.title} serves under one name, and {container.name} has {len(container.server.served)}"
+                    )
+                    hint = f"keep one: served_names: [{container.server.served[0]}]"
                     leaf = (*container.path, host.name, "served_names")
                     yield Hit((*container.path, "served_names"), message, hint, leaf=leaf, host=host.name)

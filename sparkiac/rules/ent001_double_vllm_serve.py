@@ -68,7 +68,7 @@ def check(plan: Plan) -> Iterator[Hit]:
                     f"the entrypoint of {container.image.reference} is `vllm serve` already"
                 )
                 fix = tuple(Edit((*path, index), REMOVE) for index in range(len(_SERVE)))
-                starts = container.command[: len(_SERVE)] == _SERVE
+                starts = container.command.words[: len(_SERVE)] == _SERVE
                 hint = "start the command with the model"
                 yield Hit(path, message, hint, leaf=path, host=host.name, fix=fix if starts else ())
 
@@ -77,5 +77,5 @@ def _again(container: Container) -> str:
     """Give the words that start vLLM once more; nothing where none do."""
     if sum(pair == _SERVE for pair in pairwise(container.argv)) > 1:
         return "vllm serve"
-    named = container.command[:1] == _SERVE[:1]
+    named = container.command.words[:1] == _SERVE[:1]
     return "vllm" if named and container.image.entrypoint == _SERVE else ""

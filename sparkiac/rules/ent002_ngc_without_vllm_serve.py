@@ -58,9 +58,9 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find containers of pass-through vLLM images whose first word is a model or an option."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.image.repository.endswith(_REPOSITORY) and _no_program(container.command[:1]):
+            if container.image.repository.endswith(_REPOSITORY) and _no_program(container.command.words[:1]):
                 path = (*container.path, "command")
-                image, word = kernels.image(container), container.command[0]
+                image, word = kernels.image(container), container.command.words[0]
                 message = f"{container.name} would run {word} as a program in {image}"
                 yield Hit(path, message, "start the command with `vllm`, `serve`", leaf=path, host=host.name)
 

@@ -62,7 +62,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host in plan.hosts:
         for container in host.containers:
             tag = container.image.tag
-            if tag is not None and tag.style == "environment" and container.command:
+            if tag is not None and tag.style == "environment" and container.command.words:
                 message = f"{kernels.image(container)} takes variables only, and {container.name} gives it arguments"
                 hint = "take a recipe whose engine is aeon-vllm, or leave `command` out and use `env`"
                 path = (*container.path, "image")

@@ -66,7 +66,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    if "model" in container.options:
-        message = f"{container.name} serves {container.model}, and its options name {container.options['model']}"
+    if "model" in container.server.options:
+        other = container.server.options["model"]
+        message = f"{container.name} serves {container.server.model}, and its options name {other}"
         hint = "remove it from `set`, and write it as the deployment's `model`"
         yield kernels.hit(host, container, ("set", "model"), message, hint)

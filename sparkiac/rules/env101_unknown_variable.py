@@ -78,7 +78,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find variables that the release does not declare, or no release where it is not known."""
     for container, host in release.servers(plan):
         added = container.image.tag.added.variables if container.image.tag else ()
-        for name in sorted({*container.env} - {*added, *container.extra.variables, *_OF_ANOTHER_RULE}):
+        for name in sorted({*container.command.env} - {*added, *container.server.extra.variables, *_OF_ANOTHER_RULE}):
             if name.startswith("VLLM_"):
                 yield from _hits(container, host, name)
 
@@ -109,7 +109,7 @@ def _hint(name: str, found: Release) -> str:
 
 def _weight(container: Container, found: Release) -> Severity | None:
     """Make it an error where vLLM is told to end on it."""
-    ends = container.options.get("fail_on_environ_validation") is True
+    ends = container.server.options.get("fail_on_environ_validation") is True
     return Severity.ERROR if ends and found.exact else None
 
 

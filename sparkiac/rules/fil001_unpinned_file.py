@@ -71,7 +71,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find extra files without a hash."""
     for host in plan.hosts:
         for container in host.containers:
-            for file in container.files:
+            for file in container.storage.files:
                 if file.sha256 is None:
                     path = ("container", "files", file.target)
                     message = f"{container.name} fetches {file.url}, which the lock does not pin"

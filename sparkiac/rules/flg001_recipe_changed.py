@@ -73,10 +73,12 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     ran = [(key, tested[key], now) for key, now in _now(container) if "model" in tested and key in tested]
     for key, then, now in ran:
         if now != then and not may_be(container, then):
-            message = f"{container.name} takes the options of {container.recipe}, which ran {then}, and runs {now}"
+            message = (
+                f"{container.name} takes the options of {container.server.recipe}, which ran {then}, and runs {now}"
+            )
             hint = f"remove `{key}`, choose a recipe that names {now}, or measure it and allow this"
             yield hit(host, container, (key,), message, hint)
 
 
 def _now(container: Container) -> tuple[tuple[str, str], ...]:
-    return ("model", container.model or ""), ("image", image(container))
+    return ("model", container.server.model or ""), ("image", image(container))

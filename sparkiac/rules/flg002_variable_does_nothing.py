@@ -83,7 +83,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     for name, gone in _GONE.items():
-        if name in container.env and (gone is None or since(container, gone)):
+        if name in container.command.env and (gone is None or since(container, gone)):
             reason = f"vLLM from {gone} on does not read" if gone else "no vLLM has ever read"
             message = f"{container.name} sets {name}, which {reason}"
             fix = written(container, "env", name, value=REMOVE)

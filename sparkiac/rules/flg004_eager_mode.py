@@ -71,7 +71,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    if container.options.get("enforce_eager"):
+    if container.server.options.get("enforce_eager"):
         message = f"{container.name} runs in eager mode, which more than halves its speed on this GPU"
         fix = written(container, *_KEY, value=REMOVE)
         yield hit(host, container, _KEY, message, "remove enforce_eager", fix=fix)

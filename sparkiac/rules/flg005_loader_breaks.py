@@ -70,7 +70,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     lacks = container.image.tag.lacks if container.image.tag else ()
-    if container.options.get("load_format") in lacks:
-        message = f"{image(container)} cannot load weights by {container.options['load_format']}"
+    if container.server.options.get("load_format") in lacks:
+        message = f"{image(container)} cannot load weights by {container.server.options['load_format']}"
         key = ("set", "load_format")
         yield hit(host, container, key, message, "remove load_format", fix=written(container, *key, value=REMOVE))

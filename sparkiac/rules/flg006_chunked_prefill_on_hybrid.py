@@ -68,6 +68,6 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     facts, option = known(container), "enable_chunked_prefill"
     hybrid = facts is not None and facts.kind == "hybrid-moe"
-    if hybrid and container.options.get(option) is True and tested(container, option) is not True:
+    if hybrid and container.server.options.get(option) is True and tested(container, option) is not True:
         message = f"{container.name} mixes experts and Mamba layers, which chunked prefill has made nine times slower"
         yield hit(host, container, ("set", option), message, "remove it, or write false and compare")

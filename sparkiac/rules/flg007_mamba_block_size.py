@@ -79,7 +79,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     block = next((size for part, size in _BLOCKS.items() if part in model(container)), 0)
     tokens = count(container, "max_num_batched_tokens") or _DEFAULT
-    if container.options.get("enable_prefix_caching") and tokens < block:
+    if container.server.options.get("enable_prefix_caching") and tokens < block:
         message = f"{container.name} batches {tokens} tokens, and its model caches blocks of {block}"
         hint = "set max_num_batched_tokens: 8192"
         yield hit(host, container, ("set", "max_num_batched_tokens"), message, hint)

@@ -72,11 +72,11 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    facts, caching = known(container), container.options.get("enable_prefix_caching")
+    facts, caching = known(container), container.server.options.get("enable_prefix_caching")
     if caching is True and facts is not None and facts.kind in _PLAIN:
-        message = f"prefix caching is on by default for {container.model}"
+        message = f"prefix caching is on by default for {container.server.model}"
         fix = written(container, *_KEY, value=REMOVE)
         yield hit(host, container, _KEY, message, "remove enable_prefix_caching", fix=fix)
-    if caching is False and (container.speculative or {}).get("method") not in _MTP:
+    if caching is False and (container.server.speculative or {}).get("method") not in _MTP:
         message = f"{container.name} computes the whole prompt of each request anew"
         yield hit(host, container, _KEY, message, "remove enable_prefix_caching, or write true for a hybrid model")

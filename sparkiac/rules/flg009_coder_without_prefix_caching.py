@@ -67,7 +67,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    if "qwen3-coder-next" in model(container) and container.options.get("enable_prefix_caching") is not True:
+    if "qwen3-coder-next" in model(container) and container.server.options.get("enable_prefix_caching") is not True:
         message = f"{container.name} would compute the whole prompt anew at every turn of an agent"
         fix = written(container, *_KEY, value=True)
         yield hit(host, container, _KEY, message, "set enable_prefix_caching: true", fix=fix)

@@ -74,8 +74,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     split = prod(count(container, option) or 1 for option in _SIZES)
-    gpus = container.node[1] if container.node else 1
+    gpus = container.server.node[1] if container.server.node else 1
     if split != gpus:
         message = f"{container.name} is split over {split} GPUs, and has {gpus}"
-        option = next((option for option in _SIZES if option in container.options), _SIZES[0])
+        option = next((option for option in _SIZES if option in container.server.options), _SIZES[0])
         yield hit(host, container, ("set", option), message, "remove it: sparkiac sets it for a group of hosts")

@@ -73,5 +73,5 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     size = count(container, "tensor_parallel_size") or 1
     if "gemma-4-26b-a4b" in model(container) and size > 1:
-        message = f"{container.model} runs on one GPU only, and {container.name} splits it over {size}"
+        message = f"{container.server.model} runs on one GPU only, and {container.name} splits it over {size}"
         yield hit(host, container, ("on",), message, "serve it from one host")

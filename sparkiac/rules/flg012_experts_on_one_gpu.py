@@ -69,7 +69,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    if container.options.get("enable_expert_parallel") and container.node is None:
+    if container.server.options.get("enable_expert_parallel") and container.server.node is None:
         message = f"{container.name} has one GPU, so its experts cannot be spread"
         fix = written(container, *_KEY, value=REMOVE)
         yield hit(host, container, _KEY, message, "remove enable_expert_parallel", fix=fix)

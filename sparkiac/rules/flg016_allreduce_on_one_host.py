@@ -65,8 +65,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    for name in container.env:
-        if "ALLREDUCE" in name and container.node is None:
+    for name in container.command.env:
+        if "ALLREDUCE" in name and container.server.node is None:
             message = f"{container.name} sets {name}, and has one GPU"
             fix = written(container, "env", name, value=REMOVE)
             yield hit(host, container, ("env", name), message, "remove it", fix=fix)

@@ -81,14 +81,16 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _settings(container: Container) -> Iterator[tuple[tuple[str, ...], str]]:
     """Give each setting that holds such a character, and the first one of it."""
-    for name, value in container.options.items():
+    for name, value in container.server.options.items():
         found = _FOREIGN.search(str(value))
         if found:
             yield ("set", name), found[0]
-    texts: dict[tuple[str, ...], tuple[str, ...]] = {("env", name): (value,) for name, value in container.env.items()}
-    texts["container", "prelude"] = tuple(word for command in container.prelude for word in command)
+    texts: dict[tuple[str, ...], tuple[str, ...]] = {
+        ("env", name): (value,) for name, value in container.command.env.items()
+    }
+    texts["container", "prelude"] = tuple(word for command in container.command.prelude for word in command)
     if container.kind == "service":
-        texts["command",] = container.command
+        texts["command",] = container.command.words
     for key, words in texts.items():
         copied = next(filter(None, map(_copied, words)), None)
         if copied:

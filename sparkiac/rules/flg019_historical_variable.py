@@ -71,7 +71,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    if "VLLM_USE_V1" in container.env and since(container, "0.11.1"):
+    if "VLLM_USE_V1" in container.command.env and since(container, "0.11.1"):
         message = f"{container.name} sets VLLM_USE_V1, which {container.image.vllm} does not know"
         fix = written(container, *_KEY, value=REMOVE)
         yield hit(host, container, _KEY, message, "remove it", fix=fix)

@@ -76,7 +76,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     number, own = count(container, "max_num_seqs") or 0, tested(container, "max_num_seqs") or 0
-    most = max(_MOST, own, container.workload.users if container.workload else 0)
+    most = max(_MOST, own, container.server.workload.users if container.server.workload else 0)
     if number > most:
         message = (
             f"{container.name} runs up to {number} requests at once; {most} is the most that suits interactive use"

@@ -71,6 +71,6 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    if container.options.get("max_model_len") is None:
+    if container.server.options.get("max_model_len") is None:
         message = f"{container.name} admits prompts up to whatever length its model's configuration says"
         yield hit(host, container, ("set", "max_model_len"), message, "set max_model_len, 65536 to begin with")

@@ -102,8 +102,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if "deepseek-v4-flash" not in model(container):
         return
-    recipe = own(container).get("set", {}) if container.facts is not None else _BUNDLE
-    missing = [name for name in _BUNDLE if name in recipe and container.options.get(name) != recipe[name]]
+    recipe = own(container).get("set", {}) if container.server.facts is not None else _BUNDLE
+    missing = [name for name in _BUNDLE if name in recipe and container.server.options.get(name) != recipe[name]]
     if missing:
         message = f"{container.name} has not all options that its model needs together: {', '.join(missing)}"
         hint = "take them from deepseek-ai/deepseek-v4-flash: `sparkiac recipes show` lists them"

@@ -71,9 +71,13 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if "model" not in own(container):
-        made = _made(container.model or "")
-        start = f"{container.recipe} is made for any model" if container.recipe else f"{container.name} has no recipe"
-        message = f"{start}, and no source ran {container.model} with its options"
+        made = _made(container.server.model or "")
+        start = (
+            f"{container.server.recipe} is made for any model"
+            if container.server.recipe
+            else f"{container.name} has no recipe"
+        )
+        message = f"{start}, and no source ran {container.server.model} with its options"
         hint = made[0] if made else "look in vLLM's recipes and in the help of the image's `vllm serve`"
         yield hit(host, container, ("recipe",), message, hint)
 

@@ -77,7 +77,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _fix(found: Found) -> tuple[Edit, ...]:
     """Write a switch that stands as a text or number as what it means; not every one can say no."""
     name, interface = found.fault.option, found.release.interface
-    word = str(found.container.options.get(name)).lower()
+    word = str(found.container.server.options.get(name)).lower()
     pair = found.fault.said == _SWITCH and interface.options[f"--{name.replace('_', '-')}"].kind == "pair"
     if not pair or word not in _TRUE | _FALSE:
         return ()

@@ -67,9 +67,11 @@ _DEFAULT: Final = "/root/.cache/huggingface"
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments that load from the hub's cache and have none."""
     for host, container in models(plan):
-        home = container.env.get("HF_HOME", _DEFAULT)
-        if container.models and not any(_holds(mount.target, home) for mount in container.mounts):
-            message = f"{container.name} looks for {container.models[0]} under {home}, and nothing is mounted there"
+        home = container.command.env.get("HF_HOME", _DEFAULT)
+        if container.weights.models and not any(_holds(mount.target, home) for mount in container.storage.mounts):
+            message = (
+                f"{container.name} looks for {container.weights.models[0]} under {home}, and nothing is mounted there"
+            )
             hint = f"add container.mounts: {{{home}: {{source: model_store}}}}"
             yield Hit((*container.path, "container", "mounts"), message, hint, host=host.name)
 

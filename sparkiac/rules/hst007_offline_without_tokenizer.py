@@ -69,7 +69,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find options that name a repository which is not asked for."""
     for host, container in deployments(plan):
         for name in _OPTIONS:
-            wanted = str(container.options.get(name) or "/")
-            if not wanted.startswith("/") and wanted not in container.models:
+            wanted = str(container.server.options.get(name) or "/")
+            if not wanted.startswith("/") and wanted not in container.weights.models:
                 message = f"{container.name} loads {wanted} as its {name}, and does not ask for it in the store"
                 yield hit(host, container, ("set", name), message, f"add needs_models: [{wanted}]")

@@ -60,8 +60,9 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find models that no entry of the catalog serves by handle, and one serves from a directory."""
     for host, container in models(plan):
-        recipe = served_from_directory(container.model) if container.model else None
-        if recipe is not None and container.model not in container.directories:
-            message = f"{container.name} loads {container.model} by its handle; {recipe} serves it from a directory"
-            hint = f"take the recipe {recipe}, or set model_path and keep the model in <model_store>/{container.model}"
+        model = container.server.model
+        recipe = served_from_directory(model) if model else None
+        if recipe is not None and model not in container.weights.directories:
+            message = f"{container.name} loads {model} by its handle; {recipe} serves it from a directory"
+            hint = f"take the recipe {recipe}, or set model_path and keep the model in <model_store>/{model}"
             yield Hit((*container.path, "model"), message, hint, host=host.name)

@@ -65,8 +65,8 @@ _ENGINES: Final = frozenset({"vllm", "aeon-vllm", "sglang", "tensorrt-llm"})
 def check(plan: Plan) -> Iterator[Hit]:
     """Find private shared memory of Docker's own size."""
     for host, container in models(plan):
-        private = container.ipc != "host" and container.shm_size_bytes is None
-        if private and container.engine in _ENGINES:
+        private = container.confinement.ipc != "host" and container.confinement.shm_size_bytes is None
+        if private and container.server.engine in _ENGINES:
             message = f"{container.name} has 64 MB of shared memory of its own"
             hint = "set container.ipc: host, or container.shm_size_gib: 16"
             yield hit(host, container, ("container", "ipc"), message, hint)

@@ -78,7 +78,7 @@ _UNLIMITED: Final = -1
 def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes with RDMA devices and a limit of locked memory."""
     for host, container in nodes(plan):
-        if container.devices and container.ulimits.get("memlock") != _UNLIMITED:
+        if container.confinement.devices and container.confinement.ulimits.get("memlock") != _UNLIMITED:
             message = f"{container.name} uses RDMA on {host.name} under Docker's limit of locked memory"
             hint = "set container.ulimits: {memlock: -1}"
             yield hit(host, container, ("container", "ulimits", "memlock"), message, hint)

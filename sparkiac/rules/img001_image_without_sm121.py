@@ -87,7 +87,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _forbidden(host: HostPlan, container: Container) -> str | None:
     tag = container.image.tag
-    if tag is None or container.model in tag.validated_for:
+    if tag is None or container.server.model in tag.validated_for:
         return None
     return tag.forbidden_on.get(host.platform_name)
 
@@ -95,7 +95,7 @@ def _forbidden(host: HostPlan, container: Container) -> str | None:
 def _older_cuda(host: HostPlan, container: Container) -> str | None:
     """Say so if the tag of an image with a GPU names a CUDA that does not know sm_121."""
     named = _CUDA.search(kernels.image(container).rpartition("/")[2].partition(":")[2])
-    if named is None or not container.gpu or (host.gpu or {}).get("compute_capability") != _SM_121:
+    if named is None or not container.confinement.gpu or host.gpu is None or host.gpu.compute_capability != _SM_121:
         return None
     version = int(named[1]), int(named[2])
     return f"it is built with CUDA {version[0]}.{version[1]}" if version < _FIRST_CUDA else None

@@ -68,6 +68,6 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if tag is None or found is None or "mixed-precision" not in tag.lacks:
         return
     if kernels.fp4_moe(container) and found.checkpoint != "compressed-tensors":
-        message = f"{kernels.image(container)} rejects a mix of FP8 and NVFP4, which {container.model} may be"
+        message = f"{kernels.image(container)} rejects a mix of FP8 and NVFP4, which {container.server.model} may be"
         hint = "take nvcr.io/nvidia/vllm:26.04-py3 or a nightly, or waive this if the checkpoint is not MIXED_PRECISION"
         yield kernels.hit(host, container, ("image",), message, hint)

@@ -66,11 +66,11 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     tag, found = container.image.tag, kernels.known(container)
-    limits = container.options.get("limit_mm_per_prompt")
+    limits = container.server.options.get("limit_mm_per_prompt")
     wanted = found is not None and "audio" in found.modalities and not _forbidden(limits)
-    installed = any("audio" in word for words in container.prelude for word in words)
+    installed = any("audio" in word for words in container.command.prelude for word in words)
     if wanted and not installed and tag is not None and "audio" in tag.lacks:
-        message = f"{container.model} takes audio, and {kernels.image(container)} has no audio packages"
+        message = f"{container.server.model} takes audio, and {kernels.image(container)} has no audio packages"
         hint = "write `prelude: [[pip, install, 'vllm[audio]']]` under `container`, or build an image with it"
         yield kernels.hit(host, container, ("container", "prelude"), message, hint)
 

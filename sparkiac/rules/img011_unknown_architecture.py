@@ -82,13 +82,13 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
         return
     release = interfaces.interface(interfaces.nearest(vllm))
     if release is not None and wanted not in release.architectures:
-        message = f"{container.model} is {wanted}, which vLLM {vllm} in {kernels.image(container)} does not know"
+        message = f"{container.server.model} is {wanted}, which vLLM {vllm} in {kernels.image(container)} does not know"
         yield kernels.hit(host, container, ("image",), message, "choose a newer image; the page says which release")
 
 
 def _architecture(container: Container) -> str | None:
     """Give the architecture of a model that is known to need a newer release, or what overrides it."""
-    overrides = container.options.get("hf_overrides")
+    overrides = container.server.options.get("hf_overrides")
     named = overrides.get("architectures") if isinstance(overrides, Mapping) else None
     if isinstance(named, tuple) and named:
         return str(named[0])

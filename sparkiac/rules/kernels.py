@@ -23,19 +23,19 @@ def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Give the deployments on vLLM on GPUs of sm_121, of a group the node that leads."""
     for host in sparks(plan):
         for container in host.containers:
-            if container.engine == "vllm" and (container.node or (0, 1))[0] == 0:
+            if container.server.engine == "vllm" and (container.server.node or (0, 1))[0] == 0:
                 yield host, container
 
 
 def option(container: Container, name: str) -> str:
     """Give an option as a lower-case text, empty where vLLM is left to choose; it takes names in any case."""
-    value = str(container.options.get(name, "auto")).casefold()
+    value = str(container.server.options.get(name, "auto")).casefold()
     return "" if value == "auto" else value
 
 
 def model(container: Container) -> str:
     """Give the handle of a deployment's model in lower case, as hubs compare them."""
-    return (container.model or "").casefold()
+    return (container.server.model or "").casefold()
 
 
 def image(container: Container) -> str:
@@ -51,7 +51,7 @@ def may_be(container: Container, reference: str) -> bool:
 
 def known(container: Container) -> Facts | None:
     """Give what the catalog knows of the model, whichever of its recipes serves it."""
-    return container.facts or (of_model(container.model) if container.model else None)
+    return container.server.facts or (of_model(container.server.model) if container.server.model else None)
 
 
 def fp4_moe(container: Container) -> bool:

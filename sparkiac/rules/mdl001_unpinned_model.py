@@ -62,7 +62,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host in plan.hosts:
         for container in host.containers:
             for name in needed(container):
-                if name not in container.commits:
+                if name not in container.weights.commits:
                     message = f"{container.name} loads {name}, whose commit the lock does not pin"
                     leaf = (*container.path, host.name, "model")
                     yield Hit((*container.path, "model"), message, "run sparkiac lock", leaf=leaf, host=host.name)

@@ -80,7 +80,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container, option: str, value: float) -> Iterator[Hit]:
-    long = container.node is not None and (count(container, "max_model_len") or 0) >= _LONG
+    long = container.server.node is not None and (count(container, "max_model_len") or 0) >= _LONG
     most = _LONG_GROUP if long else _SAFE
     if value > most:
         severity = Severity.ERROR if value > _HARD else Severity.WARNING

@@ -71,10 +71,10 @@ def check(plan: Plan) -> Iterator[Hit]:
         facts, found = known(container), share(container)
         weights, taken = (facts.weights_bytes if facts else None) or 0, container.memory_bytes or 0
         few = (count(container, "max_num_seqs") or _FEW + 1) <= _FEW
-        small = 0 < weights * 2 <= taken and container.node is None
+        small = 0 < weights * 2 <= taken and container.server.node is None
         if found is not None and few and small and found[1] >= _MOST:
             free = gib(taken - weights)
-            number = container.options["max_num_seqs"]
+            number = container.server.options["max_num_seqs"]
             message = f"{container.name} keeps {free} beside its weights for {number} requests at once"
             hint = f"{found[0]}: 0.4 is enough for one user; fewer sequences alone free nothing"
             yield hit(host, container, ("set", found[0]), message, hint)

@@ -64,8 +64,8 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find the variable beside an image whose release of vLLM is known."""
     for host, container in deployments(plan):
         tag = container.image.tag
-        added = {*container.extra.variables, *(tag.added.variables if tag else ())}
-        if _VARIABLE in container.env and container.image.vllm is not None and _VARIABLE not in added:
+        added = {*container.server.extra.variables, *(tag.added.variables if tag else ())}
+        if _VARIABLE in container.command.env and container.image.vllm is not None and _VARIABLE not in added:
             message = f"{container.name} sets {_VARIABLE}, which vLLM {container.image.vllm} does not read"
             hint = "remove it; start from a clean boot, with a lower gpu_memory_utilization"
             yield hit(host, container, ("env", _VARIABLE), message, hint)

@@ -83,7 +83,7 @@ _TRY: Final = "try it under load, then allow this with what you measured"
 def check(plan: Plan) -> Iterator[Hit]:
     """Find servers whose KV cache cannot be worked out."""
     for host, container, proof in proven(plan):
-        if isinstance(proof.fit, Unknown) and container.model in container.commits:
+        if isinstance(proof.fit, Unknown) and container.server.model in container.weights.commits:
             lacking = ", ".join(proof.fit.missing)
             verb = "is" if len(proof.fit.missing) == 1 else "are"
             message = f"it cannot be proven that {container.name} fits on {host.name}: {lacking} {verb} not known"

@@ -77,7 +77,7 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find servers that start, and whose stated number of requests does not fit."""
     for host, container, proof in certain(plan):
-        stated = container.options.get("max_num_seqs")
+        stated = container.server.options.get("max_num_seqs")
         if isinstance(proof.fit, Unknown) or stated is None or proof.fit.all or not proof.fit.one:
             continue
         message = (

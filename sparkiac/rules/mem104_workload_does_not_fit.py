@@ -94,7 +94,7 @@ def check(plan: Plan) -> Iterator[Hit]:
                 else "the machine is too small"
             )
             yield hit(host, container, ("workload",), message, enough)
-        longest = container.options.get("max_model_len")
+        longest = container.server.options.get("max_model_len")
         if isinstance(longest, int) and longest < workload.context:
             message = f"{container.name} is for requests of {workload.context} tokens, and takes {longest}"
             hint = f"set max_model_len to {workload.context}"

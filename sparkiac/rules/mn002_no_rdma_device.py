@@ -75,7 +75,7 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes without the variable."""
     for host, container in nodes(plan):
-        if "NCCL_IB_HCA" not in container.env:
+        if "NCCL_IB_HCA" not in container.command.env:
             message = f"{container.name} runs on {host.name} without NCCL_IB_HCA"
             hint = f"add hca to hosts.{host.name}.fabric.links, as ibdev2netdev names it"
             yield Hit((*container.path, "on"), message, hint, host=host.name)

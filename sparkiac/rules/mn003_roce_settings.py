@@ -92,10 +92,10 @@ _SETTINGS: Final = {
 def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes with RDMA devices that lack one of the settings, or turn RDMA off."""
     for host, container in nodes(plan):
-        missing = [name for name in _SETTINGS if name not in container.env]
-        off = container.env.get("NCCL_IB_DISABLE", "0") != "0"
+        missing = [name for name in _SETTINGS if name not in container.command.env]
+        off = container.command.env.get("NCCL_IB_DISABLE", "0") != "0"
         made_for_groups = own(container).get("nodes", 1) > 1
-        if container.devices and (off or (missing and not made_for_groups)):
+        if container.confinement.devices and (off or (missing and not made_for_groups)):
             wanted = ["NCCL_IB_DISABLE"] if off else missing
             message = f"{container.name} runs over RDMA, and leaves open or off: {', '.join(wanted)}"
             values = ", ".join(f"{name}: {_SETTINGS[name]}" for name in wanted)

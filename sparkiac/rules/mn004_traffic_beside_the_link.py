@@ -79,9 +79,9 @@ _VARIABLES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes that are bound elsewhere. NCCL reads beginnings of names, and `=` before a whole one."""
     for host, container in nodes(plan):
-        links = [link["interface"] for link in host.links]
+        links = [link.interface for link in host.links]
         for variable in _VARIABLES:
-            chosen = container.env.get(variable, "^").lstrip("=").split(",")
+            chosen = container.command.env.get(variable, "^").lstrip("=").split(",")
             excludes = chosen[0].startswith("^")
             if not excludes and not any(link.startswith(name) for link in links for name in chosen):
                 there = ", ".join(links)

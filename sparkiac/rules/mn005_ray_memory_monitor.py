@@ -64,7 +64,7 @@ _VARIABLE: Final = "RAY_memory_monitor_refresh_ms"
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments on Ray with its monitor."""
     for host, container in deployments(plan):
-        if option(container, "distributed_executor_backend") == "ray" and container.env.get(_VARIABLE) != "0":
+        if option(container, "distributed_executor_backend") == "ray" and container.command.env.get(_VARIABLE) != "0":
             message = f"{container.name} runs on Ray, and does not set {_VARIABLE}=0"
             hint = f"add env: {{{_VARIABLE}: 0}}, or remove distributed_executor_backend"
             fix = written(container, "env", _VARIABLE, value=0)

@@ -79,7 +79,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     groups: dict[str, list[tuple[str, str]]] = {}
     paths = {}
     for host, container in nodes(plan):
-        network = ip_interface(host.links[0]["address"]).network
+        network = ip_interface(host.links[0].address).network
         groups.setdefault(container.name, []).append((host.name, str(network)))
         paths[container.name] = (*container.path, "on")
     for name, found in groups.items():

@@ -94,7 +94,9 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if not (sure or likely) or backend in _SAID_ELSEWHERE or kernels.falls_back(container) or _ran(container, backend):
         return
     said = f"moe_backend: {backend}" if backend else "no moe_backend"
-    message = f"{container.model} {'has' if sure else 'seems to have'} FP4 experts, and {container.name} sets {said}"
+    message = (
+        f"{container.server.model} {'has' if sure else 'seems to have'} FP4 experts, and {container.name} sets {said}"
+    )
     severity = Severity.WARNING if likely or backend == "flashinfer_cutlass" else None
     hint, key = "write `set: {moe_backend: marlin}`", ("set", "moe_backend")
     fix = kernels.written(container, *key, value="marlin") if severity is None else ()

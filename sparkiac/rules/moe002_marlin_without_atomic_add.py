@@ -70,7 +70,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     marlin = kernels.option(container, "moe_backend") == "marlin"
-    if marlin and container.image.vllm == "0.19.0" and container.env.get(_VARIABLE) != "1":
+    if marlin and container.image.vllm == "0.19.0" and container.command.env.get(_VARIABLE) != "1":
         message = f"{container.name} runs Marlin on vLLM 0.19.0 without {_VARIABLE}=1, which prevents a race"
         fix = kernels.written(container, "env", _VARIABLE, value=1)
         yield kernels.hit(host, container, ("env", _VARIABLE), message, f"write `env: {{{_VARIABLE}: 1}}`", fix=fix)

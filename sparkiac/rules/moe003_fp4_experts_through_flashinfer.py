@@ -71,8 +71,10 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if container.image.vllm != "0.19.0" or not kernels.fp4_moe(container) or kernels.model(container) == _RAN:
         return
-    if container.env.get(_VARIABLE) != "0":
-        message = f"{container.model} has FP4 experts, and {container.name} does not set {_VARIABLE}=0 on vLLM 0.19.0"
+    if container.command.env.get(_VARIABLE) != "0":
+        message = (
+            f"{container.server.model} has FP4 experts, and {container.name} does not set {_VARIABLE}=0 on vLLM 0.19.0"
+        )
         severity = Severity.WARNING if kernels.option(container, "moe_backend") == "marlin" else None
         hint, fix = f"write `env: {{{_VARIABLE}: 0}}`", kernels.written(container, "env", _VARIABLE, value=0)
         yield kernels.hit(host, container, ("env", _VARIABLE), message, hint, severity, fix=fix)

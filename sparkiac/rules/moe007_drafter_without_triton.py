@@ -67,9 +67,9 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    chosen = container.speculative or {}
+    chosen = container.server.speculative or {}
     concerned = kernels.model(container) == _MODEL and chosen.get("method") == "mtp"
     if concerned and since(container, "0.23.0") and chosen.get("moe_backend") != "triton":
-        message = f"the MTP heads of {container.model} run on another backend than triton, which its recipe has"
+        message = f"the MTP heads of {container.server.model} run on another backend than triton, which its recipe has"
         hint = "write `moe_backend: triton` under `speculative`"
         yield kernels.hit(host, container, ("speculative",), message, hint)

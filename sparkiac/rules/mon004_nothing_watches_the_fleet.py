@@ -59,6 +59,6 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _asked(container: Container) -> Iterator[str]:
     """Give the address at which a server tells whether it is well, if it listens and has one."""
-    if container.listen is not None and container.health_path is not None:
-        address, port = container.listen
-        yield f"http://{address}:{port}{container.health_path}"
+    if container.network.listen is not None and container.checks.path is not None:
+        address, port = container.network.listen
+        yield f"http://{address}:{port}{container.checks.path}"

@@ -67,10 +67,14 @@ _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 def check(plan: Plan) -> Iterator[Hit]:
     """Find pairs of units that listen on the same address and port of a host."""
     for host in plan.hosts:
-        listening = [unit for unit in host.units if unit.listen is not None]
+        listening = [unit for unit in host.units if unit.network.listen is not None]
         for first, second in combinations(listening, 2):
-            if first.listen is not None and second.listen is not None and _collide(first.listen, second.listen):
-                port = second.listen[1]
+            if (
+                first.network.listen is not None
+                and second.network.listen is not None
+                and _collide(first.network.listen, second.network.listen)
+            ):
+                port = second.network.listen[1]
                 message = f"port {port} of {host.name} is used twice: by {first.name} and by {second.name}"
                 yield Hit((*second.path, "port"), message, f"give {second.name} another port", host=host.name)
 

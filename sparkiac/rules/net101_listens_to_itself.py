@@ -66,8 +66,8 @@ _ITSELF: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 def check(plan: Plan) -> Iterator[Hit]:
     """Find servers in a network of their own that listen on its loopback."""
     for host, container in models(plan):
-        address = container.options.get("host")
-        if not container.host_network and address in _ITSELF:
+        address = container.server.options.get("host")
+        if not container.network.host and address in _ITSELF:
             message = f"{container.name} listens on {address} inside its container, where no client reaches it"
             fix = written(container, *_KEY, value=REMOVE)
             yield hit(host, container, _KEY, message, "remove host; `bind` says who reaches the server", fix=fix)

@@ -21,5 +21,5 @@ def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
 def proven(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
     """Give every deployment with its proof, of a group the node that leads: all its nodes have the smallest memory."""
     for host, container in models(plan):
-        if container.node is None or container.node[0] == 0:
+        if container.server.node is None or container.server.node[0] == 0:
             yield host, container, host.proofs[container.name]

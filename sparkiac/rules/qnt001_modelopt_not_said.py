@@ -73,11 +73,11 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
         return
     said = f"says quantization: {chosen}" if chosen else "does not set quantization"
     if found is not None and found.checkpoint == "modelopt":
-        message = f"{container.model} was written by ModelOpt, and {container.name} {said}"
+        message = f"{container.server.model} was written by ModelOpt, and {container.name} {said}"
         fix = kernels.written(container, *_KEY, value="modelopt")
         yield kernels.hit(host, container, _KEY, message, _HINT, fix=fix)
     elif found is None and _of_nvidia(kernels.model(container)):
-        message = f"{container.model} looks like a ModelOpt checkpoint, and {container.name} {said}"
+        message = f"{container.server.model} looks like a ModelOpt checkpoint, and {container.name} {said}"
         hint = f"look at quant_method in its config.json; if it is modelopt, {_HINT}"
         yield kernels.hit(host, container, _KEY, message, hint, severity=Severity.WARNING)
 

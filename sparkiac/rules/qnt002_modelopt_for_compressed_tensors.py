@@ -71,7 +71,7 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     known = found is not None and found.checkpoint == "compressed-tensors"
     if kernels.option(container, "quantization").startswith("modelopt") and (known or likely):
         said = "is" if known else "looks like"
-        message = f"{container.model} {said} compressed-tensors, and {container.name} reads it as ModelOpt"
+        message = f"{container.server.model} {said} compressed-tensors, and {container.name} reads it as ModelOpt"
         severity = Severity.WARNING if likely else None
         fix = kernels.written(container, *_KEY, value=REMOVE) if known else ()
         hint = "remove quantization: vLLM finds it out"

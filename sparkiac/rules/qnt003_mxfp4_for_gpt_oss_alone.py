@@ -71,6 +71,8 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     tag = container.image.tag
     asked = kernels.option(container, "quantization") == "mxfp4"
     if asked and tag is not None and "mxfp4" in tag.lacks and "gpt-oss" not in kernels.model(container):
-        message = f"{kernels.image(container)} reads MXFP4 from gpt-oss checkpoints alone, not from {container.model}"
+        message = (
+            f"{kernels.image(container)} reads MXFP4 from gpt-oss checkpoints alone, not from {container.server.model}"
+        )
         hint = "write gptq_marlin for a GPTQ-Int4 checkpoint, fp8 for an FP8 one"
         yield kernels.hit(host, container, ("set", "quantization"), message, hint)

@@ -65,10 +65,10 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    targets = [*(each.target for each in container.files), *(each.target for each in container.mounts)]
+    targets = [*(each.target for each in container.storage.files), *(each.target for each in container.storage.mounts)]
     patched = any(target.endswith("/vllm/model_executor/models/gemma4.py") for target in targets)
     concerned = fnmatchcase(kernels.model(container), "*gemma-4-26b-a4b*nvfp4*")
     if concerned and (container.image.vllm or "").startswith("0.19") and not patched:
-        message = f"vLLM {container.image.vllm} cannot load {container.model} without a patched gemma4.py"
+        message = f"vLLM {container.image.vllm} cannot load {container.server.model} without a patched gemma4.py"
         hint = "take the recipe bg-digitalservices/gemma-4-26b-a4b-it-nvfp4, which mounts one under `files`"
         yield kernels.hit(host, container, ("container", "files"), message, hint)

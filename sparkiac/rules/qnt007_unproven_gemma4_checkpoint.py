@@ -64,6 +64,6 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if kernels.model(container) == "nvidia/gemma-4-26b-a4b-nvfp4":
-        message = f"{container.model} is not known to load, with or without the patched gemma4.py"
+        message = f"{container.server.model} is not known to load, with or without the patched gemma4.py"
         hint = "take the recipe bg-digitalservices/gemma-4-26b-a4b-it-nvfp4"
         yield kernels.hit(host, container, ("model",), message, hint)

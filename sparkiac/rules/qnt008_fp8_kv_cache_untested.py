@@ -77,12 +77,14 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     handle = kernels.model(container)
-    if (container.speculative or {}).get("method") == "dflash" or any(fnmatchcase(handle, each) for each in _TESTED):
+    if (container.server.speculative or {}).get("method") == "dflash" or any(
+        fnmatchcase(handle, each) for each in _TESTED
+    ):
         return
     if kernels.option(container, "kv_cache_dtype").startswith("fp8"):
         denied = fnmatchcase(handle, _DENIED)
         said = "Spark guide runs {} without" if denied else "no source ran {} so"
-        message = f"{container.name} keeps its KV cache in FP8, and {said.format(container.model)}"
+        message = f"{container.name} keeps its KV cache in FP8, and {said.format(container.server.model)}"
         hint = "remove kv_cache_dtype, or check the answers and waive this"
         severity = Severity.ERROR if denied else None
         yield kernels.hit(host, container, ("set", "kv_cache_dtype"), message, hint, severity)

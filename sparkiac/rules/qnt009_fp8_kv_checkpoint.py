@@ -68,6 +68,6 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     concerned = any(fnmatchcase(kernels.model(container), each) for each in ("*/laguna-xs.2-fp8", "*/laguna-xs.2-int4"))
     if concerned and kernels.option(container, "kv_cache_dtype") != "bfloat16":
-        message = f"{container.model} carries an FP8 KV cache, and its output is scrambled on sm_121"
+        message = f"{container.server.model} carries an FP8 KV cache, and its output is scrambled on sm_121"
         hint = "serve poolside/Laguna-XS.2, or write `set: {kv_cache_dtype: bfloat16}`"
         yield kernels.hit(host, container, ("model",), message, hint)

@@ -65,8 +65,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    found, method = kernels.known(container), (container.speculative or {}).get("method")
+    found, method = kernels.known(container), (container.server.speculative or {}).get("method")
     plain = found is not None and found.format == "BF16" and not kernels.option(container, "quantization")
     if plain and method != "dflash":
-        message = f"{container.model} is BF16; NVFP4 or FP8 leaves more memory and decodes faster"
+        message = f"{container.server.model} is BF16; NVFP4 or FP8 leaves more memory and decodes faster"
         yield kernels.hit(host, container, ("model",), message, "look for a checkpoint in NVFP4 or FP8")

@@ -67,5 +67,5 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     found = kernels.known(container)
     if found is not None and "BF16" in (found.format or "") and kernels.option(container, "quantization") == "fp8":
-        message = f"{container.name} loads {container.model} in BF16 before it quantises it to FP8"
+        message = f"{container.name} loads {container.server.model} in BF16 before it quantises it to FP8"
         yield kernels.hit(host, container, ("set", "quantization"), message, "leave room for the BF16 weights")

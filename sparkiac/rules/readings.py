@@ -36,13 +36,13 @@ def since(container: Container, version: str) -> bool:
 
 def count(container: Container, option: str) -> int | None:
     """Give an option that counts something: vLLM also reads 64k as 64000 and 64K as 65536. None is not set."""
-    found = _COUNT.fullmatch(str(container.options.get(option)))
+    found = _COUNT.fullmatch(str(container.server.options.get(option)))
     return int(float(found[1]) * _UNITS[found[2]]) if found else None
 
 
 def yarns(container: Container) -> Iterator[Mapping[str, Any]]:
     """Give each YaRN among the overrides of the model's configuration."""
-    value = container.options.get("hf_overrides")
+    value = container.server.options.get("hf_overrides")
     try:
         yield from _yarns(json.loads(value) if isinstance(value, str) else value)
     except ValueError:
@@ -70,7 +70,7 @@ def tested(container: Container, option: str) -> Any:  # noqa: ANN401  plain YAM
 
 def own(container: Container) -> dict[str, Any]:
     """Give the values of the recipe, before the inventory says anything; none for a service."""
-    return values_of(container.recipe) if container.recipe is not None else {}
+    return values_of(container.server.recipe) if container.server.recipe is not None else {}
 
 
 @cache

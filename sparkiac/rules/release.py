@@ -53,7 +53,7 @@ def servers(plan: Plan) -> Iterator[tuple[Container, str]]:
     """Give the containers that run vLLM, with their hosts; of a group the first one, for all have the same options."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.engine == "vllm" and not (container.node and container.node[0]):
+            if container.server.engine == "vllm" and not (container.server.node and container.server.node[0]):
                 yield container, host.name
 
 
@@ -96,10 +96,10 @@ def faults(plan: Plan, *kinds: str) -> Iterator[Found]:
 def said(container: Container) -> dict[str, object]:
     """Give the options that are to be checked: those that neither image nor inventory adds to a release."""
     added = container.image.tag.added.options if container.image.tag else ()
-    unchecked = {*added, *container.extra.options}
-    options = {name: value for name, value in container.options.items() if name not in unchecked}
-    if container.speculative is not None:
-        options[_SPECULATION] = {key: value for key, value in container.speculative.items() if value is not None}
+    unchecked = {*added, *container.server.extra.options}
+    options = {name: value for name, value in container.server.options.items() if name not in unchecked}
+    if container.server.speculative is not None:
+        options[_SPECULATION] = {key: value for key, value in container.server.speculative.items() if value is not None}
     return options
 
 

@@ -64,8 +64,8 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find engines that listen everywhere, and ask for no key."""
     for host in plan.hosts:
         for container in host.containers:
-            open_to_all = (container.listen or ("",))[0] == _EVERY and not container.secrets
-            if container.engine is not None and open_to_all:
+            open_to_all = (container.network.listen or ("",))[0] == _EVERY and not container.secrets
+            if container.server.engine is not None and open_to_all:
                 message = f"{container.name} answers whoever reaches {host.name}, on every interface"
                 hint = "add api_key: {secret: vllm_api_key}, or bind: loopback, lan or fabric"
                 leaf = (*container.path, host.name, "bind")

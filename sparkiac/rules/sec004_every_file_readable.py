@@ -62,7 +62,7 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments that open the root directory."""
     for host, container in deployments(plan):
-        if str(container.options.get("allowed_local_media_path")).strip("/") == "":
+        if str(container.server.options.get("allowed_local_media_path")).strip("/") == "":
             message = f"{container.name} lets requests read every file in its container"
             hint = "set allowed_local_media_path: /media, and mount the media there"
             yield hit(host, container, ("set", "allowed_local_media_path"), message, hint)

@@ -67,9 +67,9 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find models whose code may be any: the lock has no commit of them."""
     for host, container in deployments(plan):
-        known = container.model in {*container.directories, *container.commits}
-        pinned = known or container.options.get("revision") is not None
-        if container.options.get("trust_remote_code") and not pinned:
-            message = f"{container.name} runs code of {container.model} at whatever commit is staged"
+        known = container.server.model in {*container.weights.directories, *container.weights.commits}
+        pinned = known or container.server.options.get("revision") is not None
+        if container.server.options.get("trust_remote_code") and not pinned:
+            message = f"{container.name} runs code of {container.server.model} at whatever commit is staged"
             hint = "set revision to the full commit that you read and staged"
             yield hit(host, container, ("set", "trust_remote_code"), message, hint)

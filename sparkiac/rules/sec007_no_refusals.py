@@ -63,6 +63,6 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host in plan.hosts:
         for container in host.containers:
             if any(word in model(container) for word in _WORDS):
-                message = f"{container.name} serves {container.model}, which was trained to refuse nothing"
+                message = f"{container.name} serves {container.server.model}, which was trained to refuse nothing"
                 hint = "put limits of your own before it, and allow this where the model is meant"
                 yield Hit((*container.path, "model"), message, hint, host=host.name)

@@ -64,10 +64,10 @@ _ELSEWHERE: Final = frozenset({"127.0.0.1", "0.0.0.0"})  # noqa: S104  compared,
 def check(plan: Plan) -> Iterator[Hit]:
     """Find engines that listen on the host's own address, and ask for no key."""
     for host in plan.hosts:
-        inside = _ELSEWHERE | {link["address"].partition("/")[0] for link in host.links}
+        inside = _ELSEWHERE | {link.address.partition("/")[0] for link in host.links}
         for container in host.containers:
-            address, port = container.listen or ("0.0.0.0", 0)  # noqa: S104  compared, not bound
-            if container.engine is not None and not container.secrets and address not in inside:
+            address, port = container.network.listen or ("0.0.0.0", 0)  # noqa: S104  compared, not bound
+            if container.server.engine is not None and not container.secrets and address not in inside:
                 message = f"{container.name} answers whoever reaches {address}:{port}"
                 hint = "add api_key: {secret: vllm_api_key}, or bind: loopback"
                 leaf = (*container.path, host.name, "bind")

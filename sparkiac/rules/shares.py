@@ -16,7 +16,7 @@ _SM_121: Final = "12.1"
 
 def sparks(plan: Plan) -> Iterator[HostPlan]:
     """Give the hosts whose GPU shares the machine's memory as that of a DGX Spark does."""
-    return (host for host in plan.hosts if (host.gpu or {}).get("compute_capability") == _SM_121)
+    return (host for host in plan.hosts if host.gpu is not None and host.gpu.compute_capability == _SM_121)
 
 
 def models(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
@@ -26,11 +26,11 @@ def models(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
 
 def nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Give the nodes of groups."""
-    return ((host, each) for host, each in models(plan) if each.node is not None)
+    return ((host, each) for host, each in models(plan) if each.server.node is not None)
 
 
 def share(container: Container) -> tuple[str, float] | None:
     """Give the option that bounds an engine's memory, and its value, if both are known."""
-    option = engines.named(container.engine).memory_share if container.engine else None
-    value = container.options.get(option or "")
+    option = engines.named(container.server.engine).memory_share if container.server.engine else None
+    value = container.server.options.get(option or "")
     return None if option is None or value is None else (option, float(value))

@@ -71,7 +71,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
-    method = (container.speculative or {}).get("method", "")
+    method = (container.server.speculative or {}).get("method", "")
     oldest = _OLDEST.get(method)
     if oldest is not None and before(container, oldest):
         message = f"{method} needs vLLM {oldest} or newer, and {image(container)} holds {container.image.vllm}"

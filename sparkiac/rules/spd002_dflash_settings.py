@@ -68,13 +68,13 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
-    if (container.speculative or {}).get("method") != "dflash":
+    if (container.server.speculative or {}).get("method") != "dflash":
         return
-    dtype = container.options.get("kv_cache_dtype", "auto")
+    dtype = container.server.options.get("kv_cache_dtype", "auto")
     if dtype not in _BF16:
         message = f"DFlash needs a KV cache in BF16, and {container.name} asks for {dtype}"
         yield _hit(container, host, ("set", "kv_cache_dtype"), message, "remove kv_cache_dtype")
-    if container.engine == "vllm" and container.env.get("VLLM_USE_DEEP_GEMM") != "0":
+    if container.server.engine == "vllm" and container.command.env.get("VLLM_USE_DEEP_GEMM") != "0":
         message = f"DFlash needs VLLM_USE_DEEP_GEMM=0, and {container.name} does not set it"
         yield _hit(container, host, ("env", "VLLM_USE_DEEP_GEMM"), message, "remove VLLM_USE_DEEP_GEMM")
 

@@ -66,7 +66,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    drafts = "gemma-4-12b-coder" in model(container) and (container.speculative or {}).get("method") == "mtp"
+    drafts = "gemma-4-12b-coder" in model(container) and (container.server.speculative or {}).get("method") == "mtp"
     if drafts and option(container, "kv_cache_dtype") != "fp8":
         message = f"{container.name} drafts with a KV cache that is not fp8"
         fix = written(container, *_KEY, value="fp8")

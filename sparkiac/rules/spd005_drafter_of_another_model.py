@@ -66,11 +66,11 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
-    drafter = (container.speculative or {}).get("model")
+    drafter = (container.server.speculative or {}).get("model")
     pairs = catalog.drafters() if drafter is not None else ()
     targets = sorted(pair.target for pair in pairs if pair.drafter == drafter)
-    if targets and not any(_same(target, container.model or "") for target in targets):
-        message = f"{drafter} guesses for {' and '.join(targets)}, and {container.name} serves {container.model}"
+    if targets and not any(_same(target, container.server.model or "") for target in targets):
+        message = f"{drafter} guesses for {' and '.join(targets)}, and {container.name} serves {container.server.model}"
         leaf = (*container.path, host, "speculative")
         hint = "choose this model's own drafter, or method ngram, which needs none"
         yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host)

@@ -70,8 +70,9 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     facts, repository = known(container), container.image.reference.partition(":")[0].partition("@")[0]
-    words = f"{facts.format if facts else ''} {container.model} {container.options.get('quantization', '')}".upper()
-    drafts = (container.speculative or {}).get("method") == "dflash"
+    server = container.server
+    words = f"{facts.format if facts else ''} {server.model} {server.options.get('quantization', '')}".upper()
+    drafts = (container.server.speculative or {}).get("method") == "dflash"
     if drafts and repository in _STOCK and _QUANTISED.search(words):
         message = f"{container.name} drafts with DFlash for quantised weights, of which {repository} accepts few tokens"
         hint = "choose a BF16 target, or an sm_121 build with DFlash such as ghcr.io/aeon-7/vllm-dflash"

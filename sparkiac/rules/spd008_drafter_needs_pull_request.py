@@ -71,7 +71,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    drafts = (container.speculative or {}).get("model") == _DRAFTER and _TARGET in model(container)
+    drafts = (container.server.speculative or {}).get("model") == _DRAFTER and _TARGET in model(container)
     if drafts and container.image.build is None and not image(container).startswith(_HAS_IT):
         message = f"{_DRAFTER} needs vLLM pull request 40898, and no source says that {image(container)} has it"
         hint = f"image: {_HAS_IT}, or build vLLM with that pull request"

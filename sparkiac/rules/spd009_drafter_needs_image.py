@@ -67,7 +67,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
-    chosen = container.speculative or {}
+    chosen = container.server.speculative or {}
     for pair in catalog.drafters() if chosen.get("model") else ():
         known = pair.drafter == chosen.get("model") and pair.method == chosen.get("method")
         if known and pair.image is not None and image(container) != pair.image:

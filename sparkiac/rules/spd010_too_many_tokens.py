@@ -71,7 +71,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
-    chosen = container.speculative or {}
+    chosen = container.server.speculative or {}
     if chosen.get("method") not in {"mtp", "deepseek_mtp"}:
         return
     paired = chosen.get("model") is not None

@@ -68,7 +68,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    chosen = container.speculative or {}
+    chosen = container.server.speculative or {}
     tokens = chosen.get("num_speculative_tokens")
     if chosen.get("method") == "dflash" and tokens not in {None, *_BLOCK}:
         message = f"{container.name} guesses {tokens} tokens in each step; DFlash runs 7 to 16"

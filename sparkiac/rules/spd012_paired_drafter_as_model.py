@@ -71,7 +71,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
-    chosen = container.speculative or {}
+    chosen = container.server.speculative or {}
     if chosen.get("method") == "draft_model" and chosen["model"].endswith(_PAIRED):
         message = f"{chosen['model']} is a drafter for MTP, and {container.name} would load it as a model of its own"
         path, leaf = (*container.path, "speculative"), (*container.path, host, "speculative")

@@ -70,7 +70,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
-    if container.engine == "vllm" and _OPTION in container.options:
+    if container.server.engine == "vllm" and _OPTION in container.server.options:
         message = f"{container.name} sets {_OPTION}, which vLLM has not read since 0.10"
         path = ("set", _OPTION)
         hint = "remove it; lower max_num_seqs, or serve bursts without speculation"

@@ -67,7 +67,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    chosen = container.speculative or {}
+    chosen = container.server.speculative or {}
     tokens, usual = chosen.get("num_speculative_tokens"), _USUAL.get(chosen.get("method", ""), ())
     if usual and tokens not in {None, *usual}:
         words = " to ".join(str(number) for number in sorted({usual[0], usual[-1]}))

@@ -76,12 +76,12 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    chosen, served = container.speculative or {}, model(container)
+    chosen, served = container.server.speculative or {}, model(container)
     method, drafter = chosen.get("method"), chosen.get("model")
     without = any(part in served for part in _NO_HEADS) and method == "mtp" and drafter is None
     if without or ("nemotron-3-nano" in served and method in _TRAINED):
-        message = f"{container.model} has no speculator for {method}"
+        message = f"{container.server.model} has no speculator for {method}"
         yield hit(host, container, ("speculative",), message, _HINT)
     elif "gemma-4-26b-a4b" in served and method == "mtp" and before(container, "0.21.0"):
-        message = f"{image(container)} is too old for MTP with the paired drafter of {container.model}"
+        message = f"{image(container)} is too old for MTP with the paired drafter of {container.server.model}"
         yield hit(host, container, ("image",), message, "choose gemma4-0505-arm64-cu130 or a nightly")

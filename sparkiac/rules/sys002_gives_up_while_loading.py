@@ -70,7 +70,9 @@ _LONGEST: Final = 900
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments that wait for less."""
     for host, container in models(plan):
-        if container.ready_s < _LONGEST:
-            message = f"{container.name} gives up after {container.ready_s} s; loading was seen to take {_LONGEST} s"
+        if container.timeouts.ready_s < _LONGEST:
+            message = (
+                f"{container.name} gives up after {container.timeouts.ready_s} s; loading was seen to take {_LONGEST} s"
+            )
             hint = "set timeouts.ready_s to 1200"
             yield hit(host, container, ("timeouts", "ready_s"), message, hint)
