@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _SESSION_KEY: Final = "/run/secrets/webui_secret_key"
 
 
-def environment(service: ResolvedOpenWebuiService, links: tuple[Link, ...]) -> dict[str, str]:
-    """Give the variables that name what it asks, and where the key of its sessions lies."""
+def environment(service: ResolvedOpenWebuiService, links: tuple[Link, ...], own: dict[str, str]) -> dict[str, str]:
+    """Give the variables that name what it asks, its `own` ones, and where the key of its sessions lies."""
     env = _urls("OPENAI", "OPENAI_API_BASE_URLS", _openai(links))
     env |= _urls("OLLAMA", "OLLAMA_BASE_URLS", [link for link in links if link.api == "ollama"])
-    return env | ({"WEBUI_SECRET_KEY_FILE": _SESSION_KEY} if service.secret_key else {})
+    return env | own | ({"WEBUI_SECRET_KEY_FILE": _SESSION_KEY} if service.secret_key else {})
 
 
 def exports(links: tuple[Link, ...]) -> tuple[Export, ...]:

@@ -61,7 +61,7 @@ def _command(service: Service, links: tuple[Link, ...]) -> Command:
         case ResolvedOllamaService():
             own |= ollama.environment(service.set)
         case ResolvedOpenWebuiService():
-            own = open_webui.environment(service, links) | own
+            own = open_webui.environment(service, links, own)
     exports = open_webui.exports(links) if isinstance(service, ResolvedOpenWebuiService) else ()
     return Command(service.command, dict(sorted(own.items())), exports)
 

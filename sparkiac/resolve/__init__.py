@@ -52,17 +52,19 @@ def resolve(
     findings = check_names(inventory)
     if findings:
         return findings, None
-    leaves = _leaves(inventory, inventory.value)
-    merged = nest(leaves)
+    leaves = merged_layers(inventory)
+    values = nest(leaves)
     checks = (wanted.check, services.check, builds.check)
-    findings = tuple(finding for check in checks for finding in check(inventory, leaves, merged))
+    findings = tuple(finding for check in checks for finding in check(inventory, leaves, values))
     if findings:
         return findings, None
-    return (), Resolved(inventory, lock, leaves, ResolvedFleet.model_validate(merged), interfaces)
+    return (), Resolved(inventory, lock, leaves, ResolvedFleet.model_validate(values), interfaces)
 
 
-def _leaves(inventory: Source[Inventory], written: Inventory) -> Leaves:
-    """Merge the layers of every host, deployment, service and build."""
+def merged_layers(inventory: Source[Inventory]) -> Leaves:
+    """Merge the layers of every host, deployment, service and build of a valid inventory whose names were checked."""
+    written = inventory.value
+    assert written is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
     leaves: Leaves = {}
     for name in written.hosts:
         leaves |= _at(("hosts", name), merge(*stacks.host(inventory, name)))

@@ -55,12 +55,12 @@ def test_the_table_has_the_variables_of_its_source() -> None:
 def test_the_container() -> None:
     """(row 3.1) No command and no shell: the image's own entrypoint reads the variables."""
     chat = container(on(RECIPE, "api_key: null"))
-    assert (chat.command, chat.wrapped, chat.exports, chat.secrets) == ((), False, (), ())
-    assert chat.env["MODEL_PATH"] == "/models/target"
-    assert chat.env["DFLASH_DRAFTER"].startswith("/models/drafter-cache/")
-    assert chat.env["HF_HUB_OFFLINE"] == "1"
+    assert (chat.command, chat.command.wrapped, chat.command.exports, chat.secrets) == ((), False, (), ())
+    assert chat.command.env["MODEL_PATH"] == "/models/target"
+    assert chat.command.env["DFLASH_DRAFTER"].startswith("/models/drafter-cache/")
+    assert chat.command.env["HF_HUB_OFFLINE"] == "1"
     assert chat.memory_bytes == int(0.85 * 119 * (1 << 30))
-    assert not any("KEY" in name for name in chat.env)
+    assert not any("KEY" in name for name in chat.command.env)
 
 
 def test_dflash_takes_the_type_of_the_cache_away() -> None:

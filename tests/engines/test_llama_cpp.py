@@ -65,22 +65,22 @@ def test_the_container() -> None:
     text = on("base/llama-cpp", FILE, "served_names: [chat]")
     chat = container(text, locked=locked("/app/llama-server"))
     assert chat.argv[:3] == ("/app/llama-server", "--alias", "chat")
-    assert chat.command[-4:] == ("--model", "/model/model-Q4_K_M.gguf", "--port", "8080")
+    assert chat.command.words[-4:] == ("--model", "/model/model-Q4_K_M.gguf", "--port", "8080")
     words = ("CMD", "curl", "-fsS", "-m", "4", "-o", "/dev/null", "http://127.0.0.1:8080/health")
-    assert chat.health == Health(words, interval_s=15, timeout_s=150)
-    assert chat.mounts == (Mount("/srv/models/example/model", "/model", read_only=True),)
-    assert (chat.directories, chat.models, chat.memory_bytes) == (("example/model",), (), None)
-    assert (chat.served, chat.env["LLAMA_ARG_OFFLINE"]) == (("chat",), "1")
+    assert chat.checks.health == Health(words, interval_s=15, timeout_s=150)
+    assert chat.storage.mounts == (Mount("/srv/models/example/model", "/model", read_only=True),)
+    assert (chat.weights.directories, chat.weights.models, chat.memory_bytes) == (("example/model",), (), None)
+    assert (chat.server.served, chat.command.env["LLAMA_ARG_OFFLINE"]) == (("chat",), "1")
 
 
 def test_the_program_is_named_where_the_image_does_not() -> None:
     chat = container(on("base/llama-cpp", FILE), locked=locked("/bin/run"))
-    assert chat.command[:3] == ("/app/llama-server", "--alias", "example/model")
+    assert chat.command.words[:3] == ("/app/llama-server", "--alias", "example/model")
 
 
 def test_the_key_is_a_variable() -> None:
     chat = container(on("base/llama-cpp", FILE, "api_key: {secret: team_key}"), locked=locked("/app/llama-server"))
-    assert chat.exports == (Export("LLAMA_API_KEY", ("team_key",)),)
+    assert chat.command.exports == (Export("LLAMA_API_KEY", ("team_key",)),)
 
 
 def test_a_handle_alone_is_refused() -> None:

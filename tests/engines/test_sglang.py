@@ -80,18 +80,18 @@ def test_the_container() -> None:
     """(row 1.3) An image that runs its command as it is written."""
     chat = container(on("base/sglang", "set: {mem_fraction_static: 0.5}"), locked=locked("/opt/nvidia/entrypoint.sh"))
     assert chat.argv[:4] == ("/opt/nvidia/entrypoint.sh", *HEAD)
-    assert chat.command[:3] == HEAD
-    assert (chat.published, chat.health_path) == (("192.168.1.11", 8001, 30000), "/health")
-    assert chat.health is not None
-    assert chat.health.command[-2:] == ("http://127.0.0.1:30000", "example/model")
+    assert chat.command.words[:3] == HEAD
+    assert (chat.network.published, chat.checks.path) == (("192.168.1.11", 8001, 30000), "/health")
+    assert chat.checks.health is not None
+    assert chat.checks.health.command[-2:] == ("http://127.0.0.1:30000", "example/model")
     assert chat.memory_bytes == 119 * (1 << 29)
-    assert chat.env["SGLANG_CACHE_DIR"] == "/cache/sglang"
-    assert chat.models == ("example/model",)
+    assert chat.command.env["SGLANG_CACHE_DIR"] == "/cache/sglang"
+    assert chat.weights.models == ("example/model",)
 
 
 def test_its_own_words_are_not_said_twice() -> None:
     chat = container(on("base/sglang"), locked=locked(*HEAD))
-    assert chat.command[0] == "--enable-metrics"
+    assert chat.command.words[0] == "--enable-metrics"
 
 
 def test_a_share_of_the_memory_is_a_number() -> None:

@@ -37,8 +37,8 @@ def test_the_container() -> None:
     text = on("base/tensorrt-llm", "set: {free_gpu_memory_fraction: 0.5}")
     chat = container(text, locked=locked("/opt/nvidia/nvidia_entrypoint.sh"))
     assert chat.argv[:3] == ("/opt/nvidia/nvidia_entrypoint.sh", "trtllm-serve", "example/model")
-    assert "--free_gpu_memory_fraction=0.5" in chat.command
+    assert "--free_gpu_memory_fraction=0.5" in chat.command.words
     assert chat.memory_bytes is None
-    assert (chat.published, chat.health_path) == (("192.168.1.11", 8001, 8000), "/health")
-    assert (chat.ulimits["memlock"], chat.ipc) == (-1, "host")
-    assert chat.env["TRTLLM_NO_USAGE_STATS"] == "1"
+    assert (chat.network.published, chat.checks.path) == (("192.168.1.11", 8001, 8000), "/health")
+    assert (chat.confinement.ulimits["memlock"], chat.confinement.ipc) == (-1, "host")
+    assert chat.command.env["TRTLLM_NO_USAGE_STATS"] == "1"

@@ -122,7 +122,7 @@ def locked(plan: Plan) -> Mapping[str, Any]:
             for build in plan.builds
         },
         "models": {model: {"commit": _digits(model)[:40]} for model in repositories(plan)},
-        "files": {file.url: {"sha256": _digits(file.url)} for each in found for file in each.files},
+        "files": {file.url: {"sha256": _digits(file.url)} for each in found for file in each.storage.files},
     }
 
 

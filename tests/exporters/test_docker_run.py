@@ -54,8 +54,8 @@ def test_every_word_reaches_docker_as_the_plan_has_it(tmp_path: Path) -> None:
     assert words[-len(container.command) - 1] == f"nvcr.io/nvidia/vllm:26.04-py3@{ONES}"
     options = list(itertools.pairwise(words))
     assert ("--publish", "127.0.0.1:8001:8000") in options
-    assert all(("--env", f"{name}={value}") in options for name, value in container.env.items())
-    mounted = [mount for mount in container.mounts if not mount.target.startswith("/run/sparkiac/")]
+    assert all(("--env", f"{name}={value}") in options for name, value in container.command.env.items())
+    mounted = [mount for mount in container.storage.mounts if not mount.target.startswith("/run/sparkiac/")]
     assert mounted
     assert all(("--volume", f"{mount.source}:{mount.target}:ro") in options for mount in mounted)
     assert not any("sparkiac" in word for word in words)

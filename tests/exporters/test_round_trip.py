@@ -34,8 +34,8 @@ def means(container: Container) -> dict[str, Any]:
     fields = container._asdict()
     same = ("env", "mounts", "published", "listen", "ipc", "shm_size_bytes", "ulimits", "prelude", "devices", "gpu")
     found = {key: fields[key] for key in (*same, "read_only", "tmp_size_bytes", "stop_s", "ready_s", "served", "model")}
-    found["env"] = {name: value for name, value in container.env.items() if name != _NODE_ADDRESS}
-    return found | {"argv": sorted(container.argv), "image": container.image.pull, "files": container.files}
+    found["env"] = {name: value for name, value in container.command.env.items() if name != _NODE_ADDRESS}
+    return found | {"argv": sorted(container.argv), "image": container.image.pull, "files": container.storage.files}
 
 
 def assert_same(trip: Trip) -> None:

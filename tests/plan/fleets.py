@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import pipeline, source
 from sparkiac.model.inventory import Inventory
@@ -12,6 +12,9 @@ from sparkiac.plan.weights import needed
 from sparkiac.resolve import resolve
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.catalog.interfaces import Interface
     from sparkiac.plan import Container, Plan
     from sparkiac.report import Finding
     from sparkiac.resolve import Resolved
@@ -82,18 +85,30 @@ def lock(text: str = LOCK) -> Lock:
     return found.value
 
 
-def resolved(text: str, *, locked: str = LOCK) -> Resolved:
+def resolution(
+    text: str, *, locked: str = LOCK, interfaces: Mapping[str, Interface] | None = None
+) -> tuple[tuple[Finding, ...], Resolved | None]:
     """Resolve an inventory whose form is valid."""
     inventory = source.load(text.encode(), name="lab.yaml", model=Inventory)
     assert inventory.value is not None, inventory.findings
-    return resolve(inventory, lock(locked))
+    return resolve(inventory, lock(locked), interfaces or {})
+
+
+def resolved(text: str, *, locked: str = LOCK, interfaces: Mapping[str, Interface] | None = None) -> Resolved:
+    """Resolve an inventory that has no fault."""
+    findings, found = resolution(text, locked=locked, interfaces=interfaces)
+    assert found is not None, said(findings)
+    return found
+
+
+def values(text: str) -> dict[str, Any]:
+    """Give what is resolved of an inventory, as plain data without what no layer says."""
+    return resolved(text).fleet.model_dump(exclude_unset=True)
 
 
 def planned(text: str, *, locked: str = LOCK) -> Plan:
     """Plan an inventory that has no fault."""
-    found = resolved(text, locked=locked)
-    assert found.findings == ()
-    return build(found)
+    return build(resolved(text, locked=locked))
 
 
 def containers(text: str, *, locked: str = LOCK) -> dict[str, Container]:
@@ -141,4 +156,4 @@ def pins(text: str, locked: str = "version: 1\nimages: {}\n") -> str:
 
 def faults(text: str) -> list[str]:
     """Write what resolving finds."""
-    return said(resolved(text).findings)
+    return said(resolution(text)[0])

@@ -26,7 +26,7 @@ def known(version: str, name: str) -> Interface:
 
 def vllm(interface: Interface, digest: str = ONES, image: str = NAME) -> str | None:
     """Give the release that is taken to be in the image."""
-    (host,) = build(resolved(deployment(image)), {digest: interface}).hosts
+    (host,) = build(resolved(deployment(image), interfaces={digest: interface})).hosts
     return host.containers[0].image.vllm
 
 
@@ -56,5 +56,4 @@ def test_an_image_with_another_digest_says_nothing_of_this_one() -> None:
 
 def test_without_captured_images_nobody_knows_the_release() -> None:
     found = resolved(deployment(NAME))
-    assert build(found, {}) == build(found)
     assert build(found).hosts[0].containers[0].image.vllm is None

@@ -19,17 +19,35 @@ def test_the_whole_container() -> None:
     assert (chat.kind, chat.name, chat.unit) == ("deployment", "chat", "sparkiac-chat")
     assert (chat.description, chat.path) == ("example/model", ("deployments", "chat"))
     assert chat.image.pull == f"nvcr.io/nvidia/vllm@{ONES}"
-    assert (chat.published, chat.listen) == (Published("192.168.1.11", 8001, 8000), ("192.168.1.11", 8001))
-    assert (chat.host_network, chat.devices, chat.node) == (False, (), None)
-    assert (chat.ipc, chat.shm_size_bytes, chat.tmp_size_bytes, chat.read_only) == ("host", None, 1 << 30, True)
-    assert (chat.ready_s, chat.stop_s, chat.restart_delay_s) == (1200, 120, 30)
-    assert (chat.gpu, chat.secrets, chat.exports, chat.prelude, chat.wrapped) == (True, (), (), (), False)
-    assert (chat.engine, chat.model, chat.speculative) == ("vllm", "example/model", None)
-    assert chat.options["max_model_len"] == 65536
-    assert (chat.files, chat.data, chat.network, chat.cautions) == ((), None, None, ())
-    assert chat.mounts == (Mount("/srv/models", "/models", read_only=True), PROBE)
-    assert (chat.store, chat.models, chat.served) == ("/srv/models", ("example/model",), ("example/model",))
-    assert chat.health_path == "/health"
+    assert (chat.network.published, chat.network.listen) == (
+        Published("192.168.1.11", 8001, 8000),
+        ("192.168.1.11", 8001),
+    )
+    assert (chat.network.host, chat.confinement.devices, chat.server.node) == (False, (), None)
+    assert (
+        chat.confinement.ipc,
+        chat.confinement.shm_size_bytes,
+        chat.confinement.tmp_size_bytes,
+        chat.confinement.read_only,
+    ) == ("host", None, 1 << 30, True)
+    assert (chat.timeouts.ready_s, chat.timeouts.stop_s, chat.timeouts.restart_delay_s) == (1200, 120, 30)
+    assert (chat.confinement.gpu, chat.secrets, chat.command.exports, chat.command.prelude, chat.command.wrapped) == (
+        True,
+        (),
+        (),
+        (),
+        False,
+    )
+    assert (chat.server.engine, chat.server.model, chat.server.speculative) == ("vllm", "example/model", None)
+    assert chat.server.options["max_model_len"] == 65536
+    assert (chat.storage.files, chat.storage.data, chat.network.shared, chat.server.cautions) == ((), None, None, ())
+    assert chat.storage.mounts == (Mount("/srv/models", "/models", read_only=True), PROBE)
+    assert (chat.weights.store, chat.weights.models, chat.server.served) == (
+        "/srv/models",
+        ("example/model",),
+        ("example/model",),
+    )
+    assert chat.checks.path == "/health"
 
 
 def test_the_description_is_the_users_if_there_is_one() -> None:
@@ -43,33 +61,33 @@ def test_the_description_is_the_users_if_there_is_one() -> None:
 def test_where_a_port_is_published(bind: str, address: str) -> None:
     fabric = "fabric: {links: [{interface: enp1s0f1np1, address: 10.0.0.1/24}]}"
     chat = container(deployment(f"bind: {bind}", host=f"spark-01: {{address: 192.168.1.11, {fabric}}}"))
-    assert chat.published == Published(address, 8001, 8000)
-    assert chat.listen == (address, 8001)
+    assert chat.network.published == Published(address, 8001, 8000)
+    assert chat.network.listen == (address, 8001)
 
 
 def test_the_probe_asks_inside_the_container_whatever_is_published() -> None:
     chat = container(deployment("bind: loopback", "set: {port: 9000}", "served_names: [fast, chat]"))
     words = ("CMD", "python3", "/run/sparkiac/probe.py", "http://127.0.0.1:9000", "fast", "chat")
-    assert chat.health == Health(words, interval_s=15, timeout_s=150)
-    assert chat.published == Published("127.0.0.1", 8001, 9000)
+    assert chat.checks.health == Health(words, interval_s=15, timeout_s=150)
+    assert chat.network.published == Published("127.0.0.1", 8001, 9000)
 
 
 def test_the_names_that_clients_use() -> None:
     chat = container(deployment("served_names: [fast, chat]"))
-    assert chat.served == ("fast", "chat")
-    at = chat.command.index("--served-model-name")
-    assert chat.command[at : at + 3] == ("--served-model-name", "fast", "chat")
+    assert chat.server.served == ("fast", "chat")
+    at = chat.command.words.index("--served-model-name")
+    assert chat.command.words[at : at + 3] == ("--served-model-name", "fast", "chat")
 
 
 def test_the_command_says_vllm_serve_where_the_entrypoint_does_not() -> None:
     chat = container(deployment())
-    assert chat.command[:3] == ("vllm", "serve", "example/model")
-    assert chat.argv == ("/opt/nvidia/nvidia_entrypoint.sh", *chat.command)
+    assert chat.command.words[:3] == ("vllm", "serve", "example/model")
+    assert chat.argv == ("/opt/nvidia/nvidia_entrypoint.sh", *chat.command.words)
 
 
 def test_the_command_starts_with_the_model_where_the_entrypoint_is_vllm_serve() -> None:
     chat = container(GEMMA)
-    assert chat.command[0] == "google/gemma-4-26B-A4B-it"
+    assert chat.command.words[0] == "google/gemma-4-26B-A4B-it"
     assert chat.argv[:3] == ("vllm", "serve", "google/gemma-4-26B-A4B-it")
 
 
@@ -81,24 +99,24 @@ def test_the_command_of_an_image_that_nothing_is_known_of_is_written_out() -> No
 def test_a_key_is_exported_from_its_file_so_that_no_argument_and_no_environment_shows_it() -> None:
     chat = container(deployment("api_key: {secret: team_key}"))
     assert chat.secrets == (Secret("team_key", "/run/secrets/vllm_api_key"),)
-    assert (chat.exports, chat.wrapped) == ((Export("VLLM_API_KEY", ("team_key",)),), True)
-    assert chat.argv == ("/opt/nvidia/nvidia_entrypoint.sh", *chat.command)
-    assert not any("KEY" in name for name in chat.env)
-    assert not any("key" in word for word in chat.command)
+    assert (chat.command.exports, chat.command.wrapped) == ((Export("VLLM_API_KEY", ("team_key",)),), True)
+    assert chat.argv == ("/opt/nvidia/nvidia_entrypoint.sh", *chat.command.words)
+    assert not any("KEY" in name for name in chat.command.env)
+    assert not any("key" in word for word in chat.command.words)
 
 
 def test_a_key_and_an_image_that_is_vllm_serve_itself() -> None:
     chat = container(GEMMA.replace("    port:", "    api_key: {secret: k}\n    port:"))
-    assert chat.wrapped
+    assert chat.command.wrapped
     assert chat.argv[:3] == ("vllm", "serve", "google/gemma-4-26B-A4B-it")
-    assert chat.command[0] == "google/gemma-4-26B-A4B-it"
+    assert chat.command.words[0] == "google/gemma-4-26B-A4B-it"
 
 
 def test_commands_before_the_server_wrap_it_too() -> None:
     """As the Omni recipe installs its audio part (row 3.1)."""
     chat = container(deployment("container: {prelude: [[pip, install, 'vllm[audio]'], [echo, ok]]}"))
-    assert (chat.prelude, chat.wrapped) == ((("pip", "install", "vllm[audio]"), ("echo", "ok")), True)
-    assert chat.command[:2] == ("vllm", "serve")
+    assert (chat.command.prelude, chat.command.wrapped) == ((("pip", "install", "vllm[audio]"), ("echo", "ok")), True)
+    assert chat.command.words[:2] == ("vllm", "serve")
 
 
 def test_files_lie_under_the_name_of_their_content() -> None:
@@ -106,7 +124,7 @@ def test_files_lie_under_the_name_of_their_content() -> None:
     url = "hf://example/model/parser.py"
     locked = f"{LOCK}files: {{'{url}': {{sha256: '{'a' * 64}'}}}}\n"
     lines = f"container: {{files: {{/opt/p.py: {{url: '{url}'}}, /opt/other.py: {{url: 'file:///srv/o.py'}}}}}}"
-    other, parser = container(deployment(lines), locked=locked).files
+    other, parser = container(deployment(lines), locked=locked).storage.files
     assert (parser.url, parser.sha256, parser.target) == (url, "a" * 64, "/opt/p.py")
     assert parser.path == f"/var/lib/sparkiac/files/{'a' * 64}/p.py"
     assert (other.sha256, other.path) == (None, "/var/lib/sparkiac/files/UNLOCKED/other.py")
@@ -117,20 +135,20 @@ def test_a_file_that_is_pinned_at_another_revision_is_not_pinned() -> None:
     for revision, pinned in (("main", None), ("v2", content)):
         locked = f"{LOCK}files: {{'{url}': {{sha256: '{content}', revision: {revision}}}}}\n"
         text = deployment(f"container: {{files: {{/opt/p.py: {{url: '{url}'}}}}}}")
-        [file] = container(f"revisions: {{example/files: v2, example/other: v3}}\n{text}", locked=locked).files
+        [file] = container(f"revisions: {{example/files: v2, example/other: v3}}\n{text}", locked=locked).storage.files
         assert file.sha256 == pinned
 
 
 def test_the_environment_is_text_and_sorted() -> None:
     chat = container(deployment("env: {Z: 15, A: x, HF_HUB_OFFLINE: 0}"))
-    assert (chat.env["Z"], chat.env["A"], chat.env["HF_HUB_OFFLINE"]) == ("15", "x", "0")
-    assert list(chat.env) == sorted(chat.env)
-    assert container(deployment("env: null")).env == {}
+    assert (chat.command.env["Z"], chat.command.env["A"], chat.command.env["HF_HUB_OFFLINE"]) == ("15", "x", "0")
+    assert list(chat.command.env) == sorted(chat.command.env)
+    assert container(deployment("env: null")).command.env == {}
 
 
 def test_mounts_are_sorted_and_read_only_unless_said() -> None:
     lines = "container: {mounts: {/z: {source: /srv/z, read_only: false}, /a: {source: model_store}}}"
-    assert container(deployment(lines)).mounts == (
+    assert container(deployment(lines)).storage.mounts == (
         Mount("/srv/models", "/a", read_only=True),
         Mount("/srv/models", "/models", read_only=True),
         PROBE,
@@ -140,17 +158,21 @@ def test_mounts_are_sorted_and_read_only_unless_said() -> None:
 
 def test_sizes_are_bytes() -> None:
     chat = container(deployment("container: {ipc: private, shm_size_gib: 0.5, tmp_size_gib: 2, ulimits: {stack: 9}}"))
-    assert (chat.ipc, chat.shm_size_bytes, chat.tmp_size_bytes) == ("private", 1 << 29, 2 << 30)
-    assert chat.ulimits == {"stack": 9}
+    assert (chat.confinement.ipc, chat.confinement.shm_size_bytes, chat.confinement.tmp_size_bytes) == (
+        "private",
+        1 << 29,
+        2 << 30,
+    )
+    assert chat.confinement.ulimits == {"stack": 9}
 
 
 def test_the_models_that_the_store_must_hold() -> None:
-    assert container(GEMMA).models == ("google/gemma-4-26B-A4B-it", "google/gemma-4-26B-A4B-it-assistant")
+    assert container(GEMMA).weights.models == ("google/gemma-4-26B-A4B-it", "google/gemma-4-26B-A4B-it-assistant")
     drafter = "speculative: {method: draft_model, model: example/draft}"
-    assert container(deployment(drafter)).models == ("example/model", "example/draft")
-    assert container(deployment("speculative: {method: ngram}")).models == ("example/model",)
+    assert container(deployment(drafter)).weights.models == ("example/model", "example/draft")
+    assert container(deployment("speculative: {method: ngram}")).weights.models == ("example/model",)
     local = "speculative: {method: draft_model, model: /drafter}"
-    assert container(deployment(local, "needs_models: [example/tokenizer]")).models == (
+    assert container(deployment(local, "needs_models: [example/tokenizer]")).weights.models == (
         "example/model",
         "example/tokenizer",
     )
@@ -158,10 +180,10 @@ def test_the_models_that_the_store_must_hold() -> None:
 
 def test_a_model_that_is_served_from_a_directory() -> None:
     chat = container(deployment("model_path: /checkpoint"))
-    assert (chat.models, chat.directories) == ((), ("example/model",))
-    assert Mount("/srv/models/example/model", "/checkpoint", read_only=True) in chat.mounts
-    assert chat.command[2] == "/checkpoint"
-    assert chat.served == ("example/model",)
+    assert (chat.weights.models, chat.weights.directories) == ((), ("example/model",))
+    assert Mount("/srv/models/example/model", "/checkpoint", read_only=True) in chat.storage.mounts
+    assert chat.command.words[2] == "/checkpoint"
+    assert chat.server.served == ("example/model",)
 
 
 @pytest.mark.parametrize(
@@ -182,17 +204,17 @@ def test_memory_is_computed_or_unknown(lines: list[str], host: str, memory_bytes
 
 def test_a_machine_without_a_gpu_gives_none() -> None:
     text = deployment(host="spark-01: {address: 192.168.1.11, platform: pc}")
-    assert not container(text + "platforms: {pc: {title: PC, architecture: amd64}}\n").gpu
+    assert not container(text + "platforms: {pc: {title: PC, architecture: amd64}}\n").confinement.gpu
 
 
 def test_the_caches_name_changes_with_all_that_compiled_code_depends_on() -> None:
     other = LOCK.replace("1" * 64, "3" * 64)
     keys = {
-        container(deployment()).cache_key,
-        container(deployment(), locked=other).cache_key,
-        container(deployment("set: {dtype: float16}")).cache_key,
-        container(deployment("env: {VLLM_FLAG: 1}")).cache_key,
-        container(deployment().replace("example/model", "example/other")).cache_key,
+        container(deployment()).storage.cache_key,
+        container(deployment(), locked=other).storage.cache_key,
+        container(deployment("set: {dtype: float16}")).storage.cache_key,
+        container(deployment("env: {VLLM_FLAG: 1}")).storage.cache_key,
+        container(deployment().replace("example/model", "example/other")).storage.cache_key,
     }
     assert len(keys) == 5
     assert all(key is not None and re.fullmatch(r"[0-9a-f]{16}", key) for key in keys)
@@ -207,7 +229,7 @@ def test_the_caches_name_stays_when_only_the_host_side_changes() -> None:
         deployment().replace("port: 8001", "port: 8002"),
         deployment() + "registries: {mirrors: {nvcr.io: mirror.lan}}\n",
     ]
-    assert len({container(text).cache_key for text in same}) == 1
+    assert len({container(text).storage.cache_key for text in same}) == 1
 
 
 def test_a_drafter_by_its_path_in_the_store_must_be_there() -> None:
@@ -217,8 +239,8 @@ def test_a_drafter_by_its_path_in_the_store_must_be_there() -> None:
             "container: {mounts: {/drafters: {source: model_store}, /other: {source: /srv/other}}}",
         )
     )
-    assert found.directories == ("z-lab/small",)
+    assert found.weights.directories == ("z-lab/small",)
     elsewhere = deployment(
         "speculative: {method: mtp, model: /other/z-lab/small}", "container: {mounts: {/other: {source: /srv/other}}}"
     )
-    assert container(elsewhere).directories == ()
+    assert container(elsewhere).weights.directories == ()

@@ -38,8 +38,8 @@ def test_a_tag_tells_who_stands_behind_it_and_adds_nothing_by_itself(reference: 
 
 
 def test_a_deployment_names_what_a_patch_takes() -> None:
-    assert container(deployment(FLAGS)).extra == Added(("mine",), ("VLLM_MINE",))
-    assert container(deployment()).extra == Added()
+    assert container(deployment(FLAGS)).server.extra == Added(("mine",), ("VLLM_MINE",))
+    assert container(deployment()).server.extra == Added()
 
 
 def test_the_reason_and_what_it_is_for_are_one_value() -> None:

@@ -115,12 +115,12 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
             "image": chat.image.pull,
             "memory_bytes": chat.memory_bytes,
             "secrets": ["team_key"],
-            "cache": f"/var/cache/sparkiac/chat/{chat.cache_key}",
+            "cache": f"/var/cache/sparkiac/chat/{chat.storage.cache_key}",
         },
         "code": {
             "image": code.image.pull,
             "memory_bytes": code.memory_bytes,
-            "cache": f"/var/cache/sparkiac/code/{code.cache_key}",
+            "cache": f"/var/cache/sparkiac/code/{code.storage.cache_key}",
         },
     }
 

@@ -30,8 +30,8 @@ def kind(name: str, *lines: str, host: str = "spark-01: {address: 192.168.1.11}"
 def test_port_and_health_are_the_kinds_own(name: str, port: int, health: str) -> None:
     """As the dual-Spark post has them (row 12.1) (row 12.2) (row 12.3) (row 16.3)."""
     found = container(kind(name))
-    assert found.published == Published("192.168.1.11", port, port)
-    assert (found.listen, found.health_path) == (("192.168.1.11", port), health)
+    assert found.network.published == Published("192.168.1.11", port, port)
+    assert (found.network.listen, found.checks.path) == (("192.168.1.11", port), health)
     known = catalog.service_kind(name)
     assert known is not None
     assert known.value is not None
@@ -39,44 +39,44 @@ def test_port_and_health_are_the_kinds_own(name: str, port: int, health: str) ->
 
 
 def test_another_port_outside_leaves_the_one_inside() -> None:
-    assert container(kind("parakeet", "port: 9000")).published == Published("192.168.1.11", 9000, 8765)
+    assert container(kind("parakeet", "port: 9000")).network.published == Published("192.168.1.11", 9000, 8765)
 
 
 def test_what_the_inventory_says_wins() -> None:
     found = container(kind("gpu-exporter", "gpu: false", "env: {NVIDIA_DRIVER_CAPABILITIES: null, A: b}", "health: /x"))
-    assert (found.gpu, dict(found.env), found.health_path) == (False, {"A": "b"}, "/x")
+    assert (found.confinement.gpu, dict(found.command.env), found.checks.path) == (False, {"A": "b"}, "/x")
 
 
 def test_a_machine_without_a_gpu_gives_none() -> None:
     found = container(kind("gpu-exporter", host="spark-01: {address: 192.168.1.11, platform: pc}") + PC)
-    assert found.gpu is False
-    assert container(kind("gpu-exporter")).gpu is True
+    assert found.confinement.gpu is False
+    assert container(kind("gpu-exporter")).confinement.gpu is True
 
 
 def test_an_image_without_an_http_client_is_asked_from_outside_alone() -> None:
-    assert container(kind("gpu-exporter")).health is None
-    assert container(kind("ollama")).health == Health(("CMD", "ollama", "list"), interval_s=15, timeout_s=10)
+    assert container(kind("gpu-exporter")).checks.health is None
+    assert container(kind("ollama")).checks.health == Health(("CMD", "ollama", "list"), interval_s=15, timeout_s=10)
 
 
 def test_ollama_takes_its_options_from_variables() -> None:
     """Rows 1.2 and 12.3: the models that it pulls are named in full, as its own list does."""
     found = container(kind("ollama", 'models: ["qwen3:8b", nomic]', "set: {keep_alive: 5m, flash_attention: true}"))
-    assert found.env["OLLAMA_KEEP_ALIVE"] == "5m"
-    assert found.env["OLLAMA_FLASH_ATTENTION"] == "1"
-    assert found.pulls == ("qwen3:8b", "nomic:latest")
-    assert (found.engine, found.options["keep_alive"], found.command) == ("ollama", "5m", ())
+    assert found.command.env["OLLAMA_KEEP_ALIVE"] == "5m"
+    assert found.command.env["OLLAMA_FLASH_ATTENTION"] == "1"
+    assert found.server.pulls == ("qwen3:8b", "nomic:latest")
+    assert (found.server.engine, found.server.options["keep_alive"], found.command.words) == ("ollama", "5m", ())
 
 
 def test_data_outlives_the_container() -> None:
     found = container(kind("ollama"))
-    assert found.data == "/var/lib/sparkiac/asr"
-    assert found.mounts == (Mount("/var/lib/sparkiac/asr", "/root/.ollama", read_only=False),)
+    assert found.storage.data == "/var/lib/sparkiac/asr"
+    assert found.storage.mounts == (Mount("/var/lib/sparkiac/asr", "/root/.ollama", read_only=False),)
 
 
 def test_who_mounts_the_data_himself_keeps_it_there() -> None:
     found = container(kind("ollama", "mounts: {/root/.ollama: {source: /srv/ollama, read_only: false}}"))
-    assert found.data is None
-    assert found.mounts == (Mount("/srv/ollama", "/root/.ollama", read_only=False),)
+    assert found.storage.data is None
+    assert found.storage.mounts == (Mount("/srv/ollama", "/root/.ollama", read_only=False),)
 
 
 @pytest.mark.parametrize("name", KINDS)

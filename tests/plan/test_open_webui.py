@@ -29,28 +29,28 @@ def front(uses: str, *lines: str) -> Container:
 
 def test_urls_and_keys_are_paired_by_position() -> None:
     found = front("[agent, chat]", "urls: ['http://192.168.1.10:8009/v1/']")
-    assert found.env["OPENAI_API_BASE_URLS"].split(";") == [
+    assert found.command.env["OPENAI_API_BASE_URLS"].split(";") == [
         "http://192.168.1.11:8642/v1",
         "http://chat:8000/v1",
         "http://192.168.1.10:8009/v1",
     ]
-    assert found.exports == (Export("OPENAI_API_KEYS", ("hermes_key", "team_key", None)),)
+    assert found.command.exports == (Export("OPENAI_API_KEYS", ("hermes_key", "team_key", None)),)
     assert found.secrets == (
         Secret("hermes_key", "/run/secrets/hermes_key"),
         Secret("team_key", "/run/secrets/team_key"),
     )
-    assert (found.env["ENABLE_OPENAI_API"], found.env["ENABLE_OLLAMA_API"]) == ("True", "False")
+    assert (found.command.env["ENABLE_OPENAI_API"], found.command.env["ENABLE_OLLAMA_API"]) == ("True", "False")
 
 
 def test_without_any_key_nothing_wraps_the_start() -> None:
     [found] = containers(webui("urls: ['http://192.168.1.10:8009/v1']")).values()
-    assert (found.exports, found.secrets, found.wrapped) == ((), (), False)
+    assert (found.command.exports, found.secrets, found.command.wrapped) == ((), (), False)
 
 
 def test_what_is_not_used_is_off_because_an_empty_list_means_the_internet() -> None:
     [found] = containers(webui()).values()
-    assert (found.env["ENABLE_OPENAI_API"], found.env["ENABLE_OLLAMA_API"]) == ("False", "False")
-    assert {"OPENAI_API_BASE_URLS", "OLLAMA_BASE_URLS"}.isdisjoint(found.env)
+    assert (found.command.env["ENABLE_OPENAI_API"], found.command.env["ENABLE_OLLAMA_API"]) == ("False", "False")
+    assert {"OPENAI_API_BASE_URLS", "OLLAMA_BASE_URLS"}.isdisjoint(found.command.env)
 
 
 @pytest.mark.parametrize(
@@ -65,26 +65,26 @@ def test_what_is_not_used_is_off_because_an_empty_list_means_the_internet() -> N
 def test_what_it_is_told_besides(variable: str, value: str) -> None:
     """The time for lists of models is the Spark guide's (L627-628)."""
     [found] = containers(webui()).values()
-    assert found.env[variable] == value
+    assert found.command.env[variable] == value
 
 
 def test_the_key_of_sessions_is_kept_with_the_data_or_given() -> None:
     [kept] = containers(webui()).values()
     [given] = containers(webui("secret_key: {secret: webui_key}")).values()
-    paths = [each.env["WEBUI_SECRET_KEY_FILE"] for each in (kept, given)]
+    paths = [each.command.env["WEBUI_SECRET_KEY_FILE"] for each in (kept, given)]
     assert paths == ["/app/backend/data/.webui_secret_key", "/run/secrets/webui_secret_key"]
     assert given.secrets == (Secret("webui_key", "/run/secrets/webui_secret_key"),)
-    assert (given.exports, kept.data) == ((), "/var/lib/sparkiac/chat")
+    assert (given.command.exports, kept.storage.data) == ((), "/var/lib/sparkiac/chat")
 
 
 def test_a_variable_of_the_user_wins() -> None:
     [found] = containers(webui("env: {ENABLE_OLLAMA_API: 'True', OFFLINE_MODE: null}")).values()
-    assert found.env["ENABLE_OLLAMA_API"] == "True"
-    assert "OFFLINE_MODE" not in found.env
+    assert found.command.env["ENABLE_OLLAMA_API"] == "True"
+    assert "OFFLINE_MODE" not in found.command.env
 
 
 def test_an_image_of_which_nothing_is_known_cannot_be_wrapped() -> None:
     """The keys are read by a shell that must then start the image's own command (ENT100)."""
-    assert front("[chat]").wrapped
+    assert front("[chat]").command.wrapped
     head = f"  front: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-01, uses: [chat]}}\n"
     assert "ENT100" in [finding.code for finding in checked(TWO + head).report.findings]

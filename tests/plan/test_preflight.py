@@ -132,7 +132,9 @@ def test_models_of_a_group_are_compared_between_its_nodes_and_others_are_not() -
 
 def test_a_plain_directory_is_compared_as_such() -> None:
     """(MN008, HST004) Under the name that it has in the store."""
-    chat = container(deployment())._replace(models=(), directories=("example/model",), node=(0, 2))
+    found = container(deployment())
+    weights = found.weights._replace(models=(), directories=("example/model",))
+    chat = found._replace(weights=weights, server=found.server._replace(node=(0, 2)))
     assert stores([chat]) == [
         {"path": "/srv/models", "models": ["example/model"], "compared": {"example/model": ["chat"]}}
     ]
@@ -141,4 +143,5 @@ def test_a_plain_directory_is_compared_as_such() -> None:
 @pytest.mark.parametrize("names", [(), None])
 def test_a_container_without_a_store_or_models_asks_for_nothing(names: tuple[str, ...] | None) -> None:
     chat = container(deployment())
-    assert stores([chat._replace(store=None) if names is None else chat._replace(models=names)]) == []
+    change = {"store": None} if names is None else {"models": names}
+    assert stores([chat._replace(weights=chat.weights._replace(**change))]) == []

@@ -11,31 +11,53 @@ def test_a_service_that_says_no_more_than_it_must() -> None:
     assert (asr.kind, asr.name, asr.unit, asr.description) == ("service", "asr", "sparkiac-asr", "asr")
     assert asr.path == ("services", "asr")
     assert asr.image.pull == f"example.org/asr@{ONES}"
-    assert (asr.published, asr.listen, asr.health, asr.health_path) == (None, None, None, None)
-    assert (asr.command, dict(asr.env), asr.mounts, asr.wrapped) == ((), {}, (), False)
-    assert (asr.data, asr.network, asr.extra_hosts, asr.links, asr.pulls) == (None, None, (), (), ())
-    assert (asr.gpu, asr.read_only, asr.ipc, asr.host_network) == (False, True, "private", False)
-    assert (asr.ready_s, asr.stop_s, asr.restart_delay_s) == (300, 60, 10)
-    assert (asr.memory_bytes, asr.cache_key, asr.store, asr.models, asr.served) == (None, None, None, (), ())
-    assert (asr.secrets, asr.devices, dict(asr.ulimits), asr.shm_size_bytes) == ((), (), {}, None)
-    assert asr.tmp_size_bytes == 256 << 20
+    assert (asr.network.published, asr.network.listen, asr.checks.health, asr.checks.path) == (None, None, None, None)
+    assert (asr.command.words, dict(asr.command.env), asr.storage.mounts, asr.command.wrapped) == ((), {}, (), False)
+    assert (asr.storage.data, asr.network.shared, asr.network.extra_hosts, asr.links, asr.server.pulls) == (
+        None,
+        None,
+        (),
+        (),
+        (),
+    )
+    assert (asr.confinement.gpu, asr.confinement.read_only, asr.confinement.ipc, asr.network.host) == (
+        False,
+        True,
+        "private",
+        False,
+    )
+    assert (asr.timeouts.ready_s, asr.timeouts.stop_s, asr.timeouts.restart_delay_s) == (300, 60, 10)
+    assert (asr.memory_bytes, asr.storage.cache_key, asr.weights.store, asr.weights.models, asr.server.served) == (
+        None,
+        None,
+        None,
+        (),
+        (),
+    )
+    assert (asr.secrets, asr.confinement.devices, dict(asr.confinement.ulimits), asr.confinement.shm_size_bytes) == (
+        (),
+        (),
+        {},
+        None,
+    )
+    assert asr.confinement.tmp_size_bytes == 256 << 20
 
 
 def test_a_port_is_published_on_the_lan() -> None:
     asr = container(service("port: 8765"))
-    assert asr.published == Published("192.168.1.11", 8765, 8765)
-    assert asr.listen == ("192.168.1.11", 8765)
+    assert asr.network.published == Published("192.168.1.11", 8765, 8765)
+    assert asr.network.listen == ("192.168.1.11", 8765)
 
 
 def test_a_container_port_of_its_own() -> None:
     asr = container(service("port: 8765", "container_port: 80", "bind: loopback", "health: /health"))
-    assert asr.published == Published("127.0.0.1", 8765, 80)
-    assert asr.health_path == "/health"
+    assert asr.network.published == Published("127.0.0.1", 8765, 80)
+    assert asr.checks.path == "/health"
     url = "http://127.0.0.1:80/health"
     curl, wget = f"curl -fsS -m 4 {url} >/dev/null", f"wget -q -T 4 -O /dev/null {url}"
     python = f"python3 -c \"import urllib.request as r; r.urlopen('{url}', timeout=4)\""
     command = ("CMD-SHELL", f"{curl} || {wget} || {python}")
-    assert asr.health == Health(command, interval_s=15, timeout_s=15)
+    assert asr.checks.health == Health(command, interval_s=15, timeout_s=15)
 
 
 def test_everything_that_can_be_said() -> None:
@@ -52,8 +74,8 @@ def test_everything_that_can_be_said() -> None:
         )
     )
     assert asr.description == "Speech to text"
-    assert (asr.command, asr.argv) == (("--model", "a b"), ("--model", "a b"))
-    assert list(asr.env.items()) == [("A", "x"), ("Z", "1")]
-    assert asr.mounts == (Mount("/srv/models", "/a", read_only=True), Mount("/srv/z", "/z", read_only=False))
-    assert (asr.gpu, asr.read_only) == (True, False)
-    assert (asr.ready_s, asr.stop_s, asr.restart_delay_s) == (7, 8, 9)
+    assert (asr.command.words, asr.argv) == (("--model", "a b"), ("--model", "a b"))
+    assert list(asr.command.env.items()) == [("A", "x"), ("Z", "1")]
+    assert asr.storage.mounts == (Mount("/srv/models", "/a", read_only=True), Mount("/srv/z", "/z", read_only=False))
+    assert (asr.confinement.gpu, asr.confinement.read_only) == (True, False)
+    assert (asr.timeouts.ready_s, asr.timeouts.stop_s, asr.timeouts.restart_delay_s) == (7, 8, 9)

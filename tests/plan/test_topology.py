@@ -6,13 +6,21 @@ from pathlib import Path
 
 import pytest
 
+from sparkiac.model.inventory import Fabric, FabricLink
+from sparkiac.model.resolved import ResolvedHost
 from sparkiac.plan.topology import GATEWAY_ENTRY, NETWORK, Endpoint, Route, route
 from tests.plan.fleets import ONES, PAIR, checked, containers, planned, said
 
 LAN = {"spark-01": "192.168.1.11", "spark-02": "192.168.1.12", "spark-03": "192.168.1.13"}
 FABRIC = {"spark-01": "192.168.177.11", "spark-02": "192.168.177.12"}
+
+
+def _fabric(name: str) -> Fabric | None:
+    return Fabric(links=(FabricLink(interface="a", address=f"{FABRIC[name]}/24"),)) if name in FABRIC else None
+
+
 HOSTS = {
-    name: {"address": address} | ({"fabric": {"links": [{"address": f"{FABRIC[name]}/24"}]}} if name in FABRIC else {})
+    name: ResolvedHost(title=name, architecture="arm64", address=address, fabric=_fabric(name))
     for name, address in LAN.items()
 }
 BINDS = {"loopback": "127.0.0.1", "lan": LAN["spark-01"], "fabric": FABRIC["spark-01"], "any": "0.0.0.0"}  # noqa: S104
@@ -93,18 +101,18 @@ TTS = f"  tts: {{kind: chatterbox, image: 'example.org/tts@{ONES}', on: spark-01
 def test_just_those_containers_share_a_network_that_take_part() -> None:
     """Both are attached, the third one is not, and nothing else is made known (row 16.2)."""
     found = containers(_fleet(webui="    on: spark-01\n    uses: [ollama]\n", other=OLLAMA + TTS))
-    networks = {name: each.network for name, each in found.items()}
+    networks = {name: each.network.shared for name, each in found.items()}
     assert networks == {"spark-01/chat": NETWORK, "spark-01/ollama": NETWORK, "spark-01/tts": None}
-    assert found["spark-01/chat"].env["OLLAMA_BASE_URLS"] == "http://ollama:11434"
-    assert found["spark-01/chat"].extra_hosts == ()
+    assert found["spark-01/chat"].command.env["OLLAMA_BASE_URLS"] == "http://ollama:11434"
+    assert found["spark-01/chat"].network.extra_hosts == ()
 
 
 def test_the_host_is_made_known_only_to_a_container_that_asks_it() -> None:
     url = "http://host.docker.internal:9000/v1"
     found = containers(_fleet(webui=f"    on: spark-01\n    urls: ['{url}']\n", other=TTS))
-    assert found["spark-01/chat"].extra_hosts == (GATEWAY_ENTRY,)
-    assert found["spark-01/tts"].extra_hosts == ()
-    assert {each.network for each in found.values()} == {None}
+    assert found["spark-01/chat"].network.extra_hosts == (GATEWAY_ENTRY,)
+    assert found["spark-01/tts"].network.extra_hosts == ()
+    assert {each.network.shared for each in found.values()} == {None}
 
 
 def test_what_cannot_be_reached_is_an_error_with_both_places() -> None:
@@ -126,5 +134,5 @@ def test_a_group_is_asked_at_its_leading_node() -> None:
     """Its server is on the host's own network, so a container there cannot use a name."""
     webui = f"services:\n  chat: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-02, uses: [big]}}\n"
     [chat] = [each for host in planned(PAIR + webui).hosts for each in host.containers if each.name == "chat"]
-    assert chat.env["OPENAI_API_BASE_URLS"] == "http://192.168.1.12:8001/v1"
-    assert (chat.network, chat.extra_hosts) == (None, ())
+    assert chat.command.env["OPENAI_API_BASE_URLS"] == "http://192.168.1.12:8001/v1"
+    assert (chat.network.shared, chat.network.extra_hosts) == (None, ())

@@ -31,34 +31,34 @@ def test_the_server_is_told_the_commits_of_model_tokenizer_and_drafter() -> None
         "speculative: {method: draft_model, model: example/draft, num_speculative_tokens: 2}",
     )
     found = container(words, locked=LOCK + OTHERS)
-    assert f"--revision={COMMIT}" in found.command
-    assert f"--tokenizer-revision={'4' * 40}" in found.command
-    [draft] = [word for word in found.command if word.startswith("--speculative-config=")]
+    assert f"--revision={COMMIT}" in found.command.words
+    assert f"--tokenizer-revision={'4' * 40}" in found.command.words
+    [draft] = [word for word in found.command.words if word.startswith("--speculative-config=")]
     assert f'"revision":"{"5" * 40}"' in draft
-    assert found.commits == {"example/draft": "5" * 40, "example/model": COMMIT, "example/words": "4" * 40}
+    assert found.weights.commits == {"example/draft": "5" * 40, "example/model": COMMIT, "example/words": "4" * 40}
 
 
 def test_an_own_revision_wins() -> None:
-    assert "--revision=main" in container(deployment("set: {revision: main}")).command
+    assert "--revision=main" in container(deployment("set: {revision: main}")).command.words
 
 
 def test_sglang_is_told_as_well() -> None:
     text = deployment("image: example.org/x:1", "speculative: {method: eagle3, model: example/draft}")
-    words = container(text.replace("base/single-spark", "base/sglang"), locked=LOCK + OTHERS).command
+    words = container(text.replace("base/single-spark", "base/sglang"), locked=LOCK + OTHERS).command.words
     assert {f"--revision={COMMIT}", f"--speculative-draft-model-revision={'5' * 40}"} <= set(words)
 
 
 def test_a_model_that_is_served_from_a_directory_has_no_revision() -> None:
     found = container(deployment("model_path: /model", "speculative: {method: draft_model, model: /model/x}"))
-    assert not [word for word in found.command if "revision" in word]
-    assert found.commits == {"example/model": COMMIT}
+    assert not [word for word in found.command.words if "revision" in word]
+    assert found.weights.commits == {"example/model": COMMIT}
 
 
 def test_another_commit_is_another_cache() -> None:
     """Also where the command names none."""
     text = deployment("model_path: /model")
     moved = LOCK.replace(COMMIT, "6" * 40)
-    assert container(text).cache_key != container(text, locked=moved).cache_key
+    assert container(text).storage.cache_key != container(text, locked=moved).storage.cache_key
 
 
 @pytest.mark.parametrize(("line", "layout"), [("env: {A: b}", "hub"), ("model_path: /model", "directory")])
@@ -119,19 +119,19 @@ def test_without_a_link_the_address_serves() -> None:
 def test_a_drafter_that_is_one_file_belongs_to_its_repository() -> None:
     drafter = "speculative: {method: draft_model, model: /models/example/draft/small.gguf}"
     text = deployment(drafter, "container: {mounts: {/models: {source: model_store}}}")
-    assert "example/draft" in container(text, locked=LOCK + OTHERS).commits
+    assert "example/draft" in container(text, locked=LOCK + OTHERS).weights.commits
     own = text.replace("/models/example/draft/small.gguf", "/models/own")
     found = container(own)
-    assert (found.directories, found.commits) == (("own",), {"example/model": COMMIT})
+    assert (found.weights.directories, found.weights.commits) == (("own",), {"example/model": COMMIT})
 
 
 def test_a_pin_of_another_revision_than_the_inventory_wants_is_none() -> None:
     """So `generate` stops, as it does without a lock."""
     text = deployment() + "revisions: {example/model: v2}\n"
-    assert container(text).commits == {}
-    assert "--revision" not in " ".join(container(text).command)
+    assert container(text).weights.commits == {}
+    assert "--revision" not in " ".join(container(text).command.words)
     assert "MDL001 7:12 chat loads example/model, whose commit the lock does not pin" in said(
         checked(text).report.findings
     )
     moved = LOCK.replace("example/model: {", "example/model: {revision: v2, ")
-    assert container(text, locked=moved).commits == {"example/model": COMMIT}
+    assert container(text, locked=moved).weights.commits == {"example/model": COMMIT}

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from sparkiac.model.inventory import FabricLink
 from sparkiac.plan import figures
 from sparkiac.plan.values import HostPlan, Plan
 from sparkiac.render import page
@@ -106,7 +107,9 @@ def test_whatever_it_shows_is_text() -> None:
     words = [text for text in VECTORS if len(text) < 5000 and text.strip()]
     for text in words:
         hostile = host._replace(
-            platform=text, containers=(chat._replace(description=text, served=(text,)),), driver=text
+            platform=text,
+            containers=(chat._replace(description=text, server=chat.server._replace(served=(text,))),),
+            driver=text,
         )
         reader = read(Plan(text, (hostile,)), FINDING | {"message": text, "hint": text, "source": text, "file": text})
         assert not {tag for tag, _ in reader.elements} & {"script", "x", "br/"}, text
@@ -263,7 +266,7 @@ def test_hosts_of_one_direct_link_are_joined() -> None:
 
 def test_hosts_that_are_apart_are_joined_around_what_is_between() -> None:
     one, two, three = planned(asking(1, "m2")).hosts
-    near = ({"interface": "a", "address": "192.168.9.1/24"},)
+    near = (FabricLink(interface="a", address="192.168.9.1/24"),)
     [line] = draw((one._replace(links=near), two, three._replace(links=near)), columns=3, box=280, gap=90).links
     levels = [float(word.split(" ")[1]) for word in re.findall(r"[ML]([\d.]+ [\d.]+)", line.path)]
     assert min(levels) < boxes_of((one, two, three), columns=3)[1].y

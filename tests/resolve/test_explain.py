@@ -6,7 +6,7 @@ import pytest
 
 from sparkiac.resolve.explain import explain, paths
 from sparkiac.resolve.stacks import history
-from tests.plan.fleets import ONES, PAIR, deployment, resolved, service
+from tests.plan.fleets import COMMIT, ONES, PAIR, deployment, resolved, service
 
 LAYERED = deployment(
     "set: {max_model_len: 8192}",
@@ -68,7 +68,8 @@ def test_services_and_builds_are_explained() -> None:
     assert said(service("port: 8765"), "services.asr.port") == {
         "services.asr.port": [(8765, "inventory lab.yaml:9")],
     }
-    built = deployment("image: engine") + f"builds:\n  engine: {{why: x, base: 'a:1@{ONES}'}}\n"
+    source = f"repository: 'https://example.org/x', commit: '{COMMIT}', install: [make]"
+    built = deployment("image: engine") + f"builds:\n  engine: {{why: x, base: 'a:1@{ONES}', {source}}}\n"
     assert list(said(built, "builds.engine.base").values()) == [[(f"a:1@{ONES}", "inventory lab.yaml:12")]]
 
 

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from sparkiac import catalog, source
 from sparkiac.engines import vllm
 from sparkiac.model.catalog import Fragment, Recipe, Variant
-from tests.plan.fleets import deployment, resolved, service
+from sparkiac.model.inventory import Inventory
+from sparkiac.resolve import merged_layers
+from sparkiac.resolve.leaves import nest
+from tests.plan.fleets import deployment, service, values
 from tests.resolve.built import as_yaml
 
 if TYPE_CHECKING:
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from sparkiac.report import Path
-    from sparkiac.resolve import Resolved
+    from sparkiac.resolve.leaves import Leaves
     from sparkiac.source import Source
 
 LEAVES: Final[dict[Path, Callable[[int], Any]]] = {
@@ -87,8 +90,8 @@ def loaded(name: str, data: dict[str, Any], model: type[BaseModel]) -> Source[An
     return found
 
 
-def resolve_layers(layers: dict[str, dict[str, Any]]) -> Resolved:
-    """Resolve one deployment whose settings are these, layer by layer; the engine's are what they are."""
+def merge_layers(layers: dict[str, dict[str, Any]]) -> Leaves:
+    """Merge the layers of one deployment whose settings are these, layer by layer; the engine's are what they are."""
     recipe = {
         "title": "Test",
         "engine": "vllm",
@@ -124,7 +127,7 @@ def resolve_layers(layers: dict[str, dict[str, Any]]) -> Resolved:
         patch.setattr(catalog, "recipe", known.get)
         patch.setattr(catalog, "variant", lambda _recipe, name: known.get(name))
         patch.setattr(catalog, "fragment", known.get)
-        return resolved(as_yaml(inventory))
+        return merged_layers(source.load(as_yaml(inventory).encode(), name="lab.yaml", model=Inventory))
 
 
 def steps() -> Iterator[tuple[Path, str, str]]:
@@ -142,7 +145,7 @@ def test_the_stronger_layer_wins(path: Path, weaker: str, stronger: str) -> None
     for number, layer in enumerate((weaker, stronger)):
         if layer != "engine":
             put(layers.setdefault(layer, {}), path, LEAVES[path](number + 2))
-    value, origin = resolve_layers(layers).leaves["deployments", "chat", "spark-01", *path]
+    value, origin = merge_layers(layers)["deployments", "chat", "spark-01", *path]
     assert plain(value) == LEAVES[path](3)
     assert origin.layer == ORIGINS.get(stronger, "inventory")
 
@@ -162,7 +165,7 @@ def test_any_layers_merge_leaf_by_leaf(data: st.DataObject) -> None:
             put(layers[layer], path, value)
             expected[path] = (value, layer)
     expected.setdefault(("image",), ("example.org/engine:recipe", "recipe"))
-    leaves = resolve_layers(layers).leaves
+    leaves = merge_layers(layers)
     for path in LEAVES:
         value, layer = expected.get(path, (None, ""))
         found = leaves.get(("deployments", "chat", "spark-01", *path))
@@ -174,7 +177,7 @@ def test_any_layers_merge_leaf_by_leaf(data: st.DataObject) -> None:
 
 
 def test_a_null_takes_a_whole_mapping_away() -> None:
-    leaves = resolve_layers({"deployment": {"env": None}, "per_host": {"env": {"A": 1}}}).leaves
+    leaves = merge_layers({"deployment": {"env": None}, "per_host": {"env": {"A": 1}}})
     env = {path[4:]: leaf[0] for path, leaf in leaves.items() if path[3:4] == ("env",)}
     assert env == {("A",): 1}
 
@@ -182,20 +185,20 @@ def test_a_null_takes_a_whole_mapping_away() -> None:
 def test_an_engine_option_is_one_value_and_never_merged() -> None:
     recipe = {"set": {"hf_overrides": {"rope_type": "yarn", "factor": 2}}}
     own = {"set": {"hf_overrides": {"factor": 4}}}
-    leaves = resolve_layers({"recipe": recipe, "deployment": own}).leaves
+    leaves = merge_layers({"recipe": recipe, "deployment": own})
     assert leaves["deployments", "chat", "spark-01", "set", "hf_overrides"][0] == {"factor": 4}
 
 
 def test_a_method_of_speculative_decoding_is_one_value_and_never_merged() -> None:
     recipe = {"speculative": {"method": "mtp", "num_speculative_tokens": 2}}
-    leaves = resolve_layers({"recipe": recipe, "deployment": {"speculative": {"method": "ngram"}}}).leaves
+    leaves = merge_layers({"recipe": recipe, "deployment": {"speculative": {"method": "ngram"}}})
     assert leaves["deployments", "chat", "spark-01", "speculative"][0] == {"method": "ngram"}
 
 
 def test_a_variant_edits_flags_environment_and_image() -> None:
     recipe = {"set": {"dtype": "auto", "max_num_seqs": 4}, "env": {"A": 1}, "image": "example.org/engine:stable"}
     variant = {"set": {"dtype": "bfloat16", "max_num_seqs": None}, "env": {"A": 2}, "image": "example.org/engine:next"}
-    chat = resolve_layers({"recipe": recipe, "variant": variant}).values["deployments"]["chat"]["spark-01"]
+    chat = nest(merge_layers({"recipe": recipe, "variant": variant}))["deployments"]["chat"]["spark-01"]
     assert (chat["image"], chat["env"]["A"]) == ("example.org/engine:next", 2)
     assert chat["set"] == {"dtype": "bfloat16", **vllm.DEFAULTS["set"]}
 
@@ -206,28 +209,28 @@ def test_a_host_adds_to_its_platform_and_the_defaults() -> None:
         host="spark-01: {address: 192.168.1.11, driver: '580.142', memory: {total_gib: 121}, model_store: /data,"
         " ssh: {port: 2222}, sysctl: {net.core.somaxconn: 2}}",
     )
-    values = resolved(text).values
-    host = values["hosts"]["spark-01"]
+    found = values(text)
+    host = found["hosts"]["spark-01"]
     assert host["sysctl"] == {"vm.swappiness": 5, "net.core.somaxconn": 2}
     assert host["ssh"] == {"user": "milo", "port": 2222}
     assert (host["driver"], host["memory_gib"], host["architecture"]) == ("580.142", 121, "arm64")
-    assert values["deployments"]["chat"]["spark-01"]["model_store"] == "/data"
+    assert found["deployments"]["chat"]["spark-01"]["model_store"] == "/data"
 
 
 def test_a_host_without_facts_is_what_its_platform_says() -> None:
-    host = resolved(deployment()).values["hosts"]["spark-01"]
+    host = values(deployment())["hosts"]["spark-01"]
     assert (host["driver"], host["memory_gib"], host["sysctl"]) == ("580", 119, {"vm.swappiness": 1})
     assert "ssh" not in host
 
 
 def test_a_host_may_take_a_fact_of_its_platform_away() -> None:
-    host = resolved(deployment(host="spark-01: {address: 192.168.1.11, driver: null}")).values["hosts"]["spark-01"]
+    host = values(deployment(host="spark-01: {address: 192.168.1.11, driver: null}"))["hosts"]["spark-01"]
     assert "driver" not in host
 
 
 def test_a_platform_of_the_inventory_hides_one_of_the_catalog() -> None:
     text = deployment() + "platforms: {dgx-spark: {title: Other, architecture: amd64}}\n"
-    assert resolved(text).values["hosts"]["spark-01"] == {
+    assert values(text)["hosts"]["spark-01"] == {
         "title": "Other",
         "architecture": "amd64",
         "address": "192.168.1.11",
@@ -236,7 +239,7 @@ def test_a_platform_of_the_inventory_hides_one_of_the_catalog() -> None:
 
 
 def test_a_service_has_its_own_defaults_and_the_fleets_bind() -> None:
-    asr = resolved(service("port: 8765", "timeouts: {stop_s: 5}", defaults="{bind: loopback}")).values["services"]
+    asr = values(service("port: 8765", "timeouts: {stop_s: 5}", defaults="{bind: loopback}"))["services"]
     assert asr["asr"]["bind"] == "loopback"
     assert asr["asr"]["timeouts"] == {"ready_s": 300, "stop_s": 5, "restart_delay_s": 10}
     assert (asr["asr"]["gpu"], asr["asr"]["read_only"]) == (False, True)
@@ -244,6 +247,6 @@ def test_a_service_has_its_own_defaults_and_the_fleets_bind() -> None:
 
 def test_a_service_reads_no_weights_of_deployments() -> None:
     """Defaults for deployments, such as their image or environment, are not the services'."""
-    asr = resolved(service("port: 8765", defaults="{env: {A: 1}, set: {x: 1}}")).values["services"]["asr"]
+    asr = values(service("port: 8765", defaults="{env: {A: 1}, set: {x: 1}}"))["services"]["asr"]
     assert "env" not in asr
     assert "set" not in asr

@@ -9,13 +9,13 @@ import pytest
 from sparkiac.model.inventory import Inventory
 from sparkiac.resolve import check_names, hosts_of
 from sparkiac.source import load
-from tests.plan.fleets import PAIR, SPARK, container, deployment, faults, resolved, service
+from tests.plan.fleets import PAIR, SPARK, container, deployment, faults, resolution, resolved, service
 
 IN_GROUP = "on: [spark-02, spark-01]"
 
 
 def hints(text: str) -> list[str]:
-    return [finding.hint for finding in resolved(text).findings]
+    return [finding.hint for finding in resolution(text)[0]]
 
 
 def test_a_good_inventory_has_no_finding() -> None:
@@ -96,9 +96,9 @@ def test_a_service_and_a_deployment_with_one_name() -> None:
 
 def test_all_faults_at_once_and_nothing_is_resolved_then() -> None:
     text = deployment("variant: x").replace("on: spark-01", "on: spark-9")
-    found = resolved(text)
-    assert [finding.code for finding in found.findings] == ["REF001", "REF001"]
-    assert (found.leaves, found.values) == ({}, {})
+    findings, found = resolution(text)
+    assert [finding.code for finding in findings] == ["REF001", "REF001"]
+    assert found is None
 
 
 @pytest.mark.parametrize(("on", "hosts"), [("spark-02", ("spark-02",)), (IN_GROUP[4:], ("spark-02", "spark-01"))])
@@ -144,7 +144,7 @@ def test_images_come_from_another_host_that_has_them(hosts: str, message: str) -
 
 
 def test_one_host_alone_gets_its_images_from_nobody() -> None:
-    [finding] = resolved(deployment(host="spark-01: {address: 192.168.1.11, images_from: spark-2}")).findings
+    [finding] = resolution(deployment(host="spark-01: {address: 192.168.1.11, images_from: spark-2}"))[0]
     assert finding.message == "no other host is called 'spark-2'"
     assert finding.hint == "there is no other host: remove it, and this one pulls its images"
 
@@ -154,7 +154,12 @@ INLINE: Final = deployment("image: example.org/x:1").replace("recipe: base/singl
 
 def test_a_deployment_may_start_from_no_recipe() -> None:
     found = container(INLINE)
-    assert (found.engine, found.recipe, found.facts, found.cautions) == ("vllm", None, None, ())
+    assert (found.server.engine, found.server.recipe, found.server.facts, found.server.cautions) == (
+        "vllm",
+        None,
+        None,
+        (),
+    )
     assert found.argv[:3] == ("vllm", "serve", "example/model")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkiac.resolve import check_names
-from tests.plan.fleets import ONES, deployment, faults, resolved, service, webui
+from tests.plan.fleets import ONES, deployment, faults, resolution, resolved, service, webui
 from tests.source.reading import source
 
 OLLAMA = f"  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', on: spark-01%s}}\n"
@@ -41,7 +41,7 @@ def test_no_image_is_invented(kind: str) -> None:
     text = (
         f"name: lab\nhosts: {{spark-01: {{address: 192.168.1.11}}}}\nservices:\n  x: {{kind: {kind}, on: spark-01}}\n"
     )
-    [finding] = resolved(text).findings
+    [finding] = resolution(text)[0]
     assert (finding.code, finding.loc and finding.loc.mark[:2]) == ("REF003", (4, 3))
     assert finding.message in {"x needs an image", f"x needs an image, and no source names one for kind {kind}"}
     assert ("no source" in finding.message) is (kind != "container")
@@ -89,7 +89,7 @@ def test_a_program_needs_an_address_that_it_can_listen_on() -> None:
 def test_what_a_service_cannot_use(services: list[str], said: str, hint: str) -> None:
     text = beside(*services)
     assert faults(text) == [said]
-    assert resolved(text).findings[0].hint == hint
+    assert resolution(text)[0][0].hint == hint
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.plan.fleets import container, deployment, faults, resolved
+from tests.plan.fleets import container, deployment, faults, resolved, values
 
 TARGET = "Qwen/Qwen3.6-35B-A3B"
 PLACE = ("deployments", "chat", "spark-01")
@@ -20,8 +20,8 @@ def guessing(speculative: str, *lines: str, defaults: str = "{model_store: /srv/
 
 def chat(text: str) -> dict[str, Any]:
     """Give the resolved values of the deployment."""
-    values: dict[str, Any] = resolved(text).values["deployments"]["chat"]["spark-01"]
-    return values
+    found: dict[str, Any] = values(text)["deployments"]["chat"]["spark-01"]
+    return found
 
 
 def test_dflash_edits_the_whole_recipe() -> None:
@@ -98,11 +98,11 @@ def test_a_method_that_needs_no_drafter_asks_for_none() -> None:
     ],
 )
 def test_each_method_as_vllm_reads_it(speculative: str, written: str) -> None:
-    assert f"--speculative-config={written}" in container(guessing(speculative)).command
+    assert f"--speculative-config={written}" in container(guessing(speculative)).command.words
 
 
 def test_a_key_without_a_value_is_not_written() -> None:
-    assert '--speculative-config={"method":"mtp"}' in container(guessing("{method: mtp, model: null}")).command
+    assert '--speculative-config={"method":"mtp"}' in container(guessing("{method: mtp, model: null}")).command.words
 
 
 @pytest.mark.parametrize(
@@ -114,4 +114,4 @@ def test_a_key_without_a_value_is_not_written() -> None:
     ],
 )
 def test_a_drafter_of_the_hub_must_be_in_the_store(speculative: str, models: tuple[str, ...]) -> None:
-    assert container(guessing(speculative)).models == (TARGET, *models)
+    assert container(guessing(speculative)).weights.models == (TARGET, *models)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkiac.engines import vllm
-from tests.plan.fleets import PAIR, deployment, faults, resolved, service
+from tests.plan.fleets import PAIR, deployment, faults, resolution, service
 
 NAMED = "spark-01: {address: spark-01.example.org}"
 
@@ -147,5 +147,5 @@ def test_what_has_no_effect_without_a_port(line: str, column: int) -> None:
     key = line.split(":", maxsplit=1)[0]
     text = service(line)
     assert faults(text) == [f"REF003 9:{column} asr has a {key} and no port"]
-    assert [finding.hint for finding in resolved(text).findings] == ["add `port:`"]
+    assert [finding.hint for finding in resolution(text)[0]] == ["add `port:`"]
     assert faults(service(line, "port: 80")) == []

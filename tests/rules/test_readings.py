@@ -35,7 +35,7 @@ def test_counts_are_read_as_vllm_reads_them(written: str, number: int | None) ->
 
 def test_a_recipe_says_what_it_says_before_the_inventory() -> None:
     chat = container(deployment("set: {max_num_seqs: 16}"))
-    assert (chat.options["max_num_seqs"], readings.tested(chat, "max_num_seqs")) == (16, 4)
+    assert (chat.server.options["max_num_seqs"], readings.tested(chat, "max_num_seqs")) == (16, 4)
     assert readings.tested(chat, "block_size") is None
 
 
