@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.memory.values import Unknown
+from sparkiac.model.base import Model
 from sparkiac.plan import accounts
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  plain JSON data
         return {"unknown": list(dict.fromkeys(value.missing))}
     if hasattr(value, "_asdict"):
         return _mapping(value)
+    if isinstance(value, Model):
+        return value.model_dump(mode="json", exclude_none=True)
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, tuple | list):

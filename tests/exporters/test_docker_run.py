@@ -50,8 +50,8 @@ def test_every_word_reaches_docker_as_the_plan_has_it(tmp_path: Path) -> None:
     [container] = planned(inventory).hosts[0].containers
     assert (code, said) == (0, "")
     assert words[:2] == ["run", "--detach"]
-    assert words[-len(container.command) :] == list(container.command)
-    assert words[-len(container.command) - 1] == f"nvcr.io/nvidia/vllm:26.04-py3@{ONES}"
+    assert words[-len(container.command.words) :] == list(container.command.words)
+    assert words[-len(container.command.words) - 1] == f"nvcr.io/nvidia/vllm:26.04-py3@{ONES}"
     options = list(itertools.pairwise(words))
     assert ("--publish", "127.0.0.1:8001:8000") in options
     assert all(("--env", f"{name}={value}") in options for name, value in container.command.env.items())

@@ -31,11 +31,19 @@ _VLLM: Final = [name for name in USABLE if ENTRIES[name].recipe.engine == "vllm"
 
 def means(container: Container) -> dict[str, Any]:
     """Say what a container does, whatever the order of its options."""
-    fields = container._asdict()
-    same = ("env", "mounts", "published", "listen", "ipc", "shm_size_bytes", "ulimits", "prelude", "devices", "gpu")
-    found = {key: fields[key] for key in (*same, "read_only", "tmp_size_bytes", "stop_s", "ready_s", "served", "model")}
-    found["env"] = {name: value for name, value in container.command.env.items() if name != _NODE_ADDRESS}
-    return found | {"argv": sorted(container.argv), "image": container.image.pull, "files": container.storage.files}
+    env = {name: value for name, value in container.command.env.items() if name != _NODE_ADDRESS}
+    timeouts, server = container.timeouts, container.server
+    return {
+        "argv": sorted(container.argv),
+        "image": container.image.pull,
+        "env": env,
+        "prelude": container.command.prelude,
+        "network": (container.network.published, container.network.listen),
+        "confinement": container.confinement,
+        "storage": (container.storage.mounts, container.storage.files),
+        "timeouts": (timeouts.ready_s, timeouts.stop_s),
+        "server": (server.served, server.model),
+    }
 
 
 def assert_same(trip: Trip) -> None:
