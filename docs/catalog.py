@@ -155,7 +155,7 @@ def images(families: Iterable[Data]) -> Iterator[tuple[str, ...]]:
 
 def known(tag: Data) -> str:
     """Say what must be known of a tag."""
-    words = [f"must not run on {platform}: {why}" for platform, why in sorted(tag["forbidden_on"].items())]
+    words = [f"failed on {platform}: {why}" for platform, why in sorted(tag["failed_on"].items())]
     words += ["moving tag"] if tag["moving"] else []
     words += [f"lacks {', '.join(tag['lacks'])}"] if tag["lacks"] else []
     return "; ".join(words)

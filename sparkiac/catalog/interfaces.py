@@ -165,6 +165,11 @@ def release(version: str) -> tuple[tuple[int, ...], bool]:
     return (*parts, *[0] * (4 - len(parts))), found[2] is None
 
 
+def assumed(version: str | None) -> tuple[int, ...]:
+    """Give the numbers of the release to calculate with: where it is unknown, those of the newest known one."""
+    return release(version or versions()[-1])[0]
+
+
 def captured(raw: bytes) -> Captured:
     """Read what `sparkiac images capture` wrote. Raises ValueError, with what is wrong, for anything else."""
     try:

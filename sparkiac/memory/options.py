@@ -84,6 +84,11 @@ class Speculation(NamedTuple):
         return self.method == "mtp" or self.method.endswith("_mtp")
 
 
+def default_utilization(release: tuple[int, ...]) -> float:
+    """Give the share of the memory that vLLM takes if none is set (vLLM, CacheConfig)."""
+    return 0.9 if release < (0, 20) else 0.92
+
+
 def read(
     given: Mapping[str, object], *, release: tuple[int, ...], visible_bytes: int | None = None
 ) -> Options | Unknown:
@@ -100,7 +105,7 @@ def read(
         max_model_len=reader.context(),
         max_num_seqs=reader.count("max_num_seqs", 1024 if large else 256),
         max_num_batched_tokens=reader.count("max_num_batched_tokens", 8192 if large else 2048),
-        gpu_memory_utilization=reader.share("gpu_memory_utilization", 0.9 if release < (0, 20) else 0.92),
+        gpu_memory_utilization=reader.share("gpu_memory_utilization", default_utilization(release)),
         kv_cache_memory_bytes=reader.optional("kv_cache_memory_bytes"),
         kv_cache_dtype=reader.word("kv_cache_dtype"),
         dtype=reader.word("dtype"),

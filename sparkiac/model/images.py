@@ -11,7 +11,6 @@ from sparkiac.model.base import (
     ImageReference,
     Line,
     Model,
-    ModelHandle,
     Name,
     OptionName,
     ShortText,
@@ -55,10 +54,8 @@ class ImageTag(Model):
         Literal["ray", "audio", "fastsafetensors", "dflash", "mxfp4", "mixed-precision", "gemma4-nvfp4"], ...
     ] = ()
     """What it does not have, or what fails in it."""
-    forbidden_on: dict[Name, ShortText] = {}
-    """Platform → why the tag must not run there."""
-    validated_for: tuple[ModelHandle, ...] = ()
-    """Models that its makers run with this tag all the same."""
+    failed_on: dict[Name, ShortText] = {}
+    """Platform → what a source saw fail there."""
     adds: Additions | None = None
     """What it takes beside what its release of vLLM does."""
     moving: bool = False
@@ -88,8 +85,6 @@ class ImageFamily(Model):
     """The image's own entrypoint, if it is known; the lock's record of the pinned image takes precedence."""
     home: AbsolutePath | None = None
     """Home directory of the user inside."""
-    releases_forbidden_on: dict[Name, ShortText] = {}
-    """Platform → why tags of releases, and `latest`, must not run there."""
     tags: dict[str, ImageTag] = Field(default_factory=dict)
     """Known tags."""
     notes: tuple[ShortText, ...] = ()

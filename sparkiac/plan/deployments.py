@@ -7,8 +7,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog, engines
+from sparkiac.catalog import interfaces
 from sparkiac.engines import vllm
 from sparkiac.memory.fit import Workload
+from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address, fabric_address
@@ -50,6 +52,7 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
     engine = engines.named(values["engine"])
     address = bind_address(machine, values["bind"])
     options = _options(resolved, values, group=group, node=node, address=address)
+    started = _started(resolved, values, engine, options, own=_node_env(machine) if node else {})
     return Container(
         kind="deployment",
         name=name,
@@ -64,9 +67,9 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
         engine=engine.name,
         options=options,
         speculative=values.get("speculative"),
-        memory_bytes=_memory(engine, options, machine),
+        memory_bytes=_memory(engine, options, machine, started["image"]),
         node=node,
-        **_started(resolved, values, engine, options, own=_node_env(machine) if node else {}),
+        **started,
         **_served(values),
         workload=Workload(**values["workload"]) if "workload" in values else None,
         measured=values.get("measured", {}),
@@ -231,8 +234,10 @@ def _cache_key(pinned: Image, words: tuple[str, ...], env: dict[str, str], pins:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _memory(engine: Engine, options: dict[str, Any], machine: dict[str, Any]) -> int | None:
+def _memory(engine: Engine, options: dict[str, Any], machine: dict[str, Any], image: Image) -> int | None:
     share, total_gib = options.get(engine.memory_share or ""), machine.get("memory_gib")
+    if share is None and engine.name == "vllm" and options.get("kv_cache_memory_bytes") is None:
+        share = default_utilization(interfaces.assumed(image.vllm))
     if share is None or total_gib is None:
         return None
     return int(share * total_gib * GIB)

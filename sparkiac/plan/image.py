@@ -37,10 +37,8 @@ class Tag(NamedTuple):
     forward_compat: str | None = None
     """Older driver series that it runs on through forward compatibility."""
     lacks: tuple[str, ...] = ()
-    forbidden_on: Mapping[str, str] = {}
-    """Platform → why it must not run there."""
-    validated_for: tuple[str, ...] = ()
-    """Models that it may run all the same."""
+    failed_on: Mapping[str, str] = {}
+    """Platform → what a source saw fail there."""
     provenance: str = "community"
     """Who stands behind it: `vendor`, `upstream` or `community`."""
     added: Added = Added()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
@@ -16,10 +15,15 @@ if TYPE_CHECKING:
     from sparkiac.model.lock import Lock
 
 _OF_TAG: Final = (
-    *("vllm", "vllm_at_least", "transformers", "min_driver", "forward_compat", "lacks", "forbidden_on", "moving"),
-    "validated_for",
+    "vllm",
+    "vllm_at_least",
+    "transformers",
+    "min_driver",
+    "forward_compat",
+    "lacks",
+    "failed_on",
+    "moving",
 )
-_RELEASE: Final = re.compile(r"(latest|v\d+(\.\d+)+)(-.+)?")
 
 
 def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> Image:
@@ -47,8 +51,6 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
 def _tag(family: ImageFamily, tag: str) -> Tag:
     known = family.tags.get(tag or "latest")
     facts: dict[str, Any] = {} if known is None else {name: getattr(known, name) for name in _OF_TAG}
-    if _RELEASE.fullmatch(tag):
-        facts["forbidden_on"] = family.releases_forbidden_on | facts.get("forbidden_on", {})
     if known is not None and known.adds is not None:
         facts["added"] = Added(known.adds.options, known.adds.variables, known.adds.parsers)
     return Tag(family.title, family.style, provenance=family.provenance, **facts)

@@ -92,7 +92,7 @@ def _predicted(container: Container, total_bytes: int | None, known: Models) -> 
     if container.engine != "vllm":
         wrong = Unknown((f"how {container.engine} lays out its cache",))
         return Prediction(wrong, wrong, wrong, wrong, wrong, wrong, ())
-    release, _ = interfaces.release(container.image.vllm or interfaces.versions()[-1])
+    release = interfaces.assumed(container.image.vllm)
     drafts: Mapping[str, Any] = container.speculative or {}
     return prediction.predict(
         prediction.Facts(

@@ -78,7 +78,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     tag, vllm = container.image.tag, container.image.vllm
     wanted = _architecture(container)
-    if tag is None or vllm is None or wanted is None or host.platform_name in tag.forbidden_on:
+    if tag is None or vllm is None or wanted is None or host.platform_name in tag.failed_on:
         return
     release = interfaces.interface(interfaces.nearest(vllm))
     if release is not None and wanted not in release.architectures:

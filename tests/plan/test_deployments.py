@@ -170,7 +170,7 @@ def test_a_model_that_is_served_from_a_directory() -> None:
         (["set: {gpu_memory_utilization: 0.5}"], "", 119 * (1 << 29)),
         (["set: {gpu_memory_utilization: 0.5}"], ", memory: {total_gib: 121}", 121 * (1 << 29)),
         (["set: {gpu_memory_utilization: 1}"], "", 119 << 30),
-        (["set: {gpu_memory_utilization: null}"], "", None),
+        (["set: {gpu_memory_utilization: null}"], "", int(0.9 * (119 << 30))),
         (["set: {gpu_memory_utilization: 0.5}"], ", platform: pc", None),
     ],
 )

@@ -252,9 +252,10 @@ CASES: Final[dict[str, list[Case]]] = {
     "ENT100": [Case(service("command: [x]"))],
     "SPD002": [
         Case(_guessing("method: ngram", "set: {kv_cache_dtype: fp8}")),
+        Case(_guessing("method: dflash", "set: {kv_cache_dtype: fp8}", "image: example.org/x:1")),
         Case(
             _guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}"),
-            ("SPD002 11:31 DFlash needs VLLM_USE_DEEP_GEMM=0, and chat does not set it",),
+            ("SPD002 11:31 chat drafts with DFlash without VLLM_USE_DEEP_GEMM=0; DeepGEMM faulted on sm_121",),
         ),
         Case(_guessing("method: dflash", "set: {kv_cache_dtype: bfloat16}")),
         Case(deployment().replace("base/single-spark", "aeon-7/dflash-qwen3.5-27b-nvfp4")),
