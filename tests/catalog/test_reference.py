@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac import catalog, pipeline
+from sparkiac.formats import plain
+from sparkiac.report import Severity
 from sparkiac.resolve import catalogued
 from tests.plan.fleets import ONES, checked, said
 from tests.plan.fleets import pins as with_models
@@ -81,6 +83,14 @@ def test_an_entry_gives_exactly_the_findings_that_its_file_names(name: str) -> N
     assert codes(outcome) == sorted(expected), said(outcome.report.findings)
     if outcome.plan is not None:
         rendered(outcome.plan)
+
+
+@pytest.mark.parametrize("name", USABLE)
+def test_an_entry_passes_its_own_check_or_the_list_says_that_it_does_not(name: str) -> None:
+    each = ENTRIES[name]
+    outcome = checked(as_yaml(inventory(each)), locked=lock(each))
+    refused = {finding.code for finding in outcome.report.findings if finding.severity is Severity.ERROR}
+    assert plain.refusals(each) == sorted(refused), said(outcome.report.findings)
 
 
 def rendered(plan: Plan) -> None:

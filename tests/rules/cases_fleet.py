@@ -20,6 +20,11 @@ OTHER: Final = (
 )
 
 
+def driver(version: str) -> str:
+    """Write a deployment on a host with this driver."""
+    return deployment(host=f'spark-01: {{address: 192.168.1.11, driver: "{version}"}}')
+
+
 def of(model: str, *lines: str) -> str:
     """Write a deployment of a model that the catalog knows."""
     return deployment(*lines).replace("example/model", model)
@@ -91,6 +96,14 @@ def prelude(command: str) -> str:
 
 
 _TEXTS: Final[dict[str, list[str]]] = {
+    "DRV100": [
+        driver("590"),
+        driver("595.71.05"),
+        driver("595.71.05").replace("example/model", DEEPSEEK),
+        driver("5901"),
+        driver("590").partition("deployments:")[0],
+        deployment(),
+    ],
     "MEM001": [
         deployment("set: {gpu_memory_utilization: 0.87}"),
         deployment("set: {gpu_memory_utilization: 0.88}"),
