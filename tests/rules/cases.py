@@ -157,14 +157,14 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(GROUP),
         Case(
             _on("base/sglang", options="{model_path: /model}"),
-            ("ENG001 11:23 model_path is no option that chat can set on SGLang",),
+            ("ENG001 11:11 chat cannot set model_path on SGLang",),
         ),
         Case(_on("base/llama-cpp", "model_file: m.gguf", options="{ctx_size: 4096, kv_unified: false}")),
         Case(_on("base/tensorrt-llm", options="{max_batch_size: 4}")),
         Case(_aeon(options="{max_num_seqs: 4}")),
         Case(
             _aeon(options="{dtype: auto}"),
-            ("ENG001 11:18 dtype is no option that chat can set on AEON-7's vLLM",),
+            ("ENG001 11:11 dtype of chat is not a known option of AEON-7's vLLM",),
         ),
     ],
     "ENG002": [

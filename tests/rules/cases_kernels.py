@@ -159,7 +159,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 RedHatAI/Qwen3.5-122B-A10B-NVFP4 is Qwen3_5MoeForConditionalGeneration, which "
-                    "vLLM 0.15.1 in nvcr.io/nvidia/vllm:26.02-py3 does not know"
+                    "vLLM 0.15.1 (nvcr.io/nvidia/vllm:26.02-py3) does not know"
                 ),
             ),
         ),
@@ -170,7 +170,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 google/gemma-4-26B-A4B-it is Gemma4ForConditionalGeneration, which vLLM "
-                    "0.17.1 in nvcr.io/nvidia/vllm:26.03-py3 does not know"
+                    "0.17.1 (nvcr.io/nvidia/vllm:26.03-py3) does not know"
                 ),
             ),
         ),
@@ -180,7 +180,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is "
-                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 in nvcr.io/nvidia/vllm:26.04-py3 does not know"
+                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not know"
                 ),
             ),
         ),
@@ -196,7 +196,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is "
-                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 in nvcr.io/nvidia/vllm:26.04-py3 does not know"
+                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not know"
                 ),
             ),
         ),
@@ -205,7 +205,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is "
-                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 in nvcr.io/nvidia/vllm:26.04-py3 does not know"
+                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not know"
                 ),
             ),
         ),
