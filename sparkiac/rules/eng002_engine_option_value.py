@@ -90,12 +90,16 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, engine: Engine, host: str) -> Iterator[Hit]:
-    severity = None if engine.describes(container.image.reference) else Severity.WARNING
+    described = engine.describes(container.image.reference)
     for name, value in container.options.items():
-        hint = _hint((engine.options or {}).get(name), value)
+        option = (engine.options or {}).get(name)
+        hint = _hint(option, value)
         if hint is not None:
+            certain = described or (option is not None and len(option.choices) == 1)  # the image leaves no choice
+            said = f"cannot be {_shown(value)}" if certain else f"is {_shown(value)}, which is not a known value"
             path, leaf = (*container.path, "set", name), (*container.path, host, "set", name)
-            yield Hit(path, f"{name} of {container.name} cannot be {_shown(value)}", hint, leaf, host, severity)
+            severity = None if certain else Severity.WARNING
+            yield Hit(path, f"{name} of {container.name} {said}", hint, leaf, host, severity)
 
 
 def _hint(option: Option | None, value: object) -> str | None:
