@@ -8,6 +8,7 @@ from tests.plan.fleets import ONES, PAIR, deployment, service
 from tests.rules.pages import Case
 
 NIGHTLY: Final = "vllm/vllm-openai:nightly"
+RELEASED: Final = "vllm/vllm-openai:v0.23.0"
 CU130: Final = "vllm/vllm-openai:cu130-nightly"
 GEMMA: Final = "vllm/vllm-openai:gemma4-cu130"
 BAD_GEMMA: Final = "vllm/vllm-openai:gemma4"
@@ -464,12 +465,13 @@ KERNELS: Final[dict[str, list[Case]]] = {
         Case(_serving("base/single-spark", NIGHTLY, "model: example/model", "set: {moe_backend: marlin}")),
     ],
     "MOE007": [
-        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: {method: ngram}")),
-        Case(_serving("unsloth/qwen3.6-27b-nvfp4", NIGHTLY, "variant: mtp")),
+        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", RELEASED, "speculative: {method: ngram}")),
+        Case(_serving("unsloth/qwen3.6-27b-nvfp4", RELEASED, "variant: mtp")),
         Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", OTHER, "speculative: {method: mtp, moe_backend: null}")),
         Case(_serving("redhatai/qwen3.6-35b-a3b-nvfp4", NGC)),
-        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: null")),
-        Case(_serving("redhatai/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: {method: mtp}")),
+        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", RELEASED, "speculative: null")),
+        Case(_serving("redhatai/qwen3.6-35b-a3b-nvfp4", RELEASED, "speculative: {method: mtp}")),
+        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: {method: mtp, moe_backend: null}")),
     ],
     "MOE008": [
         Case(
