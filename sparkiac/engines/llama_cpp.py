@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.engine import Engine, Request, Start
-from sparkiac.engines.llama_cpp_options import OPTIONS
+from sparkiac.engines.llama_cpp_options import OPTIONS, OTHER_OPTIONS
 from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.words import written
 
@@ -75,6 +75,7 @@ ENGINE: Final = Engine(
     metrics="/metrics",
     key_variable="LLAMA_API_KEY",
     options=OPTIONS,
+    other_options=OTHER_OPTIONS,
     elsewhere={
         "model": "model_file",
         "alias": "served_names",

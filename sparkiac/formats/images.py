@@ -106,6 +106,7 @@ def page(family: Data) -> Parts:
     yield grid((name, text) for name, text in lines if text)
     for tag in family["tags"]:
         yield from _tag(tag)
+    yield from _series(family["series"])
     yield from built(family["build"])
     yield from _list("Notes", family["notes"])
     yield from _list("Recipes that run it", family["recipes"])
@@ -125,6 +126,12 @@ def _tag(tag: Data) -> Parts:
         yield bullets(tag["notes"])
     if tag["sources"]:
         yield grid([("from", "; ".join(tag["sources"]))])
+
+
+def _series(series: Data) -> Parts:
+    if series:
+        yield heading("Other tags, by how they begin")
+        yield grid((start, f"vLLM {each['vllm']} ({'; '.join(each['sources'])})") for start, each in series.items())
 
 
 def _list(title: str, texts: list[str]) -> Parts:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import engines
+from sparkiac.catalog import releases
 from sparkiac.importers import (
     aeon_options,
     group,
@@ -19,7 +20,7 @@ from sparkiac.importers import (
 )
 from sparkiac.importers.collected import Collected, Item
 from sparkiac.importers.launch import Note
-from sparkiac.model import forms
+from sparkiac.model import forms, references
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch, Variable
@@ -104,8 +105,8 @@ class _Reading(Collected):
         if self.start.engine != "vllm":
             return table_options.read(self.start.engine, words, lines)
         known = serving.of_image(self.launch.image)
-        tag = known.tags.get((self.launch.image or "").partition("@")[0].rpartition(":")[2]) if known else None
-        return vllm_options.read(words, lines, tag.vllm or tag.vllm_at_least if tag else None)
+        tag = references.split((self.launch.image or "").partition("@")[0])[1]
+        return vllm_options.read(words, lines, releases.of_tag(known, tag) if known else None)
 
     def _target(self, line: Line, said: dict[str, Said]) -> str | None:
         """Give what is served: the word of its own, or the option."""

@@ -37,7 +37,7 @@ class ImageTag(Model):
     """What is known about one tag."""
 
     vllm: Version | None = None
-    """vLLM release inside; of a moving tag, the series that the sources saw."""
+    """vLLM release inside; of a moving tag, the one that a source saw, which says nothing about today's."""
     vllm_at_least: Version | None = None
     """Oldest vLLM release that it can hold, where the source says no more."""
     cuda: Version | None = None
@@ -66,6 +66,15 @@ class ImageTag(Model):
     """Where these facts come from."""
 
 
+class Series(Model):
+    """What is known about all tags that begin alike."""
+
+    vllm: Version
+    """vLLM release that they are built from."""
+    sources: tuple[ShortText, ...]
+    """Who says so."""
+
+
 class ImageFamily(Model):
     """Images that are built and started alike."""
 
@@ -87,6 +96,8 @@ class ImageFamily(Model):
     """Home directory of the user inside."""
     tags: dict[str, ImageTag] = Field(default_factory=dict)
     """Known tags."""
+    series: dict[str, Series] = Field(default_factory=dict)
+    """Start of a tag, up to a dot or hyphen → what is known about all such tags: 26.05 for 26.05.post1-py3."""
     notes: tuple[ShortText, ...] = ()
     """What to know before using it."""
     sources: tuple[ShortText, ...]

@@ -26,8 +26,6 @@ class Tag(NamedTuple):
     """Title of the family."""
     style: str
     """How it takes its command: `vllm-serve`, `pass-through`, `environment` or `unknown`."""
-    vllm: str | None = None
-    """vLLM release inside; of a moving tag, the series that the sources saw."""
     vllm_at_least: str | None = None
     """Oldest vLLM release that it can hold, where no more is known."""
     transformers: str | None = None
@@ -43,7 +41,6 @@ class Tag(NamedTuple):
     """Who stands behind it: `vendor`, `upstream` or `community`."""
     added: Added = Added()
     """What it takes beside what its release of vLLM does."""
-    moving: bool = False
 
 
 class Image(NamedTuple):
@@ -72,12 +69,14 @@ class Image(NamedTuple):
     """Whether the host gets it from another one: it has no registry's digest there, and runs by its ID."""
     interface: Interface | None = None
     """What its vLLM takes, if the image itself was asked."""
+    release: str | None = None
+    """The vLLM release inside, as the lock records it, or else as the tag or the catalog names it."""
 
     @property
     def vllm(self) -> str | None:
-        """The vLLM release inside, as the image says or else as far as the catalog knows it."""
+        """The vLLM release inside: as the image itself says, or else as it is recorded or named. None is unknown."""
         said = self.interface.release if self.interface else None
-        return said or (self.tag.vllm if self.tag else None)
+        return said or self.release
 
     @property
     def pull(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
+from sparkiac.catalog import interfaces, releases
 from sparkiac.model import references
 from sparkiac.plan.image import Added, Image, Tag
 
@@ -12,17 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.model.images import ImageFamily
-    from sparkiac.model.lock import Lock
+    from sparkiac.model.lock import Lock, LockedImage
 
 _OF_TAG: Final = (
-    "vllm",
     "vllm_at_least",
     "transformers",
     "min_driver",
     "forward_compat",
     "lacks",
     "failed_on",
-    "moving",
 )
 
 
@@ -45,7 +44,13 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
         tag=_tag(family, tag) if family else None,
         example=bool(lock and lock.example and locked and not inline),
         id=locked.config if locked else None,
+        release=_recorded(locked) or (releases.of_tag(family, tag) if family else None),
     )
+
+
+def _recorded(locked: LockedImage | None) -> str | None:
+    """Give the vLLM release that the lock read from the image's labels and variables."""
+    return interfaces.named(locked.versions["vllm"]) if locked and "vllm" in locked.versions else None
 
 
 def _tag(family: ImageFamily, tag: str) -> Tag:

@@ -75,8 +75,8 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find names that are not among those of the release."""
     for found in release.faults(plan, "name"):
         fault = found.fault
-        has = release.having(release.with_name(fault.registry, fault.wrong))
-        message = f"{found.name} {fault.said} in {found.release.title}: {has}"
+        has = found.release.elsewhere(release.with_name(fault.registry, fault.wrong))
+        message = f"{found.name} {fault.said} in {found.release.title}{has}"
         hint = _OF_CHECKPOINTS.get(fault.wrong.lower()) or nearest(fault.wrong, fault.known)
         yield found.hit(message, hint, _weight(found))
 

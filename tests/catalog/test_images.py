@@ -30,8 +30,8 @@ IMAGES: Final = {
     "nvcr.io/nvidia/vllm:26.03-py3": Named(*NGC, "0.17.1"),  # L109
     "nvcr.io/nvidia/vllm:26.02-py3": Named(*NGC, "0.15.1"),  # L110
     "nvcr.io/nvidia/vllm:25.12.post1-py3": Named(*NGC),  # L111: of December 2025
-    "vllm/vllm-openai:nightly": Named(*OPENAI, "0.23"),  # L112: 0.23.x
-    "vllm/vllm-openai:cu130-nightly": Named(*OPENAI, "0.23"),  # L112
+    "vllm/vllm-openai:nightly": Named(*OPENAI),  # L112 saw 0.23.x, and the tag moves
+    "vllm/vllm-openai:cu130-nightly": Named(*OPENAI),  # L112
     "vllm/vllm-openai:gemma4-cu130": Named(*OPENAI, "0.19"),  # L113, L252
     "vllm/vllm-openai:gemma4": Named(*OPENAI, "0.18.2"),  # L113: v0.18.2-dev
     "vllm/vllm-openai:gemma4-0505-arm64-cu130": Named(*OPENAI),  # dual-Spark post L85

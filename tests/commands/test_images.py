@@ -160,6 +160,7 @@ def test_every_image_can_be_shown_at_any_width(cli: Cli, monkeypatch: pytest.Mon
         assert max(map(len, page)) <= width
         text = "".join("".join(page).split())
         told = [*data["notes"], *data["sources"], *(note for tag in data["tags"] for note in tag["notes"])]
+        told += [text for each in data["series"].values() for text in (each["vllm"], *each["sources"])]
         assert [each for each in told if "".join(each.split()) not in text] == []
     assert as_json(cli("images", "show", name, "--format", "json"))["image"] == json.loads(json.dumps(data))
 

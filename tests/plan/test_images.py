@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkiac.catalog import interfaces
 from sparkiac.plan.images import image
 from tests.plan.fleets import ONES, TWOS, lock
 
@@ -138,3 +139,64 @@ def test_other_images_did_not_fail(reference: str) -> None:
     found = image(reference, lock=None, mirrors={}).tag
     assert found is not None
     assert found.failed_on == {}
+
+
+RELEASES = {
+    "vllm/vllm-openai:v0.24.0": "0.24.0",
+    f"vllm/vllm-openai:v0.24.0@{ONES}": "0.24.0",
+    "docker.io/vllm/vllm-openai:v0.20.0-aarch64-cu130": "0.20.0",
+    "vllm/vllm-openai:v0.25.1-aarch64": "0.25.1",
+    "vllm/vllm-openai:v0.22.0rc1": "0.22.0rc1",
+    "vllm/vllm-openai:v0.10.1.1": "0.10.1.1",
+    "vllm/vllm-openai:gemma4-cu130": "0.19",
+    "nvcr.io/nvidia/vllm:26.07-py3": "0.24.0",
+    "nvcr.io/nvidia/vllm:26.05.post1-py3": "0.20.1",
+    "nvcr.io/nvidia/vllm:26.04-py3": "0.19.0",
+    "nvcr.io/nvidia/vllm:26.11-py3": None,
+    "nvcr.io/nvidia/vllm:26.050-py3": None,
+    "nvcr.io/nvidia/vllm:v0.24.0": None,
+    "vllm/vllm-openai:nightly": None,
+    "vllm/vllm-openai:cu130-nightly": None,
+    "vllm/vllm-openai:latest": None,
+    "vllm/vllm-openai:version0.24.0": None,
+    f"vllm/vllm-openai@{ONES}": None,
+    "ghcr.io/aeon-7/vllm-dflash:latest": None,
+    "example.org/vllm:v0.24.0": None,
+}
+
+
+@pytest.mark.parametrize("reference", RELEASES)
+def test_the_release_follows_from_the_tag(reference: str) -> None:
+    assert image(reference, lock=None, mirrors={}).vllm == RELEASES[reference]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "release"),
+    [
+        ("0.24.0", "0.24.0"),
+        ("v0.24.0", "0.24.0"),
+        ("0.24.0+092c4842.dev", "0.24.0"),
+        ("0.24.1rc1.dev46+g8d5dc6e", "0.24.1rc1.dev46"),
+        ("0.1.dev17016+g27fd665bd", None),
+        ("nightly", None),
+    ],
+)
+def test_the_lock_records_the_release_of_any_image(recorded: str, release: str | None) -> None:
+    for reference in ("example.org/engine:1", "vllm/vllm-openai:nightly"):
+        pin = f"'{reference}': {{digest: '{ONES}', versions: {{cuda: '13.0', vllm: '{recorded}'}}}}"
+        assert image(reference, lock=lock(f"version: 1\nimages: {{{pin}}}\n"), mirrors={}).vllm == release
+
+
+def test_what_the_image_says_goes_before_the_lock_and_the_lock_before_the_tag() -> None:
+    pin = f"'{NGC}': {{digest: '{ONES}', versions: {{vllm: 0.19.1+nv26.4}}}}"
+    found = image(NGC, lock=lock(f"version: 1\nimages: {{{pin}}}\n"), mirrors={})
+    assert found.vllm == "0.19.1"
+    captured = interfaces.interface("0.20.2")
+    assert found._replace(interface=captured).vllm == "0.20.2"
+
+
+def test_a_build_without_a_release_leaves_the_recorded_one() -> None:
+    captured = interfaces.interface("0.20.2")
+    assert captured is not None
+    found = image(NGC, lock=None, mirrors={})._replace(interface=captured._replace(version="0.1.dev17016+g27fd665bd"))
+    assert found.vllm == "0.19.0"

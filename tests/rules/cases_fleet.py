@@ -153,6 +153,7 @@ _TEXTS: Final[dict[str, list[str]]] = {
         ),
     ],
     "MEM011": [
+        image("vllm/vllm-openai:v0.23.0", "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
         image(NIGHTLY, "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
         image("example.org/patched", "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
     ],

@@ -8,6 +8,7 @@ from tests.plan.fleets import ONES, PAIR, deployment, service
 from tests.rules.pages import Case
 
 NIGHTLY: Final = "vllm/vllm-openai:nightly"
+RELEASED: Final = "vllm/vllm-openai:v0.23.0"
 CU130: Final = "vllm/vllm-openai:cu130-nightly"
 GEMMA: Final = "vllm/vllm-openai:gemma4-cu130"
 BAD_GEMMA: Final = "vllm/vllm-openai:gemma4"
@@ -149,7 +150,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 RedHatAI/Qwen3.5-122B-A10B-NVFP4 is Qwen3_5MoeForConditionalGeneration, which "
-                    "vLLM 0.15.1 in nvcr.io/nvidia/vllm:26.02-py3 does not know"
+                    "vLLM 0.15.1 (nvcr.io/nvidia/vllm:26.02-py3) does not know"
                 ),
             ),
         ),
@@ -160,7 +161,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 google/gemma-4-26B-A4B-it is Gemma4ForConditionalGeneration, which vLLM "
-                    "0.17.1 in nvcr.io/nvidia/vllm:26.03-py3 does not know"
+                    "0.17.1 (nvcr.io/nvidia/vllm:26.03-py3) does not know"
                 ),
             ),
         ),
@@ -170,7 +171,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is "
-                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 in nvcr.io/nvidia/vllm:26.04-py3 does not know"
+                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not know"
                 ),
             ),
         ),
@@ -186,7 +187,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is "
-                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 in nvcr.io/nvidia/vllm:26.04-py3 does not know"
+                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not know"
                 ),
             ),
         ),
@@ -195,7 +196,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is "
-                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 in nvcr.io/nvidia/vllm:26.04-py3 does not know"
+                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not know"
                 ),
             ),
         ),
@@ -433,12 +434,13 @@ KERNELS: Final[dict[str, list[Case]]] = {
         Case(_serving("base/single-spark", NIGHTLY, "model: example/model", "set: {moe_backend: marlin}")),
     ],
     "MOE007": [
-        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: {method: ngram}")),
-        Case(_serving("unsloth/qwen3.6-27b-nvfp4", NIGHTLY, "variant: mtp")),
+        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", RELEASED, "speculative: {method: ngram}")),
+        Case(_serving("unsloth/qwen3.6-27b-nvfp4", RELEASED, "variant: mtp")),
         Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", OTHER, "speculative: {method: mtp, moe_backend: null}")),
         Case(_serving("redhatai/qwen3.6-35b-a3b-nvfp4", NGC)),
-        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: null")),
-        Case(_serving("redhatai/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: {method: mtp}")),
+        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", RELEASED, "speculative: null")),
+        Case(_serving("redhatai/qwen3.6-35b-a3b-nvfp4", RELEASED, "speculative: {method: mtp}")),
+        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: {method: mtp, moe_backend: null}")),
     ],
     "MOE008": [
         Case(

@@ -47,7 +47,7 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("MEM010", 0): ("MEM010 3:19 spark-01 runs chat and small, which take 0.90 of its memory together",),
     ("MEM010", 1): ("MEM010 3:19 spark-01 runs chat and small, which take 1.00 of its memory together",),
     ("MEM010", 2): ("MEM010 3:19 spark-01 runs chat and small, which take 1.60 of its memory together",),
-    ("MEM011", 0): ("MEM011 11:40 chat sets VLLM_SKIP_INIT_MEMORY_CHECK, which vLLM 0.23 does not read",),
+    ("MEM011", 0): ("MEM011 11:40 chat sets VLLM_SKIP_INIT_MEMORY_CHECK, which vLLM 0.23.0 does not read",),
     ("MEM016", 0): ("MEM016 16:9 big leaves 17.9 GiB free on spark-02, and 18.2 GiB on the largest machine",),
     ("MEM016", 1): ("MEM016 16:9 big leaves 17.9 GiB free on spark-01, and 18.2 GiB on the largest machine",),
     ("MEM020", 3): (("MEM020 10:12 chat runs the build vllm-ds4-pinned, which names neither PR 41834 nor its mod"),),
