@@ -141,6 +141,9 @@ class Giver(NamedTuple):
     address: str
 
 
+NO_RATE: Final = Unknown(("published prefill rate",))
+
+
 class Proof(NamedTuple):
     """The memory of one server."""
 

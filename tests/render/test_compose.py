@@ -65,6 +65,7 @@ def test_a_deployment(rendered: Rendered) -> None:
     assert chat["healthcheck"]["start_period"] == "1200s"
     assert chat["stop_grace_period"] == "90s"
     assert (chat["ipc"], chat["environment"]["HF_HOME"]) == ("host", "/models")
+    assert chat["environment"]["HF_HUB_OFFLINE"] == "1"
     assert "entrypoint" not in chat
     assert "secrets" not in chat
 
