@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from sparkiac.resolve import Resolved
 
 PROBE: Final = "/usr/local/lib/sparkiac/probe.py"
-_PROBE_INSIDE: Final = "/run/sparkiac/probe.py"
+PROBE_FILES: Final = (PROBE, "/usr/local/lib/sparkiac/probe_answers.py")
+"""The program and its other part, which lies beside it."""
+_INSIDE: Final = "/run/sparkiac"
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
 
 _SILENT: Final[dict[str, Any]] = {"listen": None, "health": None, "health_path": None, "served": ()}
@@ -53,6 +55,7 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
     address = bind_address(machine, values["bind"])
     options = _options(resolved, values, group=group, node=node, address=address)
     started = _started(resolved, values, engine, options, own=_node_env(machine) if node else {})
+    tools = "tools" in fleet.deployments[name].clients
     return Container(
         kind="deployment",
         name=name,
@@ -74,7 +77,7 @@ def container(resolved: Resolved, *, name: str, host: str) -> Container:
         workload=Workload(**values["workload"]) if "workload" in values else None,
         measured=values.get("measured", {}),
         **_catalogued(fleet.deployments[name], name, values),
-        **(_answers(values, engine, address, options["port"], alone=node is None) if leads else _SILENT),
+        **(_answers(values, engine, (address, options["port"]), alone=node is None, tools=tools) if leads else _SILENT),
         **_key(values, engine),
         **_confinement(values["container"]),
         **waits(values),
@@ -195,20 +198,23 @@ def _mounts(values: dict[str, Any], *, probed: bool) -> tuple[Mount, ...]:
     if "model_path" in values:
         found.append(Mount(f"{values['model_store']}/{values['model']}", values["model_path"], read_only=True))
     if probed:
-        found.append(Mount(PROBE, _PROBE_INSIDE, read_only=True))
+        found += (Mount(file, f"{_INSIDE}/{file.rpartition('/')[2]}", read_only=True) for file in PROBE_FILES)
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
-def _answers(values: dict[str, Any], engine: Engine, address: str, port: int, *, alone: bool) -> dict[str, Any]:
+def _answers(
+    values: dict[str, Any], engine: Engine, listen: tuple[str, int], *, alone: bool, tools: bool
+) -> dict[str, Any]:
     """Give where clients and the probe find the server, and under which names.
 
-    The probe asks for health, models and, once, a short answer: its timeout covers that first, slow answer. An image
+    The probe asks for health, models and now and then an answer: its timeout covers the first, slow answer. An image
     without Python is asked for health alone; the playbook asks for the rest, from the host. A group's server listens
     on one address of the host's own network, and not on loopback.
     """
+    address, port = listen
     served = command.names(values) or (values["model"],)
     reached = "127.0.0.1" if alone or address == "0.0.0.0" else address  # noqa: S104  compared
-    asked = _asked(engine, f"http://{reached}:{port}", served)
+    asked = _asked(engine, f"http://{reached}:{port}", served, tools=tools)
     return {
         "listen": (address, values["port"]),
         "health": Health(asked, interval_s=15, timeout_s=150),
@@ -217,11 +223,11 @@ def _answers(values: dict[str, Any], engine: Engine, address: str, port: int, *,
     }
 
 
-def _asked(engine: Engine, url: str, served: tuple[str, ...]) -> tuple[str, ...]:
+def _asked(engine: Engine, url: str, served: tuple[str, ...], *, tools: bool) -> tuple[str, ...]:
     if not engine.python:
         return ("CMD", "curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{engine.health}")
     path = () if engine.health == "/health" else ("--health", engine.health)
-    return ("CMD", "python3", _PROBE_INSIDE, *path, url, *served)
+    return ("CMD", "python3", f"{_INSIDE}/probe.py", *path, *(["--tools"] if tools else ()), url, *served)
 
 
 def _has_rdma(machine: dict[str, Any]) -> bool:

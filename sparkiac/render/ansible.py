@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
+from sparkiac.plan.deployments import PROBE_FILES
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import extras, hosts, programs, staging, yamltext
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
     from sparkiac.plan import Container, HostPlan, Hub, Plan
     from sparkiac.plan.askers import Program
+
+
+_PROBE: Final = tuple(file.removeprefix("/") for file in PROBE_FILES)
 
 
 def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator[Artifact]:
@@ -91,13 +95,13 @@ def _gpu_image(host: HostPlan) -> str:
 
 
 def _unit(container: Container) -> dict[str, Any]:
-    scripts = [f"{hosts.SCRIPTS}/supervise", *([f"{hosts.SCRIPTS}/probe.py"] if container.served else [])]
+    scripts = [f"{hosts.SCRIPTS}/supervise", *(_PROBE if container.served else ())]
     unit: dict[str, Any] = {
         "name": container.unit,
         "files": [hosts.unit_path(container), hosts.compose_path(container), *scripts],
         "ready_timeout_s": container.ready_s,
         "secrets": [secret.name for secret in container.secrets],
-        "verify": _verify(container),
+        "verify": _verify(container, tools="tools" in container.clients),
     }
     if container.cache_key is not None:
         unit |= {"cache": f"/var/cache/sparkiac/{container.name}", "cache_keep": container.cache_key}
@@ -107,14 +111,14 @@ def _unit(container: Container) -> dict[str, Any]:
 def _program(program: Program) -> dict[str, Any]:
     return {
         "name": program.unit,
-        "files": [hosts.unit_path(program), *programs.paths(program), f"{hosts.SCRIPTS}/probe.py"],
+        "files": [hosts.unit_path(program), *programs.paths(program), *_PROBE],
         "ready_timeout_s": program.ready_s,
         "secrets": [secret.name for secret in program.secrets],
-        "verify": _verify(program),
+        "verify": _verify(program, tools=False),
     }
 
 
-def _verify(unit: Container | Program) -> dict[str, Any] | None:
+def _verify(unit: Container | Program, *, tools: bool) -> dict[str, Any] | None:
     """Give what the unit is asked, with its own key: those of a client are for what it asks."""
     if unit.listen is None:
         return None
@@ -125,4 +129,5 @@ def _verify(unit: Container | Program) -> dict[str, Any] | None:
         "models": list(unit.served),
         "api_key": unit.secrets[0].name if unit.secrets and unit.served else None,
         "answer": unit.path[0] == "deployments",
+        "tools": tools,
     }

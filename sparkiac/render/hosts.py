@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
-from sparkiac.plan.deployments import PROBE
+from sparkiac.plan.deployments import PROBE_FILES
 from sparkiac.render import compose, programs
 from sparkiac.render.templates import fill
 
@@ -76,7 +76,7 @@ def _unit(container: Container, host: HostPlan) -> bytes:
     values = {
         "name": container.name,
         "description": container.description,
-        "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in container.mounts if mount.source != PROBE})],
+        "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in container.mounts} - {*PROBE_FILES})],
         "secrets": [secret.name for secret in container.secrets],
         "ready_s": container.ready_s,
         "stop_s": container.stop_s,

@@ -50,6 +50,15 @@ def pairs(section: str, **values: str) -> frozenset[Fact]:
     return frozenset((section, name, value) for name, value in values.items())
 
 
+PROBE: Final[frozenset[Fact]] = frozenset(
+    fact
+    for name in ("probe.py", "probe_answers.py")
+    for fact in (
+        ("mount", f"/run/sparkiac/{name}", f"/usr/local/lib/sparkiac/{name}"),
+        ("read-only", f"/run/sparkiac/{name}"),
+    )
+)
+"""What the health check needs in the container."""
 CACHE: Final = (
     "~/vllm-compile-cache is not mounted; compiled code is kept in a cache named after image, command and environment"
 )
@@ -118,8 +127,7 @@ _CONTAINMENT: Final = (
     ),
     Standing(
         "the container is asked whether it answers as clients would ask",
-        new=frozenset({("mount", "/run/sparkiac/probe.py", "/usr/local/lib/sparkiac/probe.py")})
-        | {("read-only", "/run/sparkiac/probe.py"), ("container", "healthcheck")},
+        new=PROBE | {("container", "healthcheck")},
     ),
     Standing(
         "--gpus all and --runtime nvidia are a device reservation",

@@ -113,7 +113,7 @@ class Lab:
             "PATH": f"{playbook.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
         }
         argv = [playbook, "site.yml", "-e", f"@{self.folder}/secrets.json", *options]
-        done = self.bed.run(argv, cwd=self.tree, env=env, timeout=600, check=False)
+        done = self.bed.run(argv, cwd=self.tree, env=env, timeout=3600, check=False)
         output = done.stdout + done.stderr
         found = re.findall(r"^(spark-\d+)\s+: ok=\d+\s+changed=(\d+)", output, re.MULTILINE)
         return Recap(done.returncode, {host: int(count) for host, count in found}, output)
@@ -122,7 +122,7 @@ class Lab:
         """Ask a host's model server over the network; give status and parsed body."""
         header = ["-H", f"Authorization: Bearer {key}"] if key else []
         url = f"http://{self.bed.hosts[host].address}:8001{path}"
-        done = self.bed.run(["curl", "-s", "-m", "10", "-w", "\n%{http_code}", *header, url], check=False)
+        done = self.bed.run(["curl", "-s", "-m", "60", "-w", "\n%{http_code}", *header, url], check=False)
         body, _, status = done.stdout.rpartition("\n")
         return int(status or 0), json.loads(body) if body.startswith(("{", "[")) else body
 

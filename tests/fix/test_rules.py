@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkiac import pipeline, rules
@@ -189,7 +189,6 @@ LINES = st.sampled_from(
 OPTION_LINE = f"{OPTION}: 32  # off under load"
 
 
-@settings(deadline=None)
 @given(
     lines=st.lists(LINES, unique=True, max_size=7),
     place=st.integers(0, 7),
@@ -226,7 +225,6 @@ FLOW = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(pairs=FLOW, place=st.integers(0, 4), gap=st.sampled_from(["", " ", "  "]))
 def test_between_brackets_everything_else_stays(pairs: list[str], place: int, gap: str) -> None:
     place = min(place, len(pairs))

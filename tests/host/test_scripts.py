@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 OLDEST_PYTHON = (3, 8)
 STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")]
-PARTS = ["preflight_host.py", "preflight_machine.py", "preflight_needs.py", "preflight_start.py", *STAGE]
+PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
+PARTS = [*PREFLIGHT, "probe_answers.py", *STAGE]
 PYTHON_SCRIPTS = ["preflight", "stage", *PARTS, "probe.py"]
 
 

@@ -55,6 +55,7 @@ def host_data(name: str, address: str) -> Unsafe:
             for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")
         },
         f"{SCRIPTS}/probe.py": "0755",
+        f"{SCRIPTS}/probe_answers.py": "0644",
         f"{SCRIPTS}/supervise": "0755",
         "etc/sparkiac/preflight.json": "0644",
         "etc/sparkiac/owned.json": "0644",
@@ -72,6 +73,7 @@ def host_data(name: str, address: str) -> Unsafe:
             "models": ["m"],
             "api_key": "vllm_api_key",
             "answer": True,
+            "tools": True,
         },
     }
     return Unsafe(

@@ -90,7 +90,7 @@ DATA: Any = st.recursive(
 )
 MAPPINGS = st.dictionaries(KEYS, DATA, min_size=1, max_size=12)
 GOOD = {"recipe_version": "1", "name": "x", "model": "a/b", "container": "c", "command": "vllm serve {model}"}
-SETTINGS = settings(derandomize=EXAMPLES <= 1000, deadline=None, max_examples=EXAMPLES)
+SETTINGS = settings(derandomize=EXAMPLES <= 1000, max_examples=EXAMPLES)
 
 
 def launch_or_refusal(importer: ModuleType, text: str) -> Launch | Unreadable:

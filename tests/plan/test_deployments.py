@@ -11,7 +11,10 @@ from tests.plan.fleets import LOCK, ONES, container, deployment
 
 GEMMA = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
 GEMMA = GEMMA.replace("    model: example/model\n", "")
-PROBE = Mount("/usr/local/lib/sparkiac/probe.py", "/run/sparkiac/probe.py", read_only=True)
+PROBE = tuple(
+    Mount(f"/usr/local/lib/sparkiac/{name}", f"/run/sparkiac/{name}", read_only=True)
+    for name in ("probe.py", "probe_answers.py")
+)
 
 
 def test_the_whole_container() -> None:
@@ -27,7 +30,7 @@ def test_the_whole_container() -> None:
     assert (chat.engine, chat.model, chat.speculative) == ("vllm", "example/model", None)
     assert chat.options["max_model_len"] == 65536
     assert (chat.files, chat.data, chat.network, chat.cautions) == ((), None, None, ())
-    assert chat.mounts == (Mount("/srv/models", "/models", read_only=True), PROBE)
+    assert chat.mounts == (Mount("/srv/models", "/models", read_only=True), *PROBE)
     assert (chat.store, chat.models, chat.served) == ("/srv/models", ("example/model",), ("example/model",))
     assert chat.health_path == "/health"
 
@@ -51,6 +54,9 @@ def test_the_probe_asks_inside_the_container_whatever_is_published() -> None:
     chat = container(deployment("bind: loopback", "set: {port: 9000}", "served_names: [fast, chat]"))
     words = ("CMD", "python3", "/run/sparkiac/probe.py", "http://127.0.0.1:9000", "fast", "chat")
     assert chat.health == Health(words, interval_s=15, timeout_s=150)
+    asked = container(deployment("clients: [tools]")).health
+    assert asked is not None
+    assert asked.command[2:] == ("/run/sparkiac/probe.py", "--tools", "http://127.0.0.1:8000", "example/model")
     assert chat.published == Published("127.0.0.1", 8001, 9000)
 
 
@@ -133,7 +139,7 @@ def test_mounts_are_sorted_and_read_only_unless_said() -> None:
     assert container(deployment(lines)).mounts == (
         Mount("/srv/models", "/a", read_only=True),
         Mount("/srv/models", "/models", read_only=True),
-        PROBE,
+        *PROBE,
         Mount("/srv/z", "/z", read_only=False),
     )
 

@@ -82,6 +82,7 @@ def test_a_deployments_unit(rendered: Rendered) -> None:
         "models": ["example/model"],
         "api_key": "team_key",
         "answer": True,
+        "tools": False,
     }
     assert (found["host"], found["user"], found["secrets"]) == ("spark-01", "sparkiac", ["team_key"])
     assert found["images"] == [f"nvcr.io/nvidia/vllm@{ONES}"]
@@ -104,6 +105,7 @@ def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:
             "etc/sparkiac/chat/compose.yaml",
             f"{scripts}/supervise",
             f"{scripts}/probe.py",
+            f"{scripts}/probe_answers.py",
         ],
     }
     assert all(f"hosts/spark-01/{path}" in tree for paths in files.values() for path in paths)
@@ -111,8 +113,14 @@ def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:
 
 def test_a_service_is_asked_for_health_and_for_no_model(rendered: Rendered) -> None:
     [unit] = variables(rendered(service("port: 8765", "health: /health")))["units"]
-    verify = {"url": "http://192.168.1.11:8765", "health": "/health", "models": [], "api_key": None, "answer": False}
-    assert unit["verify"] == verify
+    assert unit["verify"] == {
+        "url": "http://192.168.1.11:8765",
+        "health": "/health",
+        "models": [],
+        "api_key": None,
+        "answer": False,
+        "tools": False,
+    }
     assert "cache" not in unit
 
 
@@ -124,6 +132,12 @@ def test_what_listens_on_every_address_is_asked_on_loopback(rendered: Rendered) 
 def test_what_has_no_port_is_not_asked(rendered: Rendered) -> None:
     [unit] = variables(rendered(service()))["units"]
     assert unit["verify"] is None
+
+
+def test_clients_with_tools_have_their_requests_tried(rendered: Rendered) -> None:
+    for lines, tools in (((), False), (("clients: [tools]",), True)):
+        [unit] = variables(rendered(deployment(*lines)))["units"]
+        assert (unit["verify"]["answer"], unit["verify"]["tools"]) == (True, tools)
 
 
 def test_only_the_leading_node_of_a_group_is_asked(rendered: Rendered) -> None:

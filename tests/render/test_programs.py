@@ -86,6 +86,7 @@ def test_what_ansible_is_told_of_a_program(rendered: Rendered) -> None:
         "etc/sparkiac/agent/environment",
         "etc/sparkiac/agent/config.yaml",
         "usr/local/lib/sparkiac/probe.py",
+        "usr/local/lib/sparkiac/probe_answers.py",
     ]
     assert (agent["secrets"], agent["ready_timeout_s"]) == (["hermes_key", "team_key"], 120)
     assert agent["verify"] == {
@@ -94,6 +95,7 @@ def test_what_ansible_is_told_of_a_program(rendered: Rendered) -> None:
         "models": ["hermes-agent"],
         "api_key": "hermes_key",
         "answer": False,
+        "tools": False,
     }
     assert found["secrets"] == ["hermes_key", "team_key"]
     assert found["starts"] == ["sparkiac-chat", "sparkiac-ollama", "sparkiac-agent", "sparkiac-front"]

@@ -147,7 +147,7 @@ def test_the_stronger_layer_wins(path: Path, weaker: str, stronger: str) -> None
     assert origin.layer == ORIGINS.get(stronger, "inventory")
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.data())
 def test_any_layers_merge_leaf_by_leaf(data: st.DataObject) -> None:
     """The expectation is written anew here: walk the layers, keep the last value, forget it at a null."""
