@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sparkiac.rules.rule import Rule
 
 _LABEL: Final = re.compile(r"^((?:Bad|Good|The lock)[^\n]*:)(?=\n\n```yaml$)", re.MULTILINE)
-_FOUND: Final = {"preflight": "found on a host by the preflight", "lock": "found by `sparkiac lock`"}
+_FOUND: Final = {"preflight": "found on a host by the preflight", "lock": "found in the lock, or by `sparkiac lock`"}
 _WAIVED_BY: Final = "allow: [{{code: {code}, reason: why it is right here}}]"
 
 

@@ -39,7 +39,6 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
         entrypoint=entrypoint,
         command=locked.command if locked else None,
         tag=_tag(family, tag) if family else None,
-        example=bool(lock and lock.example and locked and not inline),
         id=locked.config if locked else None,
     )
 
