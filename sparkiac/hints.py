@@ -31,13 +31,13 @@ def closest(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else ""
 
 
-def not_for_hosts(unpinned: Collection[str], inventory: str = "INVENTORY") -> str:
+def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> str:
     """Say that a tree with these pins cannot be applied; nothing if there are none."""
     if not unpinned:
         return ""
     pins = "1 pin is an example or missing" if len(unpinned) == 1 else f"{len(unpinned)} pins are examples or missing"
     return (
-        f"Not for hosts: {pins}. ansible-playbook stops in its first task. "
+        f"Cannot be applied: {pins}. ansible-playbook stops in its first task. "
         f"Run `sparkiac lock {inventory}`, then `sparkiac generate {inventory}`."
     )
 

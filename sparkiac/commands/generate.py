@@ -95,7 +95,7 @@ def _warn(plan: Plan, inventory: Path) -> None:
     from sparkiac import hints
     from sparkiac.formats.text import wants_colour
 
-    text = hints.not_for_hosts(plan.unpinned, click.format_filename(inventory))
+    text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory))
     if text:
         colour = wants_colour(sys.stderr)
         click.echo(click.style(text, fg="yellow", bold=True) if colour else text, err=True)

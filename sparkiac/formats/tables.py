@@ -46,7 +46,7 @@ def print_plan(plan: Plan) -> None:
     if notes.known:
         terminal.show([Text("Where sizes come from:"), terminal.grid(notes.rows()), Text()])
     if plan.unpinned:
-        terminal.show([Text(hints.not_for_hosts(plan.unpinned), style="yellow")])
+        terminal.show([Text(hints.unpinned_notice(plan.unpinned), style="yellow")])
 
 
 class _Notes:

@@ -32,7 +32,7 @@ def render(plan: Plan, findings: Sequence[Mapping[str, Any]] = ()) -> bytes:
     found = Counter(each["severity"] for each in findings)
     values = {
         "name": plan.name,
-        "refused": hints.not_for_hosts(plan.unpinned),
+        "refused": hints.unpinned_notice(plan.unpinned),
         "counts": _counts(plan),
         "found": [(severity, found[severity]) for severity in _SEVERITIES if found[severity]],
         "drawings": _drawings(plan.hosts),

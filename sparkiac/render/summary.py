@@ -21,7 +21,7 @@ def render(plan: Plan) -> Artifact:
     """Render PLAN.md."""
     values = {
         "name": plan.name,
-        "refused": hints.not_for_hosts(plan.unpinned),
+        "refused": hints.unpinned_notice(plan.unpinned),
         "hosts": [_host(host) for host in plan.hosts],
     }
     return Artifact("PLAN.md", fill("PLAN.md.j2", values))

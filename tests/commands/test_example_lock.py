@@ -27,7 +27,7 @@ lab.lock.yaml:2:1: error LCK033 example-lock: this lock is an example: its diges
 1 error
 """
 BANNER = (
-    "Not for hosts: 2 pins are examples or missing. ansible-playbook stops in its first task. "
+    "Cannot be applied: 2 pins are examples or missing. ansible-playbook stops in its first task. "
     "Run `sparkiac lock lab.yaml`, then `sparkiac generate lab.yaml`.\n"
 )
 SHIPPED = sorted(path.name for path in (ROOT / "inventories").glob("*.yaml") if not path.name.endswith(".lock.yaml"))
@@ -77,7 +77,7 @@ def test_check_warns_with_the_flag_of_generate(cli: Cli, example: Path, options:
     assert cli("check", "lab.yaml").code == 1
 
 
-def test_generate_writes_and_says_that_it_is_not_for_hosts(cli: Cli, example: Path) -> None:
+def test_generate_writes_and_says_that_it_cannot_be_applied(cli: Cli, example: Path) -> None:
     outcome = cli("generate", "lab.yaml")
     assert outcome.code == 0
     assert outcome.err.startswith("lab.lock.yaml:2:1: warning LCK033")
@@ -93,8 +93,8 @@ def test_the_banner_is_for_unlocked_pins_too(cli: Cli, lab: Path) -> None:
     (lab / "lab.lock.yaml").unlink()
     assert cli("generate", "lab.yaml", "--allow-unlocked").err.endswith(BANNER)
     (lab / "lab.lock.yaml").write_text(LOCK)
-    assert "Not for hosts" not in cli("generate", "lab.yaml").text
-    assert "Not for hosts" not in (lab / "generated/lab/PLAN.md").read_text()
+    assert "Cannot be applied" not in cli("generate", "lab.yaml").text
+    assert "Cannot be applied" not in (lab / "generated/lab/PLAN.md").read_text()
 
 
 def test_what_an_example_lacks_is_missing(cli: Cli, example: Path) -> None:
@@ -109,7 +109,7 @@ def test_an_example_is_an_error_also_where_everything_is_pinned_in_the_inventory
     (example / "lab.yaml").write_text(service())
     assert cli("check", "lab.yaml").err == ERROR
     outcome = cli("generate", "lab.yaml")
-    assert (outcome.code, "Not for hosts" in outcome.text) == (0, False)
+    assert (outcome.code, "Cannot be applied" in outcome.text) == (0, False)
 
 
 @pytest.mark.usefixtures("example")
@@ -118,4 +118,4 @@ def test_plan_shows_it_and_warns(cli: Cli, command: list[str]) -> None:
     outcome = cli(*command)
     assert outcome.code == 0
     assert "warning LCK033" in outcome.err
-    assert "Not for hosts: 2 pins are examples or missing." in outcome.out
+    assert "Cannot be applied: 2 pins are examples or missing." in outcome.out

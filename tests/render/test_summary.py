@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Rendered = Callable[[str], Mapping[str, Artifact]]
 
 GRAPHS = "the log's line 'Graph capturing finished'; before 0.20 they are captured after profiling"
-EXAMPLE = "**Not for hosts: 2 pins are examples or missing. ansible-playbook stops in its first task."
+EXAMPLE = "**Cannot be applied: 2 pins are examples or missing. ansible-playbook stops in its first task."
 
 
 def page(tree: Mapping[str, Artifact]) -> str:
