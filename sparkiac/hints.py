@@ -6,7 +6,7 @@ import difflib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _LISTED: Final = 12
 _MEANINGFUL: Final = 3
@@ -39,6 +39,17 @@ def closest(word: str, known: Iterable[str]) -> str:
     """Name the closest known word if one is close."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else ""
+
+
+def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> str:
+    """Say that a tree with these pins cannot be applied; nothing if there are none."""
+    if not unpinned:
+        return ""
+    pins = "1 pin is an example or missing" if len(unpinned) == 1 else f"{len(unpinned)} pins are examples or missing"
+    return (
+        f"Cannot be applied: {pins}. ansible-playbook stops in its first task. "
+        f"Run `sparkiac lock {inventory}`, then `sparkiac generate {inventory}`."
+    )
 
 
 def build_it(name: str) -> str:

@@ -54,7 +54,11 @@ SHOWN: Final = {
         "tests/render/test_compose.py::test_a_key_is_a_file_of_systemds_credentials",
         "tests/e2e/test_services.py::test_keys_stand_in_no_file_no_argument_and_no_unit",
     ),
-    "A host with the wrong driver stops the whole play before anything is changed anywhere.": (
+    (
+        "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before anything is "
+        "changed."
+    ): (
+        "tests/host/test_pins_role.py::test_the_shipped_tree_stops_in_its_first_task",
         "tests/host/test_preflight_role.py::test_one_host_that_fails_stops_the_other",
         "tests/e2e/test_apply.py::test_wrong_driver_stops_the_play_before_anything_changed",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sparkiac.plan import builds, deployments, fleet, proof, weights
+from sparkiac.plan import builds, deployments, fleet, pins, proof, weights
 from sparkiac.plan.captured import with_interfaces
 from sparkiac.plan.order import starts
 from sparkiac.plan.parts import Giver, stated_bytes
@@ -74,6 +74,7 @@ def _host(name: str, resolved: Resolved, placed: fleet.Placed, known: Mapping[st
         links=tuple(values.get("fabric", {}).get("links", ())),
         stores=stores,
         secrets=tuple(sorted(secrets)),
+        unpinned=pins.unpinned(containers, example=bool(resolved.lock and resolved.lock.example)),
     )
     return host._replace(preflight=expectations(values, host))
 

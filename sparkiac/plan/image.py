@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac.plan.parts import UNLOCKED
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -57,8 +59,6 @@ class Image(NamedTuple):
     """The image's own command, if it is known."""
     tag: Tag | None
     """What the catalog knows of it."""
-    example: bool
-    """Whether the digest is only an example."""
     build: str | None = None
     """Name of the build that makes it; its digest is the image's ID then, which no registry knows."""
     stale: bool = False
@@ -84,5 +84,5 @@ class Image(NamedTuple):
         if self.build is not None and self.digest is not None:
             return self.digest
         if self.copied:
-            return self.id or "sha256:UNLOCKED"
-        return f"{self.repository}@{self.digest or 'UNLOCKED'}"
+            return self.id or f"sha256:{UNLOCKED}"
+        return f"{self.repository}@{self.digest or UNLOCKED}"

@@ -42,7 +42,6 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
         entrypoint=entrypoint,
         command=locked.command if locked else None,
         tag=_tag(family, tag) if family else None,
-        example=bool(lock and lock.example and locked and not inline),
         id=locked.config if locked else None,
         release=_recorded(locked) or (releases.of_tag(family, tag) if family else None),
     )

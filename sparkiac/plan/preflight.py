@@ -41,7 +41,7 @@ def expectations(values: dict[str, Any], host: HostPlan) -> dict[str, Any]:
             for image in sorted({container.image.pull for container in containers})
             if image.startswith(f"{_NVIDIA}/")
         ],
-        "store": stores(containers, staged=host.stores),
+        "store": stores(containers, staged=host.stores, unpinned=host.unpinned),
         "units": {container.name: _unit(container) for container in containers},
     }
     return {key: value for key, value in wanted.items() if value not in (None, [], {})}

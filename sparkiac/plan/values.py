@@ -165,6 +165,8 @@ class HostPlan(NamedTuple):
     """Hosts that can give it weights over a direct link."""
     images_from: Giver | None = None
     """Host that gives it images."""
+    unpinned: tuple[str, ...] = ()
+    """Images, models and files whose pins are examples or missing: nothing of it may be applied."""
 
     @property
     def units(self) -> tuple[Container | Program, ...]:
@@ -208,3 +210,8 @@ class Plan(NamedTuple):
     repositories: tuple[Repository, ...] = ()
     """What is downloaded from the model hub."""
     hub: Hub = Hub("")
+
+    @property
+    def unpinned(self) -> tuple[str, ...]:
+        """Name what is unpinned on any host, sorted."""
+        return tuple(sorted({name for host in self.hosts for name in host.unpinned}))

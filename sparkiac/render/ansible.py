@@ -51,6 +51,7 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
     return {
         "host": host.name,
         "user": "sparkiac",
+        "unpinned": list(host.unpinned),
         "files": sorted(files, key=lambda file: (file["path"] == hosts.OWNED, file["path"])),
         "directories": _directories(host),
         "networks": sorted({container.network for container in host.containers if container.network is not None}),

@@ -23,7 +23,7 @@ class Rule(NamedTuple):
     """Smallest profile that has it, if its severity alone would say another one."""
     phase: str = "generate"
     """Where it is found: `generate`, in the inventory; `preflight`, on a host, before anything is changed there;
-    `lock`, when upstream is asked."""
+    `lock`, in the lock or when upstream is asked."""
 
 
 class Hit(NamedTuple):

@@ -64,7 +64,7 @@ def test_yamllint() -> None:
 def test_every_host_is_checked_before_one_is_changed() -> None:
     first, second = yaml.safe_load((PLAYBOOKS / "deploy.yml").read_text())
     assert first["any_errors_fatal"] is True
-    assert [role["role"] for role in first["roles"]] == ["preflight"]
+    assert [role["role"] for role in first["roles"]] == ["pins", "preflight"]
     assert "preflight" not in [role["role"] for role in second["roles"]]
     assert {first["hosts"], second["hosts"]} == {"all"}
 

@@ -79,6 +79,7 @@ def host_data(name: str, address: str) -> Unsafe:
     return Unsafe(
         host=name,
         user="sparkiac",
+        unpinned=[],
         files=[{"path": path, "mode": mode} for path, mode in files.items()],
         directories=[{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
         sysctls=[{"key": "net.core.rmem_max", "value": "268435456"}],

@@ -70,7 +70,7 @@ def test_a_registry_with_a_port_is_mirrored_too() -> None:
 def test_the_lock_pins_a_reference_and_knows_its_entrypoint() -> None:
     found = image(NGC, lock=lock(), mirrors={})
     assert (found.reference, found.pull) == (NGC, f"nvcr.io/nvidia/vllm@{ONES}")
-    assert (found.entrypoint, found.example) == (("/opt/nvidia/nvidia_entrypoint.sh",), False)
+    assert found.entrypoint == ("/opt/nvidia/nvidia_entrypoint.sh",)
 
 
 def test_a_mirror_changes_where_to_pull_and_nothing_else() -> None:
@@ -82,9 +82,8 @@ def test_a_mirror_changes_where_to_pull_and_nothing_else() -> None:
 def test_an_inline_digest_holds_without_a_lock_and_before_it() -> None:
     reference = f"{NGC}@{TWOS}"
     assert image(reference, lock=None, mirrors={}).digest == TWOS
-    locked = lock(f"version: 1\nexample: true\nimages: {{'{reference}': {{digest: '{ONES}'}}}}\n")
-    found = image(reference, lock=locked, mirrors={})
-    assert (found.digest, found.example) == (TWOS, False)
+    locked = lock(f"version: 1\nimages: {{'{reference}': {{digest: '{ONES}'}}}}\n")
+    assert image(reference, lock=locked, mirrors={}).digest == TWOS
 
 
 def test_an_image_that_nothing_pins_is_shown_as_unlocked() -> None:
@@ -105,12 +104,6 @@ def test_the_catalog_knows_the_entrypoint_where_the_lock_does_not() -> None:
 def test_the_locks_entrypoint_goes_before_the_catalogs() -> None:
     locked = lock(f"version: 1\nimages: {{'{NGC}': {{digest: '{ONES}', entrypoint: [/bin/run]}}}}\n")
     assert image(NGC, lock=locked, mirrors={}).entrypoint == ("/bin/run",)
-
-
-def test_an_example_lock_marks_what_it_pins() -> None:
-    locked = lock(f"version: 1\nexample: true\nimages: {{'{NGC}': {{digest: '{ONES}'}}}}\n")
-    assert image(NGC, lock=locked, mirrors={}).example
-    assert not image("example.org/other:1", lock=locked, mirrors={}).example
 
 
 def test_an_image_that_failed_on_a_spark_says_so() -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Rendered = Callable[[str], Mapping[str, Artifact]]
 
 GRAPHS = "the log's line 'Graph capturing finished': here they are no part of the request"
-EXAMPLE = "**Some digests are examples and name no real image.**"
+EXAMPLE = "**Cannot be applied: 2 pins are examples or missing. ansible-playbook stops in its first task."
 
 
 def page(tree: Mapping[str, Artifact]) -> str:
