@@ -70,7 +70,7 @@ def test_the_unit_of_a_program(rendered: Rendered) -> None:
         "hermes_key:/etc/sparkiac/secrets/hermes_key",
         "team_key:/etc/sparkiac/secrets/team_key",
     ]
-    assert (section["TimeoutStartSec"], section["TimeoutStopSec"], section["RestartSec"]) == (["120"], ["60"], ["10"])
+    assert (section["TimeoutStartSec"], section["TimeoutStopSec"], section["RestartSec"]) == (["120"], ["60"], ["2"])
 
 
 def test_a_front_end_starts_after_what_it_asks_on_its_host(rendered: Rendered) -> None:
