@@ -15,7 +15,10 @@ ERROR = re.compile(
     r"error|exception|traceback|fatal|critical|fail|killed|refused|denied|cannot|out of memory|no such", re.IGNORECASE
 )
 HEALTH = re.compile(r"supervise: (?:told to stop while )?((?:starting|unhealthy|healthy)\b.*)")
-SYSTEMD = re.compile(r"(?:sparkiac-[a-z0-9-]+\.service: |supervise: |(?:Starting|Started|Stopping|Stopped) sparkiac-)")
+NOT_ENGINE = re.compile(
+    r"sparkiac-[a-z0-9-]+\.service: |(?:Starting|Started|Stopping|Stopped|Failed to start) sparkiac-"  # systemd
+    r"|supervise: |(?:ok|info) {2}| *(?:Container|Compose|Attaching to) "  # the programs of the unit, and Compose
+)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 RESULTS = {
     "timeout": "it was not ready in time",
@@ -51,7 +54,7 @@ def report(machine: Machine, unit: dict[str, Any], began: float) -> str:
 
 def engine(lines: list[str]) -> list[str]:
     """Return the last errors that the engine printed, or its last lines if none looks like an error."""
-    told = [line for line in lines if line and not ACCESS.search(line) and not SYSTEMD.match(line)]
+    told = [line for line in lines if line and not ACCESS.search(line) and not NOT_ENGINE.match(line)]
     errors = [line for line in told if ERROR.search(line)]
     return list(dict.fromkeys(errors or told))[-ENGINE_LINES:]
 
