@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sparkiac.plan import builds, deployments, fleet, pins, proof, weights
 from sparkiac.plan.captured import with_interfaces
-from sparkiac.plan.order import starts
+from sparkiac.plan.order import batches, starts
 from sparkiac.plan.parts import Giver, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.values import HostPlan, Hub, Plan
@@ -35,11 +35,12 @@ def build(resolved: Resolved, interfaces: Mapping[str, Interface] = MappingProxy
     locked = weights.pinned(resolved)
     known = weights.repositories(locked, (each for found in placed.values() for each in found.containers))
     hosts = tuple(_host(name, resolved, placed[name], known, hub) for name in sorted(inventory.hosts))
-    order = starts({host.name: host.units for host in hosts})
+    units = {host.name: host.units for host in hosts}
+    order = starts(units)
     hosts = _supplied(tuple(host._replace(starts=order[host.name]) for host in hosts), inventory)
     hosts = tuple(with_interfaces(host, interfaces) for host in hosts) if interfaces else hosts
     hosts = _proven(hosts, locked)
-    return Plan(inventory.name, hosts, tuple(builds.used(resolved)), tuple(known.values()), hub)
+    return Plan(inventory.name, hosts, tuple(builds.used(resolved)), tuple(known.values()), hub, batches(units))
 
 
 def _deployments(resolved: Resolved) -> Iterator[tuple[str, Container]]:

@@ -143,8 +143,8 @@ class HostPlan(NamedTuple):
     """What the preflight script expects, as it is written to its file."""
     programs: tuple[Program, ...] = ()
     documents: tuple[Document, ...] = ()
-    starts: tuple[str | None, ...] = ()
-    """The unit that starts at each step of the fleet; None where this host waits for another one."""
+    starts: tuple[str, ...] = ()
+    """Its units in the order in which they start."""
     platform_name: str = ""
     """Name of its hardware profile, such as dgx-spark."""
     gpu: Mapping[str, str] | None = None
@@ -210,6 +210,8 @@ class Plan(NamedTuple):
     repositories: tuple[Repository, ...] = ()
     """What is downloaded from the model hub."""
     hub: Hub = Hub("")
+    batches: tuple[tuple[str, ...], ...] = ()
+    """Hosts that change together, in the order in which they change."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:

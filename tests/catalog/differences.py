@@ -73,10 +73,16 @@ _SUPERVISION: Final = (
             *(("start step", "docker stop"), ("start step", "docker rm"), ("unit", "Restart")),
         ),
         new=pairs("container", restart="no", name=f"sparkiac-{DEPLOYMENT}")
-        | pairs("unit", Restart="always", RestartSec="30", TimeoutStopSec="120")
+        | pairs("unit", Restart="always", TimeoutStopSec="120")
         | {("unit", "After", "docker.service"), ("unit", "After", "network-online.target")}
-        | named("unit", "RestartSteps", "RestartMaxDelaySec", "StartLimitIntervalSec", "WatchdogSec", "WatchdogSignal")
-        | named("unit", "KillMode", "ExecStopPost", "NotifyAccess", "Group"),
+        | named("unit", "StartLimitIntervalSec", "WatchdogSec", "WatchdogSignal")
+        | named("unit", "KillMode", "ExecStopPost", "NotifyAccess", "Group")
+        | {("start step", "-+/usr/local/lib/sparkiac/units")},
+    ),
+    Standing(
+        "a unit starts again 2 s after its server ended, then later and later, up to 60 s",
+        gone=(("unit", "RestartSec"),),
+        new=pairs("unit", RestartSec="2") | named("unit", "RestartSteps", "RestartMaxDelaySec"),
     ),
     Standing(
         "a unit is ready when the model answers, and waits 1200 s for it unless its recipe says otherwise",

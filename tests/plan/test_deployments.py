@@ -25,7 +25,7 @@ def test_the_whole_container() -> None:
     assert (chat.published, chat.listen) == (Published("192.168.1.11", 8001, 8000), ("192.168.1.11", 8001))
     assert (chat.host_network, chat.devices, chat.node) == (False, (), None)
     assert (chat.ipc, chat.shm_size_bytes, chat.tmp_size_bytes, chat.read_only) == ("host", None, 1 << 30, True)
-    assert (chat.ready_s, chat.stop_s, chat.restart_delay_s) == (1200, 120, 30)
+    assert (chat.ready_s, chat.stop_s, chat.restart_delay_s) == (1200, 120, 2)
     assert (chat.gpu, chat.secrets, chat.exports, chat.prelude, chat.wrapped) == (True, (), (), (), False)
     assert (chat.engine, chat.model, chat.speculative) == ("vllm", "example/model", None)
     assert chat.options["max_model_len"] == 65536

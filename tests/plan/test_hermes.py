@@ -31,7 +31,7 @@ def test_what_it_runs() -> None:
     assert (found.name, found.unit, found.user) == ("agent", "sparkiac-agent", "spark")
     assert found.argv == ("/home/spark/bin/hermes", "gateway", "run")
     assert (found.listen, found.health_path, found.served) == (("192.168.1.11", 8642), "/health", ("hermes-agent",))
-    assert (found.ready_s, found.stop_s, found.restart_delay_s) == (120, 60, 10)
+    assert (found.ready_s, found.stop_s, found.restart_delay_s) == (120, 60, 2)
     assert found.env["API_SERVER_ENABLED"] == "true"
     assert (found.env["API_SERVER_HOST"], found.env["API_SERVER_PORT"]) == ("192.168.1.11", "8642")
     assert found.env["HERMES_HOME"] == found.state == "/var/lib/sparkiac/agent"

@@ -15,7 +15,7 @@ def test_a_service_that_says_no_more_than_it_must() -> None:
     assert (asr.command, dict(asr.env), asr.mounts, asr.wrapped) == ((), {}, (), False)
     assert (asr.data, asr.network, asr.extra_hosts, asr.links, asr.pulls) == (None, None, (), (), ())
     assert (asr.gpu, asr.read_only, asr.ipc, asr.host_network) == (False, True, "private", False)
-    assert (asr.ready_s, asr.stop_s, asr.restart_delay_s) == (300, 60, 10)
+    assert (asr.ready_s, asr.stop_s, asr.restart_delay_s) == (300, 60, 2)
     assert (asr.memory_bytes, asr.cache_key, asr.store, asr.models, asr.served) == (None, None, None, (), ())
     assert (asr.secrets, asr.devices, dict(asr.ulimits), asr.shm_size_bytes) == ((), (), {}, None)
     assert asr.tmp_size_bytes == 256 << 20

@@ -238,7 +238,7 @@ def test_a_platform_of_the_inventory_hides_one_of_the_catalog() -> None:
 def test_a_service_has_its_own_defaults_and_the_fleets_bind() -> None:
     asr = resolved(service("port: 8765", "timeouts: {stop_s: 5}", defaults="{bind: loopback}")).values["services"]
     assert asr["asr"]["bind"] == "loopback"
-    assert asr["asr"]["timeouts"] == {"ready_s": 300, "stop_s": 5, "restart_delay_s": 10}
+    assert asr["asr"]["timeouts"] == {"ready_s": 300, "stop_s": 5, "restart_delay_s": 2}
     assert (asr["asr"]["gpu"], asr["asr"]["read_only"]) == (False, True)
 
 
