@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from sparkiac import placeholders
 from sparkiac.importers import Unreadable, compose, yamlread
 from tests.importers.texts import imported, loaded
 
@@ -99,7 +100,8 @@ def test_no_command_at_all_is_the_images_own() -> None:
     text = "services:\n  x:\n    image: vllm/vllm-openai:nightly\n    ports: ['8000:8000']\n"
     found = imported(text, "compose")
     assert found.entry.recipe == "base/single-spark"
-    assert "model" not in found.entry.data
+    assert found.entry.data["model"] == placeholders.MODEL
+    assert list(found.whys("lost")) == ["model"]
 
 
 def test_a_repeated_key_says_what_its_last_value_says() -> None:

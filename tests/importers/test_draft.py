@@ -29,7 +29,7 @@ deployments:
   # corrected, line 1: -v /data/hf:/root/.cache/huggingface: the recipe mounts the model store at /models, and the
   #   server finds it there
   coder:
-    # no recipe is known for this model: what the file says stands here, and nothing vouches for it
+    # no recipe is known for this model: these are the file's own settings, which no source has tried here
     recipe: base/single-spark
     on: spark-01
     model: org/Coder-7B
@@ -138,7 +138,8 @@ def test_more_hosts_than_are_named_are_placeholders() -> None:
     entries = assemble.entries([("file", launch)], frozenset())
     text = assemble.inventory(entries, "lab", [("spark-01", "10.0.0.1")]).text
     assert [*loaded(text).hosts] == ["spark-01", "spark-02", "spark-03"]
-    assert text.count("# a placeholder: write the machine's name and address") == 2
+    assert text.count("# to fill in: the machine's name and address") == 2
+    assert text.count("# to fill in: interface, RDMA device and address of the link") == 3
     assert "on: [spark-01, spark-02, spark-03]" in text
 
 
