@@ -81,7 +81,7 @@ def inventory(found: Sequence[tuple[str, Entry]], name: str, hosts: Sequence[tup
     data: dict[str, Any] = {"name": name}
     stores = dict.fromkeys(entry.store for _, entry in found if entry.kind == "deployment" and entry.store)
     store = next(iter(stores), draft.STORE)
-    if any(entry.kind == "deployment" for _, entry in found):
+    if any(entry.kind == "deployment" or _stores(entry) for _, entry in found):
         data["defaults"] = {"model_store": store}
         comments["defaults", "model_store"] = [] if stores else [_STORE]
     data["hosts"] = {host: _machine(at, address, linked=at < linked) for at, (host, address) in enumerate(placed)}
@@ -102,6 +102,11 @@ def inventory(found: Sequence[tuple[str, Entry]], name: str, hosts: Sequence[tup
     files = ", ".join(dict.fromkeys(hiding.shown(file) for file, _ in found))
     head = f"# Imported from {files}. Read the comments, then `sparkiac check`.\n"
     return Draft(head + yamlwrite.dump(data, comments), tuple(found))
+
+
+def _stores(entry: Entry) -> bool:
+    """Whether a service mounts the model store."""
+    return any(mount.get("source") == "model_store" for mount in entry.data.get("mounts", {}).values())
 
 
 def _revisions(found: Sequence[tuple[str, Entry]]) -> dict[str, Any]:

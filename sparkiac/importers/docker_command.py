@@ -58,6 +58,7 @@ def launch(command: Command) -> Launch | None:
         ulimits=tuple(found.ulimits),
         restart=found.restart,
         timeouts=tuple(found.timeouts),
+        read_only="read-only" in found.flags,
         notes=tuple(found.notes),
         lines=lines[options.end + 1 :],
         once="rm" in found.flags and "detach" not in found.flags and not found.ports,

@@ -85,6 +85,8 @@ class Launch(NamedTuple):
     """What the importer corrected or lost on the way here."""
     lines: tuple[int, ...] = ()
     """Line of each word of `argv`; the launch's own where there are none."""
+    read_only: bool = False
+    """Whether its root file system is."""
     once: bool = False
     """Whether it ends by itself: a test, a download."""
     inside: str | None = None

@@ -163,7 +163,8 @@ def _differences(entry: _Entry, wanted: Wanted) -> tuple[dict[Path, Any], list[N
     found = {path: value for path, value in own.items() if not _same(path, value, entry.leaves)}
     if own.get(("served_names",)) == _implied(entry, found):
         found.pop(("served_names",), None)
-    if "model_path" in _tops(entry.leaves) and wanted.path is None and wanted.model is not None:
+    by_handle = wanted.path is None and wanted.model is not None
+    if by_handle and ("model_path",) in entry.leaves and "model_path" not in engines.named(wanted.engine).needs:
         found["model_path",] = None
     for path, (value, origin) in entry.leaves.items():
         if path[0] in _TAKEN_AWAY and path not in own and origin.layer.startswith(_LAYERS) and not _is_cache(value):
@@ -181,10 +182,6 @@ def _implied(entry: _Entry, found: Mapping[Path, Any]) -> tuple[object, ...]:
 def _is_cache(value: object) -> bool:
     """Whether a value is a place for compiled code, which the image's read-only file system needs."""
     return isinstance(value, str) and value.startswith(f"{CACHE}/")
-
-
-def _tops(leaves: Mapping[Path, Any]) -> set[str | int]:
-    return {path[0] for path in leaves}
 
 
 def _as_the_recipe_has_it(entry: _Entry, wanted: Wanted, own: dict[Path, Any], notes: list[Note]) -> None:

@@ -178,6 +178,7 @@ def test_a_container_without_a_server_is_a_service() -> None:
         "port": 9100,
         "command": ("--path.rootfs=/host",),
         "gpu": True,
+        "read_only": False,
     }
     assert set(found.whys("lost")) == {"-e WEBUI_URL"}
 
@@ -245,3 +246,8 @@ def test_the_time_that_a_model_has_to_load_is_kept() -> None:
 def test_a_size_that_is_no_whole_number_is_written_as_it_is_meant() -> None:
     found = imported(f"docker run -p 1:8000 --shm-size 6.15g {NGC} vllm serve Qwen/Qwen3-8B")
     assert found.entry.data["container"]["shm_size_gib"] == 6.15
+
+
+def test_the_file_system_of_a_service_is_as_writable_as_it_was() -> None:
+    assert imported("docker run -d example.org/x:1").entry.data["read_only"] is False
+    assert "read_only" not in imported("docker run -d --read-only example.org/x:1").entry.data

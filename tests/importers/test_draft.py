@@ -50,6 +50,7 @@ services:
     on: spark-01
     image: postgres:17
     port: 5432
+    read_only: false
 """
 
 
@@ -169,5 +170,5 @@ def test_the_revision_of_a_model_is_the_locks_to_pin() -> None:
 def test_a_character_that_no_file_may_carry_is_lost_with_its_value() -> None:
     launch = Launch("x", 1, "example.org/x:1", None, ("a\ufeff",), lines=(1,))
     (found,) = assemble.entries([("file", launch)], frozenset())
-    assert found[1].data == {"kind": "container", "image": "example.org/x:1"}
+    assert found[1].data == {"kind": "container", "image": "example.org/x:1", "read_only": False}
     assert [note.what for note in found[1].notes if note.kind == "lost"] == ["command"]

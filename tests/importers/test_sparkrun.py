@@ -10,6 +10,7 @@ import pytest
 from sparkiac.importers import eugr, sparkrun
 from sparkiac.importers.launch import Note, Variable
 from sparkiac.importers.unreadable import Unreadable
+from tests.importers.texts import imported, loaded
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
@@ -324,6 +325,20 @@ def test_the_whole_of_version_2_is_understood_or_told() -> None:
         (45, "post_exec: curl -s localhost:8000"),
         (46, "post_commands: echo {head_host}"),
     ]
+
+
+def test_a_server_of_no_engine_here_is_a_service_with_port_and_weights_and_says_what_is_lost() -> None:
+    text = HEAD.replace("runtime: vllm", "runtime: atlas") + "defaults: {port: 8888, ep_size: 2}\n"
+    found = imported(text, "sparkrun")
+    inventory = loaded(found.text)
+    service = inventory.services[found.entry.name]
+    assert (service.port, service.read_only) == (8888, False)
+    assert inventory.defaults.model_store == "/srv/models"
+    assert found.entry.data["mounts"] == {
+        "/root/.cache/huggingface": {"source": "model_store", "read_only": False},
+    }
+    assert {"model a/b", "2 machines"} <= found.whys("lost").keys()
+    assert "--network host" not in found.whys("lost")
 
 
 @pytest.mark.parametrize("runtime", ["vllm", "sglang"])
