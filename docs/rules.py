@@ -32,6 +32,7 @@ FAMILIES = {
     "REF": "Names",
     "WVR": "Waivers",
     "IMP": "Files of other tools",
+    "OPN": "What is left to fill in",
     "INT": "Defects of sparkiac",
     "CAT": "Entries of the catalog",
     "LCK": "The lock",

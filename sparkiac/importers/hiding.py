@@ -22,6 +22,10 @@ _NAMES: Final = re.compile(
 """A name before what may be assigned to it. It takes no text, so that what looks like a value is a name as well."""
 _VALUE: Final = re.compile(r"[^\s'\",;&|)}]{1,4096}")
 _URL: Final = re.compile(r"(?<!\w)(\w{1,30}://[^\s/:@]{0,200}):([^\s/@]{1,200})@")
+_COMMENT: Final = re.compile(r"(?:^|[ \t])#")
+_GOES_ON: Final = re.compile(r"[ \t]+[A-Za-z]")
+_LINE: Final = 400
+"""Characters before a value that are looked at for the beginning of its line."""
 _STANDS: Final = re.compile(r"^[$<{]|x{3,}$|^your|change[-_]?me|\.\.\.|\u2026|^\*+$", re.IGNORECASE)
 _SHORTEST: Final = 4
 _LONGEST: Final = 120
@@ -68,9 +72,17 @@ def _starred(text: str) -> str:
 
 def values(text: str) -> frozenset[str]:
     """Collect what a file assigns to names that hold secrets, and what is a secret by its form."""
-    found = {text[start:end] for start, end in _places(text)}
+    found = {text[start:end] for start, end in _places(text) if not _is_prose(text, start, end)}
     found |= {held[2] for held in _URL.finditer(text)}
     return frozenset(each for each in found if tells(each))
+
+
+def _is_prose(text: str, start: int, end: int) -> bool:
+    """Whether a word after `NAME:` belongs to a sentence or a comment: `# KEY: EAGLE is faster` assigns nothing."""
+    line = text[text.rfind("\n", max(start - _LINE, 0), start) + 1 : start]
+    if not line.rstrip(" \t'\"").endswith(":"):
+        return False
+    return _COMMENT.search(line) is not None or _GOES_ON.match(text, end) is not None
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:

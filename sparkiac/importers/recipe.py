@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers import serving
-from sparkiac.importers.launch import Variable
+from sparkiac.importers.launch import Note, Variable
 from sparkiac.importers.sheet import entry
 from sparkiac.importers.shell_words import script, unread
 
@@ -145,12 +145,12 @@ def told(sheet: Sheet, filled: Filled, *, strict: bool) -> None:
         sheet.corrected(line, "command:", f"{reading}, unlike in other files of the format; so it is read")
 
 
-def unused(sheet: Sheet, names: Iterable[str], why: str) -> None:
+def idle(sheet: Sheet, names: Iterable[str], why: str, *, kind: str = "unused") -> None:
     """Note defaults that reach nothing."""
     defaults = sheet.data.get("defaults")
     for name in names:
         value = defaults.get(name) if isinstance(defaults, dict) else None
-        sheet.lost(sheet.line("defaults", name), entry(name, value), why)
+        sheet.copied(Note(kind, sheet.line("defaults", name), entry(name, value), why))
 
 
 def shares(sheet: Sheet, settings: Mapping[str, object]) -> None:

@@ -52,6 +52,10 @@ class Sheet:
         """Note what is said differently now."""
         self._note("corrected", line, what, why)
 
+    def unused(self, line: int, what: str, why: str) -> None:
+        """Note what is no part of the launch."""
+        self._note("unused", line, what, why)
+
     def copied(self, note: Note) -> None:
         """Add a note of another reader."""
         self._note(note.kind, note.line, note.what, note.why)

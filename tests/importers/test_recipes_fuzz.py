@@ -115,7 +115,7 @@ def looked_at(text: str) -> None:
         assert found.nodes >= 1
         assert len(found.lines) == len(found.argv)
         for note in found.notes:
-            assert note.kind in {"corrected", "lost"}
+            assert note.kind in {"corrected", "unused", "lost"}
             assert 1 <= note.line <= lines
             assert "\n" not in note.what + note.why
             assert secrets.literal(note.what + " " + note.why, ()) is None, note

@@ -43,6 +43,18 @@ def test_a_secret_is_in_neither_the_draft_nor_the_report(text: str) -> None:
     assert KEY not in found.text + found.report
 
 
+@pytest.mark.parametrize("remark", ["# KEY: EAGLE is faster", "# key: EAGLE", "notes: 'the KEY: EAGLE is faster'"])
+def test_a_word_after_a_colon_of_a_remark_is_no_secret(remark: str) -> None:
+    text = (
+        f"recipe_version: '1'\nname: x\ndescription: Qwen with EAGLE\ncontainer: c\n{remark}\n"
+        """command: |\n  vllm serve a/b --hf-overrides '{{"architectures": ["EAGLE"]}}'\n"""
+    )
+    found = imported(text, "eugr")
+    assert found.entry.data["description"] == "Qwen with EAGLE"
+    assert found.entry.data["set"]["hf_overrides"] == {"architectures": ("EAGLE",)}
+    assert found.whys("lost") == {}
+
+
 def test_a_key_for_clients_becomes_a_reference() -> None:
     found = imported(f"docker run -p 1:8000 {SERVE} --api-key {KEY}")
     assert found.entry.data["api_key"] == {"secret": "vllm_api_key"}
