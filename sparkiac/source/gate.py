@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 
 from sparkiac.report import Finding, Mark, Path, Severity
-from sparkiac.source import secrets, syntax
+from sparkiac.source import literals, secrets, syntax
 from sparkiac.source.document import Document
 from sparkiac.source.scalars import Ambiguous, resolve
 from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, printable, refusal
@@ -151,13 +151,18 @@ class _Walk:
 
     def _refuse(self, event: Any, found: str) -> None:  # noqa: ANN401
         self.literals.append(_mark(event))
-        message = f"what stands here {found}, and is not shown"
+        message = f"literal secret, value hidden: it {found}"
         self._report("SEC003", _mark(event), message, secrets.TAKE_OUT)
 
     def _sequence(self, loader: Any, event: Any, path: Path) -> tuple[object, ...]:  # noqa: ANN401
         items: list[object] = []
         while not loader.check_event(yaml.SequenceEndEvent):
-            items.append(self._node(loader, loader.get_event(), (*path, len(items))))
+            item = loader.get_event()
+            value = self._node(loader, item, (*path, len(items)))
+            if items and secrets.behind_option(items[-1], value):
+                self._refuse(item, f"is the value of {items[-1]}")
+                value = _HIDDEN
+            items.append(value)
         self.values[path] = _mark(event, loader.get_event())
         return tuple(items)
 
@@ -179,7 +184,7 @@ class _Walk:
 
     def _value(self, loader: Any, path: Path, key: str) -> object:  # noqa: ANN401
         """Read the value of `key`, and remember its place if it is a literal secret."""
-        secret = secrets.is_secret(key)
+        secret = literals.is_secret(key)
         self.in_secret += secret
         value = self._node(loader, loader.get_event(), path)
         self.in_secret -= secret
