@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 
 class WriteError(Exception):
@@ -40,6 +42,17 @@ class Unsafe(WriteError):  # noqa: N818
 
 class Busy(WriteError):  # noqa: N818
     """Another run is writing the same target."""
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Add the path to an error of the disk that names none, such as a full disk while writing."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def _printable(path: str) -> str:
