@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sparkiac import characters
 from sparkiac.formats.json import plain
 from sparkiac.formats.text import counts
 from sparkiac.formats.text import findings as as_text
@@ -32,7 +33,10 @@ def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
     ]
     said = f"{len(entries)} imported: {numbers[0]} understood, {numbers[1]} corrected, {numbers[2]} lost"
     findings = as_text(report, colour=colour) or f"{counts(report)}\n"
-    return "".join(f"{line}\n" for line in (*lines, said)) + f"check of the draft, without its lock:\n{findings}"
+    return (
+        "".join(f"{characters.line(line)}\n" for line in (*lines, said))
+        + f"check of the draft, without its lock:\n{findings}"
+    )
 
 
 def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:

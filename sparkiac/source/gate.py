@@ -13,11 +13,12 @@ from typing import Any, Final
 
 import yaml
 
+from sparkiac.characters import line, shown
 from sparkiac.report import Finding, Mark, Path, Severity
 from sparkiac.source import literals, secrets, syntax
 from sparkiac.source.document import Document
 from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, printable, refusal
+from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, refusal
 
 MAX_DEPTH: Final = 20
 MAX_NODES: Final = 200_000
@@ -58,7 +59,7 @@ def read(raw: bytes, *, name: str) -> tuple[Document, tuple[Finding, ...]]:
     text, fault = decode(raw)
     faults = [fault] if fault else list(islice(characters(text), MAX_FAULTS + 1))
     if faults:
-        document = Document(name, _lines(printable(secrets.without_rest(text))), None, {}, {})
+        document = Document(name, _lines(secrets.without_rest(text)), None, {}, {})
         return document, _findings(document, faults)
     walk = _Walk(text)
     data = walk.run()
@@ -229,7 +230,7 @@ class _Walk:
             bad = FORBIDDEN.search(event.value)
             if bad:
                 self._report("YML003", mark, refusal(bad.group()), "remove the escape")
-            return printable(event.value)
+            return shown(event.value)
         try:
             return resolve(event.value)
         except Ambiguous as reason:
@@ -240,7 +241,7 @@ class _Walk:
         """Make a text of the file fit for a message."""
         if self.in_secret or secrets.literal(text, ()):
             return _HIDDEN
-        return printable(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…").replace("\n", " ")
+        return line(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
     def _count(self, event: Any) -> None:  # noqa: ANN401
         self.nodes += 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from sparkiac.characters import line
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
@@ -20,7 +22,7 @@ class WriteError(Exception):
         """Keep the problems in the order of their paths, printable even if a name is not UTF-8."""
         super().__init__(problems, reason)
         self.reason = reason
-        self.problems = {_printable(path): problems[path] for path in sorted(problems)}
+        self.problems = {line(path): problems[path] for path in sorted(problems)}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -53,7 +55,3 @@ def naming(path: Path) -> Iterator[None]:
         if error.filename is None:
             error.filename = str(path)
         raise
-
-
-def _printable(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode("utf-8")
