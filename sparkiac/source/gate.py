@@ -41,6 +41,7 @@ _KEY_ON: Final = "on"
 """The one word of the traps that is a key of the inventory: YAML 1.2, and so editors, read it as a text."""
 _QUOTE: Final = "quote it if a text is meant; write a plain decimal number, true, false or null otherwise"
 _COMMA: Final = "a comma without a blank starts a key here: write a decimal point, or quote the value"
+_BEGIN: Final = "an inventory starts with `name:` and `hosts:`; `sparkiac lock` writes a lock"
 _LONGEST: Final = 40
 _HIDDEN: Final = "***"
 _SECOND: Final = -1
@@ -109,7 +110,7 @@ class _Walk:
     def _document(self, loader: Any) -> object:  # noqa: ANN401  PyYAML's loaders, events and marks have no types
         loader.get_event()
         if loader.check_event(yaml.StreamEndEvent):
-            self._stop("YML004", START, "the file is empty", "start with `name:` and `hosts:`")
+            self._stop("YML004", START, "the file is empty", _BEGIN)
         loader.get_event()
         data = self._node(loader, loader.get_event(), ())
         loader.get_event()
@@ -117,7 +118,7 @@ class _Walk:
             mark = _mark(loader.get_event())
             self._stop("YML006", mark, "a second document starts here", "one file holds one document")
         if data is None:
-            self._stop("YML004", START, "the file says nothing", "start with `name:` and `hosts:`")
+            self._stop("YML004", START, "the file says nothing", _BEGIN)
         return data
 
     def _node(self, loader: Any, event: Any, path: Path) -> object:  # noqa: ANN401

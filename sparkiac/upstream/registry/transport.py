@@ -179,7 +179,7 @@ class Transport:
         )  # not by build_request, which adds cookies; those go to every port of a host
         try:
             send = partial(self._http.send, request, stream=True, auth=None, follow_redirects=False)
-            return self._read(bounded.within(self._patience.whole, send), question)
+            return self._read(bounded.within(self._patience.silence + self._patience.whole, send), question)
         except Unanswered as error:
             return _Failure(codes.SILENT, str(error), error.hint, lasting=True, whole=True)
         except (httpx2.TransportError, RuntimeError) as error:
