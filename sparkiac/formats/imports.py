@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac import characters
 from sparkiac.formats.json import plain
 from sparkiac.formats.text import counts
 from sparkiac.formats.text import findings as as_text
@@ -42,7 +43,10 @@ def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
     numbers["to fill in"] = sum(finding.code == _OPEN for finding in report.findings)
     said = f"{len(entries)} imported: {', '.join(f'{number} {word}' for word, number in numbers.items())}"
     findings = as_text(report, colour=colour) or f"{counts(report)}\n"
-    return "".join(f"{line}\n" for line in (*lines, said)) + f"check of the draft, without its lock:\n{findings}"
+    return (
+        "".join(f"{characters.line(line)}\n" for line in (*lines, said))
+        + f"check of the draft, without its lock:\n{findings}"
+    )
 
 
 def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from sparkiac.importers import draft, grouping, hiding, naming, validity, yamlwr
 from sparkiac.importers.launch import Note
 from sparkiac.importers.unreadable import Unreadable
 from sparkiac.model import forms
+from sparkiac.source import literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -68,7 +69,7 @@ def _secrets(launch: Launch) -> Iterator[str]:
     pairs = [(each.name, each.value) for each in launch.env]
     pairs += [(name, value) for name, value in pairwise(launch.argv) if name.startswith("--")]
     for name, value in pairs:
-        if value is not None and hiding.is_secret_name(name) and hiding.tells(value):
+        if value is not None and hiding.is_secret_name(name) and literals.tells(value):
             yield value
 
 

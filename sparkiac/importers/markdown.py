@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAME: Final = "markdown"
 _FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)")
 _FENCES: Final = re.compile(r"^[ \t>]{0,12}(?:```|~~~)", re.MULTILINE)
-_PROMPT: Final = re.compile(r"^(\s*)(?:\$|\u276f|[\w.-]+@[\w.-]+:[^$#]{0,60}[$#])[ \t]+", re.MULTILINE)
+_PROMPT: Final = re.compile(r"^[^\S\n]*(?:\$|\u276f|[\w.-]+@[\w.-]+:[^$#]{0,60}[$#])[ \t]+", re.MULTILINE)
 _COMMAND: Final = re.compile(
     r"[ \t>]*(?:\$ )?(?:sudo (?:-\w+ ){0,5})?(?:docker|podman|nerdctl)(?: container)? (?:run|create)\s"
 )

@@ -22,6 +22,7 @@ from sparkiac.importers import (
 from sparkiac.importers.collected import Collected, Item
 from sparkiac.importers.launch import Note
 from sparkiac.model import forms, references
+from sparkiac.source import literals
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -175,7 +176,7 @@ class _Reading(Collected):
     def _option(self, said: Said) -> None:
         name, value = said.name, said.value
         if name in {"api_key", "hf_token"} or hiding.is_secret_name(name):
-            self._secret(name, said.line, literal=not hiding.stands_for(str(value)))
+            self._secret(name, said.line, literal=not literals.stands_for(str(value)))
         elif name in {"served_model_name", "alias"}:
             self._names(said)
         elif name == "revision" and re.fullmatch(forms.GIT_REF, str(value)):
@@ -240,7 +241,7 @@ class _Reading(Collected):
             self._variable(variable.name, variable)
         for name, value in exported:
             if hiding.is_secret_name(name):
-                self._secret(name, self.launch.line, literal=not hiding.stands_for(value))
+                self._secret(name, self.launch.line, literal=not literals.stands_for(value))
             elif not values.unknown(value):
                 self._set_variable(name, value, self.launch.line)
 
@@ -251,7 +252,7 @@ class _Reading(Collected):
         if name == "VLLM_HOST_IP" and self.nodes > 1:
             self.notes.append(Note("corrected", line, f"-e {name}", "a group's addresses follow from its hosts' links"))
         elif hiding.is_secret_name(name) or (value is not None and hiding.is_secret(value)):
-            self._secret(name, line, literal=not hiding.stands_for(value or ""))
+            self._secret(name, line, literal=not literals.stands_for(value or ""))
         elif value is None or values.unknown(value):
             self.lost(line, f"-e {name}", values.CALLERS)
         else:

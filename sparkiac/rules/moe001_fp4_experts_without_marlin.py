@@ -70,7 +70,7 @@ RULE: Final = Rule(
 )
 _SAID_ELSEWHERE: Final = {"marlin", "flashinfer_trtllm"}
 """Marlin is right; the other, which this GPU does not have, is found by a rule of its own."""
-_BY_NAME: Final = re.compile(r"-a[0-9.]+b-.*nvfp4")
+_BY_NAME: Final = re.compile(r"-a[0-9.]+b-")
 """What a handle says of a mixture of experts in NVFP4: the parameters that are active, and the format."""
 _RAN: Final = {
     ("nvidia/nvidia-nemotron-3-nano-30b-a3b-nvfp4", ""): "nvcr.io/nvidia/vllm:25.12.post1-py3",
@@ -89,7 +89,8 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     backend, sure = kernels.option(container, "moe_backend"), kernels.fp4_moe(container)
-    likely = kernels.known(container) is None and _BY_NAME.search(kernels.model(container)) is not None
+    named = _BY_NAME.search(kernels.model(container))
+    likely = kernels.known(container) is None and named is not None and "nvfp4" in named.string[named.end() :]
     concerned = (sure or likely) and before(container, _AFTER)
     if not concerned or backend in _SAID_ELSEWHERE or kernels.falls_back(container) or _ran(container, backend):
         return
