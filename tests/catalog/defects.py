@@ -128,7 +128,7 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
         Says("qwen/qwen3-coder-next-fp8", ("set", "attention_backend"), "flashinfer", "D23"),
         Says(QWEN, ("set", "attention_backend"), None),
         Says("poolside/laguna-xs.2-dflash", ("set", "attention_backend"), "triton_attn"),
-        Found("ATT002", of(QWEN, "set: {attention_backend: flashinfer}")),
+        Found("ATT002", of(QWEN, f"image: vllm/vllm-openai:v0.23.0@{ONES}", "set: {attention_backend: flashinfer}")),
     ),
     # Spark guide L103, vLLM blog L50, dual-Spark post L46: how a format is named
     "D24": (

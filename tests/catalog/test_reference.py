@@ -142,7 +142,7 @@ def test_a_fragment_gives_exactly_the_findings_that_its_file_names(name: str) ->
     """
     base, chosen = ENTRIES["base/single-spark"], fragment(name)
     images = [each.image for each in (chosen, *map(fragment, chosen.needs)) if each.image is not None]
-    image = images[0] if images else "vllm/vllm-openai:nightly"
+    image = images[0] if images else "nvcr.io/nvidia/vllm:26.07-py3"
     fleet = inventory(base, image=f"{image}@{ONES}", model="Qwen/Qwen3.6-35B-A3B", fragments=[*chosen.needs, name])
     if chosen.nodes:
         fleet["hosts"] = {f"spark-0{number}": host(number) for number in range(1, chosen.nodes + 1)}
