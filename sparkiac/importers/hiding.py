@@ -23,6 +23,7 @@ _NAMES: Final = re.compile(
 """A name before what may be assigned to it. It takes no text: what looks like a value and is none is a name as well."""
 _VALUE: Final = re.compile(r"[^\s'\",;&|)}]{1,4096}")
 _COMMENT: Final = re.compile(r"(?:^|[ \t])(?:#|//)[^\n]*", re.MULTILINE)
+_NEXT_WORD: Final = re.compile(r"[ \t]+[A-Za-z]")
 _RANDOM: Final = 16
 """Characters from which on letters with digits among them are no word."""
 _LONGEST: Final = 120
@@ -78,9 +79,15 @@ def _places(text: str) -> Iterator[tuple[int, int]]:
         value = _VALUE.match(text, name.end(2))
         if value is None or value[0].startswith(("$", "/", "~")) or not _assigns(name, value[0]):
             continue
-        if _is_given(name[1], value[0]) or not _is_within(comments, name.start()):
+        remark = _is_within(comments, name.start()) or _goes_on(text, name, value)
+        if _is_given(name[1], value[0]) or not remark:
             done = value.end()
             yield value.span()
+
+
+def _goes_on(text: str, name: re.Match[str], value: re.Match[str]) -> bool:
+    """Whether more words follow, as in a sentence: `the KEY: EAGLE is faster`. A password may hold blanks."""
+    return ":" in name[2] and not literals.is_named(name[1]) and _NEXT_WORD.match(text, value.end()) is not None
 
 
 def _is_within(spans: Sequence[tuple[int, int]], at: int) -> bool:
