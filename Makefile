@@ -17,8 +17,9 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(INSTALLED) ## install, generate the lab inventory and show its plan
-	$(BIN)/sparkiac generate inventories/lab.yaml
+demo: $(INSTALLED) ## install, generate the lab inventory into .demo and show its plan
+	rm -rf .demo
+	$(BIN)/sparkiac generate inventories/lab.yaml --output .demo/lab
 	$(BIN)/sparkiac plan inventories/lab.yaml
 
 test: lint unit ## lint, types, architecture contracts and all tests
@@ -38,4 +39,4 @@ lock: ## resolve requirements.lock anew (needs uv)
 		--group dev pyproject.toml --output-file requirements.lock --quiet
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -148,6 +148,8 @@ def images(families: Iterable[Data]) -> Iterator[tuple[str, ...]]:
                 plain_text(known(tag)),
                 "; ".join(tag["sources"]),
             )
+        for start, each in family["series"].items():
+            yield code(f"{family['repository']}:{start}…"), each["vllm"], "", "", "", "; ".join(each["sources"])
         if not family["tags"]:
             name = code(family["repository"]) if family["repository"] else plain_text(family["title"])
             yield name, "", "", "", plain_text(family["incomplete"] or ""), plain_text("; ".join(family["sources"]))
@@ -155,7 +157,7 @@ def images(families: Iterable[Data]) -> Iterator[tuple[str, ...]]:
 
 def known(tag: Data) -> str:
     """Say what must be known of a tag."""
-    words = [f"must not run on {platform}: {why}" for platform, why in sorted(tag["forbidden_on"].items())]
+    words = [f"failed on {platform}: {why}" for platform, why in sorted(tag["failed_on"].items())]
     words += ["moving tag"] if tag["moving"] else []
     words += [f"lacks {', '.join(tag['lacks'])}"] if tag["lacks"] else []
     return "; ".join(words)

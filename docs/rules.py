@@ -32,6 +32,7 @@ FAMILIES = {
     "REF": "Names",
     "WVR": "Waivers",
     "IMP": "Files of other tools",
+    "OPN": "What is left to fill in",
     "INT": "Defects of sparkiac",
     "CAT": "Entries of the catalog",
     "LCK": "The lock",
@@ -91,7 +92,7 @@ def chapter(letters: str, rules: Iterable[Data]) -> Iterator[str]:
 
 def page(rule: Data) -> Iterator[str]:
     """Write one page; its examples are folded."""
-    found = f"profile `{rule['profile']}`" if rule["profile"] else "found on a host by the preflight"
+    found = f"profile `{rule['profile']}`" if rule["profile"] else plain_rules.FOUND[rule["phase"]]
     waived = "may be waived" if rule["waivable"] else "cannot be waived"
     yield f"### {rule['code']} {rule['slug']}\n"
     yield f"**{rule['title']}** {rule['severity'].capitalize()}; {found}; {waived}; since {rule['since']}.\n"

@@ -15,7 +15,7 @@ COMMANDS: Final = {
     "generate": "Render an inventory into reviewed files.",
     "check": "Check an inventory and its lock.",
     "plan": "Show what runs where, and that it fits.",
-    "memory": "Set the log of a start beside the plan.",
+    "memory": "Compare the plan with a vLLM startup log.",
     "recipes": "Look through recipes, variants and fragments.",
     "images": "Look through images: releases, drivers, limits.",
     "rules": "Look through what is checked, and why.",

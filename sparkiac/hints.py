@@ -6,19 +6,29 @@ import difflib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _LISTED: Final = 12
 _MEANINGFUL: Final = 3
 """Letters from which on a part of a name says something."""
+_NUMBERED: Final = "0123456789.-_"
+"""What may stand behind a family's name: gemma4 is of gemma."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Name the closest known word, or list those that hold it, or else what there is, as far as it can be read."""
+    """Name the closest known word, or list those that hold it, or all if they are few, or else the least unlike one."""
     words = sorted(known)
-    parts = [part for part in word.lower().split("/") if len(part) >= _MEANINGFUL]
-    within = [each for each in words if any(part in each.lower() for part in parts)]
-    return closest(word, words) or _listed("with it in their names: ", within) or _listed("known: ", words)
+    parts = word.lower().split("/")
+    similar = _holding(parts, words) or _holding([part.rstrip(_NUMBERED) for part in parts], words)
+    found = closest(word, words) or _listed("similar names: ", similar)
+    if found or len(words) <= _LISTED:
+        return found or _listed("known: ", words)
+    return f"the nearest name is {difflib.get_close_matches(word, words, n=1, cutoff=0)[0]!r}"
+
+
+def _holding(parts: Iterable[str], words: Iterable[str]) -> list[str]:
+    telling = [part for part in parts if len(part) >= _MEANINGFUL]
+    return [each for each in words if any(part in each.lower() for part in telling)]
 
 
 def _listed(label: str, words: list[str]) -> str:
@@ -29,6 +39,17 @@ def closest(word: str, known: Iterable[str]) -> str:
     """Name the closest known word if one is close."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else ""
+
+
+def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> str:
+    """Say that a tree with these pins cannot be applied; nothing if there are none."""
+    if not unpinned:
+        return ""
+    pins = "1 pin is an example or missing" if len(unpinned) == 1 else f"{len(unpinned)} pins are examples or missing"
+    return (
+        f"Cannot be applied: {pins}. ansible-playbook stops in its first task. "
+        f"Run `sparkiac lock {inventory}`, then `sparkiac generate {inventory}`."
+    )
 
 
 def build_it(name: str) -> str:

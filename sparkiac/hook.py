@@ -10,7 +10,7 @@ import sys
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from sparkiac.__main__ import run
+from sparkiac.__main__ import finish, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,10 +22,14 @@ _INTERFACES: Final = "interfaces/*.json"
 
 def main() -> NoReturn:
     """Check the files that the arguments name; the other arguments are options of `sparkiac check`."""
-    words = sys.argv[1:]
+    finish(lambda: check(sys.argv[1:]))
+
+
+def check(words: list[str]) -> int:
+    """Check all inventories, and give the worst exit code."""
     files = [word for word in words if _is_file(word) and not word.startswith("-")]
     options = [word for word in words if word not in files]
-    sys.exit(max((run(["check", *options, file]) for file in inventories(files)), default=0))
+    return max((run(["check", *options, file]) for file in inventories(files)), default=0)
 
 
 def inventories(files: Iterable[str]) -> list[str]:

@@ -14,7 +14,7 @@ from sparkiac.resolve import check_names, resolve
 from sparkiac.rules import profiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from sparkiac.artifact import Artifact
     from sparkiac.catalog.interfaces import Interface
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
-_SETTLED_BY_LOCK = frozenset({"IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"})
-"""Rules that have nothing to say once the lock holds the image, the model or the file."""
+_EXAMPLE = frozenset({"LCK033"})
+_SETTLED_BY_LOCK = _EXAMPLE | {"IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"}
+"""Codes that are not found once the lock holds the image, the model or the file."""
 
 
 class File(NamedTuple):
@@ -85,21 +86,28 @@ class Fixed(NamedTuple):
 
 
 def check(
-    inventory: File, lock: File | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
+    inventory: File,
+    lock: File | None,
+    *,
+    allow_example: bool = False,
+    allow_unlocked: bool = False,
+    hidden: frozenset[str] | None = None,
 ) -> Outcome:
     """Run every stage up to the rules. Bad input gives findings and no plan.
 
-    Rules whose codes are `hidden` run as well: whether a waiver is used does not depend on what is shown.
+    `allow_example` makes a warning of an example lock, `allow_unlocked` of missing pins as well. Rules whose codes are
+    `hidden` run as well: whether a waiver is used does not depend on what is shown.
     """
     report, found = resolved(inventory, lock)
     if found is None:
         return Outcome(report, None)
     plan = build(found)
     hidden = _outside_default() if hidden is None else hidden
-    findings: Iterable[Finding] = (each for each in rules.check(plan, found) if each.code not in hidden)
-    if allow_unlocked:
-        findings = [_tolerated(finding) for finding in findings]
-    return Outcome(Report.of(findings), plan)
+    findings = [each for each in rules.check(plan, found) if each.code not in hidden]
+    if lock is not None and found.lock is not None and found.lock.example:
+        findings.append(_example(inventory, lock))
+    tolerated = _SETTLED_BY_LOCK if allow_unlocked else _EXAMPLE if allow_example else frozenset()
+    return Outcome(Report.of(_noted(each) if each.code in tolerated else each for each in findings), plan)
 
 
 def resolved(inventory: File, lock: File | None) -> tuple[Report, Resolved | None]:
@@ -113,13 +121,15 @@ def resolved(inventory: File, lock: File | None) -> tuple[Report, Resolved | Non
     return Report.of(findings), found
 
 
-def fix(inventory: File, lock: File | None, *, hidden: frozenset[str] | None = None) -> Fixed:
+def fix(
+    inventory: File, lock: File | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
+) -> Fixed:
     """Mend what a rule can mend in the text of an inventory. One that does not load stays as it is."""
     from sparkiac.fix import repair  # noqa: PLC0415  nothing else needs ruamel.yaml
 
     @cache
     def checked(raw: bytes) -> Outcome:
-        return check(inventory._replace(raw=raw), lock, hidden=frozenset())
+        return check(inventory._replace(raw=raw), lock, allow_unlocked=allow_unlocked, hidden=frozenset())
 
     def report(raw: bytes) -> Report | None:
         outcome = checked(raw)
@@ -206,8 +216,10 @@ def _outside_default() -> frozenset[str]:
     return profiles.outside((module.RULE for module in rules.modules()), known.floors, known.default)
 
 
-def _tolerated(finding: Finding) -> Finding:
-    return finding._replace(severity=Severity.WARNING) if finding.code in _SETTLED_BY_LOCK else finding
+def _example(inventory: File, lock: File) -> Finding:
+    from sparkiac import lock as locks  # noqa: PLC0415  only an example needs it
+
+    return locks.example(read_lock(lock).document, inventory=inventory.name)
 
 
 def _noted(finding: Finding) -> Finding:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from sparkiac import characters
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -101,8 +103,8 @@ class Report(NamedTuple):
 
     @staticmethod
     def of(findings: Iterable[Finding]) -> Report:
-        """Sort findings and drop repeated ones."""
-        return Report(tuple(sorted(dict.fromkeys(findings), key=Finding.sort_key)))
+        """Sort findings and drop repeated ones. What they quote is made fit to be shown."""
+        return Report(tuple(sorted(dict.fromkeys(map(_shown, findings)), key=Finding.sort_key)))
 
     def number_of(self, severity: Severity) -> int:
         """How many findings have exactly this severity."""
@@ -112,3 +114,11 @@ class Report(NamedTuple):
     def failed(self) -> bool:
         """True when at least one finding is an error."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+
+def _shown(finding: Finding) -> Finding:
+    """Escape what a terminal would obey. The excerpt stays as it is, for its columns."""
+    texts = finding.message, finding.hint, finding.source
+    loc = finding.loc and finding.loc._replace(file=characters.line(finding.loc.file))
+    message, hint, source = map(characters.line, texts)
+    return finding._replace(message=message, hint=hint, source=source, loc=loc)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,10 @@ ROOT = Path(__file__).parent.parent
 """The checkout."""
 _MAY_SKIP_IN_CI = "opt-in"
 """A skip whose reason starts so is allowed in CI: a job that people start by hand."""
+
+settings.register_profile("sparkiac", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("sparkiac")
+"""The same examples in every run, whatever else the machine does meanwhile."""
 
 
 def generator(name: str) -> ModuleType:
@@ -90,7 +95,7 @@ def sparkiac(tmp_path: Path) -> Callable[..., Outcome]:
             env=os.environ | {"NO_COLOR": "1"} | (env or {}),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         return Outcome(done.returncode, done.stdout, done.stderr)

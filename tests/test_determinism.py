@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkiac import pipeline, source
@@ -170,7 +170,7 @@ def test_the_order_of_keys_does_not_show(name: str, seed: int) -> None:
     assert rendered(other, as_yaml(shuffled(yaml.safe_load(locked), Random(seed)))) == rendered(text, locked)
 
 
-@settings(derandomize=True, deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25)
 @given(fleets(), st.integers(0, 9))
 def test_the_order_of_keys_of_any_inventory_does_not_show(data: dict[str, Any], seed: int) -> None:
     locked = (ROOT / "inventories/lab.lock.yaml").read_text()

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _ROOT: Final = Path(__file__).parent / "vllm"
 _FORMAT: Final = 1
+_MINOR: Final = 2
+"""Numbers that name a minor release: 0 and 33 of 0.33.0."""
 _RELEASE: Final = re.compile(r"v?(\d+(?:\.\d+)*)(\.?(?:a|b|rc|dev)\d*)?")
 
 
@@ -109,8 +111,8 @@ class Interface(NamedTuple):
 
     @property
     def release(self) -> str | None:
-        """Name the release without what a vendor adds; a build from a clone without tags, 0.1.dev, is none."""
-        return None if self.version.startswith("0.1.dev") else self.version.partition("+")[0]
+        """Name the release without what a vendor adds to it."""
+        return named(self.version)
 
     def __hash__(self) -> int:
         """Hash it by its version, for tables of what was read with it."""
@@ -140,15 +142,35 @@ def interface(version: str) -> Interface | None:
 
 
 @cache
-def nearest(version: str) -> str:
-    """Give the known release that a version is most like: itself, or else the nearest lower one.
+def neighbours(version: str) -> tuple[str, ...]:
+    """Give the known releases that a version is compared with: itself, or else the ones on both sides, lower first.
 
-    A series such as `0.19` is its first release, and a pre-release is below its release. Below the oldest known
-    release, that is the nearest there is. Raises ValueError for what is no version.
+    A series such as `0.19` is its first release, and a pre-release is below its release. A development build is made
+    from the main branch, which leads to the next minor release. Outside of all known releases there is one neighbour.
+    Raises ValueError for what is no version.
     """
     wanted = release(version)
-    lower = [each for each in versions() if release(each) <= wanted]
-    return lower[-1] if lower else versions()[0]
+    if wanted in map(release, versions()):
+        return tuple(each for each in versions() if release(each) == wanted)
+    lower = [each for each in versions() if release(each) < wanted]
+    higher = [each for each in versions() if release(each) > wanted]
+    if "dev" in version:
+        higher = [each for each in higher if release(each)[0][:_MINOR] > wanted[0][:_MINOR]]
+    return (*lower[-1:], *higher[:1])
+
+
+def nearest(version: str) -> str:
+    """Give the known release that a version is most like: the first of its neighbours."""
+    return neighbours(version)[0]
+
+
+def named(version: str) -> str | None:
+    """Give the release that a version names, without what a vendor adds; None where it names no release.
+
+    A build from a clone without tags calls itself 0.1.dev, whatever it holds.
+    """
+    found = version.partition("+")[0].removeprefix("v")
+    return None if found.startswith("0.1.dev") or _RELEASE.match(found) is None else found
 
 
 @cache
@@ -163,6 +185,11 @@ def release(version: str) -> tuple[tuple[int, ...], bool]:
         raise ValueError(message)
     parts = [int(part) for part in found[1].split(".")]
     return (*parts, *[0] * (4 - len(parts))), found[2] is None
+
+
+def assumed(version: str | None) -> tuple[int, ...]:
+    """Give the numbers of the release to calculate with: where it is unknown, those of the newest known one."""
+    return release(version or versions()[-1])[0]
 
 
 def captured(raw: bytes) -> Captured:

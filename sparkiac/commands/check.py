@@ -35,11 +35,17 @@ _FAMILY: Final = 3
 @click.option("--profile", metavar="NAME", help="How much to look at: minimal, recommended (the default) or strict.")
 @click.option("--select", metavar="CODES", help="Look at these rules only, as in ENT001,SPD; --profile is not asked.")
 @click.option("--ignore", metavar="CODES", help="Leave these rules out, as in ENG003,SPD.")
+@click.option("--allow-unlocked", is_flag=True, help="Warn of pins that are missing or examples, for a first look.")
 @click.option("--fix", is_flag=True, help="Mend in INVENTORY what can be mended mechanically, and show the diff.")
-def check(inventory: Path, output_format: str, *, strict: bool, fix: bool, **chosen: str | None) -> int:
+def check(
+    inventory: Path, output_format: str, *, strict: bool, allow_unlocked: bool, fix: bool, **chosen: str | None
+) -> int:
     """Check an inventory and its lock; write nothing, unless --fix says so.
 
     Errors that no inventory may waive are always shown. `sparkiac rules list` has all codes and profiles.
+
+    Pins that are missing are errors, and an example lock is one. With --allow-unlocked both are warnings, as in
+    `sparkiac generate --allow-unlocked`.
 
     --fix changes only the lines of a fix: comments and layout stay. An inventory that does not load is not touched.
 
@@ -50,9 +56,9 @@ def check(inventory: Path, output_format: str, *, strict: bool, fix: bool, **cho
 
     hidden = _hidden(**chosen) if any(given is not None for given in chosen.values()) else None
     if fix:
-        outcome = _fix(inventory, output_format, hidden)
+        outcome = _fix(inventory, output_format, allow_unlocked=allow_unlocked, hidden=hidden)
     else:
-        outcome = pipeline.check(*read(inventory), hidden=hidden)
+        outcome = pipeline.check(*read(inventory), allow_unlocked=allow_unlocked, hidden=hidden)
         _print(outcome, output_format, file=str(inventory))
     if outcome is None:
         return Exit.BUSY
@@ -60,7 +66,7 @@ def check(inventory: Path, output_format: str, *, strict: bool, fix: bool, **cho
     return Exit.FINDINGS if code is Exit.OK and strict and _warns(outcome.report) else code
 
 
-def _fix(inventory: Path, output_format: str, hidden: frozenset[str] | None) -> Outcome | None:
+def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: frozenset[str] | None) -> Outcome | None:
     """Mend the file and print the diff and what is left; None if somebody else changed it meanwhile."""
     from sparkiac import pipeline, write
     from sparkiac.formats.json import plain
@@ -72,7 +78,7 @@ def _fix(inventory: Path, output_format: str, hidden: frozenset[str] | None) -> 
         message = f"{click.format_filename(inventory)} is a symbolic link; for --fix name the file itself"
         raise click.UsageError(message)
     files = read(inventory)
-    fixed = pipeline.fix(*files, hidden=hidden)
+    fixed = pipeline.fix(*files, allow_unlocked=allow_unlocked, hidden=hidden)
     if fixed.raw != files[0].raw:
         if inventory.read_bytes() != files[0].raw:
             click.echo(f"{inventory} was changed while it was checked; it is left as it is now", err=True)

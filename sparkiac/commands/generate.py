@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,7 @@ from sparkiac.commands.inputs import FORMAT, INVENTORY, exit_code, lock_path, pr
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
     from sparkiac.pipeline import File, Outcome
+    from sparkiac.plan import Plan
     from sparkiac.write import Changes
 
 _WRITE_EXITS: Final = {"Refused": Exit.STALE, "Unsafe": Exit.IO, "Busy": Exit.BUSY}
@@ -27,7 +29,7 @@ _WRITE_EXITS: Final = {"Refused": Exit.STALE, "Unsafe": Exit.IO, "Busy": Exit.BU
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 3 if the tree is not up to date.")
 @click.option("--diff", "show_diff", is_flag=True, help="Write nothing; print what would change, exit 3 if anything.")
 @click.option("--force", is_flag=True, help="Overwrite files that were changed by hand.")
-@click.option("--allow-unlocked", is_flag=True, help="Render images without a digest, for a first look.")
+@click.option("--allow-unlocked", is_flag=True, help="Render without pins, for a first look that cannot be applied.")
 def generate(  # noqa: PLR0913  one parameter for each option
     inventory: Path,
     output_format: str,
@@ -40,13 +42,16 @@ def generate(  # noqa: PLR0913  one parameter for each option
 ) -> int:
     """Render INVENTORY into generated/<name>, to be reviewed, committed and applied.
 
+    With an example lock, or with --allow-unlocked, the files can be looked at but not applied: the playbook refuses
+    them in its first task.
+
     Exits 0 when done, 1 on findings, 2 on bad input, 3 when the tree is stale or was changed by hand, 4 when the
     lock is missing or incomplete, 5 when another run is writing, 6 when a file cannot be read or written.
     """
     from sparkiac import pipeline, write
 
     files = read(inventory)
-    outcome = pipeline.check(*files, allow_unlocked=allow_unlocked)
+    outcome = pipeline.check(*files, allow_example=True, allow_unlocked=allow_unlocked)
     if outcome.plan is None or outcome.report.failed:
         return _refuse(outcome, inventory, output_format)
     artifacts = pipeline.render(outcome.plan)
@@ -62,6 +67,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
     show(outcome.report, output_format, **_as_json(changes, target))
     if output_format == "text":
         _tell(changes, target, artifacts, planned=planned, show_diff=show_diff)
+        _warn(outcome.plan, inventory)
     return Exit.STALE if planned and changes.any else Exit.OK
 
 
@@ -82,6 +88,17 @@ def _missing_lock(inventory: Path, output_format: str) -> int:
         name = click.format_filename(inventory)
         click.echo(f"{lock} {state}: run sparkiac lock {name}; --allow-unlocked renders a first look", err=True)
     return Exit.LOCK
+
+
+def _warn(plan: Plan, inventory: Path) -> None:
+    """Print a banner if the tree cannot be applied."""
+    from sparkiac import hints
+    from sparkiac.formats.text import wants_colour
+
+    text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory))
+    if text:
+        colour = wants_colour(sys.stderr)
+        click.echo(click.style(text, fg="yellow", bold=True) if colour else text, err=True)
 
 
 def _as_json(changes: Changes, target: Path) -> dict[str, object]:

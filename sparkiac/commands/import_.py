@@ -43,11 +43,11 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
     FILE is a file, a directory, or - for standard input: `docker run` command lines, shell scripts, Markdown pages,
     docker-compose files, systemd units, `docker inspect` JSON, recipes of eugr/spark-vllm-docker and of sparkrun.
 
-    The draft goes to standard output or to --output, the report to standard error: what was understood, corrected and
-    lost, and what `check` says of the draft. A secret in a file is never written out.
+    The draft goes to standard output or to --output, the report to standard error: what was understood, corrected,
+    not used and lost, and what `check` says of the draft. A secret in a file is never written out.
 
-    Exits 0 when everything was understood, 1 when something was lost or the draft has an error, 2 when a file cannot
-    be read; then nothing is written.
+    Exits 0 when nothing of a launch was lost, 1 when something was lost or the draft has an error beside what is
+    left to fill in, 2 when a file cannot be read; then nothing is written.
     """
     from sparkiac import importers
     from sparkiac.report import Report
@@ -84,7 +84,7 @@ def _write(
     else:
         write.replace(output, text.encode())
     _print(entries, found.skipped, report, output_format)
-    return Exit.FINDINGS if report.failed or imports.lost(entries) else Exit.OK
+    return Exit.FINDINGS if imports.lost(entries) or imports.failed(report) else Exit.OK
 
 
 def _recipe(entries: Sequence[tuple[str, Entry]]) -> str:

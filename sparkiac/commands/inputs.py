@@ -65,8 +65,8 @@ def read(inventory: Path) -> tuple[File, File | None]:
     from sparkiac.pipeline import File
 
     if not inventory.is_file():
-        reason = "is a directory" if inventory.is_dir() else "is not a file" if inventory.exists() else "does not exist"
-        message = f"{click.format_filename(inventory)} {reason}; name an inventory file, such as inventories/lab.yaml"
+        named = f"{click.format_filename(inventory)} {_missing(inventory)}"
+        message = f"{named}; name an inventory file, such as inventories/lab.yaml"
         raise click.UsageError(message)
     printable(inventory)
     if inventory.name.endswith(_LOCK):
@@ -78,6 +78,15 @@ def read(inventory: Path) -> tuple[File, File | None]:
         File(str(inventory), inventory.read_bytes(), captured(inventory)),
         File(str(lock), lock.read_bytes()) if lock.is_file() else None,
     )
+
+
+def _missing(path: Path) -> str:
+    """Say why there is no file to read."""
+    if path.is_dir():
+        return "is a directory"
+    if path.is_symlink() and not path.exists():
+        return "is a symbolic link to itself, or to nothing"
+    return "is not a file" if path.exists() else "does not exist"
 
 
 def captured(inventory: Path) -> Mapping[str, Interface]:

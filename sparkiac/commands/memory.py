@@ -1,4 +1,4 @@
-"""`sparkiac memory`: what a start has measured, beside what was worked out."""
+"""`sparkiac memory`: compare the plan with a vLLM startup log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, read
 )
 @AS_JSON
 def memory(inventory: Path, deployment: str, output_format: str, *, log: Path) -> int:
-    """Compare the memory of DEPLOYMENT in INVENTORY with the log of a start, and tell what to put into the inventory.
+    """Compare the planned memory of DEPLOYMENT in INVENTORY with a vLLM startup log, and print lines for the inventory.
 
     With those lines in it the next plan is exact. On the host: journalctl --boot --unit sparkiac-DEPLOYMENT > start.log
 

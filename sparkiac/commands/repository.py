@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import __version__, assets
 from sparkiac.memory.values import GIB
+from sparkiac.write import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -128,8 +128,8 @@ def write(target: Path, name: str, inventory: str) -> None:
     """Make the repository at `target`, which has none of its files. Raises OSError; then nothing was written."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target if target.exists() else target.parent
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", suffix=".sparkiac-new", dir=beside) as folder:
-        made = _filled(Path(folder), name, inventory)
+    with scratch(beside, name) as folder:
+        made = _filled(folder, name, inventory)
         if target.exists():
             _copy(made, target)
         else:

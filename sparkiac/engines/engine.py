@@ -33,6 +33,11 @@ def chosen(**choices: str) -> dict[str, Option]:
     return {name: Option("text", tuple(words.split())) for name, words in choices.items()}
 
 
+def names(listed: str) -> frozenset[str]:
+    """Give the names that a text lists."""
+    return frozenset(listed.split())
+
+
 class Request(NamedTuple):
     """What is to be served."""
 
@@ -75,7 +80,11 @@ class Engine(NamedTuple):
     key_variable: str | None
     """Variable that the server reads its API key from; None where it only takes one in its arguments."""
     options: Mapping[str, Option] | None = None
-    """Known options; None where they depend on the version."""
+    """Known options; None where each release has a table of its own."""
+    other_options: frozenset[str] = frozenset()
+    """Options that are not in `options` and that some release takes."""
+    release: str | None = None
+    """Upstream's image whose options are exactly `options`; None where they are of no one release."""
     elsewhere: Mapping[str, str] = {}
     """Option → the key of the inventory that says it."""
     memory_share: str | None = None
@@ -96,3 +105,8 @@ class Engine(NamedTuple):
     """Whether one model can span several hosts."""
     tested: bool = False
     """Whether a source ran it on this hardware with a command that it printed."""
+
+    def describes(self, reference: str) -> bool:
+        """Whether `options` are exactly those of the release in an image, as its tag says."""
+        tagged = reference.partition("@")[0].removeprefix("docker.io/")
+        return self.release is not None and (tagged == self.release or tagged.startswith(f"{self.release}-"))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.engine import Engine, Request, Start
-from sparkiac.engines.llama_cpp_options import OPTIONS
+from sparkiac.engines.llama_cpp_options import OPTIONS, OTHER_OPTIONS
 from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.words import written
 
@@ -30,7 +30,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
         "CUDA_CACHE_PATH": f"{CACHE}/cuda",
     },
     "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
-    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 30},
+    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2},
     "bind": "lan",
 }
 """The lowest layer of every llama.cpp deployment."""
@@ -75,6 +75,7 @@ ENGINE: Final = Engine(
     metrics="/metrics",
     key_variable="LLAMA_API_KEY",
     options=OPTIONS,
+    other_options=OTHER_OPTIONS,
     elsewhere={
         "model": "model_file",
         "alias": "served_names",

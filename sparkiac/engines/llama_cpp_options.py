@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.engines.engine import chosen, known
+from sparkiac.engines.engine import chosen, known, names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,3 +83,14 @@ _CHOSEN: Final = chosen(
 )
 
 OPTIONS: Final[Mapping[str, Option]] = _KNOWN | _CHOSEN
+OTHER_OPTIONS: Final = names(
+    """
+    cache_type_k_draft cache_type_v_draft defrag_thold direct_io log_verbose log_verbosity mlock mmap no_direct_io
+    no_mmap sampling_seq temperature top_nsigma typical
+    """
+)
+"""Second names, and options that other releases take.
+
+Second names: tools/server/README.md at 00dc8057. mmap, mlock and direct_io: common/arg.cpp until load_mode replaced
+them (ggml-org/llama.cpp pull request 20834); builds from b10884 on refuse them (tscibilia/home-ops pull request 3804).
+"""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.engine import Engine, Request, Start
-from sparkiac.engines.sglang_options import OPTIONS
+from sparkiac.engines.sglang_options import OPTIONS, OTHER_OPTIONS
 from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.words import written
 
@@ -31,7 +31,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
         "SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION": 0,
     },
     "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
-    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 30},
+    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2},
     "bind": "lan",
 }
 """The lowest layer of every SGLang deployment."""
@@ -41,10 +41,12 @@ _ALGORITHMS: Final = {
     "mtp": "NEXTN",
     "deepseek_mtp": "NEXTN",
     "dflash": "DFLASH",
+    "dspark": "DSPARK",
+    "eagle": "EAGLE",
     "eagle3": "EAGLE3",
     "draft_model": "STANDALONE",
 }
-_CHAINED: Final = frozenset({"mtp", "deepseek_mtp", "eagle3", "draft_model"})
+_CHAINED: Final = frozenset({"mtp", "deepseek_mtp", "eagle", "eagle3", "draft_model"})
 """Methods that guess one token after the other; the others guess a block at once."""
 
 
@@ -80,6 +82,8 @@ def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
         options["speculative_num_draft_tokens"] = tokens + (method != "ngram")
         if method in _CHAINED:
             options |= {"speculative_num_steps": tokens, "speculative_eagle_topk": 1}
+        if method == "dspark":  # the width must be one more than the block (0.5.23, arg_groups/speculative_hook.py)
+            options["speculative_dspark_block_size"] = tokens
     return options
 
 
@@ -95,6 +99,8 @@ ENGINE: Final = Engine(
     metrics="/metrics",
     key_variable=None,
     options=OPTIONS,
+    other_options=OTHER_OPTIONS,
+    release="lmsysorg/sglang:v0.5.23",
     elsewhere={
         "model_path": "model",
         "served_model_name": "served_names",

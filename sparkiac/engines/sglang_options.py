@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.engines.engine import chosen, known
+from sparkiac.engines.engine import chosen, known, names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -217,4 +217,35 @@ _KNOWN: Final = known(
     """,
 )
 
-OPTIONS: Final[Mapping[str, Option]] = _KNOWN | _CHOSEN
+_ALIASES: Final = known(
+    integer="""
+    attention_context_parallel_size attention_data_parallel_size context_bucket data_parallel_size
+    decode_context_parallel_size ep expert_parallel_size grpc_http_sidecar_port moe_data_parallel_size
+    pipeline_parallel_size tensor_parallel_size
+    """,
+    text="hierarchical_sparse_attention_extra_config nccl_init_addr",
+    switch="enable_hicache",
+)
+"""Second names of options."""
+
+OPTIONS: Final[Mapping[str, Option]] = _KNOWN | _CHOSEN | _ALIASES
+OTHER_OPTIONS: Final = names(
+    """
+    collect_tokens_histogram cuda_graph_bs cuda_graph_max_bs custom_sigquit_handler debug_tensor_dump_inject
+    disable_hicache_numa_detect disable_piecewise_cuda_graph disaggregation_decode_dp disaggregation_decode_tp
+    disaggregation_prefill_pp ds_channel_config_path ds_heavy_channel_num ds_heavy_channel_type ds_heavy_token_num
+    ds_sparse_decode_threshold dsa_prefill_cp_mode enable_breakable_cuda_graph enable_double_sparsity
+    enable_dsa_prefill_context_parallel enable_expert_distribution_metrics enable_gdn_replayssm_spec
+    enable_nan_detection enable_nsa_prefill_context_parallel enable_piecewise_cuda_graph
+    enable_prefill_context_parallel enforce_piecewise_cuda_graph
+    hybrid_kvcache_ratio keep_mm_feature_on_device mamba_scheduler_strategy mm_max_concurrent_calls
+    mm_per_request_timeout multi_item_scoring_delimiter nsa_decode_backend nsa_prefill_backend nsa_prefill_cp_mode
+    piecewise_cuda_graph_compiler piecewise_cuda_graph_max_tokens piecewise_cuda_graph_tokens prefill_cp_mode
+    prefill_round_robin_balance speculative_dflash_draft_window_size speculative_ngram_branch_length
+    speculative_ngram_max_match_window_size speculative_ngram_min_match_window_size stream_output torchao_config
+    """
+)
+"""Options that 0.5.23 lacks, and that server_args.py of sglang 0.5.9, 0.5.14 or 0.5.18 adds to its parser.
+
+mamba_scheduler_strategy is mamba_radix_cache_strategy since 0.5.14, which takes both names.
+"""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _DASH: Final = re.compile(r" *- +")
 _NOTHING_MORE: Final = re.compile(r"[ \t]*(#[^\n]*)?\r?\n?")
-_COMMA_AND_NOTHING_MORE: Final = re.compile(rf"[ \t]*,?{_NOTHING_MORE.pattern}")
+_COMMA_AND_NOTHING_MORE: Final = re.compile(rf"(?:[ \t]*,)?{_NOTHING_MORE.pattern}")
 _COMMENT_LINE: Final = re.compile(r"^[ \t]*#", re.MULTILINE)
 
 

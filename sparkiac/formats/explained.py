@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from sparkiac.characters import shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -33,4 +35,4 @@ def _lines(each: Explained) -> Iterator[str]:
 
 
 def _written(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return shown(json.dumps(value, ensure_ascii=False))

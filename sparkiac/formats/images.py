@@ -80,13 +80,13 @@ def _kind(family: Data) -> str:
 def _cells(tag: Data) -> tuple[str, ...]:
     lacks = [f"lacks {', '.join(tag['lacks'])}"] if tag["lacks"] else []
     moving = ["moving tag"] if tag["moving"] else []
-    forbidden = [f"must not run on {platform}" for platform in sorted(tag["forbidden_on"])]
+    failed = [f"failed on {platform}" for platform in sorted(tag["failed_on"])]
     return (
         tag["tag"],
         tag["vllm"] or (f">={tag['vllm_at_least']}" if tag["vllm_at_least"] else "?"),
         tag["cuda"] or "?",
         f">={tag['min_driver']}" if tag["min_driver"] else "?",
-        "; ".join((*forbidden, *moving, *lacks)),
+        "; ".join((*failed, *moving, *lacks)),
     )
 
 
@@ -106,6 +106,7 @@ def page(family: Data) -> Parts:
     yield grid((name, text) for name, text in lines if text)
     for tag in family["tags"]:
         yield from _tag(tag)
+    yield from _series(family["series"])
     yield from built(family["build"])
     yield from _list("Notes", family["notes"])
     yield from _list("Recipes that run it", family["recipes"])
@@ -118,13 +119,19 @@ def _tag(tag: Data) -> Parts:
     rows = [(label, value(tag[key])) for key, label in _OF_TAG if tag[key]]
     rows += [("lacks", ", ".join(tag["lacks"]))] if tag["lacks"] else []
     rows += [("moving", "the tag is moved to newer builds: the lock pins one")] if tag["moving"] else []
-    rows += [(f"not on {platform}", why) for platform, why in sorted(tag["forbidden_on"].items())]
+    rows += [(f"failed on {platform}", why) for platform, why in sorted(tag["failed_on"].items())]
     if rows:
         yield grid(rows)
     if tag["notes"]:
         yield bullets(tag["notes"])
     if tag["sources"]:
         yield grid([("from", "; ".join(tag["sources"]))])
+
+
+def _series(series: Data) -> Parts:
+    if series:
+        yield heading("Other tags, by how they begin")
+        yield grid((start, f"vLLM {each['vllm']} ({'; '.join(each['sources'])})") for start, each in series.items())
 
 
 def _list(title: str, texts: list[str]) -> Parts:

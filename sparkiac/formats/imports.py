@@ -1,13 +1,15 @@
-"""The report of an import: what was understood, corrected and lost of each launch, then what `check` says."""
+"""The report of an import: what became of each launch, then what `check` says of the draft."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac import characters
 from sparkiac.formats.json import plain
 from sparkiac.formats.text import counts
 from sparkiac.formats.text import findings as as_text
 from sparkiac.importers.grouping import grouped
+from sparkiac.report import Severity
 from sparkiac.source.wording import dotted
 
 if TYPE_CHECKING:
@@ -16,23 +18,35 @@ if TYPE_CHECKING:
     from sparkiac.importers.draft import Entry
     from sparkiac.report import Report
 
+_KINDS: Final = {"corrected": "corrected", "unused": "not used", "lost": "lost"}
+"""Kind of a note → how people read it."""
+_OPEN: Final = "OPN001"
+
 
 def lost(entries: Sequence[tuple[str, Entry]]) -> bool:
-    """Whether something of the files was not understood."""
+    """Whether something of a launch was lost."""
     return any(note.kind == "lost" for _, entry in entries for note in entry.notes)
+
+
+def failed(report: Report) -> bool:
+    """Whether a draft has an error beside what is left to fill in."""
+    return any(each.severity is Severity.ERROR and each.code != _OPEN for each in report.findings)
 
 
 def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
     """Write the report for people."""
     lines = [line for file, entry in entries for line in _entry(file, entry)]
     lines += [f"{file}: nothing is started there that is recognised, and it is left out" for file in skipped]
-    numbers = [sum(len(entry.items) for _, entry in entries)]
-    numbers += [
-        sum(note.kind == kind for _, entry in entries for note in entry.notes) for kind in ("corrected", "lost")
-    ]
-    said = f"{len(entries)} imported: {numbers[0]} understood, {numbers[1]} corrected, {numbers[2]} lost"
+    numbers = {"understood": sum(len(entry.items) for _, entry in entries)}
+    for kind, word in _KINDS.items():
+        numbers[word] = sum(note.kind == kind for _, entry in entries for note in entry.notes)
+    numbers["to fill in"] = sum(finding.code == _OPEN for finding in report.findings)
+    said = f"{len(entries)} imported: {', '.join(f'{number} {word}' for word, number in numbers.items())}"
     findings = as_text(report, colour=colour) or f"{counts(report)}\n"
-    return "".join(f"{line}\n" for line in (*lines, said)) + f"check of the draft, without its lock:\n{findings}"
+    return (
+        "".join(f"{characters.line(line)}\n" for line in (*lines, said))
+        + f"check of the draft, without its lock:\n{findings}"
+    )
 
 
 def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:
@@ -53,15 +67,15 @@ def _entry(file: str, entry: Entry) -> Iterator[str]:
     yield f"{file}:{entry.launch.line}: {became}"
     if entry.items:
         yield f"  understood: {', '.join(dict.fromkeys(item.what for item in entry.items))}"
-    for kind in ("corrected", "lost"):
+    for kind, word in _KINDS.items():
         for each in grouped(note for note in entry.notes if note.kind == kind):
-            yield f"  {kind}, {each.place}: {each.what}: {each.why}"
+            yield f"  {word}, {each.place}: {each.what}: {each.why}"
 
 
 def _plain(file: str, entry: Entry) -> dict[str, Any]:
     notes = {
         kind: [{"line": note.line, "what": note.what, "why": note.why} for note in entry.notes if note.kind == kind]
-        for kind in ("corrected", "lost")
+        for kind in _KINDS
     }
     return {
         "file": file,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.characters import line as shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -24,7 +26,7 @@ _SHORT: Final = {"digest": len("sha256:") + 12, "commit": 12, "sha256": 12}
 
 def text(moves: Iterable[Move]) -> str:
     """Write each pin that moves, and below it what is said otherwise."""
-    return "".join(f"{line}\n" for move in moves for line in _lines(move))
+    return "".join(f"{shown(line)}\n" for move in moves for line in _lines(move))
 
 
 def plain(moves: Iterable[Move]) -> list[dict[str, Any]]:

@@ -257,4 +257,13 @@ def _unit(name: str) -> str:
 def hit(found: search.Hit) -> dict[str, Any]:
     """Give what a search shows of an entry."""
     variants = [each.name for each in found.variants]
-    return summary(found.found) | {"variants": variants} | ({"room": room(found.room)} if found.room else {})
+    refused = {each.name: refusals(each) for each in (found.found, *found.variants) if refusals(each)}
+    told = {"variants": variants, "refused": refused}
+    return summary(found.found) | told | ({"room": room(found.room)} if found.room else {})
+
+
+def refusals(found: Catalogued) -> list[str]:
+    """Name the errors that `check` finds in an entry as it stands."""
+    solved = found.variant.solves if found.variant else ()
+    told = (*found.recipe.findings, *found.entry.findings)
+    return sorted({each.code for each in told if each.refused and each.code not in solved})

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from sparkiac.rules.rule import Rule
 
 _LABEL: Final = re.compile(r"^((?:Bad|Good|The lock)[^\n]*:)(?=\n\n```yaml$)", re.MULTILINE)
-_FOUND: Final = {"preflight": "found on a host by the preflight", "lock": "found by `sparkiac lock`"}
+FOUND: Final = {"preflight": "found on a host by the preflight", "lock": "found in the lock, or by `sparkiac lock`"}
+"""Phase of a code that is in no profile → where it is found."""
 _WAIVED_BY: Final = "allow: [{{code: {code}, reason: why it is right here}}]"
 
 
@@ -73,7 +74,7 @@ def explained(page: Page) -> dict[str, Any]:
 def markdown(page: Page) -> str:
     """Write a page, and what is to be known of its code, as Markdown."""
     data = summary(page)
-    found = f"from profile `{data['profile']}` on" if data["profile"] else _FOUND[page.rule.phase]
+    found = f"from profile `{data['profile']}` on" if data["profile"] else FOUND[page.rule.phase]
     facts = f"{data['severity']}, {found}, since {data['since']}"
     text = _LABEL.sub(r"**\1**", page.text)
     parts = [f"**{data['code']} {data['slug']}** ({facts})", text, _waiver(page.rule)]

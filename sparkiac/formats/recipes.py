@@ -84,8 +84,13 @@ def _format(each: Data) -> str:
 
 
 def _below(each: Data, width: int) -> Iterator[str]:
-    """Give engine, image where one is known, and variants, in lines of their own where they are too long for one."""
+    """Give engine, image where one is known, and variants, in lines of their own where they are too long for one.
+
+    What `check` refuses as it stands is marked with the codes of its errors.
+    """
     yield from _filled([f"{each['engine']} in", each["image"]] if each["image"] else [each["engine"]], width)
+    if each["name"] in each["refused"]:
+        yield f"check refuses it as it is: {', '.join(each['refused'][each['name']])}"
     yield from _filled(_short(each), width)
 
 
@@ -174,5 +179,12 @@ def _figures(room: Data) -> tuple[str, str, str, str]:
 
 
 def _short(each: Data) -> list[str]:
-    """Name the variants of an entry without its own name."""
-    return [f"#{name.partition('#')[2]}" for name in each.get("variants", ())]
+    """Name the variants of an entry without its own name; with its errors, one that alone is refused."""
+    refused = each.get("refused", {})
+    marked = {} if each["name"] in refused else refused
+    return [_variant(name, marked.get(name, ())) for name in each.get("variants", ())]
+
+
+def _variant(name: str, codes: Iterable[str]) -> str:
+    told = f" ({', '.join(codes)})" if codes else ""
+    return f"#{name.partition('#')[2]}{told}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.table import Table
 from rich.text import Text
 
+from sparkiac import hints
 from sparkiac.formats import terminal
 from sparkiac.plan import accounts, figures
 from sparkiac.plan.askers import Program
@@ -44,8 +45,8 @@ def print_plan(plan: Plan) -> None:
     terminal.show(part for host in plan.hosts for part in _host(host, notes, width=width))
     if notes.known:
         terminal.show([Text("Where sizes come from:"), terminal.grid(notes.rows()), Text()])
-    if any(container.image.example for host in plan.hosts for container in host.containers):
-        terminal.show([Text("Some digests are examples and name no real image.", style="yellow")])
+    if plan.unpinned:
+        terminal.show([Text(hints.unpinned_notice(plan.unpinned), style="yellow")])
 
 
 class _Notes:

@@ -6,6 +6,7 @@ import os
 import unicodedata
 from typing import TYPE_CHECKING, Final, TextIO
 
+from sparkiac.characters import line
 from sparkiac.report import Severity
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ def wants_colour(stream: TextIO) -> bool:
 
 def findings(report: Report, *, colour: bool) -> str:
     """Write all findings and a last line that counts them; nothing for an empty report."""
-    lines = [line for finding in report.findings for line in _finding(finding, colour=colour)]
+    lines = [each for finding in report.findings for each in _finding(finding, colour=colour)]
     if lines:
         lines.append(counts(report))
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{each}\n" for each in lines)
 
 
 def counts(report: Report) -> str:
@@ -48,7 +49,7 @@ def _finding(finding: Finding, *, colour: bool) -> Iterator[str]:
     yield f"{place}{severity} {finding.code} {finding.slug}: {finding.message}"
     if finding.loc and finding.loc.text.strip():
         yield from _excerpt(finding.loc)
-    yield from (f"  {line}" for line in details(finding))
+    yield from (f"  {each}" for each in details(finding))
 
 
 def details(finding: Finding) -> Iterator[str]:
@@ -60,14 +61,14 @@ def details(finding: Finding) -> Iterator[str]:
 
 def _excerpt(loc: Loc) -> Iterator[str]:
     """Show the line with carets under the place; a very long line is cut around it."""
-    mark, text = loc.mark, loc.text.replace("\t", " ").rstrip("\r")
+    mark, text = loc.mark, loc.text.replace("\t", " ").rstrip("\r\n")
     start = max(0, mark.column - 1 - _WIDEST // 2) if len(text) > _WIDEST else 0
-    shown = text[start : start + _WIDEST]
+    cut = text[start : start + _WIDEST]
     end = mark.end_column if mark.end_line == mark.line else len(text) + 1
-    before = _width(shown[: mark.column - 1 - start])
-    under = max(1, _width(shown[mark.column - 1 - start : end - 1 - start]))
+    before = _width(line(cut[: mark.column - 1 - start]))
+    under = max(1, _width(line(cut[mark.column - 1 - start : end - 1 - start])))
     gutter = f"  {mark.line} | "
-    yield f"{gutter}{shown}"
+    yield f"{gutter}{line(cut)}"
     yield f"{' ' * (len(gutter) - 2)}| {' ' * before}{'^' * under}"
 
 

@@ -7,11 +7,12 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac import engines
+from sparkiac import engines, placeholders
 from sparkiac.importers import draft, grouping, hiding, naming, validity, yamlwrite
 from sparkiac.importers.launch import Note
 from sparkiac.importers.unreadable import Unreadable
 from sparkiac.model import forms
+from sparkiac.source import literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +23,10 @@ if TYPE_CHECKING:
 
 MAX_LAUNCHES: Final = 64
 _UNTOUCHED: Final = frozenset({"recipe", "variant", "fragments", "kind", "on"})
-_PLACEHOLDER: Final = "192.0.2.{number}"
-"""Addresses that no machine has (RFC 5737)."""
-_FIRST: Final = 11
-_HOST: Final = "a placeholder: write the machine's name and address, or import with --host NAME=ADDRESS"
-_STORE: Final = "no file tells it: write where weights lie on the host"
-_BASE: Final = "no recipe is known for this model: what the file says stands here, and nothing vouches for it"
+_HOST: Final = "to fill in: the machine's name and address; or import with --host NAME=ADDRESS"
+_LINK: Final = "to fill in: interface, RDMA device and address of the link to the other hosts of the group"
+_STORE: Final = "no file says it: write where weights lie on the host"
+_BASE: Final = "no recipe is known for this model: these are the file's own settings, which no source has tried here"
 _EMPTY: Final = "hosts alone: nothing of the files became a deployment or a service"
 
 
@@ -70,7 +69,7 @@ def _secrets(launch: Launch) -> Iterator[str]:
     pairs = [(each.name, each.value) for each in launch.env]
     pairs += [(name, value) for name, value in pairwise(launch.argv) if name.startswith("--")]
     for name, value in pairs:
-        if value is not None and hiding.is_secret_name(name) and hiding.tells(value):
+        if value is not None and hiding.is_secret_name(name) and literals.tells(value):
             yield value
 
 
@@ -78,16 +77,17 @@ def inventory(found: Sequence[tuple[str, Entry]], name: str, hosts: Sequence[tup
     """Write the inventory of these entries; without hosts, placeholders stand for them."""
     number = max((entry.nodes for _, entry in found if entry.kind == "deployment"), default=1)
     placed = (*hosts, *_placeholders(number - len(hosts), hosts))
+    linked = number if number > 1 else 0
     comments: dict[Path, list[str]] = {}
     data: dict[str, Any] = {"name": name}
     stores = dict.fromkeys(entry.store for _, entry in found if entry.kind == "deployment" and entry.store)
     store = next(iter(stores), draft.STORE)
-    if any(entry.kind == "deployment" for _, entry in found):
+    if any(entry.kind == "deployment" or _stores(entry) for _, entry in found):
         data["defaults"] = {"model_store": store}
         comments["defaults", "model_store"] = [] if stores else [_STORE]
-    data["hosts"] = {host: {"address": address} for host, address in placed}
-    for host, _ in placed[len(hosts) :]:
-        comments["hosts", host] = [_HOST]
+    data["hosts"] = {host: _machine(at, address, linked=at < linked) for at, (host, address) in enumerate(placed)}
+    for at, (host, _) in enumerate(placed):
+        comments["hosts", host] = [*([_HOST] if at >= len(hosts) else ()), *([_LINK] if at < linked else ())]
     several = len({file for file, _ in found}) > 1
     for section in ("deployments", "services"):
         chosen = [(file, each) for file, each in found if f"{each.kind}s" == section]
@@ -103,6 +103,11 @@ def inventory(found: Sequence[tuple[str, Entry]], name: str, hosts: Sequence[tup
     files = ", ".join(dict.fromkeys(hiding.shown(file) for file, _ in found))
     head = f"# Imported from {files}. Read the comments, then `sparkiac check`.\n"
     return Draft(head + yamlwrite.dump(data, comments), tuple(found))
+
+
+def _stores(entry: Entry) -> bool:
+    """Whether a service mounts the model store."""
+    return any(mount.get("source") == "model_store" for mount in entry.data.get("mounts", {}).values())
 
 
 def _revisions(found: Sequence[tuple[str, Entry]]) -> dict[str, Any]:
@@ -126,6 +131,7 @@ def recipe(file: str, entry: Entry) -> str:
     if re.fullmatch(forms.IMAGE, launch.image or ""):
         leaves["image",] = launch.image
     model = entry.data.get("model") or wanted.model
+    model = None if model == placeholders.MODEL else model
     leaves |= {("model",): model} if model else {}
     title = launch.description or f"{engines.named(wanted.engine).title}: {model or entry.name}"
     data: dict[str, Any] = {
@@ -145,7 +151,12 @@ def _placeholders(number: int, hosts: Sequence[tuple[str, str]]) -> list[tuple[s
     taken = {host for host, _ in hosts}
     names = (f"spark-{place:02}" for place in range(1, 1000))
     free = [name for name, _ in zip((each for each in names if each not in taken), range(number), strict=False)]
-    return [(name, _PLACEHOLDER.format(number=_FIRST + place)) for place, name in enumerate(free)]
+    return [(name, placeholders.host(place)) for place, name in enumerate(free)]
+
+
+def _machine(number: int, address: str, *, linked: bool) -> dict[str, Any]:
+    """Give a host; one of a group has a link, which no file describes."""
+    return {"address": address} | ({"fabric": {"links": (placeholders.link(number),)}} if linked else {})
 
 
 def _placed(entry: Entry, hosts: Sequence[str], store: str) -> dict[str, Any]:
@@ -163,6 +174,8 @@ def _comment(
     """Put each note above the one key that comes from its line and its words, or else above the entry."""
     placed: dict[Path, list[Note]] = {}
     for note in entry.notes:
+        if note.kind == "unused":
+            continue
         beside = [item for item in entry.items if item.what == note.what or item.line == note.line]
         paths = {item.path for item in beside if _holds(data, item.path)}
         near = [path for path in paths if _is_named(str(path[-1]), note.what)]

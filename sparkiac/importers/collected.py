@@ -61,12 +61,30 @@ class Collected:
             self.say(("container", "prelude"), prelude, launch.line, "; ".join(map(" ".join, prelude)))
         for name, seconds in launch.timeouts:
             self.say(("timeouts", name), seconds, launch.line, name)
-        found = mounted.rest(launch, store, path)
+        found = mounted.rest(launch, store, path, self.leaves)
         self.notes += found.notes
         for target, value in found.leaves.items():
             self.say(target, value, found.lines[target], f"-v {target[-1]}")
         for device in launch.devices:
             self._device(device)
+
+    def ports(self, listens: int, *, told: bool) -> None:
+        """Read where the server is reached: it listens on a port in the container, which the command may tell."""
+        launch = self.launch
+        found = next((port for port in launch.ports if port.container == listens), None)
+        found = found or next(iter(launch.ports), None)
+        if found is not None and found.host is not None:
+            self.say(("port",), found.host, found.line, f"-p {found.host}:{found.container}")
+            if found.address in {"127.0.0.1", "[::1]"}:
+                self.say(("bind",), "loopback", found.line, f"-p {found.address}:…")
+            if found.container != listens:
+                why = f"the server listens on {listens} in there; the port is published from where it listens"
+                self.notes.append(Note("corrected", found.line, f"-p {found.host}:{found.container}", why))
+        elif launch.host_network or launch.image is None or (told and not launch.ports):
+            self.say(("port",), listens, launch.line, "--network host" if launch.host_network else "--port")
+        for port in launch.ports:
+            if port is not found:
+                self.lost(port.line, f"-p {port.host}:{port.container}", "a server has one port")
 
     def _shared_memory(self, size: int) -> None:
         if self.launch.ipc == "host":

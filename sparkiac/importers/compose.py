@@ -109,6 +109,7 @@ class _Service:
             ulimits=tuple(self._limits()),
             restart=self._text("restart"),
             timeouts=tuple(self._times()),
+            read_only=self.data.get("read_only") is True,
             notes=(*self._others(), *self.notes),
             lines=tuple(line for _, line in command),
         )

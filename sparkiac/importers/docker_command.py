@@ -58,6 +58,7 @@ def launch(command: Command) -> Launch | None:
         ulimits=tuple(found.ulimits),
         restart=found.restart,
         timeouts=tuple(found.timeouts),
+        read_only="read-only" in found.flags,
         notes=tuple(found.notes),
         lines=lines[options.end + 1 :],
         once="rm" in found.flags and "detach" not in found.flags and not found.ports,
@@ -113,6 +114,8 @@ class _Options:
             taker(given)
         if MEANT.get(given.name):
             self._note("corrected", given, MEANT[given.name])
+        elif given.name in docker_options.UNUSED:
+            self._note("unused", given, docker_options.UNUSED[given.name])
         elif taker is None and given.name not in MEANT:
             self._note("lost", given, _OTHERS)
 
@@ -196,7 +199,7 @@ class _Options:
         """Every container is read-only here unless its recipe says otherwise."""
 
     def _user(self, given: Given) -> None:
-        if given.value not in {"0", "root", "0:0", "root:root"}:
+        if given.value not in docker_options.ROOT:
             self._note("lost", given, "the container runs as the user that its image names")
 
     def _env_file(self, given: Given) -> None:

@@ -57,6 +57,12 @@ MEANT: Final = {name: why for names, why in _WHY.items() for name in names.split
 """Option → what is done instead, for what a unit of sparkiac's does in its own way; empty where it needs no word."""
 
 
+ROOT: Final = frozenset({"0", "root", "0:0", "root:root"})
+"""Users that images of servers run as anyway."""
+UNUSED: Final = dict.fromkeys(("label", "annotation"), "a remark on the container; no part of the server")
+"""Options that say nothing of what runs."""
+
+
 class Given(NamedTuple):
     """One option as it is given."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac import engines, placeholders
 from sparkiac.importers import hiding, match, mounted, naming, serving, sidecar, validity, wanted
 from sparkiac.importers.launch import Note
 from sparkiac.importers.unreadable import Unreadable
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from sparkiac.importers.collected import Item
     from sparkiac.importers.launch import Launch
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 _MANY: Final = 1000
 _ASKS: Final = frozenset({"--version", "--help", "-h"})
 _LED: Final = "one of a group that another machine leads: its command follows from the leader's, and from `on`"
-_NAMELESS: Final = "the file names no model, only where it lies: write the model's handle"
+_NAMELESS: Final = "the file does not name the model: write its handle"
+_DIRECTORY: Final = "its directory in the model store is read as organisation and name"
 STORE: Final = "/srv/models"
 """Where weights lie if no file tells."""
 _ORDER: Final = (
@@ -73,11 +75,12 @@ def entry(launch: Launch, taken: Sequence[str]) -> Entry:
     if start is not None and not (launch.once and _ASKS & {*start.words}):
         return _deployment(wanted.of(launch, start), taken)
     if launch.once or launch.image is None:
-        note = Note("lost", launch.line, _shown(launch), "it ends by itself, so it is no deployment and no service")
+        note = Note("unused", launch.line, _shown(launch), "it ends by itself, so it is no deployment and no service")
         notes = launch.notes if launch.image is None else (note,)
         return Entry(launch, "nothing", launch.name or "", None, False, {}, (), notes or (note,), None, 0)  # noqa: FBT003
     found = sidecar.read(launch)
-    data, refused = validity.without_refused(found.data, "service", launch.line)
+    missing = {} if "image" in found.data else {"image": placeholders.IMAGE}
+    data, refused = validity.without_refused(found.data | missing, "service", launch.line)
     name = naming.free(naming.plain(launch.name, serving.repository_of(launch.image)), taken)
     return Entry(launch, "service", name, None, False, data, found.items, (*found.notes, *refused), None, 1)  # noqa: FBT003
 
@@ -95,11 +98,12 @@ def _deployment(found: Wanted, taken: Sequence[str]) -> Entry:
     store, named, notes = _weights(found, chosen)
     differences = chosen.differences | named
     for path, value in differences.items():
-        if path[:2] == ("container", "files") and value == {"why": mounted.NOWHERE}:
+        if path[:2] == ("container", "files") and value == {"url": placeholders.URL}:
             notes.append(
-                Note("lost", launch.line, f"-v …:{path[2]}", "where the file is cannot be known: give its url")
+                Note("lost", launch.line, f"-v …:{path[2]}", "the file does not say where this is: give its url")
             )
     handle = differences.get(("model",)) or found.model or match.handle_of(found)
+    differences |= _missing(found.engine, {*differences, *chosen.has})
     head: dict[str, Any] = {"recipe": chosen.recipe}
     head |= {"variant": chosen.variant} if chosen.variant else {}
     head |= {"fragments": chosen.fragments} if chosen.fragments else {}
@@ -137,25 +141,38 @@ def _is_title(text: str | None) -> bool:
     return text is not None and len(text) <= 200 and re.fullmatch(forms.TITLE, text) is not None  # noqa: PLR2004
 
 
+def _missing(engine: str, said: Container[Path]) -> dict[Path, Any]:
+    """Give placeholders for what neither the file nor the recipe says."""
+    stands: dict[Path, Any] = {("model",): placeholders.MODEL, ("image",): placeholders.IMAGE}
+    stands |= {("model_file",): placeholders.MODEL_FILE} if "model_file" in engines.named(engine).needs else {}
+    return {path: value for path, value in stands.items() if path not in said}
+
+
 def _weights(found: Wanted, chosen: Match) -> tuple[str | None, dict[Path, Any], list[Note]]:
-    """Find the model store; of a served directory without a known model, what stands for its name."""
-    notes: list[Note] = []
-    if found.store is not None and found.path is None:
-        if found.store.source is None:
-            why = f"where that is on the host cannot be known from here: {STORE} stands for it"
-            notes.append(Note("corrected", found.store.line, f"-v {found.store.what}:…", why))
-        return found.store.source, {}, notes
-    source = mounted.source_of(found.launch, found.path) if found.path is not None else None
-    nameless = [] if chosen.known or match.handle_of(found) else [Note("lost", found.launch.line, "model", _NAMELESS)]
-    if source is None or not re.fullmatch(forms.PATH, source):
-        return None, {}, [*notes, *(nameless if found.path else ())]
-    parts = source.removesuffix(f"/{found.leaves['model_file',]}" if ("model_file",) in found.leaves else "").split("/")
-    handle = "/".join(parts[-2:])
-    if chosen.known or match.handle_of(found) is not None:
-        known = str(match.handle_of(found) or "").lower() == handle.lower()
-        return ("/".join(parts[:-2]) or None) if known else None, {}, notes
-    if len(parts) < 4 or not re.fullmatch(forms.HANDLE, handle):  # noqa: PLR2004  '', store, organisation, name
-        return None, {}, [*notes, *nameless]
-    why = "the file names no model: its directory stands for organisation and name; write the model's handle"
-    notes.append(Note("lost", found.launch.line, f"model {found.path}", why))
-    return "/".join(parts[:-2]), {("model",): handle}, notes
+    """Find the model store, and the model of a served directory without a name."""
+    store, handle = found.store, match.handle_of(found)
+    if found.path is None:
+        nameless = [] if handle or _is_told(found) else [Note("lost", found.launch.line, "model", _NAMELESS)]
+        if store is None or store.source is not None:
+            return store.source if store else None, {}, nameless
+        why = f"where that is on the host cannot be known from here: {STORE} stands for it"
+        return None, {}, [Note("corrected", store.line, f"-v {store.what}:…", why), *nameless]
+    volume = mounted.around(found.launch, found.path)
+    inner = found.path[len(volume.target) + 1 :] if volume else ""
+    if ("model_file",) in found.leaves:
+        inner = inner.rpartition("/")[0]
+    source = f"{volume.source.rstrip('/')}/{inner}".rstrip("/") if volume else ""
+    known = source if re.fullmatch(forms.PATH, source) else ""
+    if chosen.known or handle is not None:
+        at_end = handle is not None and known.lower().endswith(f"/{handle.lower()}")
+        return (known[: -len(f"/{handle}")] or None) if at_end else (store.source if store else None), {}, []
+    if volume is not None and re.fullmatch(forms.HANDLE, inner):
+        note = Note("corrected", found.launch.line, f"model {found.path}", _DIRECTORY)
+        return (volume.source if known else None), {("model",): inner}, [note]
+    what = f"model {found.path}, on the host {hiding.shown(source)}" if volume else f"model {found.path}"
+    return store.source if store else None, {}, [Note("lost", found.launch.line, what, _NAMELESS)]
+
+
+def _is_told(found: Wanted) -> bool:
+    """Whether the report says already what is wrong with the model."""
+    return any(note.kind == "lost" and note.what.startswith("model") for note in found.notes)

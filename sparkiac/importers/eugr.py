@@ -78,7 +78,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     )
     recipe.served(sheet, started.argv, model)
     for key, value, line in sheet.rest():
-        sheet.lost(line, entry(key, value), "no key of its format, and not of sparkiac's")
+        sheet.unused(line, entry(key, value), "no key of the format: its launcher ignores it")
     return (launch._replace(notes=sheet.notes()),)
 
 
@@ -106,7 +106,7 @@ def _started(sheet: Sheet, command: str, settings: Mapping[str, object], model: 
     if extra.keys() - values.keys() & filled.used:
         why = "its launcher knows no {model} unless a default has this name; the value of model: is taken"
         sheet.corrected(sheet.place("command", "{model}"), "{model}", why)
-    recipe.unused(sheet, settings.keys() - filled.used, "the command does not use it, so it has no effect")
+    recipe.idle(sheet, settings.keys() - filled.used, "the command does not use it, so it has no effect")
     recipe.shares(sheet, settings)
     started = recipe.starts(sheet, filled.text, "command")
     return _without_backend(sheet, started)

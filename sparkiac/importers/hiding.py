@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.source import secrets
+from sparkiac.source import literals, secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 STARS: Final = "***"
 _NAMED: Final = re.compile(
@@ -19,13 +20,13 @@ _PUBLIC: Final = re.compile(r"(?:^|_)(?:PUBLIC_KEY|SPEC(?:ULATIVE)?_TOKENS|(?:MA
 _NAMES: Final = re.compile(
     r"(?<![\w.-])(?=(-{0,2}[A-Za-z_][\w.-]{0,100})(['\"]?\s{0,9}[=:]\s{0,9}['\"]?|['\"]?,?[ \t]{1,9}['\"]?))"
 )
-"""A name before what may be assigned to it. It takes no text, so that what looks like a value is a name as well."""
+"""A name before what may be assigned to it. It takes no text: what looks like a value and is none is a name as well."""
 _VALUE: Final = re.compile(r"[^\s'\",;&|)}]{1,4096}")
-_URL: Final = re.compile(r"(?<!\w)(\w{1,30}://[^\s/:@]{0,200}):([^\s/@]{1,200})@")
-_STANDS: Final = re.compile(r"^[$<{]|x{3,}$|^your|change[-_]?me|\.\.\.|\u2026|^\*+$", re.IGNORECASE)
-_SHORTEST: Final = 4
+_COMMENT: Final = re.compile(r"(?:^|[ \t])(?:#|//)[^\n]*", re.MULTILINE)
+_NEXT_WORD: Final = re.compile(r"[ \t]+[A-Za-z]")
+_RANDOM: Final = 16
+"""Characters from which on letters with digits among them are no word."""
 _LONGEST: Final = 120
-_NOTHING: Final = frozenset({"true", "false", "none", "null", "auto", "empty", "secret"})
 
 
 def is_secret_name(name: str) -> bool:
@@ -33,12 +34,7 @@ def is_secret_name(name: str) -> bool:
     plain = name.lstrip("-").replace("-", "_")
     if _PUBLIC.search(plain):
         return False
-    return secrets.is_secret(plain) or secrets.is_variable(("env", plain)) or _NAMED.search(plain) is not None
-
-
-def stands_for(text: str) -> bool:
-    """Whether a text stands in the place of a secret and is none: `$HF_TOKEN`, `hf_xxx`, `<your token>`."""
-    return not text or _STANDS.search(text) is not None
+    return literals.is_named(plain) or _NAMED.search(plain) is not None
 
 
 def is_secret(text: str) -> bool:
@@ -60,27 +56,50 @@ def line_of(text: str, number: int) -> str:
 
 
 def _starred(text: str) -> str:
-    plain = _URL.sub(rf"\1:{STARS}@", secrets.without_literals(text))
+    plain = secrets.without_literals(text)
     for start, end in sorted(set(_places(plain)), reverse=True):
         plain = plain[:start] + STARS + plain[end:]
     return plain
 
 
 def values(text: str) -> frozenset[str]:
-    """Collect what a file assigns to names that hold secrets, and what is a secret by its form."""
+    """Collect what a file assigns to names that hold secrets, and the passwords in its URLs."""
     found = {text[start:end] for start, end in _places(text)}
-    found |= {held[2] for held in _URL.finditer(text)}
-    return frozenset(each for each in found if tells(each))
+    found |= {text[each.start : each.end] for each in literals.passwords(text)}
+    return frozenset(each for each in found if literals.tells(each))
 
 
 def _places(text: str) -> Iterator[tuple[int, int]]:
     """Find where values stand that are assigned to a secret's name."""
+    comments = [found.span() for found in _COMMENT.finditer(text)]
+    done = 0
     for name in _NAMES.finditer(text):
-        if not is_secret_name(name[1]):
+        if name.start() < done or not is_secret_name(name[1]):
             continue
         value = _VALUE.match(text, name.end(2))
-        if value is not None and _assigns(name, value[0]) and not value[0].startswith(("$", "/", "~")):
+        if value is None or value[0].startswith(("$", "/", "~")) or not _assigns(name, value[0]):
+            continue
+        remark = _is_within(comments, name.start()) or _goes_on(text, name, value)
+        if _is_given(name[1], value[0]) or not remark:
+            done = value.end()
             yield value.span()
+
+
+def _goes_on(text: str, name: re.Match[str], value: re.Match[str]) -> bool:
+    """Whether more words follow, as in a sentence: `the KEY: EAGLE is faster`. A password may hold blanks."""
+    return ":" in name[2] and not literals.is_named(name[1]) and _NEXT_WORD.match(text, value.end()) is not None
+
+
+def _is_within(spans: Sequence[tuple[int, int]], at: int) -> bool:
+    """Whether one of the sorted stretches holds a place."""
+    before = bisect(spans, at, key=lambda span: span[0])
+    return before > 0 and at < spans[before - 1][1]
+
+
+def _is_given(name: str, value: str) -> bool:
+    """Whether a comment tells a secret: `# KEY: EAGLE is faster` does not."""
+    digits = any(map(str.isdigit, value))
+    return digits and (literals.is_named(name) or len(value) >= _RANDOM)
 
 
 def without(text: str, hidden: Iterable[str]) -> str:
@@ -98,10 +117,3 @@ def _assigns(name: re.Match[str], value: str) -> bool:
     if ":" in name[2]:
         return not (value.isalpha() and value.islower())
     return name[1].startswith("--") and not value.startswith("-")
-
-
-def tells(value: str) -> bool:
-    """Whether a value gives something away: it is no reference, path, number or plain word, and not short."""
-    if len(value) < _SHORTEST or stands_for(value) or value.startswith(("/", "~", "-")):
-        return False
-    return value.lower() not in _NOTHING and not value.isdecimal()

@@ -81,6 +81,7 @@ class _Container:
                 _text(self.host.get("IpcMode")) or ""
             ),
             shm_size_bytes=self._shared_memory(),
+            read_only=self.host.get("ReadonlyRootfs") is True,
             ulimits=tuple(self._limits()),
             restart=_text(_mapping(self.host.get("RestartPolicy")).get("Name")),
             notes=tuple(self.notes),

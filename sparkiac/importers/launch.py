@@ -9,7 +9,8 @@ class Note(NamedTuple):
     """One line of the loss report."""
 
     kind: str
-    """`corrected` (meant, and said differently now) or `lost` (not understood, or nothing of sparkiac's means it)."""
+    """`corrected` (meant, and written differently now), `unused` (no part of the launch: a remark, a setting without
+    effect) or `lost` (not understood, or nothing in an inventory means it)."""
     line: int
     """Line of the foreign file, from 1."""
     what: str
@@ -84,6 +85,8 @@ class Launch(NamedTuple):
     """What the importer corrected or lost on the way here."""
     lines: tuple[int, ...] = ()
     """Line of each word of `argv`; the launch's own where there are none."""
+    read_only: bool = False
+    """Whether its root file system is."""
     once: bool = False
     """Whether it ends by itself: a test, a download."""
     inside: str | None = None

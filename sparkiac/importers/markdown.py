@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAME: Final = "markdown"
 _FENCE: Final = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([\w+.-]*)")
 _FENCES: Final = re.compile(r"^[ \t>]{0,12}(?:```|~~~)", re.MULTILINE)
-_PROMPT: Final = re.compile(r"^(\s*)(?:\$|\u276f|[\w.-]+@[\w.-]+:[^$#]{0,60}[$#])[ \t]+", re.MULTILINE)
+_PROMPT: Final = re.compile(r"^[^\S\n]*(?:\$|\u276f|[\w.-]+@[\w.-]+:[^$#]{0,60}[$#])[ \t]+", re.MULTILINE)
 _COMMAND: Final = re.compile(
     r"[ \t>]*(?:\$ )?(?:sudo (?:-\w+ ){0,5})?(?:docker|podman|nerdctl)(?: container)? (?:run|create)\s"
 )
@@ -36,6 +36,8 @@ _SPOKEN: Final = frozenset(
 _OF_WINDOWS: Final = frozenset({"powershell", "ps1", "pwsh", "cmd", "bat", "batch"})
 _CONTINUED: Final = re.compile(r"[`^](?=[ \t]*$)", re.MULTILINE)
 _LONGEST: Final = 400
+_MOST_REFUSED: Final = 8
+"""Faults of one page after which blocks are no longer read in parts."""
 
 
 class _Block(NamedTuple):
@@ -63,17 +65,32 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     refused: list[Unreadable] = []
     variables: dict[str, Value] = {}
     for block in _blocks(text):
-        try:
-            found += _launches(block, variables, name)
-        except Unreadable as error:
-            error.line += block.line - 1 if error.line < block.line else 0
-            refused.append(error)
+        found += _readable(block, variables, name, refused)
     if not found:
         message = "no block of this page starts a server or a container"
         raise refused[0] if refused else StartsNothing(message)
     notes = (Note("lost", error.line, "a block", str(error)) for error in refused)
     found[-1] = found[-1]._replace(notes=(*found[-1].notes, *notes))
     return shell_commands.joined(found)
+
+
+def _readable(block: _Block, variables: dict[str, Value], name: str, refused: list[Unreadable]) -> tuple[Launch, ...]:
+    """Read a block; of one that cannot be read, the commands before and after the one that is at fault."""
+    try:
+        return _launches(block, variables, name)
+    except Unreadable as error:
+        error.line += block.line - 1 if error.line < block.line else 0
+        refused.append(error)
+        lines = block.text.split("\n")
+        start = end = error.line - block.line
+        if not 0 <= start < len(lines) or len(refused) > _MOST_REFUSED:
+            return ()
+    while start and lines[start - 1].rstrip().endswith("\\"):
+        start -= 1
+    end = next((at for at in range(end, len(lines)) if not lines[at].rstrip().endswith("\\")), len(lines)) + 1
+    before = block._replace(text="\n".join(lines[:start]))
+    after = block._replace(text="\n".join(lines[end:]), line=block.line + end)
+    return (*_readable(before, variables, name, refused), *_readable(after, variables, name, refused))
 
 
 def _launches(block: _Block, variables: dict[str, Value], name: str) -> tuple[Launch, ...]:

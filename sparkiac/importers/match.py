@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sparkiac import catalog, engines
 from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.vllm_check import names
-from sparkiac.importers import mounted, serving
+from sparkiac.importers import mounted, serving, storing
 from sparkiac.importers.launch import Note
 from sparkiac.model import forms
 from sparkiac.resolve import catalogued
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _LAYERS: Final = ("recipe ", "variant ", "fragment ")
 _TAKEN_AWAY: Final = frozenset({"set", "env", "speculative"})
 """Keys whose values count as chosen: what a launch does not say of them, it does not have."""
-_HOMES: Final = frozenset({"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE"})
 _BASES: Final = {
     "vllm": "base/single-spark",
     "sglang": "base/sglang",
@@ -50,6 +49,8 @@ class Match(NamedTuple):
     notes: tuple[Note, ...]
     known: bool
     """Whether the recipe is one of this model."""
+    has: frozenset[Path]
+    """What the recipe gives a value to."""
 
 
 class _Entry(NamedTuple):
@@ -68,7 +69,9 @@ def find(wanted: Wanted) -> Match:
     best = min(candidates or (_base(wanted),), key=lambda entry: _cost(entry, wanted))
     best = _with_fragments(best, wanted)
     differences, notes = _differences(best, wanted)
-    return Match(best.recipe, best.variant, best.fragments, differences, tuple(notes), bool(candidates))
+    return Match(
+        best.recipe, best.variant, best.fragments, differences, tuple(notes), bool(candidates), frozenset(best.leaves)
+    )
 
 
 def handle_of(wanted: Wanted) -> str | None:
@@ -148,16 +151,20 @@ def _laid(entry: _Entry, wanted: Wanted) -> Iterator[_Entry]:
 def _differences(entry: _Entry, wanted: Wanted) -> tuple[dict[Path, Any], list[Note]]:
     """Give what a deployment of the entry must say to be the launch, and what stays the recipe's all the same."""
     own = dict(wanted.leaves)
-    notes: list[Note] = []
     if wanted.launch.image is not None:
         own["image",] = wanted.launch.image
     model = handle_of(wanted)
     if model is not None:
         own["model",] = model
-    _at_the_store(entry, wanted, own, notes)
+    if wanted.served:
+        own["served_names",] = wanted.served
+    notes = storing.at_the_store(wanted, entry.leaves, own)
     _as_the_recipe_has_it(entry, wanted, own, notes)
     found = {path: value for path, value in own.items() if not _same(path, value, entry.leaves)}
-    if "model_path" in _tops(entry.leaves) and wanted.path is None and wanted.model is not None:
+    if own.get(("served_names",)) == _implied(entry, found):
+        found.pop(("served_names",), None)
+    by_handle = wanted.path is None and wanted.model is not None
+    if by_handle and ("model_path",) in entry.leaves and "model_path" not in engines.named(wanted.engine).needs:
         found["model_path",] = None
     for path, (value, origin) in entry.leaves.items():
         if path[0] in _TAKEN_AWAY and path not in own and origin.layer.startswith(_LAYERS) and not _is_cache(value):
@@ -165,35 +172,16 @@ def _differences(entry: _Entry, wanted: Wanted) -> tuple[dict[Path, Any], list[N
     return found, notes
 
 
+def _implied(entry: _Entry, found: Mapping[Path, Any]) -> tuple[object, ...]:
+    """Give the name under which a deployment is served that gives none: its model's, in its spelling."""
+    if ("served_names",) in entry.leaves:
+        return ()
+    return (found.get(("model",), entry.leaves.get(("model",), (None,))[0]),)
+
+
 def _is_cache(value: object) -> bool:
     """Whether a value is a place for compiled code, which the image's read-only file system needs."""
     return isinstance(value, str) and value.startswith(f"{CACHE}/")
-
-
-def _tops(leaves: Mapping[Path, Any]) -> set[str | int]:
-    return {path[0] for path in leaves}
-
-
-def _at_the_store(entry: _Entry, wanted: Wanted, own: dict[Path, Any], notes: list[Note]) -> None:
-    """Let the recipe say where the model store is mounted; a launch may have it elsewhere."""
-    held = {path: leaf[0] for path, leaf in entry.leaves.items()}
-    mounts = [str(path[2]) for path, value in held.items() if _is_store(path, value)]
-    homes = {path for path in (*own, *held) if path[0] == "env" and path[-1] in _HOMES}
-    if wanted.store is not None and not mounts and wanted.path is None:
-        own["container", "mounts", wanted.store.target] = {"source": "model_store"}
-        return
-    if wanted.store is not None and mounts and (wanted.store.target not in mounts or wanted.path is not None):
-        why = f"the recipe mounts the model store at {mounts[0]}, and the server finds it there"
-        notes.append(Note("corrected", wanted.store.line, f"-v {wanted.store.what}:{wanted.store.target}", why))
-    for path in homes:
-        if path in held:
-            own[path] = held[path]
-        else:
-            own.pop(path, None)
-
-
-def _is_store(path: Path, value: object) -> bool:
-    return path[:2] == ("container", "mounts") and isinstance(value, dict) and value.get("source") == "model_store"
 
 
 def _as_the_recipe_has_it(entry: _Entry, wanted: Wanted, own: dict[Path, Any], notes: list[Note]) -> None:
@@ -204,7 +192,7 @@ def _as_the_recipe_has_it(entry: _Entry, wanted: Wanted, own: dict[Path, Any], n
         kept = _kept(path, value, held)
         if kept is not None:
             del own[path]
-            notes.append(Note("corrected", *_place(wanted, path), kept))
+            notes.append(Note("corrected", *wanted.place(path), kept))
             if path in held:
                 own[path] = held[path]
     key = own.pop(("api_key",), None) if engines.named(wanted.engine).key_variable is None else None
@@ -239,12 +227,6 @@ def _kept(path: Path, value: object, held: Mapping[Path, Any]) -> str | None:
 
 def _is_brought(path: str, held: Mapping[Path, Any]) -> bool:
     return ("container", "files", path) in held
-
-
-def _place(wanted: Wanted, path: Path) -> tuple[int, str]:
-    """Give the line and the words of the launch that a value comes from."""
-    found = ((item.line, item.what) for item in wanted.items if item.path == path)
-    return next(found, (wanted.launch.line, ".".join(map(str, path))))
 
 
 def _same(path: Path, value: object, leaves: Leaves) -> bool:

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from sparkiac.model import forms
+
 if TYPE_CHECKING:
     from collections.abc import Container
 
@@ -22,6 +24,17 @@ def plain(*texts: str | None) -> str:
         if name and name not in _RESERVED:
             return name
     return "server"
+
+
+def implied(engine: str, target: str | None) -> tuple[str, ...]:
+    """Give the name under which an engine serves this handle or path if it is told none.
+
+    vLLM and SGLang take it as it is written, TensorRT-LLM the last part of a path. llama.cpp answers to any name.
+    """
+    if target is None or engine not in {"vllm", "sglang", "tensorrt-llm"}:
+        return ()
+    name = target.rpartition("/")[2] if engine == "tensorrt-llm" and target.startswith("/") else target
+    return (name,) if re.fullmatch(forms.SERVED, name) else ()
 
 
 def free(name: str, taken: Container[str]) -> str:

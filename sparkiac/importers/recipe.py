@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers import serving
-from sparkiac.importers.launch import Variable
+from sparkiac.importers.launch import Note, Variable
 from sparkiac.importers.sheet import entry
 from sparkiac.importers.shell_words import script, unread
 
@@ -29,7 +29,7 @@ _HANGING: Final = re.compile(r"(?<!\\)\\\Z")
 """A backslash that continues nothing."""
 _OWN: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)(?::?-)?\}?")
 _EXPANDED: Final = re.compile(r"\$[A-Za-z_{(]|`")
-_OF_A_PATCH: Final = re.compile(r"(?:\./)?[\w.+-]+\.(?:jinja2?|py)|.*/mods/.+\.\w+")
+_OF_A_PATCH: Final = re.compile(r"(?:\./)?[\w.+-]+\.(?:jinja2?|py)")
 _MODEL_FLAGS: Final = frozenset({"--model", "--model-path", "-m", "--hf-repo", "-hf", "-hfr"})
 _SHARE: Final = "gpu_memory_utilization"
 
@@ -145,12 +145,12 @@ def told(sheet: Sheet, filled: Filled, *, strict: bool) -> None:
         sheet.corrected(line, "command:", f"{reading}, unlike in other files of the format; so it is read")
 
 
-def unused(sheet: Sheet, names: Iterable[str], why: str) -> None:
+def idle(sheet: Sheet, names: Iterable[str], why: str, *, kind: str = "unused") -> None:
     """Note defaults that reach nothing."""
     defaults = sheet.data.get("defaults")
     for name in names:
         value = defaults.get(name) if isinstance(defaults, dict) else None
-        sheet.lost(sheet.line("defaults", name), entry(name, value), why)
+        sheet.copied(Note(kind, sheet.line("defaults", name), entry(name, value), why))
 
 
 def shares(sheet: Sheet, settings: Mapping[str, object]) -> None:
@@ -161,12 +161,17 @@ def shares(sheet: Sheet, settings: Mapping[str, object]) -> None:
         sheet.lost(sheet.line("defaults", _SHARE), entry(_SHARE, value), why)
 
 
+def _of_a_mod(value: str) -> bool:
+    stem, dot, extension = value.partition("/mods/")[2].rpartition(".")
+    return bool(stem and dot) and re.fullmatch(r"\w+", extension) is not None
+
+
 def required(sheet: Sheet, started: Started, *, patched: bool) -> tuple[str, ...]:
     """Name the files of the command that neither an image nor a model brings, and note them."""
     found: dict[str, int] = {}
     for before, word, line in zip(("", *started.argv), started.argv, started.lines, strict=False):
         value = word.partition("=")[2] if word.startswith("-") else word if before.startswith("--") else ""
-        if _OF_A_PATCH.fullmatch(value):
+        if _OF_A_PATCH.fullmatch(value) or _of_a_mod(value):
             found.setdefault(value, line)
     for name, line in found.items():
         why = "a mod puts it into the container" if patched else "nothing says where it comes from"

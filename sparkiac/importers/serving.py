@@ -33,6 +33,8 @@ _SUBCOMMANDS: Final = frozenset({"vllm", "sglang"})
 """Programs that serve only if the next word says so."""
 _ASSIGNED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _SPEAKS: Final = frozenset({"echo", "set", "sleep", "ulimit", "trap", "wait", "true", ":"})
+_BUILDS: Final = frozenset({"cmake", "make", "ninja"})
+"""Programs that name a server to build it."""
 _DOWNLOADS: Final = frozenset({"hf", "huggingface-cli"})
 _OF_A_SHELL: Final = frozenset({"cd", "source", ".", "ray", "for", "case", "[", "[[", "test", "exit", "return"})
 NO_IMAGE: Final = "no image is named: sparkiac runs containers"
@@ -111,7 +113,7 @@ def _by_name(launch: Launch, bare: Start) -> Start | None:
     if bare.words[0] == "serve" and len(bare.words) > 1:
         bare = bare._replace(words=bare.words[1:], lines=bare.lines[1:])
     image, first = repository_of(launch.image or "").lower(), bare.words[0]
-    if not (first.startswith("--") or (first.count("/") == 1 and not first.startswith("/")) or first == "-m"):
+    if not (first.startswith("-") or (first.count("/") == 1 and not first.startswith("/"))):
         return None
     tag = (launch.image or "").rpartition(":")[2]
     engines = {"vllm": "vllm", "sglang": "sglang", "llama.cpp": "llama-cpp", "llama-cpp": "llama-cpp"}
@@ -143,6 +145,8 @@ def _found(command: Command, depth: int, given: Mapping[str, str]) -> Start | No
 
 def _plain(command: Command) -> Start | None:
     words, lines = command.words, command.lines
+    if _base(words[0]) in _BUILDS:
+        return None
     for at, word in enumerate(words[:12]):
         base, following = _base(word), words[at + 1 : at + 3]
         end = at + 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import characters
 from sparkiac.importers import hiding, yamlread
 from sparkiac.importers.launch import Note
 from sparkiac.importers.unreadable import Unreadable
-from sparkiac.source.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,6 +51,10 @@ class Sheet:
     def corrected(self, line: int, what: str, why: str) -> None:
         """Note what is said differently now."""
         self._note("corrected", line, what, why)
+
+    def unused(self, line: int, what: str, why: str) -> None:
+        """Note what is no part of the launch."""
+        self._note("unused", line, what, why)
 
     def copied(self, note: Note) -> None:
         """Add a note of another reader."""
@@ -166,7 +170,7 @@ def _shown(text: str) -> str:
     line = " ".join(words)
     if len(line) > _READ:  # a word that is cut could be half a secret
         words = line[:_READ].split(" ")[:-1] or ["…"]
-    return printable(hiding.shown(" ".join(_starred(words))))
+    return characters.shown(hiding.shown(" ".join(_starred(words))))
 
 
 def _starred(words: Iterable[str]) -> Iterator[str]:

@@ -87,7 +87,8 @@ def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
     """Put servers that are started in a container that idles into that container."""
     chosen: list[Launch] = []
     for launch in found:
-        place = next((at for at, each in enumerate(chosen) if launch.inside and each.name == launch.inside), None)
+        named = enumerate(chosen) if launch.inside else ()
+        place = next((at for at, each in named if each.name == launch.inside), None)
         if place is None or serving.start(chosen[place]) is not None:
             chosen.append(launch)
             continue

@@ -180,7 +180,7 @@ class _Reader:
         for part in word.parts:
             value = part.text if part.name is None else self._value(part, word.line)
             pieces = [*value] if isinstance(value, tuple) else [value]
-            if part.name is not None and not part.quoted and isinstance(value, str) and value != part.text:
+            if part.name is not None and not part.quoted and isinstance(value, str) and _is_split(part, value):
                 pieces = value.split()
             elif not part.quoted and current is None and value == "":
                 continue
@@ -229,6 +229,11 @@ class _Reader:
         texts = tuple(each for word in words for each in self._expanded(word))
         self.level -= 1
         return " ".join(texts) if part.quoted and bare else texts
+
+
+def _is_split(part: Part, value: str) -> bool:
+    """Whether the blanks of a value part words: of `$(…)`, which is not run, they are the command's own."""
+    return value != part.text and "$(" not in value and "`" not in value
 
 
 def _indexed(part: Part, value: Value) -> Value:

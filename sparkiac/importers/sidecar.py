@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog
@@ -23,6 +24,10 @@ _KINDS: Final = {
     "chatterbox": re.compile(r"chatterbox"),
 }
 _BASE_URLS: Final = frozenset({"OPENAI_API_BASE_URL", "OPENAI_API_BASE_URLS"})
+_CACHE: Final = "/root/.cache/huggingface"
+_UNSTAGED: Final = (
+    "no engine here runs this server: its weights are neither pinned nor staged, and it fetches them itself"
+)
 _MANAGED: Final = "its data is kept in a directory of its own on the host; move it there"
 
 
@@ -37,6 +42,13 @@ class Service(NamedTuple):
 def read(launch: Launch) -> Service:
     """Say what a container becomes that serves no model."""
     return _Reading(launch).service()
+
+
+def _told_port(argv: tuple[str, ...]) -> int | None:
+    """Give the port that a command names."""
+    found = (word for before, word in pairwise(argv) if before == "--port")
+    text = next(found, "")
+    return int(text) if re.fullmatch(r"[1-9]\d{1,4}", text) else None
 
 
 class _Reading:
@@ -72,6 +84,9 @@ class _Reading:
             self._volume(volume)
         if launch.gpus and not (self.known and self.known.gpu):
             self._say("gpu", True, launch.line, "--gpus")  # noqa: FBT003  a value of the inventory
+        if self.kind == "container" and not launch.read_only:
+            self._say("read_only", False, launch.line, "a writable file system")  # noqa: FBT003  a value
+        self._weights()
         self._rest()
         return Service(self.data, tuple(self.items), tuple(self.notes))
 
@@ -87,6 +102,24 @@ class _Reading:
                 self._say("bind", "loopback", first.line, f"-p {first.address}")
         for port in ports[1:]:
             self._lost(port.line, f"-p {port.host}:{port.container}", "a service has one port")
+        told = _told_port(self.launch.argv)
+        if not ports and self.launch.host_network and told is not None:
+            self._say("port", told, self.launch.line, f"--port {told}")
+
+    def _weights(self) -> None:
+        """Give a server of models, of an engine that is none here, the cache of weights that its launcher mounts."""
+        launch = self.launch
+        if launch.model is None or self.kind != "container":
+            return
+        if not launch.volumes:
+            self._within(
+                "mounts", _CACHE, {"source": "model_store", "read_only": False}, launch.line, "the hub's cache"
+            )
+        self._lost(launch.line, f"model {launch.model}", _UNSTAGED)
+        if launch.nodes > 1:
+            self._lost(
+                launch.line, f"{launch.nodes} machines", "a service runs on one host, and no engine here spans them"
+            )
 
     def _command(self) -> None:
         argv = self.launch.argv
@@ -142,7 +175,7 @@ class _Reading:
 
     def _rest(self) -> None:
         launch = self.launch
-        if launch.host_network:
+        if launch.host_network and "port" not in self.data:
             self._lost(launch.line, "--network host", "a service publishes one port: say `port`")
         for device in launch.devices:
             self._lost(launch.line, f"--device {device}", "no device is handed to a service")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.importers import eugr, recipe, sparkrun_blocks, sparkrun_layers, sparkrun_nodes, template, world
 from sparkiac.importers.launch import Launch
 from sparkiac.importers.sheet import Sheet, entry, whole
-from sparkiac.importers.sparkrun_runtimes import RUNTIMES, Runtime, built
+from sparkiac.importers.sparkrun_runtimes import RUNTIMES, Runtime, built, split
 from sparkiac.importers.unreadable import Unreadable
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     started = _backend(sheet, started, runtime, settings, nodes=nodes)
     launch = _launch(sheet, started, model=model, name=_name(sheet, name), nodes=nodes)
     recipe.shares(sheet, settings)
-    sparkrun_blocks.remarks(sheet)
+    sparkrun_blocks.blocks(sheet)
     for key, value, line in sheet.rest():
-        sheet.lost(line, entry(key, value), "sparkrun itself gives it no meaning")
+        sheet.unused(line, entry(key, value), "no key of the format: sparkrun ignores it")
     return (launch._replace(notes=sheet.notes()),)
 
 
@@ -114,12 +114,12 @@ def _filled(
     recipe.told(sheet, filled, strict=False)
     started = recipe.starts(sheet, filled.text, "command")
     idle = settings.keys() - filled.used - _PLACING
-    recipe.unused(sheet, idle, "the command does not use it, so it has no effect")
+    recipe.idle(sheet, idle, "the command does not use it, so it has no effect")
     for key, option in _added(runtime, settings):
         if not any(word.partition("=")[0] == option for word in started.argv):
             line = sheet.line("defaults", key)
-            added = (option, str(settings[key]))
-            started = started._replace(argv=(*started.argv, *added), lines=(*started.lines, line, line))
+            added = (option, *split(str(settings[key])))
+            started = started._replace(argv=(*started.argv, *added), lines=(*started.lines, *(line for _ in added)))
     return started
 
 
@@ -142,10 +142,11 @@ def _made(sheet: Sheet, runtime: str, model: str | None, settings: Mapping[str, 
     if known is None or model is None:
         why = f"no command, and what {runtime} would start is not known" if model else "no command and no model"
         sheet.lost(sheet.line("runtime"), f"runtime: {runtime}", why)
-        recipe.unused(sheet, settings, "no command uses it")
+        recipe.idle(sheet, settings, "no command uses it", kind="lost")
         return recipe.Started(())
     made = built(known, model, settings)
-    recipe.unused(sheet, [key for key in made.unknown if key not in _PLACING], f"{runtime} has no option for it")
+    why = f"sparkrun 0.3 writes no option for this key when it starts {runtime}"
+    recipe.idle(sheet, [key for key in made.unknown if key not in _PLACING], why, kind="lost")
     lines = tuple(sheet.line("model") if key == "model" else sheet.line("defaults", key) for key in made.keys)
     return recipe.Started(made.argv, lines)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.importers import docker_values
+from sparkiac.importers import docker_options, docker_values
+from sparkiac.importers.launch import Note
 from sparkiac.importers.sheet import entry
 from sparkiac.importers.shell_words import script
 
@@ -18,26 +19,27 @@ _HOOKS: Final = {
     "post_exec": "run in the first container once the server answers; sparkiac runs nothing there",
     "post_commands": "run on the machine that starts it; sparkiac runs nothing there",
 }
-_REMARKS: Final = {
-    "benchmark": "settings of sparkrun's benchmark; no part of the service",
-    "mods": "a patch that is applied in the container at each start; build it into the image",
-    "build_args": "for building the image; sparkiac pins images by digest",
-    "builder": "who builds the image; sparkiac pins images by digest",
-    "builder_config": "how the image is built; sparkiac pins images by digest",
-    "containers": "an image for each machine; a deployment of sparkiac has one",
-    "layout": "which machine holds which part; sparkiac places whole groups",
-    "scheduler": "how sparkrun chooses machines; an inventory names them",
-    "cluster_config": "paths on sparkrun's machines; an inventory has its own",
-    "runtime_cache": "sparkiac keeps a cache for each image, model and set of options by itself",
-    "readiness": "sparkiac asks /health, the model names and for one answer by itself",
-    "stop_after_post": "sparkiac's services go on running",
-    "runtime_version": "a remark; the image says which version runs",
-    "sparkrun_version": "about sparkrun alone",
-    "capabilities": "for a gateway of sparkrun's",
-    "unsupported_capabilities": "for a gateway of sparkrun's",
+_BLOCKS: Final = {
+    "mods": ("lost", "a patch that is applied in the container at each start; build it into the image"),
+    "build_args": ("lost", "for building the image; sparkiac pins images by digest"),
+    "builder_config": ("lost", "how the image is built; sparkiac pins images by digest"),
+    "containers": ("lost", "an image for each machine; a deployment has one image"),
+    "layout": ("lost", "which machine holds which part; a deployment is placed as a whole"),
+    "benchmark": ("unused", "settings of sparkrun's benchmark; no part of the server"),
+    "builder": ("unused", "the tool that builds the image; no part of the server"),
+    "scheduler": ("unused", "how sparkrun chooses machines; an inventory names them"),
+    "cluster_config": ("unused", "paths on sparkrun's machines; an inventory has its own"),
+    "runtime_cache": ("corrected", "each image, model and set of options has a compile cache of its own"),
+    "readiness": ("corrected", "a unit is ready when /health, the model names and one answer are right"),
+    "stop_after_post": ("unused", "ends sparkrun's hooks; the service keeps running"),
+    "runtime_version": ("unused", "a remark; the image decides which version runs"),
+    "sparkrun_version": ("unused", "a remark about sparkrun"),
+    "capabilities": ("unused", "for sparkrun's gateway; no part of the server"),
+    "unsupported_capabilities": ("unused", "for sparkrun's gateway; no part of the server"),
 }
-_ESTIMATE: Final = "remarks, and sizes for sparkrun's memory estimate; sparkiac reads the model's own"
-_OPTION: Final = "an option of the container that sparkiac sets by itself, or has not"
+"""Blocks that say nothing of the server's command: kind of the note and reason."""
+_ESTIMATE: Final = "remarks, and sizes for sparkrun's memory estimate; the plan reads the model's own"
+_OPTION: Final = "nothing in an inventory sets this option of a container"
 _WHOLE: Final = {"gpus": "all", "network": "host"}
 _LOCAL: Final = "docker"
 
@@ -64,8 +66,9 @@ def box(sheet: Sheet) -> Box:
     held = {key: _words(value) for key, value in sheet.mapping("executor_config").items() if value is not None}
     for key, words in held.items():
         if not _is_understood(key, words):
+            kind, why = _option(key.replace("_", "-"), words)
             line = sheet.line("executor_config", key)
-            sheet.lost(line, f"executor_config: {entry(key, ' '.join(words))}", _OPTION)
+            sheet.copied(Note(kind, line, f"executor_config: {entry(key, ' '.join(words))}", why))
     starts = [word for each in script(" ".join(held.get("entrypoint", ()))).commands for word in each.words]
     return Box(
         entrypoint=tuple(starts),
@@ -94,6 +97,14 @@ def _is_understood(key: str, words: list[str]) -> bool:
             return key in {"entrypoint", "ipc", "restart_policy", "devices"}
 
 
+def _option(name: str, words: list[str]) -> tuple[str, str]:
+    """Say what becomes of an option of the container: kind of the note and reason."""
+    if name == "user" and words[0] in docker_options.ROOT:
+        return "unused", "the images of servers run as root anyway"
+    why = docker_options.MEANT.get(name)
+    return ("lost", _OPTION) if why is None else ("corrected", why or "a unit runs its container in its own way")
+
+
 def hooks(sheet: Sheet) -> tuple[str, ...]:
     """Note what sparkrun runs around the server; name what it copies into the containers."""
     copied: list[str] = []
@@ -114,16 +125,16 @@ def description(sheet: Sheet) -> str | None:
     if found is None and not isinstance(held.get("description"), dict | tuple | None):
         found = str(held.pop("description")).strip()
     if held or (metadata is not None and not isinstance(metadata, dict)):
-        sheet.lost(sheet.line("metadata"), entry("metadata", held or metadata), _ESTIMATE)
+        sheet.unused(sheet.line("metadata"), entry("metadata", held or metadata), _ESTIMATE)
     return found
 
 
-def remarks(sheet: Sheet) -> None:
-    """Note blocks that say nothing of the server itself."""
-    for key, why in _REMARKS.items():
+def blocks(sheet: Sheet) -> None:
+    """Note the blocks beside the command."""
+    for key, (kind, why) in _BLOCKS.items():
         for line, each in sheet.entries(key):
             if each is not False:
-                sheet.lost(line, entry(key, each), why)
+                sheet.copied(Note(kind, line, entry(key, each), why))
 
 
 def distribution(sheet: Sheet, *, model: str | None, container: str | None, revision: str | None) -> str | None:

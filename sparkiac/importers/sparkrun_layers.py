@@ -41,8 +41,10 @@ def apply(sheet: Sheet) -> None:
         elif all(_holds(key, wanted, facts, settings) for key, wanted in when.items()):
             sheet.corrected(line, entry("when", _said(when)), "it holds here, so what it says is taken")
             _put(sheet, layer, ("overrides", index))
+        elif when.keys() <= facts.keys() | {_CONFIG}:
+            sheet.unused(line, entry("when", _said(when)), "its condition does not hold on a DGX Spark")
         else:
-            sheet.lost(line, entry("when", _said(when)), "it does not hold here, or cannot be judged")
+            sheet.lost(line, entry("when", _said(when)), "whether its condition holds is not known")
 
 
 def _said(when: Mapping[str, object]) -> str:

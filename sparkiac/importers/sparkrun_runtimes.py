@@ -234,5 +234,10 @@ def _words(key: str, value: object) -> Iterator[str]:
     elif text[:1] in {"{", "["}:
         yield text
     else:
-        for command in script(text).commands:
-            yield from command.words
+        yield from split(text)
+
+
+def split(text: str) -> Iterator[str]:
+    """Split a text into words as a shell does."""
+    for command in script(text).commands:
+        yield from command.words

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.importers.said import Said
+    from sparkiac.report import Path
 
 _ADAPTER: Final[TypeAdapter[Any]] = TypeAdapter(Speculative)
 _KINDS: Final[dict[str, type[BaseModel]]] = {
@@ -27,7 +28,15 @@ _KINDS: Final[dict[str, type[BaseModel]]] = {
     "eagle3": Drafted,
     "draft_model": Drafted,
 }
-_OF_SGLANG: Final = {"NGRAM": "ngram", "NEXTN": "mtp", "EAGLE": "mtp", "EAGLE3": "eagle3", "STANDALONE": "draft_model"}
+_OF_SGLANG: Final = {
+    "NGRAM": "ngram",
+    "NEXTN": "mtp",
+    "EAGLE": "mtp",
+    "EAGLE3": "eagle3",
+    "STANDALONE": "draft_model",
+    "DFLASH": "dflash",
+    "DSPARK": "dspark",
+}
 _KEYS: Final = {
     "speculative_algorithm": "method",
     "speculative_draft_model_path": "model",
@@ -54,6 +63,18 @@ def read(said: Said, engine: str, before: Mapping[str, Any]) -> Found | None:
     if said.name == "speculative_num_draft_tokens" and isinstance(value, int) and before.get("method") != "ngram":
         value -= 1
     return Found({**before, _KEYS[said.name]: value}, ())
+
+
+def unknown_algorithm(leaves: dict[Path, Any], line: int) -> tuple[Note, ...]:
+    """Take away an algorithm that `speculative:` cannot say, with the options that belong to it."""
+    method = leaves.get(("speculative",), {}).get("method")
+    if ("speculative",) not in leaves or method in _KINDS:
+        return ()
+    own = [path for path in leaves if path[0] == "set" and str(path[-1]).startswith("speculative_")]
+    for path in [("speculative",), *own]:
+        del leaves[path]
+    what = ", ".join([str(method or "speculative decoding"), *(str(path[-1]) for path in own)])
+    return (Note("lost", line, hiding.shown(what), f"`speculative:` takes the methods {', '.join(_KINDS)}"),)
 
 
 def _config(said: Said) -> Found:

@@ -57,6 +57,8 @@ _SHORT: Final[dict[str, dict[str, str]]] = {
 }
 _ONCE: Final = {"-fa": "on", "--flash-attn": "on"}
 """Switches of llama.cpp that take a value since September 2025."""
+_SEVERAL: Final = frozenset({"served_model_name"})
+"""Options of which people give several words, as vLLM takes them."""
 _NUMBER: Final = re.compile(r"-[\d.]+")
 
 
@@ -88,7 +90,19 @@ class _Reader:
                 self.model = word
             else:
                 self.notes.append(Note("lost", line, hiding.shown(word), "no option takes this word"))
+        self._repository()
         return Line(self.model, tuple(self.said.values()), tuple(self.notes))
+
+    def _repository(self) -> None:
+        """Take the repository that llama.cpp would download from as the model; its file is not in its name."""
+        said = self.said.pop("hf_repo", None)
+        if said is None or "model" in self.said or self.model is not None:
+            return
+        self.model = str(said.value).partition(":")[0]
+        files = [said, *([self.said.pop("hf_file")] if "hf_file" in self.said else ())]
+        for each in files:
+            what = hiding.shown(f"{each.what} {each.value}")
+            self.notes.append(Note("lost", each.line, what, "write the GGUF file's name as `model_file`"))
 
     def _option(self, word: str, line: int) -> None:
         head, equals, value = word.partition("=")
@@ -100,7 +114,8 @@ class _Reader:
             self.notes.append(Note("lost", line, hiding.shown(word), "this is no option"))
             return
         known = self.options.get(name)
-        found = self._value(known, [value] if equals else None, known=known is not None or name in self.elsewhere)
+        known_here = known is not None or name in self.elsewhere
+        found = self._value(name, known, [value] if equals else None, known=known_here)
         if known is not None and found is None and head in _ONCE:
             found = _ONCE[head]
             self.notes.append(Note("corrected", line, head, f"a value is wanted by now; read as {found}"))
@@ -113,8 +128,8 @@ class _Reader:
             )
         self.said[name] = Said(name, False if negative else found, line, head)
 
-    def _value(self, option: Option | None, given: list[str] | None, *, known: bool) -> Any:  # noqa: ANN401
-        kind = option.kind if option else "text" if known else None
+    def _value(self, name: str, option: Option | None, given: list[str] | None, *, known: bool) -> Any:  # noqa: ANN401
+        kind = option.kind if option else ("words" if name in _SEVERAL else "text") if known else None
         if kind == "switch":
             following = self.pairs[0][0] if self.pairs else ""
             return _switch(given[0]) if given else _switch(self.pairs.pop(0)[0]) if following in {"on", "off"} else True

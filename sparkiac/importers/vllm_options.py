@@ -175,7 +175,7 @@ class _Reader:
             return
         plain = [word for word, _ in self.pairs]
         for at in range(len(plain) - 1, -1, -1):
-            if _is_option(plain[at]) or (at and "/" not in plain[at]):
+            if _is_option(plain[at]):
                 continue
             if self._parsed([*plain[:at], *plain[at + 1 :]]) == found:
                 self._positional(*self.pairs[at])

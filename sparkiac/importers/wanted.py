@@ -6,11 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import engines
+from sparkiac.catalog import releases
 from sparkiac.importers import (
     aeon_options,
     group,
     hiding,
     mounted,
+    naming,
     serving,
     speculation,
     table_options,
@@ -19,15 +21,19 @@ from sparkiac.importers import (
 )
 from sparkiac.importers.collected import Collected, Item
 from sparkiac.importers.launch import Note
-from sparkiac.model import forms
+from sparkiac.model import forms, references
+from sparkiac.source import literals
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from sparkiac.importers.launch import Launch, Variable
     from sparkiac.importers.said import Line, Said
     from sparkiac.report import Path
 
 _KEY: Final = "the key comes from the secret {name}: put its value into a vault, never into this file"
 _STAGED: Final = "weights are staged before, so the server needs no token; sparkiac keeps secrets in files on the host"
+_DOWNLOADED: Final = "weights are staged in the model store, where the server looks for them by HF_HOME"
 _NO_MODEL: Final = "this is no model handle and no path in the container"
 _LITERAL: Final = "; it stood here for all to read, so change it now"
 
@@ -48,6 +54,13 @@ class Wanted(NamedTuple):
     notes: tuple[Note, ...]
     worker: bool = False
     """Whether it is one of a group that another machine leads."""
+    served: tuple[str, ...] = ()
+    """Names that its clients use, if they are known."""
+
+    def place(self, path: Path) -> tuple[int, str]:
+        """Give the line and the words of the launch that a value comes from."""
+        found = ((item.line, item.what) for item in self.items if item.path == path)
+        return next(found, (self.launch.line, ".".join(map(str, path))))
 
 
 def of(launch: Launch, start: serving.Start) -> Wanted:
@@ -77,11 +90,16 @@ class _Reading(Collected):
         target = self._target(line, said)
         self.nodes = max(self.nodes, group.nodes({name: each.value for name, each in said.items()}))
         self._options(said)
+        self.notes += speculation.unknown_algorithm(self.leaves, self.launch.line)
+        self._added(said)
         self._environment()
         path = target if target and _is_path(target) else None
         store = mounted.store(self.launch, self.leaves, path)
+        if self.leaves.pop(("set", "download_dir"), None) is not None:
+            self.notes.append(Note("corrected", said["download_dir"].line, said["download_dir"].what, _DOWNLOADED))
         self.container(store, path, self.start.prelude)
-        self._ports()
+        held = self.engine.defaults["set"]["port"]
+        self.ports(held if self.inside is None else self.inside, told=self.inside is not None)
         if path is not None:
             self._path(path)
         return Wanted(
@@ -95,6 +113,8 @@ class _Reading(Collected):
             tuple(self.items),
             tuple(self.notes),
             worker=self.worker,
+            served=self.leaves.get(("served_names",))
+            or naming.implied(self.start.engine, path or self._handle(target)),
         )
 
     def _line(self) -> Line:
@@ -104,8 +124,8 @@ class _Reading(Collected):
         if self.start.engine != "vllm":
             return table_options.read(self.start.engine, words, lines)
         known = serving.of_image(self.launch.image)
-        tag = known.tags.get((self.launch.image or "").partition("@")[0].rpartition(":")[2]) if known else None
-        return vllm_options.read(words, lines, tag.vllm or tag.vllm_at_least if tag else None)
+        tag = references.split((self.launch.image or "").partition("@")[0])[1]
+        return vllm_options.read(words, lines, releases.of_tag(known, tag) if known else None)
 
     def _target(self, line: Line, said: dict[str, Said]) -> str | None:
         """Give what is served: the word of its own, or the option."""
@@ -132,7 +152,7 @@ class _Reading(Collected):
 
     def _handle(self, target: str | None) -> str | None:
         """Give the model's name: beside the command, or what is served."""
-        named = (each for each in (self.launch.model, target) if each and re.fullmatch(forms.HANDLE, each))
+        named = (each for each in (target, self.launch.model) if each and re.fullmatch(forms.HANDLE, each))
         return next(named, None)
 
     def _path(self, path: str) -> None:
@@ -156,7 +176,7 @@ class _Reading(Collected):
     def _option(self, said: Said) -> None:
         name, value = said.name, said.value
         if name in {"api_key", "hf_token"} or hiding.is_secret_name(name):
-            self._secret(name, said.line, literal=not hiding.stands_for(str(value)))
+            self._secret(name, said.line, literal=not literals.stands_for(str(value)))
         elif name in {"served_model_name", "alias"}:
             self._names(said)
         elif name == "revision" and re.fullmatch(forms.GIT_REF, str(value)):
@@ -175,6 +195,15 @@ class _Reading(Collected):
         else:
             self.say(("set", name), value, said.line, said.what)
 
+    def _added(self, said: Container[str]) -> None:
+        """Tell of switches that the engine is given here and the launch does not have."""
+        for name, value in self.engine.defaults["set"].items():
+            if value is True and name not in said:
+                what = f"--{name.replace('_', '-')}"
+                self.notes.append(
+                    Note("corrected", self.launch.line, what, "added, as for every server of this engine")
+                )
+
     def _host(self, said: Said) -> None:
         """Take an address that nobody else reaches, where the server listens on the host's own network."""
         own = self.launch.host_network or self.launch.image is None
@@ -187,7 +216,7 @@ class _Reading(Collected):
         given = said.value if isinstance(said.value, tuple) else str(said.value).split(",")
         good = tuple(each for each in map(str, given) if re.fullmatch(forms.SERVED, each))
         if good:
-            self.say(("served_names",), good[:1] if self.engine.one_name else good, said.line, said.what)
+            self.say(("served_names",), good, said.line, said.what)
         if len(good) != len(given):
             self.lost(said.line, said.what, "these are no names that a client can write")
 
@@ -212,7 +241,7 @@ class _Reading(Collected):
             self._variable(variable.name, variable)
         for name, value in exported:
             if hiding.is_secret_name(name):
-                self._secret(name, self.launch.line, literal=not hiding.stands_for(value))
+                self._secret(name, self.launch.line, literal=not literals.stands_for(value))
             elif not values.unknown(value):
                 self._set_variable(name, value, self.launch.line)
 
@@ -223,7 +252,7 @@ class _Reading(Collected):
         if name == "VLLM_HOST_IP" and self.nodes > 1:
             self.notes.append(Note("corrected", line, f"-e {name}", "a group's addresses follow from its hosts' links"))
         elif hiding.is_secret_name(name) or (value is not None and hiding.is_secret(value)):
-            self._secret(name, line, literal=not hiding.stands_for(value or ""))
+            self._secret(name, line, literal=not literals.stands_for(value or ""))
         elif value is None or values.unknown(value):
             self.lost(line, f"-e {name}", values.CALLERS)
         else:
@@ -251,27 +280,6 @@ class _Reading(Collected):
             self.lost(line, name, _STAGED + _LITERAL)
         else:
             self.notes.append(Note("corrected", line, name, _STAGED))
-
-    def _ports(self) -> None:
-        launch, inside = self.launch, self.inside
-        held = self.engine.defaults["set"]["port"] if inside is None else inside
-        found = next((port for port in launch.ports if port.container == held), None)
-        found = found or next(iter(launch.ports), None)
-        if found is not None and found.host is not None:
-            self.say(("port",), found.host, found.line, f"-p {found.host}:{found.container}")
-            self._bind(found.address, found.line)
-            if found.container != held:
-                why = f"the server listens on {held} in there; the port is published from where it listens"
-                self.notes.append(Note("corrected", found.line, f"-p {found.host}:{found.container}", why))
-        elif launch.host_network or launch.image is None or (inside is not None and not launch.ports):
-            self.say(("port",), held, launch.line, "--network host" if launch.host_network else "--port")
-        for port in launch.ports:
-            if port is not found:
-                self.lost(port.line, f"-p {port.host}:{port.container}", "a server has one port")
-
-    def _bind(self, address: str | None, line: int) -> None:
-        if address in {"127.0.0.1", "[::1]"}:
-            self.say(("bind",), "loopback", line, f"-p {address}:…")
 
 
 def _is_path(target: str) -> bool:

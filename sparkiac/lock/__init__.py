@@ -3,7 +3,7 @@
 Reads and writes no file, and asks nobody.
 """
 
-from sparkiac.lock.findings import conflicts, only_silence, outdated, refused, stale, unbuilt
+from sparkiac.lock.findings import conflicts, example, only_silence, outdated, refused, stale, unbuilt
 from sparkiac.lock.merge import Ask, Entry, Gone, Key, asks, entry, gone, merged
 from sparkiac.lock.moves import Change, Files, Move, moves
 from sparkiac.lock.record import Record, Refused, read
@@ -24,6 +24,7 @@ __all__ = [
     "asks",
     "conflicts",
     "entry",
+    "example",
     "gone",
     "merged",
     "moves",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _TWO_ARCHITECTURES: Final = ("LCK030", "two-architectures")
 _STALE: Final = ("LCK031", "stale-lock")
+_EXAMPLE: Final = ("LCK033", "example-lock")
 _OUTDATED: Final = ("LCK032", "stale-interface")
 _LOCK_IT: Final = "run `sparkiac lock {}`"
 _SILENT: Final = frozenset({"LCK004", "LCK013", "LCK021"})
@@ -56,6 +57,13 @@ def stale(asks: Iterable[Ask], gone: Iterable[Gone], *, inventory: str, lock: Do
     for kind, name in gone:
         loc = lock.at_key((SECTIONS[kind], name)) if lock else None
         yield Finding(*_STALE, Severity.ERROR, f"{kind} {name}: nothing wants it any more", loc, hint)
+
+
+def example(lock: Document, *, inventory: str) -> Finding:
+    """Say that a lock is an example: one finding for all of its pins, at the line that says so."""
+    message = "this lock is an example: its digests, commits and hashes are made up"
+    hint = f"{_LOCK_IT.format(inventory)}: it replaces all of them"
+    return Finding(*_EXAMPLE, Severity.ERROR, message, lock.at_key(("example",)), hint)
 
 
 def unbuilt(plan: Plan, lock: Lock | None, *, inventory: Document) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from sparkiac import catalog
+from sparkiac.catalog import interfaces
 from sparkiac.model import forms
 from sparkiac.model.references import hub_file
 
@@ -23,7 +24,7 @@ Kind: TypeAlias = Literal["image", "model", "file"]
 _BARE: Final = ("tokenizer", "tokenizer_path", "hf_config_path")
 """Options of vLLM and SGLang that name a repository of which no weights are read."""
 _AUTO: Final = "auto"
-_NATIVE_SINCE: Final = (0, 12)
+_NATIVE_SINCE: Final = "0.12"
 """Release of vLLM that takes Mistral's own form by itself."""
 DEFAULT_REVISION: Final = "main"
 """Branch of a repository that nothing says another one of."""
@@ -199,8 +200,8 @@ def _form(container: Container, handle: str) -> Form:
 
 
 def _is_old(container: Container) -> bool:
-    release = tuple(map(int, re.findall(r"\d+", container.image.vllm or "")))
-    return bool(release) and release < _NATIVE_SINCE
+    found = container.image.vllm
+    return found is not None and interfaces.release(found) < interfaces.release(_NATIVE_SINCE)
 
 
 def _split(named: str) -> tuple[str | None, str | None]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.options import Options, Speculation
     from sparkiac.memory.pages import Page
 
-_TOKENS_BY_REQUEST: Final = (0, 20)
+_TOKENS_BY_REQUEST: Final = (0, 20, 1)
 _KEEPS_ONE_BLOCK: Final = (0, 29)
 _RETAINS_FOR_DRAFTS: Final = (0, 28)
 
@@ -73,8 +73,8 @@ class Cache(NamedTuple):
     def tokens(self, pool_bytes: int) -> int:
         """Give the tokens that the log states for a pool.
 
-        From 0.20 on they are counted in requests of the whole context. Before, the blocks are shared out to the
-        groups as if each grew with the context, which tells too little for windows and states.
+        From 0.20.1 on vLLM counts them in requests of the whole context. Before, it divides the blocks by the groups
+        as if each grew with the context: too few tokens for windows and states.
         """
         blocks = self.blocks(pool_bytes)
         if self.release < _TOKENS_BY_REQUEST:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.memory.activations import drafter_bytes, encoded_bytes, encoder_bytes, language_bytes
+from sparkiac.memory.runner import measures_graphs
 from sparkiac.memory.values import GIB, Term, Unknown, known_bytes, total_bytes
 
 if TYPE_CHECKING:
@@ -24,8 +26,6 @@ RUNTIME_BYTES: Final = 3 * GIB
 RUNTIME_SOURCE: Final = "Spark guide L343-348: 0.85 of 119.21 GiB less 21.94 and 76.49 GiB leaves 2.90 GiB; rounded up"
 _RUNTIME_BATCH: Final = 8192
 _LEAST_RUNTIME_BYTES: Final = GIB
-_PROFILES_GRAPHS: Final = (0, 20)
-_ELEMENT_BYTES: Final = 2
 
 
 class Server(NamedTuple):
@@ -97,7 +97,7 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     loaded = _measured(weights, calibration.weights_bytes if calibration else None)
     both = (loaded, *((drafter,) if drafter else ()))
     inside = (*both, *_overhead(options, shape, speculation, calibration))
-    outside = _outside(options, calibration)
+    outside = _outside(options, shape, speculation, calibration)
     told = options.kv_cache_memory_bytes
     if told is not None:
         return _told(name, Term("KV cache", told, "--kv-cache-memory-bytes"), inside, outside)
@@ -154,40 +154,39 @@ def _overhead(
     if calibration and calibration.overhead_bytes is not None:
         return (Term("runtime", calibration.overhead_bytes, "measured: the start-up log"),)
     batch = options.max_num_batched_tokens
-    sizes = _batch_bytes(options, shape, speculation, batch) if shape else None
-    if sizes is None:
+    now = _profiled(batch, options, shape, speculation)
+    then = _profiled(_RUNTIME_BATCH, options, shape, speculation)
+    if shape is None or now is None or then is None:
         return (Term("runtime", RUNTIME_BYTES, RUNTIME_SOURCE, assumed=True),)
-    then = sum(_batch_bytes(options, shape, speculation, _RUNTIME_BATCH) or ())
-    runtime = max(_LEAST_RUNTIME_BYTES, RUNTIME_BYTES - then)
-    activation, encoder = sizes
+    (language, encoder), waiting = now, encoded_bytes(batch, shape=shape, options=options)
+    assumed = max(then) + encoded_bytes(_RUNTIME_BATCH, shape=shape, options=options)
+    runtime = max(_LEAST_RUNTIME_BYTES, RUNTIME_BYTES - assumed)
+    language += drafter_bytes(batch, shape=shape, speculation=speculation)
+    what = "the largest images through the encoder" if encoder > language else "the widest layer and the logits"
     terms = (
         Term("runtime", runtime, f"{RUNTIME_SOURCE}; less one batch of {_RUNTIME_BATCH} tokens", assumed=True),
-        Term("activations", activation, f"widest layer and logits of one batch of {batch} tokens", assumed=True),
+        Term("activations", max(language, encoder), f"{what}, for one batch of {batch} tokens", assumed=True),
     )
-    source = "one batch of encoded inputs; the encoders' own activations are part of the runtime"
-    return (*terms, Term("encoder cache", encoder, source, assumed=True)) if encoder else terms
+    source = "encoded images of one batch"
+    return (*terms, Term("encoder cache", waiting, source, assumed=True)) if waiting else terms
 
 
-def _batch_bytes(
-    options: Options, shape: Shape | None, speculation: Speculation | None, batch: int
+def _profiled(
+    batch: int, options: Options, shape: Shape | None, speculation: Speculation | None
 ) -> tuple[int, int] | None:
-    width = shape.width if shape else None
-    if shape is None or width is None or width.hidden is None or width.vocabulary is None:
+    """Give what the language model and the encoder take for a batch; None if the widths are not known."""
+    language = language_bytes(batch, shape=shape, options=options, speculation=speculation) if shape else None
+    if shape is None or language is None:
         return None
-    ranks = options.tensor_parallel_size
-    dense = 3 * (width.intermediate or 0) // ranks
-    routed = width.experts_per_token * (3 * (width.expert_intermediate or 0) // ranks + width.hidden)
-    widest = 2 * width.hidden + max(dense, routed)
-    rows = min(batch, options.max_num_seqs * (1 + (speculation.tokens if speculation else 0)))
-    # Logits stand in 16 bits, and again in 32 for the sampler.
-    logits = rows * width.vocabulary * (_ELEMENT_BYTES + 4)
-    encoder = batch * width.hidden * _ELEMENT_BYTES if shape.encoders else 0
-    return batch * widest * _ELEMENT_BYTES + logits, encoder
+    return language, encoder_bytes(batch, shape=shape, options=options)
 
 
-def _outside(options: Options, calibration: Calibration | None) -> tuple[Term, ...]:
-    if options.enforce_eager or options.release >= _PROFILES_GRAPHS:
+def _outside(
+    options: Options, shape: Shape | None, speculation: Speculation | None, calibration: Calibration | None
+) -> tuple[Term, ...]:
+    if options.enforce_eager or measures_graphs(options, shape, speculation):
         return ()
     size = calibration.graphs_bytes if calibration else None
-    source = "the log's line 'Graph capturing finished'; before 0.20 they are captured after profiling"
-    return (Term("CUDA graphs", size, source),)
+    return (
+        Term("CUDA graphs", size, "the log's line 'Graph capturing finished': here they are no part of the request"),
+    )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.options import Options, Speculation
     from sparkiac.memory.values import Calibration
 
-_TOLD_POOL: Final = (0, 11)
+_TOLD_POOL: Final = (0, 10, 2)
 
 
 class Fit(NamedTuple):

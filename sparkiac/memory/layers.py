@@ -94,6 +94,17 @@ class Width(NamedTuple):
     """Layers with routed experts."""
 
 
+class Vision(NamedTuple):
+    """How wide the encoder of images is."""
+
+    hidden: int
+    intermediate: int
+    token_patches: int
+    """Patches that the encoder turns into one token."""
+    item_tokens: int
+    """Tokens of the largest image."""
+
+
 class Shape(NamedTuple):
     """What of a network decides on its KV cache."""
 
@@ -109,7 +120,13 @@ class Shape(NamedTuple):
     """Dtype that the checkpoint asks for in the recurrent part of a state."""
     encoders: tuple[str, ...] = ()
     """`vision` and `audio`, as far as the checkpoint has them."""
+    vision: Vision | None = None
+    """The encoder of images; None where its sizes are not known."""
     width: Width = Width()
+    architectures: tuple[str, ...] = ()
+    """Classes of the checkpoint, under the names of its config.json."""
+    quantized: bool = False
+    """Whether the config.json says how the checkpoint was quantized."""
 
     @property
     def hybrid(self) -> bool:

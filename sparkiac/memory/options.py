@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _LARGE_GPU_BYTES: Final = 70 * GIB
 _HUMAN: Final = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_CACHES_HYBRIDS: Final = (0, 28)
+"""From here on prefix caching is on by default for hybrid models, too."""
 # Options that change the pool in ways that this arithmetic has no words for, unless they are told this.
 _OTHER_POOLS: Final = {
     "decode_context_parallel_size": 1,
@@ -50,6 +52,8 @@ class Options(NamedTuple):
     mamba_ssm_cache_dtype: str
     enforce_eager: bool
     async_scheduling: bool
+    encodes: bool
+    """Whether it takes images and video, if the model does."""
 
     @property
     def in_flight_tokens(self) -> int:
@@ -61,7 +65,7 @@ class Options(NamedTuple):
 
     def mamba_mode(self, shape: Shape) -> str:
         """Give the mode of the state cache: `align` keeps states of whole blocks, for prefix caching."""
-        by_default = self.release >= (0, 26) or not shape.hybrid
+        by_default = self.release >= _CACHES_HYBRIDS or not shape.hybrid
         cached = by_default if self.enable_prefix_caching is None else self.enable_prefix_caching
         if not cached:
             return "none"
@@ -84,6 +88,11 @@ class Speculation(NamedTuple):
         return self.method == "mtp" or self.method.endswith("_mtp")
 
 
+def default_utilization(release: tuple[int, ...]) -> float:
+    """Give the share of the memory that vLLM takes if none is set (vLLM, CacheConfig)."""
+    return 0.9 if release < (0, 20) else 0.92
+
+
 def read(
     given: Mapping[str, object], *, release: tuple[int, ...], visible_bytes: int | None = None
 ) -> Options | Unknown:
@@ -100,7 +109,7 @@ def read(
         max_model_len=reader.context(),
         max_num_seqs=reader.count("max_num_seqs", 1024 if large else 256),
         max_num_batched_tokens=reader.count("max_num_batched_tokens", 8192 if large else 2048),
-        gpu_memory_utilization=reader.share("gpu_memory_utilization", 0.9 if release < (0, 20) else 0.92),
+        gpu_memory_utilization=reader.share("gpu_memory_utilization", default_utilization(release)),
         kv_cache_memory_bytes=reader.optional("kv_cache_memory_bytes"),
         kv_cache_dtype=reader.word("kv_cache_dtype"),
         dtype=reader.word("dtype"),
@@ -113,6 +122,7 @@ def read(
         mamba_ssm_cache_dtype=reader.word("mamba_ssm_cache_dtype"),
         enforce_eager=reader.truth("enforce_eager") is True,
         async_scheduling=reader.truth("async_scheduling") is not False,
+        encodes=reader.encodes(),
     )
     reader.refuse(_OTHER_POOLS)
     reader.refuse_within("attention_config", _OTHER_INDEXERS)
@@ -163,6 +173,12 @@ class _Given:
         """Give a truth value; None if it is not said."""
         value = self.given.get(name)
         return value if isinstance(value, bool) else None
+
+    def encodes(self) -> bool:
+        """Tell whether images and video are let in."""
+        limits = self.given.get("limit_mm_per_prompt")
+        none = isinstance(limits, Mapping) and limits.get("image") == limits.get("video") == 0
+        return not none and self.truth("language_model_only") is not True
 
     def refuse(self, neutral: Mapping[str, object]) -> None:
         """Note options that are told another value than the one that changes nothing."""

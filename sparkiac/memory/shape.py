@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.memory import sparse
-from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Width
+from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Vision, Width
 from sparkiac.memory.reader import Reader
 from sparkiac.memory.values import Unknown
 
@@ -40,6 +40,8 @@ _FAMILIES: Final = frozenset(
 )
 _ASKED_BITS: Final = {8: "fp8", 4: "nvfp4"}
 """Bits of an element → KV dtype that a checkpoint asks for."""
+_LARGEST_IMAGE: Final = 16_384
+"""Tokens of the largest image of a model that takes images of any size, as vLLM 0.22.0 logs them for Qwen3.6."""
 _BY_INDEX: Final = {
     **dict.fromkeys((*sparse.INDEXED, *sparse.COMPRESSED), "sparse"),
     "nemotron-nas": "block",
@@ -69,7 +71,10 @@ def read(config: Mapping[str, object]) -> Shape | Unknown:
         kv_dtype=_kv_dtype(config),
         state_dtype=_state_dtype(text),
         encoders=_encoders(config),
+        vision=_vision(config),
         width=_width(text, kinds),
+        architectures=tuple(map(str, Reader(config).words("architectures"))),
+        quantized=isinstance(config.get("quantization_config"), Mapping),
     )
 
 
@@ -234,6 +239,20 @@ def _state_dtype(text: Reader) -> str | None:
 def _encoders(config: Mapping[str, object]) -> tuple[str, ...]:
     names = {"vision_config": "vision", "audio_config": "audio", "sound_config": "audio"}
     return tuple(dict.fromkeys(name for key, name in names.items() if isinstance(config.get(key), Mapping)))
+
+
+def _vision(config: Mapping[str, object]) -> Vision | None:
+    found = config.get("vision_config")
+    told = Reader(found if isinstance(found, Mapping) else {})
+    hidden, intermediate = told.found("hidden_size"), told.found("intermediate_size")
+    if not hidden or not intermediate:
+        return None
+    image, patch = told.found("image_size"), told.found("patch_size")
+    merged, pooled = told.found("spatial_merge_size"), told.found("pooling_kernel_size")
+    patches, side = (image // patch) ** 2 if image and patch else 0, merged or pooled or 1
+    tokens = Reader(config).found("mm_tokens_per_image")
+    largest = tokens or patches // side**2 or (_LARGEST_IMAGE if merged else 0)
+    return Vision(hidden, intermediate, max(1, patches // tokens) if tokens else side**2, largest)
 
 
 def _width(text: Reader, kinds: tuple[str, ...]) -> Width:

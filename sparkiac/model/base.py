@@ -31,6 +31,10 @@ class Model(BaseModel):
 SECRET_KEYS: Final = frozenset({"api_key", "secret_key"})
 """Fields that hold a SecretRef. What stands there instead is never printed."""
 
+MOST_BYTES: Final = 10**15 - 1
+"""More has no file and no image, and more digits are not read alike by all readers of YAML."""
+Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
+
 MAX_ARGUMENT: Final = 130_900
 """Bytes in one argument or value of a variable: Linux MAX_ARG_STRLEN, 131072, less the name before it."""
 

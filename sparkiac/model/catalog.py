@@ -65,6 +65,8 @@ class Expected(Model):
     """The rule's code."""
     why: ShortText
     """Why."""
+    refused: bool = False
+    """Whether it is an error: `check` refuses the entry until the inventory adds or changes something."""
 
 
 class Entry(Model):

@@ -11,7 +11,6 @@ from sparkiac.model.base import (
     ImageReference,
     Line,
     Model,
-    ModelHandle,
     Name,
     OptionName,
     ShortText,
@@ -38,7 +37,7 @@ class ImageTag(Model):
     """What is known about one tag."""
 
     vllm: Version | None = None
-    """vLLM release inside; of a moving tag, the series that the sources saw."""
+    """vLLM release inside; of a moving tag, the one that a source saw, which says nothing about today's."""
     vllm_at_least: Version | None = None
     """Oldest vLLM release that it can hold, where the source says no more."""
     cuda: Version | None = None
@@ -55,10 +54,8 @@ class ImageTag(Model):
         Literal["ray", "audio", "fastsafetensors", "dflash", "mxfp4", "mixed-precision", "gemma4-nvfp4"], ...
     ] = ()
     """What it does not have, or what fails in it."""
-    forbidden_on: dict[Name, ShortText] = {}
-    """Platform → why the tag must not run there."""
-    validated_for: tuple[ModelHandle, ...] = ()
-    """Models that its makers run with this tag all the same."""
+    failed_on: dict[Name, ShortText] = {}
+    """Platform → what a source saw fail there."""
     adds: Additions | None = None
     """What it takes beside what its release of vLLM does."""
     moving: bool = False
@@ -67,6 +64,15 @@ class ImageTag(Model):
     """What to know before using it."""
     sources: tuple[ShortText, ...] = ()
     """Where these facts come from."""
+
+
+class Series(Model):
+    """What is known about all tags that begin alike."""
+
+    vllm: Version
+    """vLLM release that they are built from."""
+    sources: tuple[ShortText, ...]
+    """Who says so."""
 
 
 class ImageFamily(Model):
@@ -88,10 +94,10 @@ class ImageFamily(Model):
     """The image's own entrypoint, if it is known; the lock's record of the pinned image takes precedence."""
     home: AbsolutePath | None = None
     """Home directory of the user inside."""
-    releases_forbidden_on: dict[Name, ShortText] = {}
-    """Platform → why tags of releases, and `latest`, must not run there."""
     tags: dict[str, ImageTag] = Field(default_factory=dict)
     """Known tags."""
+    series: dict[str, Series] = Field(default_factory=dict)
+    """Start of a tag, up to a dot or hyphen → what is known about all such tags: 26.05 for 26.05.post1-py3."""
     notes: tuple[ShortText, ...] = ()
     """What to know before using it."""
     sources: tuple[ShortText, ...]

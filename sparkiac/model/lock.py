@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
-
-from pydantic import Field
+from typing import Literal, TypeAlias
 
 from sparkiac.model.base import (
+    Bytes,
     Commit,
     Digest,
     FileSource,
@@ -34,7 +33,7 @@ class LockedImage(Model):
     """Digest of the manifest for the hosts' architecture; that of `digest` where no index stands above it."""
     config: Digest | None = None
     """Digest of the image's configuration, which Docker's own store takes for the image's ID."""
-    size_bytes: Annotated[int, Field(ge=0)] | None = None
+    size_bytes: Bytes | None = None
     """Bytes to pull: configuration and layers, compressed."""
     created: Line | None = None
     """When it was built, as the image says."""
@@ -53,7 +52,7 @@ class LockedFile(Model):
 
     sha256: Sha256
     """What its bytes must hash to."""
-    size_bytes: Annotated[int, Field(ge=0)] | None = None
+    size_bytes: Bytes | None = None
     """Its size."""
     commit: Commit | None = None
     """Commit of the hub's repository that it is fetched at."""
@@ -64,7 +63,7 @@ class LockedFile(Model):
 class ModelFile(Model):
     """One file of a repository on the model hub."""
 
-    size_bytes: Annotated[int, Field(ge=0)]
+    size_bytes: Bytes
     """Its size."""
     sha256: Sha256
     """What its bytes must hash to."""
@@ -83,9 +82,9 @@ class LockedModel(Model):
     """Whether the download needs an accepted licence and a token."""
     remote_code: bool = False
     """Whether config.json or tokenizer_config.json names Python code of the repository (`auto_map`)."""
-    tensors: dict[Line, Annotated[int, Field(ge=0)]] = {}
+    tensors: dict[Line, Bytes] = {}
     """Element type, as safetensors names it (BF16, F8_E4M3, U8) → elements, over all weight files that are staged."""
-    tensor_bytes: Annotated[int, Field(ge=0)] | None = None
+    tensor_bytes: Bytes | None = None
     """Bytes of all tensors; nothing where the weights are no safetensors."""
     config: dict[str, object] = {}
     """What the memory proof needs of config.json, under its own names, and of hf_quant_config.json under that."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.plan import builds, fleet, proof, weights
+from sparkiac.plan import builds, fleet, pins, proof, weights
 from sparkiac.plan.addresses import links_of
-from sparkiac.plan.order import starts
+from sparkiac.plan.order import batches, starts
 from sparkiac.plan.parts import Giver, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.values import HostPlan, Hub, Plan
@@ -24,7 +24,7 @@ class _Fleet(NamedTuple):
 
     hosts: Mapping[str, fleet.Placed]
     stores: Mapping[str, tuple[Store, ...]]
-    starts: Mapping[str, tuple[str | None, ...]]
+    starts: Mapping[str, tuple[str, ...]]
     givers: Mapping[str, tuple[Giver, ...]]
     proofs: Mapping[str, Mapping[str, Proof]]
 
@@ -37,21 +37,23 @@ def build(resolved: Resolved) -> Plan:
     placed = fleet.placed(resolved)
     known = weights.repositories(locked, (each for host in placed for each in host.containers))
     stores = {host.name: weights.stores(host.containers, known) for host in placed}
+    units = {host.name: host.units for host in placed}
     whole = _Fleet(
         hosts={host.name: host for host in placed},
         stores=stores,
-        starts=starts({host.name: host.units for host in placed}),
+        starts=starts(units),
         givers=weights.givers({host.name: host.values for host in placed}, stores),
         proofs=proof.proofs(placed, locked),
     )
     hosts = tuple(_host(resolved, host, whole, hub) for host in placed)
-    return Plan(written.name, hosts, tuple(builds.used(resolved)), tuple(known.values()), hub)
+    return Plan(written.name, hosts, tuple(builds.used(resolved)), tuple(known.values()), hub, batches(units))
 
 
 def _host(resolved: Resolved, placed: fleet.Placed, whole: _Fleet, hub: Hub) -> HostPlan:
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     secrets = tuple(sorted({*secrets_of(placed.units), *((hub.secret,) if stores and hub.secret else ())}))
+    unpinned = pins.unpinned(placed.containers, example=bool(resolved.lock and resolved.lock.example))
     written = resolved.written.hosts[name]
     return HostPlan(
         name=name,
@@ -64,7 +66,7 @@ def _host(resolved: Resolved, placed: fleet.Placed, whole: _Fleet, hub: Hub) -> 
         memory_bytes=placed.memory_bytes,
         sysctls={key: str(value) for key, value in sorted(values.sysctl.items())},
         containers=placed.containers,
-        preflight=expectations(placed, stores=stores, secrets=secrets),
+        preflight=expectations(placed, stores=stores, secrets=secrets, unpinned=unpinned),
         programs=placed.programs,
         documents=placed.documents,
         starts=whole.starts[name],
@@ -78,6 +80,7 @@ def _host(resolved: Resolved, placed: fleet.Placed, whole: _Fleet, hub: Hub) -> 
         proofs=proofs,
         weights_from=whole.givers[name],
         images_from=_images_from(written.images_from, placed, whole),
+        unpinned=unpinned,
     )
 
 

@@ -79,7 +79,6 @@ def _built(resolved: Resolved, build: Build) -> Image:
         digest=None if locked is None or stale else locked.id,
         entrypoint=starts.entrypoint,
         command=starts.command,
-        example=bool(resolved.lock and resolved.lock.example and locked),
         build=build.name,
         stale=stale,
     )

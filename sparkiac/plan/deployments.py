@@ -7,8 +7,10 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
+from sparkiac.catalog import interfaces
 from sparkiac.engines import vllm
 from sparkiac.memory.fit import Workload
+from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.speculative import Ngram, Suffix
 from sparkiac.plan import command, settings
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from sparkiac.resolve import Resolved
 
 PROBE: Final = "/usr/local/lib/sparkiac/probe.py"
-_PROBE_INSIDE: Final = "/run/sparkiac/probe.py"
+PROBE_FILES: Final = (PROBE, "/usr/local/lib/sparkiac/probe_answers.py")
+"""The program and its other part, which lies beside it."""
+_INSIDE: Final = "/run/sparkiac"
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
 
 
@@ -86,7 +90,7 @@ def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -
         server=_server(node, options),
         weights=weights,
         secrets=() if values.api_key is None else (Secret(values.api_key.secret, _KEY_FILE),),
-        memory_bytes=_memory_bytes(node.engine, options, node.host),
+        memory_bytes=_memory_bytes(node, options, image),
     )
 
 
@@ -178,7 +182,7 @@ def _mounts(node: _Node) -> tuple[Mount, ...]:
     if values.model_path is not None:
         found.append(Mount(f"{values.model_store}/{values.model}", values.model_path, read_only=True))
     if node.leads and node.engine.python:
-        found.append(Mount(PROBE, _PROBE_INSIDE, read_only=True))
+        found += (Mount(file, f"{_INSIDE}/{file.rpartition('/')[2]}", read_only=True) for file in PROBE_FILES)
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
@@ -236,20 +240,25 @@ def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
 def _checks(node: _Node, options: Mapping[str, Any]) -> Checks:
     """Give how the server is asked.
 
-    The probe asks for health, models and, once, a short answer: its timeout covers that first, slow answer. An image
+    The probe asks for health, models and now and then an answer: its timeout covers the first, slow answer. An image
     without Python is asked for health alone; the playbook asks for the rest, from the host. A group's server listens
     on one address of the host's own network, and not on loopback.
     """
     reached = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
-    asked = _asked(node.engine, f"http://{reached}:{options['port']}", command.served(node.values))
+    asked = _asked(
+        node.engine,
+        f"http://{reached}:{options['port']}",
+        command.served(node.values),
+        tools="tools" in node.written.clients,
+    )
     return Checks(Health(asked, interval_s=15, timeout_s=150), node.engine.health)
 
 
-def _asked(engine: Engine, url: str, served: tuple[str, ...]) -> tuple[str, ...]:
+def _asked(engine: Engine, url: str, served: tuple[str, ...], *, tools: bool) -> tuple[str, ...]:
     if not engine.python:
         return ("CMD", "curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{engine.health}")
     path = () if engine.health == "/health" else ("--health", engine.health)
-    return ("CMD", "python3", _PROBE_INSIDE, *path, url, *served)
+    return ("CMD", "python3", f"{_INSIDE}/probe.py", *path, *(["--tools"] if tools else ()), url, *served)
 
 
 def _cache_key(pinned: Image, words: Command, pins: Mapping[str, str]) -> str:
@@ -258,9 +267,11 @@ def _cache_key(pinned: Image, words: Command, pins: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _memory_bytes(engine: Engine, options: Mapping[str, Any], host: ResolvedHost) -> int | None:
-    share = options.get(engine.memory_share or "")
-    return None if share is None or host.memory_gib is None else int(share * host.memory_gib * GIB)
+def _memory_bytes(node: _Node, options: Mapping[str, Any], image: Image) -> int | None:
+    share, total_gib = options.get(node.engine.memory_share or ""), node.host.memory_gib
+    if share is None and node.engine.name == "vllm" and options.get("kv_cache_memory_bytes") is None:
+        share = default_utilization(interfaces.assumed(image.vllm))
+    return None if share is None or total_gib is None else int(share * total_gib * GIB)
 
 
 def _cautions(deployment: Deployment, name: str) -> Iterator[Caution]:

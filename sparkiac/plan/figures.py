@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.values import Unknown
-from sparkiac.plan.memory import count, gib, span
+from sparkiac.plan.memory import count, gib, over_budget, span
+from sparkiac.plan.parts import NO_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.memory.fit import Advice, Workload
+    from sparkiac.memory.fit import Advice, Fit, Workload
     from sparkiac.plan.accounts import Account, HostAccount, Part
 
 STEP_HEADS: Final = ("utilization", "KV cache", "tokens", "requests", "the host")
 """Requests are whole ones, of the longest length."""
+CAPTURE: Final = "run sparkiac images capture to read it"
+_NO_RATE: Final = "unknown (no published prefill rate)"
 _ASKS_HUB: Final = "sparkiac lock reads it from the model hub"
-_ASKS_IMAGE: Final = "sparkiac images capture asks the image itself"
 _ASKS_HOST: Final = "memory.total_gib of the host says it"
 _ASKS_LOG: Final = "sparkiac memory --from-log reads it from the log of a start"
 _ASKS_SERVICE: Final = "memory_gib of a service says it"
@@ -73,7 +75,7 @@ def label(part: Part) -> str:
 
 def facts(account: Account) -> tuple[Fact, ...]:
     """Say what the KV cache of a deployment holds, and what its workload needs."""
-    estimate = () if account.assumes is None else (Fact("only an estimate", f"by {account.assumes}; {_ASKS_IMAGE}"),)
+    estimate = () if account.assumes is None else (Fact("estimated", f"{account.assumes}; {CAPTURE}"),)
     return (*estimate, *_fit(account), *(_workload(account) if account.leads else ()))
 
 
@@ -129,10 +131,10 @@ def _line(part: Part) -> Line:
 def _left(host: HostAccount) -> str:
     left, most = host.headroom_bytes, host.most_bytes
     if not isinstance(left, Unknown):
-        return gib(left) if left >= 0 else f"{gib(-left)} too little"
+        return gib(left) if left >= 0 else over_budget(-left)
     if most is None:
         return "unknown"
-    return f"at most {gib(most)}" if most >= 0 else f"at least {gib(-most)} too little"
+    return f"at most {gib(most)}" if most >= 0 else over_budget(-most)
 
 
 def _why_left(host: HostAccount) -> str:
@@ -144,7 +146,7 @@ def _why_left(host: HostAccount) -> str:
 def _fit(account: Account) -> Iterator[Fact]:
     fit = account.fit
     if account.shortage_bytes:
-        yield Fact("start", f"refused: {gib(account.shortage_bytes)} lack for weights and what else is no KV cache")
+        yield Fact("start", f"refused: weights and overhead need {gib(account.shortage_bytes)} more than the request")
     if isinstance(fit, Unknown):
         yield Fact("KV cache", unknown(fit))
         return
@@ -154,14 +156,22 @@ def _fit(account: Account) -> Iterator[Fact]:
     needs = f"it needs {gib(account.request_bytes)}"
     one = f"fits: {needs}" if fit.one else f"does not fit: {needs}, and vLLM does not start"
     yield Fact(f"one request of {count(account.context)} tokens", one)
+    if account.workload is None:
+        yield from _equivalent(account, "one request")
     if fit.one and not isinstance(account.max_num_seqs, Unknown):
-        yield Fact("such requests at once", _at_once(fit.concurrency, account.max_num_seqs, everything=fit.all))
+        yield Fact("concurrent full-length requests", _at_once(fit, account.max_num_seqs))
 
 
-def _at_once(concurrency: float, most: int, *, everything: bool) -> str:
-    if everything:
-        return f"{concurrency:.1f}: all {count(most)} of max_num_seqs fit"
-    return f"{concurrency:.1f}: not all {count(most)} of max_num_seqs fit, the last ones wait or are computed again"
+def _at_once(fit: Fit, most: int) -> str:
+    rest = "" if fit.all else "; the rest queue or are preempted"
+    return f"about {count(int(fit.concurrency))} (max_num_seqs allows {count(most)}{rest})"
+
+
+def _equivalent(account: Account, requests: str) -> Iterator[Fact]:
+    """Give the size of the pool for some requests, in the words of the option that asks for it."""
+    advice = account.advice
+    if not isinstance(advice, Unknown) and advice.told:
+        yield Fact(f"equivalent kv_cache_memory_bytes for {requests}", str(advice.pool_bytes))
 
 
 def _workload(account: Account) -> Iterator[Fact]:
@@ -169,11 +179,9 @@ def _workload(account: Account) -> Iterator[Fact]:
     if workload is not None:
         what = f"{count(workload.users)} requests of {count(workload.context)} tokens"
         yield Fact(what, unknown(advice) if isinstance(advice, Unknown) else _served(account, advice, workload))
-    if isinstance(advice, Unknown):
-        return
-    yield Fact("least utilization for " + ("one of them" if workload is None else "these"), _share(advice))
-    if advice.told:
-        yield Fact("the same as a size", f"kv_cache_memory_bytes: {advice.pool_bytes}")
+        yield from _equivalent(account, "these requests")
+    if not isinstance(advice, Unknown):
+        yield Fact(f"least utilization for {'one request' if workload is None else 'these requests'}", _share(advice))
 
 
 def _served(account: Account, advice: Advice, workload: Workload) -> str:
@@ -206,7 +214,9 @@ def _decode(account: Account) -> Iterator[Fact]:
 
 def _first_token(account: Account) -> Iterator[Fact]:
     if isinstance(account.first_token, Unknown):
-        yield Fact("first token", unknown(account.first_token))
+        missing = account.first_token
+        yield Fact("time to first token", _NO_RATE if missing == NO_RATE else unknown(missing))
         return
     for each in account.first_token:
-        yield Fact(f"first token of a prompt of {count(each.prompt_tokens)}", span(each.low_s, each.high_s, "s"))
+        label = f"time to first token, prompt of {count(each.prompt_tokens)} tokens"
+        yield Fact(label, span(each.low_s, each.high_s, "s"))

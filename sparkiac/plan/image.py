@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac.plan.parts import UNLOCKED
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -26,8 +28,6 @@ class Tag(NamedTuple):
     """Title of the family."""
     style: str
     """How it takes its command: `vllm-serve`, `pass-through`, `environment` or `unknown`."""
-    vllm: str | None = None
-    """vLLM release inside; of a moving tag, the series that the sources saw."""
     vllm_at_least: str | None = None
     """Oldest vLLM release that it can hold, where no more is known."""
     transformers: str | None = None
@@ -37,15 +37,12 @@ class Tag(NamedTuple):
     forward_compat: str | None = None
     """Older driver series that it runs on through forward compatibility."""
     lacks: tuple[str, ...] = ()
-    forbidden_on: Mapping[str, str] = {}
-    """Platform → why it must not run there."""
-    validated_for: tuple[str, ...] = ()
-    """Models that it may run all the same."""
+    failed_on: Mapping[str, str] = {}
+    """Platform → what a source saw fail there."""
     provenance: str = "community"
     """Who stands behind it: `vendor`, `upstream` or `community`."""
     added: Added = Added()
     """What it takes beside what its release of vLLM does."""
-    moving: bool = False
 
 
 class Image(NamedTuple):
@@ -62,8 +59,6 @@ class Image(NamedTuple):
     """The image's own command, if it is known."""
     tag: Tag | None
     """What the catalog knows of it."""
-    example: bool
-    """Whether the digest is only an example."""
     build: str | None = None
     """Name of the build that makes it; its digest is the image's ID then, which no registry knows."""
     stale: bool = False
@@ -74,12 +69,14 @@ class Image(NamedTuple):
     """Whether the host gets it from another one: it has no registry's digest there, and runs by its ID."""
     interface: Interface | None = None
     """What its vLLM takes, if the image itself was asked."""
+    release: str | None = None
+    """The vLLM release inside, as the lock records it, or else as the tag or the catalog names it."""
 
     @property
     def vllm(self) -> str | None:
-        """The vLLM release inside, as the image says or else as far as the catalog knows it."""
+        """The vLLM release inside: as the image itself says, or else as it is recorded or named. None is unknown."""
         said = self.interface.release if self.interface else None
-        return said or (self.tag.vllm if self.tag else None)
+        return said or self.release
 
     @property
     def pull(self) -> str:
@@ -87,5 +84,5 @@ class Image(NamedTuple):
         if self.build is not None and self.digest is not None:
             return self.digest
         if self.copied:
-            return self.id or "sha256:UNLOCKED"
-        return f"{self.repository}@{self.digest or 'UNLOCKED'}"
+            return self.id or f"sha256:{UNLOCKED}"
+        return f"{self.repository}@{self.digest or UNLOCKED}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
+from sparkiac.catalog import interfaces, releases
 from sparkiac.model import references
 from sparkiac.plan.image import Added, Image, Tag
 
@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.model.images import ImageFamily
-    from sparkiac.model.lock import Lock
+    from sparkiac.model.lock import Lock, LockedImage
 
 _OF_TAG: Final = (
-    *("vllm", "vllm_at_least", "transformers", "min_driver", "forward_compat", "lacks", "forbidden_on", "moving"),
-    "validated_for",
+    "vllm_at_least",
+    "transformers",
+    "min_driver",
+    "forward_compat",
+    "lacks",
+    "failed_on",
 )
-_RELEASE: Final = re.compile(r"(latest|v\d+(\.\d+)+)(-.+)?")
 
 
 def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> Image:
@@ -39,16 +42,19 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
         entrypoint=entrypoint,
         command=locked.command if locked else None,
         tag=_tag(family, tag) if family else None,
-        example=bool(lock and lock.example and locked and not inline),
         id=locked.config if locked else None,
+        release=_recorded(locked) or (releases.of_tag(family, tag) if family else None),
     )
+
+
+def _recorded(locked: LockedImage | None) -> str | None:
+    """Give the vLLM release that the lock read from the image's labels and variables."""
+    return interfaces.named(locked.versions["vllm"]) if locked and "vllm" in locked.versions else None
 
 
 def _tag(family: ImageFamily, tag: str) -> Tag:
     known = family.tags.get(tag or "latest")
     facts: dict[str, Any] = {} if known is None else {name: getattr(known, name) for name in _OF_TAG}
-    if _RELEASE.fullmatch(tag):
-        facts["forbidden_on"] = family.releases_forbidden_on | facts.get("forbidden_on", {})
     if known is not None and known.adds is not None:
         facts["added"] = Added(known.adds.options, known.adds.variables, known.adds.parsers)
     return Tag(family.title, family.style, provenance=family.provenance, **facts)

@@ -1,4 +1,4 @@
-"""The log of a start beside the plan: what was worked out and what was measured, and what makes the next plan exact."""
+"""Compare a vLLM startup log with the plan: what was predicted and measured, and what makes the next plan exact."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def servers(plan: Plan) -> dict[str, HostPlan]:
 
 
 def measure(name: str, host: HostPlan, log: str) -> Measured | None:
-    """Set the log of a start of a deployment beside its proof; None if no line of the log is understood."""
+    """Compare the startup log of a deployment with its proof; None if no line of the log is understood."""
     found, proof = startup.read(log), host.proofs[name]
     if found == Startup():
         return None

@@ -17,6 +17,11 @@ def gib(size_bytes: int | None) -> str:
     return f"{size_bytes / _MIB:.0f} MiB" if 0 < size_bytes < _SMALL else f"{size_bytes / GIB:.1f} GiB"
 
 
+def over_budget(size_bytes: int) -> str:
+    """Write how much more is asked for than there is: 53.5 GiB over budget."""
+    return f"{gib(size_bytes)} over budget"
+
+
 def count(number: int) -> str:
     """Write a number of things: 65,536."""
     return f"{number:,}"

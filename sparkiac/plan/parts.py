@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FILES: Final = "/var/lib/sparkiac/files"
 """Directory on the host that keeps fetched files."""
+UNLOCKED: Final = "UNLOCKED"
+"""What stands in the place of a digest or hash that the lock lacks."""
 
 
 def stated_bytes(size_gib: float | None) -> int | None:
@@ -73,7 +75,7 @@ class ExtraFile(NamedTuple):
     @property
     def path(self) -> str:
         """Where it lies on the host: named after its content, so that a new one never meets an old name."""
-        return f"{FILES}/{self.sha256 or 'UNLOCKED'}/{self.target.rpartition('/')[2]}"
+        return f"{FILES}/{self.sha256 or UNLOCKED}/{self.target.rpartition('/')[2]}"
 
     @property
     def on_hub(self) -> tuple[str, str] | None:
@@ -149,6 +151,9 @@ class Giver(NamedTuple):
 
     host: str
     address: str
+
+
+NO_RATE: Final = Unknown(("published prefill rate",))
 
 
 class Proof(NamedTuple):

@@ -26,7 +26,9 @@ _IDLE_SHARE: Final = 0.75
 """Share of the memory that is available while no container runs; sparkiac's own choice, well below any clean boot."""
 
 
-def expectations(host: Placed, *, stores: tuple[Store, ...], secrets: tuple[str, ...]) -> dict[str, Any]:
+def expectations(
+    host: Placed, *, stores: tuple[Store, ...], secrets: tuple[str, ...], unpinned: tuple[str, ...]
+) -> dict[str, Any]:
     """Give the expectations of one host; a key that is left out is not checked."""
     containers = host.containers
     wanted = {
@@ -43,7 +45,7 @@ def expectations(host: Placed, *, stores: tuple[Store, ...], secrets: tuple[str,
             for image in sorted({container.image.pull for container in containers})
             if image.startswith(f"{_NVIDIA}/")
         ],
-        "store": wanted_stores(containers, staged=stores),
+        "store": wanted_stores(containers, staged=stores, unpinned=unpinned),
         "units": {container.name: _unit(container) for container in containers},
     }
     return {key: value for key, value in wanted.items() if value not in (None, [], {})}

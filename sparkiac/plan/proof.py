@@ -1,7 +1,7 @@
 """The proof that it fits: what each server and each host does with its memory, term by term. Sizes are bytes.
 
-Every figure is worked out by sparkiac.memory from what the lock, the catalog and the inventory say. Where a fact lacks,
-the result is unknown and says which one; it is never taken for a pass.
+sparkiac.memory computes every figure from the lock, the catalog and the inventory. If a fact is missing, the result is
+unknown and names that fact; it is never taken for a pass.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sparkiac.memory.counts import Counts
 from sparkiac.memory.prediction import Network, Prediction
 from sparkiac.memory.values import Calibration, Term, Unknown, lacking
 from sparkiac.plan.facts import of_model
-from sparkiac.plan.parts import Proof, stated_bytes
+from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -87,7 +87,7 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
         advice=found.advice,
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
         decode=_decode(container, found, server, known),
-        prefill=(told.prefill if told else None) or Unknown(("a prefill rate that a source states",)),
+        prefill=(told.prefill if told else None) or NO_RATE,
         assumes=_assumed(container),
     )
 
@@ -96,7 +96,7 @@ def _predicted(container: Container, total_bytes: int | None, known: Models) -> 
     if container.server.engine != "vllm":
         wrong = Unknown((f"how {container.server.engine} lays out its cache",))
         return Prediction(wrong, wrong, wrong, wrong, wrong, wrong, ())
-    release, _ = interfaces.release(container.image.vllm or interfaces.versions()[-1])
+    release = interfaces.assumed(container.image.vllm)
     drafts: Mapping[str, Any] = container.server.speculative or {}
     return prediction.predict(
         prediction.Facts(
@@ -144,7 +144,7 @@ def _assumed(container: Container) -> str | None:
     if container.server.engine != "vllm" or container.image.vllm is not None:
         return None
     newest = interfaces.versions()[-1]
-    return f"the arithmetic of vLLM {newest}, for nobody knows the release in {container.image.reference}"
+    return f"as for vLLM {newest}: the version in {container.image.reference} is unknown"
 
 
 def _told(container: Container) -> Facts | None:

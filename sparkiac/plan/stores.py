@@ -8,21 +8,24 @@ from sparkiac import catalog
 from sparkiac.plan.weights import handle
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from sparkiac.plan.parts import Store
     from sparkiac.plan.values import Container
 
 
-def stores(containers: Iterable[Container], *, staged: Iterable[Store] = ()) -> list[dict[str, Any]]:
+def stores(
+    containers: Iterable[Container], *, staged: Iterable[Store] = (), unpinned: Collection[str] = ()
+) -> list[dict[str, Any]]:
     """Name what each store must hold, and what is to be known of some of it.
 
-    What the playbooks stage themselves, file by file, is not asked for: it may not be there yet.
+    What the playbooks stage themselves, file by file, is not checked: it may not be there yet. Of an unpinned model no
+    commit is checked: preflight would advise to download one that does not exist.
     """
     ours = {(store.path, stored.repository.model) for store in staged for stored in store.models}
     by_path: dict[str, dict[str, list[Container]]] = {}
     for container in containers:
-        for entry, model in _entries(container):
+        for entry, model in _entries(container, unpinned):
             if container.weights.store is not None and (container.weights.store, model) not in ours:
                 by_path.setdefault(container.weights.store, {}).setdefault(entry, []).append(container)
     return [_store(path, found) for path, found in sorted(by_path.items())]
@@ -48,10 +51,10 @@ def _gated(container: Container, entry: str) -> bool:
     return known and _name(entry) in {container.server.model, _cached(container.server.model or "")}
 
 
-def _entries(container: Container) -> Iterator[tuple[str, str]]:
+def _entries(container: Container, unpinned: Collection[str]) -> Iterator[tuple[str, str]]:
     """Name repositories as the hub's cache names them, with the pinned commit, and plain directories."""
     for model in container.weights.models:
-        commit = container.weights.commits.get(model)
+        commit = None if model in unpinned else container.weights.commits.get(model)
         yield f"{_cached(model)}{f'@{commit}' if commit else ''}", model
     yield from ((name, name) for name in (handle(each) or each for each in container.weights.directories))
 

@@ -80,8 +80,8 @@ class HostPlan(NamedTuple):
     """What the preflight script expects, as it is written to its file."""
     programs: tuple[Program, ...] = ()
     documents: tuple[Document, ...] = ()
-    starts: tuple[str | None, ...] = ()
-    """The unit that starts at each step of the fleet; None where this host waits for another one."""
+    starts: tuple[str, ...] = ()
+    """Its units in the order in which they start."""
     platform_name: str = ""
     """Name of its hardware profile, such as dgx-spark."""
     gpu: Gpu | None = None
@@ -102,6 +102,8 @@ class HostPlan(NamedTuple):
     """Hosts that can give it weights over a direct link."""
     images_from: Giver | None = None
     """Host that gives it images."""
+    unpinned: tuple[str, ...] = ()
+    """Images, models and files whose pins are examples or missing: nothing of it may be applied."""
 
     @property
     def units(self) -> tuple[Container | Program, ...]:
@@ -145,3 +147,10 @@ class Plan(NamedTuple):
     repositories: tuple[Repository, ...] = ()
     """What is downloaded from the model hub."""
     hub: Hub = Hub("")
+    batches: tuple[tuple[str, ...], ...] = ()
+    """Hosts that change together, in the order in which they change."""
+
+    @property
+    def unpinned(self) -> tuple[str, ...]:
+        """Name what is unpinned on any host, sorted."""
+        return tuple(sorted({name for host in self.hosts for name in host.unpinned}))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
 from sparkiac.plan.preflight import cache_path
-from sparkiac.render import extras, hosts, programs, staging, yamltext
+from sparkiac.render import extras, hosts, rollout, staging, yamltext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -16,14 +16,20 @@ if TYPE_CHECKING:
     from sparkiac.plan.askers import Program
 
 
+CHANGING: Final = "sparkiac_changing"
+"""Group of the hosts that the play found different from the tree."""
+
+
 def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator[Artifact]:
     """Render everything that `ansible-playbook site.yml` reads, so that sparkiac is not needed to apply."""
     yield Artifact("inventory.yml", _yaml(_inventory(plan)))
     for host in plan.hosts:
-        variables = {"sparkiac": yamltext.Unsafe(_variables(host, on_hosts[host.name], plan.hub))}
+        together = next(batch for batch in plan.batches if host.name in batch)
+        found = _variables(host, on_hosts[host.name], plan.hub) | {"together": list(together)}
+        variables = {"sparkiac": yamltext.Unsafe(found)}
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
-    for name in ("site.yml", "ansible.cfg"):
-        yield Artifact(name, (assets.directory("templates") / name).read_bytes())
+    yield rollout.render(plan)
+    yield Artifact("ansible.cfg", (assets.directory("templates") / "ansible.cfg").read_bytes())
     for path, file in assets.files("playbooks"):
         yield Artifact(f"playbooks/{path}", file.read_bytes())
 
@@ -33,7 +39,9 @@ def _yaml(data: Mapping[str, Any]) -> bytes:
 
 
 def _inventory(plan: Plan) -> dict[str, Any]:
-    return {"all": {"children": {"sparks": {"hosts": {host.name: _connection(host) for host in plan.hosts}}}}}
+    sparks = {"hosts": {host.name: _connection(host) for host in plan.hosts}}
+    # Filled by the play, with the hosts on which something changes.
+    return {"all": {"children": {"sparks": sparks, CHANGING: {}}}}
 
 
 def _connection(host: HostPlan) -> dict[str, Any]:
@@ -47,6 +55,7 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
     return {
         "host": host.name,
         "user": "sparkiac",
+        "unpinned": list(host.unpinned),
         "files": sorted(files, key=lambda file: (file["path"] == hosts.OWNED, file["path"])),
         "directories": _directories(host),
         "networks": sorted({each.network.shared for each in host.containers if each.network.shared is not None}),
@@ -64,7 +73,6 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
         "units": sorted(
             [*map(_unit, host.containers), *map(_program, host.programs)], key=lambda unit: str(unit["name"])
         ),
-        "starts": [unit or "" for unit in host.starts],
         "pulls": [{"unit": each.unit, "model": model} for each in host.containers for model in each.server.pulls],
     }
 
@@ -91,13 +99,11 @@ def _gpu_image(host: HostPlan) -> str:
 
 
 def _unit(container: Container) -> dict[str, Any]:
-    scripts = [f"{hosts.SCRIPTS}/supervise", *([f"{hosts.SCRIPTS}/probe.py"] if container.server.served else [])]
     unit: dict[str, Any] = {
         "name": container.unit,
-        "files": [hosts.unit_path(container), hosts.compose_path(container), *scripts],
+        "group": container.server.node is not None,
         "ready_timeout_s": container.timeouts.ready_s,
-        "secrets": [secret.name for secret in container.secrets],
-        "verify": _verify(container),
+        "verify": _verify(container, tools="tools" in container.server.clients),
     }
     if container.storage.cache_key is not None:
         unit |= {"cache": f"/var/cache/sparkiac/{container.name}", "cache_keep": container.storage.cache_key}
@@ -107,14 +113,13 @@ def _unit(container: Container) -> dict[str, Any]:
 def _program(program: Program) -> dict[str, Any]:
     return {
         "name": program.unit,
-        "files": [hosts.unit_path(program), *programs.paths(program), f"{hosts.SCRIPTS}/probe.py"],
+        "group": False,
         "ready_timeout_s": program.timeouts.ready_s,
-        "secrets": [secret.name for secret in program.secrets],
-        "verify": _verify(program),
+        "verify": _verify(program, tools=False),
     }
 
 
-def _verify(unit: Container | Program) -> dict[str, Any] | None:
+def _verify(unit: Container | Program, *, tools: bool) -> dict[str, Any] | None:
     """Give what the unit is asked, with its own key: those of a client are for what it asks."""
     if unit.network.listen is None:
         return None
@@ -125,4 +130,5 @@ def _verify(unit: Container | Program) -> dict[str, Any] | None:
         "models": list(unit.server.served),
         "api_key": unit.secrets[0].name if unit.secrets and unit.server.served else None,
         "answer": unit.path[0] == "deployments",
+        "tools": tools,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkiac.plan.parts import FILES
+from sparkiac.plan.parts import FILES, UNLOCKED
 
 if TYPE_CHECKING:
     from sparkiac.plan import ExtraFile, HostPlan, Hub
@@ -14,7 +14,7 @@ def of(host: HostPlan, hub: Hub) -> list[dict[str, str]]:
     """Say what is fetched, each content once, with its path below the directory of fetched files."""
     wanted = {file.path: file for container in host.containers for file in container.storage.files}
     return [
-        {"url": _address(file, hub), "sha256": file.sha256 or "UNLOCKED", "path": path.removeprefix(f"{FILES}/")}
+        {"url": _address(file, hub), "sha256": file.sha256 or UNLOCKED, "path": path.removeprefix(f"{FILES}/")}
         for path, file in sorted(wanted.items())
     ]
 

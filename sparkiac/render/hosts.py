@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
-from sparkiac.plan.deployments import PROBE
+from sparkiac.plan.askers import Program
+from sparkiac.plan.deployments import PROBE_FILES
 from sparkiac.render import compose, programs
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan
-    from sparkiac.plan.askers import Program
 
 OWNED: Final = "etc/sparkiac/owned.json"
 """List of all that sparkiac put on the host, so that the next apply can take away what is gone."""
+UNITS: Final = "etc/sparkiac/units.json"
+"""What each unit runs from: what the host compares and restarts by."""
 SCRIPTS: Final = "usr/local/lib/sparkiac"
+_PROBE: Final = tuple(file.removeprefix("/") for file in PROBE_FILES)
 _DIRECTORIES: Final = ("/etc/sparkiac", "/var/cache/sparkiac", "/var/lib/docker")
 """What every unit needs mounted. The cache's own directory is not named: its name changes with every option."""
 _UNIT_TEMPLATE: Final = "host/etc/systemd/system/sparkiac.service.j2"
@@ -40,6 +43,7 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
         after = _before(program, host)
         found += programs.render(program, unit_path(program), after=after, longest_delay_s=_LONGEST_DELAY_S)
     found += [_json(document.file, document.content) for document in host.documents]
+    found.append(_json(UNITS, _restarts(host)))
     owned = {
         "files": sorted([*(artifact.path for artifact in found), OWNED]),
         "units": [each.unit for each in host.units],
@@ -56,6 +60,35 @@ def unit_path(unit: Container | Program) -> str:
 def compose_path(container: Container) -> str:
     """Give the path of the container's compose file on its host."""
     return f"etc/sparkiac/{container.name}/compose.yaml"
+
+
+def _restarts(host: HostPlan) -> dict[str, object]:
+    """Say what the program on the host restarts by; the units come in the order in which they start."""
+    limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
+    units = {unit.unit: unit for unit in host.units}
+    listed = [
+        {
+            "name": name,
+            "files": _runs_from(units[name]),
+            "secrets": [secret.name for secret in units[name].secrets],
+            "memory_bytes": units[name].memory_bytes,
+            "listen": _listen(units[name]),
+        }
+        for name in host.starts
+    ]
+    return {"memory_bytes": limit, "units": listed}
+
+
+def _runs_from(unit: Container | Program) -> list[str]:
+    """Name the generated files that a unit runs from: another content of one of them needs a restart."""
+    if isinstance(unit, Program):
+        return [unit_path(unit), *programs.paths(unit), *_PROBE]
+    return [unit_path(unit), compose_path(unit), f"{SCRIPTS}/supervise", *(_PROBE if unit.server.served else ())]
+
+
+def _listen(unit: Container | Program) -> str | None:
+    listen = unit.network.listen
+    return None if listen is None else f"{listen[0]}:{listen[1]}"
 
 
 @cache
@@ -76,10 +109,7 @@ def _unit(container: Container, host: HostPlan) -> bytes:
     values = {
         "name": container.name,
         "description": container.description,
-        "mounts": [
-            *_DIRECTORIES,
-            *sorted({mount.source for mount in container.storage.mounts if mount.source != PROBE}),
-        ],
+        "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in container.storage.mounts} - {*PROBE_FILES})],
         "secrets": [secret.name for secret in container.secrets],
         "ready_s": container.timeouts.ready_s,
         "stop_s": container.timeouts.stop_s,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac import hints
 from sparkiac.plan import accounts, figures
 from sparkiac.plan.askers import Document, Program
 from sparkiac.plan.memory import gib
@@ -31,7 +32,7 @@ def render(plan: Plan, findings: Sequence[Mapping[str, Any]] = ()) -> bytes:
     found = Counter(each["severity"] for each in findings)
     values = {
         "name": plan.name,
-        "example": any(container.image.example for host in plan.hosts for container in host.containers),
+        "refused": hints.unpinned_notice(plan.unpinned),
         "counts": _counts(plan),
         "found": [(severity, found[severity]) for severity in _SEVERITIES if found[severity]],
         "drawings": _drawings(plan.hosts),

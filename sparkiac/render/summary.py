@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from sparkiac import hints
 from sparkiac.artifact import Artifact
 from sparkiac.plan import accounts, figures
 from sparkiac.plan.askers import Program
@@ -18,8 +19,11 @@ if TYPE_CHECKING:
 
 def render(plan: Plan) -> Artifact:
     """Render PLAN.md."""
-    example = any(container.image.example for host in plan.hosts for container in host.containers)
-    values = {"name": plan.name, "example": example, "hosts": [_host(host) for host in plan.hosts]}
+    values = {
+        "name": plan.name,
+        "refused": hints.unpinned_notice(plan.unpinned),
+        "hosts": [_host(host) for host in plan.hosts],
+    }
     return Artifact("PLAN.md", fill("PLAN.md.j2", values))
 
 

@@ -34,7 +34,7 @@ DEFAULTS: Final = {
     "bind": "lan",
     "gpu": False,
     "read_only": True,
-    "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 10},
+    "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 2},
 }
 """The lowest layer of every container, and as far as it fits, of every program."""
 _SHAPES: Final = (ContainerService, OllamaService, OpenWebuiService, HermesAgentService, OpenClawService)

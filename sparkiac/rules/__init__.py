@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from sparkiac.plan import Plan
-    from sparkiac.report import Origin
+    from sparkiac.report import Mark, Origin
     from sparkiac.resolve import Resolved
     from sparkiac.rules.rule import Hit, Rule
 
@@ -70,8 +70,18 @@ def _place(hit: Hit, resolved: Resolved) -> tuple[Loc, Origin | None]:
         return document.at_value(hit.path), None
     origin = leaf[1]
     if origin.layer == _LAYER_OF_USER and origin.mark is not None:
-        return document.loc(origin.mark), None
+        return _written(hit, resolved, origin.mark), None
     return document.at_value(hit.path), origin
+
+
+def _written(hit: Hit, resolved: Resolved, mark: Mark) -> Loc:
+    """Point at the value that the user wrote, at its key, or inside of it."""
+    document = resolved.inventory.document
+    if not hit.at_key and not hit.inside:
+        return document.loc(mark)
+    path = next((path for path, each in document.values.items() if each == mark), hit.path)
+    at = document.at_key if hit.at_key else document.at_value
+    return at((*path, *hit.inside))
 
 
 def _broken(rule: Rule, error: Exception) -> Finding:

@@ -14,7 +14,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4
-    image: vllm/vllm-openai:cu130-nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: vllm/vllm-openai:v0.23.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
     set: {reasoning_parser: super_v3, reasoning_parser_plugin: /models/super_v3.py}
@@ -30,7 +30,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4
-    image: vllm/vllm-openai:cu130-nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: vllm/vllm-openai:v0.23.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
     set: {reasoning_parser: nemotron_v3}

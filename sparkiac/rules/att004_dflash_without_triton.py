@@ -1,8 +1,12 @@
 """DFlash runs on another attention backend than Triton.
 
-flash_attn and FlashInfer crash on sm_121 with DFlash: the target wants `attention_backend: triton_attn`. The method
-sets that by itself; a deployment or the defaults that say otherwise win. Spark guide prints its Laguna command without
-the option (L765) and asks for it in the note that follows (L768).
+For Triton: Spark guide saw FLASH_ATTN and FlashInfer crash with DFlash on sm_121 (L768, L779), and vLLM 0.26.0 ended in
+`varlen_fwd` of FLASH_ATTN on a DGX Spark (https://github.com/vllm-project/vllm/issues/50707). Choosing the method sets
+`attention_backend: triton_attn` for that reason.
+
+Against it: recipes for DGX Spark run DFlash with flash_attn, vLLM supports FlashInfer for DFlash
+(https://github.com/vllm-project/vllm/pull/43081), and its own error message recommends FlashAttention. So this is a
+note: it says what to try if the server ends in an attention kernel.
 
 Bad:
 
@@ -51,8 +55,12 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="ATT004",
     slug="dflash-without-triton",
-    severity=Severity.ERROR,
-    sources=("Spark guide L164, L182, L759-765, L768, L779-780",),
+    severity=Severity.INFO,
+    sources=(
+        "Spark guide L164, L182, L759-765, L768, L779-780",
+        "https://github.com/vllm-project/vllm/issues/50707",
+        "https://github.com/vllm-project/vllm/pull/43081",
+    ),
     since="0.1.0",
 )
 
@@ -66,6 +74,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     method, backend = (container.server.speculative or {}).get("method"), kernels.option(container, "attention_backend")
     if method == "dflash" and backend != "triton_attn":
-        message = f"DFlash wants attention_backend: triton_attn, and {container.name} has {backend or 'none'}"
-        hint = "remove attention_backend from the deployment or the defaults"
+        said = f"attention_backend: {backend}" if backend else "no attention_backend"
+        message = f"{container.name} drafts with DFlash and has {said}; sources disagree on which one runs on sm_121"
+        hint = "if the server ends in an attention kernel, try attention_backend: triton_attn"
         yield kernels.hit(host, container, ("set", "attention_backend"), message, hint)

@@ -1,9 +1,10 @@
 """An option is not among those that the engine has.
 
 The server ends at once on an option that it does not know. SGLang, llama.cpp, TensorRT-LLM and AEON-7's images each
-have a table of options, in the spelling of the inventory: snake_case, whatever the server itself writes. vLLM has none
-here, for its options depend on the release. Model, names, drafter and key are said by keys of the inventory, which the
-checks read as well. Where your image is newer than the table, allow the rule with the version.
+have a table of options, in the spelling of the inventory: snake_case, whatever the server itself writes. This is an
+error only where the image's tag names the release of the table, such as lmsysorg/sglang:v0.5.23. For any other image it
+is a warning, because other releases take other options; options that an older release is known to take are left alone.
+Model, names, drafter and key have keys of their own in the inventory. FLG101 checks vLLM, release by release.
 
 Bad:
 
@@ -15,7 +16,7 @@ deployments:
   chat:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
-    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     set: {max_model_len: 65536}
 ```
@@ -30,7 +31,7 @@ deployments:
   chat:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
-    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     set: {context_length: 65536}
 ```
@@ -43,6 +44,7 @@ from typing import TYPE_CHECKING, Final
 from sparkiac import engines
 from sparkiac.hints import nearest
 from sparkiac.report import Severity
+from sparkiac.rules.kernels import image
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -74,14 +76,22 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(container: Container, engine: Engine, host: str) -> Iterator[Hit]:
-    for name in container.server.options:
-        if engine.options is not None and name not in engine.options:
-            message = f"{name} is no option that {container.name} can set on {engine.title}"
-            leaf = (*container.path, host, "set", name)
-            yield Hit((*container.path, "set", name), message, _hint(engine, name), leaf=leaf, host=host)
+    exact = engine.describes(container.image.reference)
+    known = {*(engine.options or ()), *(() if exact else engine.other_options)}
+    for name in container.server.options if engine.options is not None else ():
+        if name not in known:
+            path, leaf = (*container.path, "set", name), (*container.path, host, "set", name)
+            message, hint = _said(container, engine, name)
+            severity = None if exact or name in engine.elsewhere else Severity.WARNING
+            yield Hit(path, message, hint, leaf, host, severity, at_key=True)
 
 
-def _hint(engine: Engine, name: str) -> str:
+def _said(container: Container, engine: Engine, name: str) -> tuple[str, str]:
+    """Give message and hint."""
     if name in engine.elsewhere:
-        return f"the key `{engine.elsewhere[name]}:` of the deployment says it"
-    return nearest(name, engine.options or ())
+        key = engine.elsewhere[name]
+        return f"{container.name} cannot set {name} on {engine.title}", f"use the key `{key}:` of the deployment"
+    hint = nearest(name, engine.options or ())
+    if engine.describes(container.image.reference):
+        return f"{name} of {container.name} is not an option of {engine.title} in {image(container)}", hint
+    return f"{name} of {container.name} is not a known option of {engine.title}", hint

@@ -2,7 +2,8 @@
 
 A switch takes true or false, a number a number, and some options one of a few words. The server ends at once on
 anything else. In YAML 1.2, which inventories are written in, `on` and `off` are words, and `true` is not one of them:
-llama.cpp's flash_attn takes "on", "off" or "auto".
+llama.cpp's flash_attn takes "on", "off" or "auto". This is an error only where the image's tag names the release of the
+table of options, such as lmsysorg/sglang:v0.5.23; for any other image it is a warning.
 
 Bad:
 
@@ -12,12 +13,11 @@ defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
-    recipe: base/llama-cpp
-    model: example/model-GGUF
-    model_file: model-Q4_K_M.gguf
-    image: ghcr.io/ggml-org/llama.cpp@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
-    set: {flash_attn: true}
+    set: {schedule_policy: fifo}
 ```
 
 Good:
@@ -28,12 +28,11 @@ defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
-    recipe: base/llama-cpp
-    model: example/model-GGUF
-    model_file: model-Q4_K_M.gguf
-    image: ghcr.io/ggml-org/llama.cpp@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
-    set: {flash_attn: "on"}
+    set: {schedule_policy: fcfs}
 ```
 """
 
@@ -49,8 +48,8 @@ from sparkiac.rules.rule import Hit, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.engines import Option
-    from sparkiac.plan import Plan
+    from sparkiac.engines import Engine, Option
+    from sparkiac.plan import Container, Plan
 
 RULE: Final = Rule(
     code="ENG002",
@@ -86,14 +85,21 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find values of another kind than the option's, or none of its words."""
     for host in plan.hosts:
         for container in host.containers:
-            options = engines.named(container.server.engine).options if container.server.engine is not None else None
-            for name, value in container.server.options.items():
-                hint = _hint((options or {}).get(name), value)
-                if hint is not None:
-                    path = ("set", name)
-                    message = f"{name} of {container.name} cannot be {_shown(value)}"
-                    leaf = (*container.path, host.name, *path)
-                    yield Hit((*container.path, *path), message, hint, leaf=leaf, host=host.name)
+            if container.server.engine is not None:
+                yield from _hits(container, engines.named(container.server.engine), host.name)
+
+
+def _hits(container: Container, engine: Engine, host: str) -> Iterator[Hit]:
+    described = engine.describes(container.image.reference)
+    for name, value in container.server.options.items():
+        option = (engine.options or {}).get(name)
+        hint = _hint(option, value)
+        if hint is not None:
+            certain = described or (option is not None and len(option.choices) == 1)  # the image leaves no choice
+            said = f"cannot be {_shown(value)}" if certain else f"is {_shown(value)}, which is not a known value"
+            path, leaf = (*container.path, "set", name), (*container.path, host, "set", name)
+            severity = None if certain else Severity.WARNING
+            yield Hit(path, f"{name} of {container.name} {said}", hint, leaf, host, severity)
 
 
 def _hint(option: Option | None, value: object) -> str | None:

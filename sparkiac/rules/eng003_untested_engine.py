@@ -1,8 +1,8 @@
-"""No source ran this engine on this hardware.
+"""The catalog has no measured recipe for this engine.
 
-The sources print commands for vLLM and for AEON-7's image, and say of SGLang, llama.cpp and TensorRT-LLM only what
-they are good for. Their options are checked against their own documentation, and their images are your choice: whether
-one serves on sm_121 is for you to see. Allow the rule once you have seen it.
+The catalog's sources print commands for vLLM and for AEON-7's image alone. Others run SGLang, llama.cpp and
+TensorRT-LLM on DGX Spark, NVIDIA's playbooks among them. Their options are checked against their own documentation;
+whether an image serves on sm_121, and how fast, is not known here.
 
 Bad:
 
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="ENG003",
     slug="untested-engine",
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     sources=("Spark guide L16-23: four engines run on a Spark, and commands are printed for vLLM alone",),
     since="0.1.0",
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find deployments on an engine that no source ran."""
+    """Find deployments on an engine without a measured recipe."""
     for host in plan.hosts:
         for container in host.containers:
             if (
@@ -66,6 +66,6 @@ def check(plan: Plan) -> Iterator[Hit]:
                 and not engines.named(container.server.engine).tested
             ):
                 title = engines.named(container.server.engine).title
-                message = f"{container.name} runs on {title}, which no source ran on this hardware"
-                hint = "try it, and allow ENG003 with what you saw"
+                message = f"{container.name} runs on {title}, for which the catalog has no measured recipe"
+                hint = "try it before it serves; `allow` ENG003 with what you measured"
                 yield Hit((*container.path, "recipe"), message, hint, host=host.name)

@@ -88,13 +88,14 @@ def _hits(container: Container, host: str, name: str) -> Iterator[Hit]:
     path, leaf = (*container.path, "env", name), (*container.path, host, "env", name)
     if found is None:
         if not release.anywhere(knows):
-            message = f"no known release of vLLM knows {name} of {container.name}"
-            yield Hit(path, message, "name it under `extra_flags:` if a patch reads it", leaf, host)
-    elif not knows(found.interface) and name != _OF_KNOWN_RELEASES:
+            message = f"{name} of {container.name} is not a variable of any known vLLM release"
+            hint = f"{nearest(name, release.variables())}; name a variable of a patch under `extra_flags:`"
+            yield Hit(path, message, hint, leaf, host, at_key=True)
+    elif not found.has(knows) and name != _OF_KNOWN_RELEASES:
         how = "warns of it" if _ENDS in found.interface.spellings else "says nothing"
         has = release.having(knows)
         message = f"{name} of {container.name} has no effect: {found.title} does not know it and {how}; {has}"
-        yield Hit(path, message, _hint(name, found), leaf, host, _weight(container, found))
+        yield Hit(path, message, _hint(name, found), leaf, host, _weight(container, found), at_key=True)
 
 
 def _hint(name: str, found: Release) -> str:

@@ -1,8 +1,12 @@
 """Qwen3-Coder-Next runs without prefix caching.
 
-A coding agent sends its growing prompt again at every turn. With the flags that the model's card prints, prefix
-caching is off for this architecture: nothing is ever found again, and every turn computes the whole prompt. vLLM
-calls it experimental here; Spark guide says that it works.
+A coding agent sends its growing prompt again at every turn. vLLM leaves prefix caching off for hybrid models such as
+this one unless `enable_prefix_caching` is set (https://github.com/vllm-project/vllm/pull/46778); then every turn
+computes the whole prompt. Spark guide runs the model with it (L191, L197).
+
+Against it: vLLM calls it experimental here, its cache matched few prompts on a DGX Spark in one measurement
+(https://github.com/eugr/spark-vllm-docker/pull/47), and together with MTP it spoiled answers of a related model
+(https://github.com/vllm-project/vllm/issues/43559).
 
 Bad:
 
@@ -41,7 +45,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit, model, written
+from sparkiac.rules.kernels import deployments, hit, model
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -53,8 +57,13 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="FLG009",
     slug="coder-without-prefix-caching",
-    severity=Severity.ERROR,
-    sources=("Spark guide L191, L197-198",),
+    severity=Severity.INFO,
+    sources=(
+        "Spark guide L191, L197-198",
+        "https://github.com/vllm-project/vllm/pull/46778",
+        "https://github.com/eugr/spark-vllm-docker/pull/47",
+        "https://github.com/vllm-project/vllm/issues/43559",
+    ),
     since="0.1.0",
 )
 _KEY: Final = ("set", "enable_prefix_caching")
@@ -68,6 +77,5 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     if "qwen3-coder-next" in model(container) and container.server.options.get("enable_prefix_caching") is not True:
-        message = f"{container.name} would compute the whole prompt anew at every turn of an agent"
-        fix = written(container, *_KEY, value=True)
-        yield hit(host, container, _KEY, message, "set enable_prefix_caching: true", fix=fix)
+        message = f"{container.name} computes the whole prompt again at every turn of an agent: no prefix caching"
+        yield hit(host, container, _KEY, message, "for agents, try enable_prefix_caching: true")

@@ -1,9 +1,9 @@
-"""More requests run at once than suits one who waits for an answer.
+"""More requests may run at once than suits one person who waits for an answer.
 
-Decoding is bound by memory bandwidth, which all running sequences share: above about four each one gets slower, and
-the first token waits. For one or a few people 1 to 4 is right. Serving many is another matter: Spark guide measured
-92 tok/s in total for Gemma-4-31B at 16 requests where one had 6. Say so then by `workload`, or allow it with what you
-measured at that number. A value that the recipe was tested with is not questioned.
+Decoding is bound by memory bandwidth, which all running requests share: each one gets slower. For one or a few people 1
+to 4 is a good start. Serving many is another matter: Spark guide measured 92 tok/s in total for Gemma-4-31B at 16
+requests where one had 6. `max_num_seqs` is a limit and costs no speed while few requests run. A value that the recipe
+was tested with, or that `workload` asks for, is not questioned.
 
 Bad:
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="FLG020",
     slug="many-sequences",
-    severity=Severity.WARNING,
+    severity=Severity.INFO,
     sources=(
         "Spark guide L27-28, L35, L294, L303, L330, L732",
         "vLLM blog L8, L42",
@@ -65,7 +65,7 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _MOST: Final = 4
-"""Sequences that an interactive deployment runs well."""
+"""Requests at once that suit interactive use."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -78,8 +78,6 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     number, own = count(container, "max_num_seqs") or 0, tested(container, "max_num_seqs") or 0
     most = max(_MOST, own, container.server.workload.users if container.server.workload else 0)
     if number > most:
-        message = (
-            f"{container.name} runs up to {number} requests at once; {most} is the most that suits interactive use"
-        )
-        hint = f"set max_num_seqs to {most} or less, or say workload.users for a deployment that serves many at once"
+        message = f"{container.name} runs up to {number} requests at once; for interactive use {most} is a good start"
+        hint = f"set max_num_seqs to {most} or less, or workload.users to the number of people it serves at once"
         yield hit(host, container, ("set", "max_num_seqs"), message, hint)

@@ -1,9 +1,9 @@
-"""DeepSeek-V4-Flash runs with a part of the options that belong together.
+"""DeepSeek-V4-Flash runs without some options that its recipe sets.
 
-Its attention, its chat format and its reasoning each need their own options, and the thread's recipes differ in other
-things only. No source ran the model with a part of what its recipe has. Take the recipe and change nothing of these;
-speculation may be left away. The second recipe of the thread prints no options for chat format and reasoning: what a
-recipe itself leaves out is not asked for.
+The recipes of the DeepSeek-V4 thread set these options for its attention, its chat format and its reasoning. Others run
+the model on DGX Spark without some of them, such as `reasoning_config` or `block_size`
+(https://github.com/eugr/spark-vllm-docker/pull/219, https://github.com/vllm-project/recipes/pull/493). What a recipe
+itself leaves out is not asked for.
 
 Bad:
 
@@ -74,8 +74,12 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="FLG027",
     slug="deepseek-v4-in-part",
-    severity=Severity.ERROR,
-    sources=("DeepSeek-V4 thread L189, L280-304, L380-385",),
+    severity=Severity.INFO,
+    sources=(
+        "DeepSeek-V4 thread L189, L280-304, L380-385",
+        "https://github.com/eugr/spark-vllm-docker/pull/219",
+        "https://github.com/vllm-project/recipes/pull/493",
+    ),
     since="0.1.0",
 )
 _BUNDLE: Final[dict[str, Any]] = {
@@ -105,6 +109,6 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     recipe = own(container).get("set", {}) if container.server.facts is not None else _BUNDLE
     missing = [name for name in _BUNDLE if name in recipe and container.server.options.get(name) != recipe[name]]
     if missing:
-        message = f"{container.name} has not all options that its model needs together: {', '.join(missing)}"
-        hint = "take them from deepseek-ai/deepseek-v4-flash: `sparkiac recipes show` lists them"
+        message = f"{container.name} differs from the recipe of its model in {', '.join(missing)}"
+        hint = "compare with `sparkiac recipes show deepseek-ai/deepseek-v4-flash`"
         yield hit(host, container, ("set", missing[0]), message, hint)

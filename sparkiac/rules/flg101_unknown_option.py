@@ -1,10 +1,11 @@
 """The vLLM in the image has no such option.
 
 The server ends at once on an option that it does not know. Options come and go: --swap-space went with 0.18, and
---moe-backend came with 0.17. What is said here is read from the sources of the release in the image. Where the image
-is a vendor's build or a moving tag, the nearest release stands for it, and this is a warning; where nobody knows the
-release, only what no release has is named. A beginning that one option alone has is taken by vLLM, until another option
-begins like it. An option of a fork or a patch is named under `extra_flags:`, with the reason.
+--moe-backend came with 0.17. The options are read from the sources of the release in the image. For an upstream release
+and for an image that `sparkiac images capture` asked, this is an error. For a vendor's or private build it is a
+warning: its maker may have added options. Where the release is unknown, it is a warning, and only for an option that no
+known release has. vLLM takes a shortened name as long as one option alone begins like it. Name an option of a fork or a
+patch under `extra_flags:`, with the reason.
 
 Bad:
 
@@ -43,16 +44,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import closest
+from sparkiac.hints import closest, nearest
 from sparkiac.report import Severity
 from sparkiac.rules import release
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.engines.vllm_check import Fault
-    from sparkiac.plan import Container, Plan
+    from sparkiac.plan import Plan
+    from sparkiac.rules.release import Found
+    from sparkiac.rules.rule import Hit
 
 RULE: Final = Rule(
     code="FLG101",
@@ -78,32 +80,23 @@ _OF_ANOTHER_RULE: Final = "speculative_disable_by_batch_size"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find options that the release lacks, and those that no release has where it is not known."""
+    """Find options that the release lacks, or that no release has where it is unknown."""
     for found in release.faults(plan, "option", "short"):
         if found.fault.kind == "short":
             message = f"{found.name} {found.fault.said} in {found.release.title}"
             yield found.hit(message, "write the whole name", Severity.WARNING)
         elif found.fault.option != _OF_ANOTHER_RULE:
-            has = release.having(release.with_option(found.fault.wrong))
-            yield found.hit(f"{found.name} is no option of {found.release.title}: {has}", _hint(found.fault))
-    for container, host in release.servers(plan):
-        if release.known(container) is None:
-            yield from _nowhere(container, host)
+            has = found.release.elsewhere(release.with_option(found.fault.wrong))
+            yield found.hit(f"{found.name} is not an option of {found.release.title}{has}", _hint(found))
 
 
-def _nowhere(container: Container, host: str) -> Iterator[Hit]:
-    for name in sorted({*release.said(container)} - {_OF_ANOTHER_RULE}):
-        if not release.anywhere(release.with_option(name)):
-            message = f"{name} of {container.name} is no option of any known release of vLLM"
-            path, leaf = (*container.path, "set", name), (*container.path, host, "set", name)
-            hint = "correct it, or name it under `extra_flags:` with the reason"
-            yield Hit(path, message, hint, leaf=leaf, host=host, severity=Severity.WARNING)
-
-
-def _hint(fault: Fault) -> str:
-    if release.anywhere(release.with_option(fault.wrong)):
-        return "choose an image of such a release, or take it away"
+def _hint(found: Found) -> str:
+    fault = found.fault
     if fault.option in _ELSEWHERE:
-        return f"that is another engine's word: vLLM calls it {_ELSEWHERE[fault.option]}"
-    known = [name.replace("-", "_").removeprefix("__") for name in fault.known if name.startswith("--")]
-    return closest(fault.option, known) or "take it away"
+        return f"that is another engine's name: vLLM calls it {_ELSEWHERE[fault.option]}"
+    options = [name[2:].replace("-", "_") for name in fault.known if name.startswith("--")]
+    if release.anywhere(release.with_option(fault.wrong)):
+        other = "remove it, or choose an image of such a release"
+        return "; ".join(filter(None, (other, closest(fault.option, options))))
+    close = nearest(fault.option, options)
+    return close if found.release.exact else f"{close}; name an option of a patch under `extra_flags:`"

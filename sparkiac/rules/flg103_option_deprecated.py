@@ -64,8 +64,8 @@ def check(plan: Plan) -> Iterator[Hit]:
     for found in release.faults(plan, "deprecated"):
         fault = found.fault
         if fault.wrong:
-            has = release.having(release.with_name("quantization", fault.wrong))
+            has = found.release.elsewhere(release.with_name("quantization", fault.wrong))
         else:
-            has = release.having(release.with_option(fault.option))
-        message = f"{found.name} {fault.said} in {found.release.title}: {has}"
+            has = found.release.elsewhere(release.with_option(fault.option))
+        message = f"{found.name} {fault.said} in {found.release.title}{has}"
         yield found.hit(message, "see vLLM's release notes for what replaces it")

@@ -64,7 +64,7 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find keys that the release's classes of settings lack."""
     for found in release.faults(plan, "key", "ignored"):
-        fault, message = found.fault, f"{found.name} is no key of {found.release.title}"
+        fault, message = found.fault, f"{found.name} is not a key of {found.release.title}"
         hint = nearest(fault.wrong, fault.known)
         if fault.kind == "ignored":
             yield found.hit(f"{message}, which leaves it out", hint, Severity.WARNING)

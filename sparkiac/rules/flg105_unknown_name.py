@@ -2,7 +2,7 @@
 
 vLLM's own parser lets most of these names through. The server ends later: when it builds its endpoints, or after the
 weights have been loaded. nano_v3, for one, is a file of NVIDIA's that comes with --reasoning-parser-plugin, and no
-release has it. Where a plugin is given, its option is not checked. Methods that SPD001 speaks of are left to it.
+release has it. Where a plugin is given, its option is not checked.
 
 Of --quantization this is a warning where the checkpoint is of ModelOpt, or nothing is known of it: vLLM takes the
 format that such a checkpoint says of itself, whatever the word is. A word that is not read is still better left away.
@@ -64,8 +64,6 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 
-_OF_ANOTHER_RULE: Final = frozenset({"dflash", "mtp", "deepseek_mtp"})
-"""Methods that SPD001 compares with the release."""
 _OF_CHECKPOINTS: Final = dict.fromkeys(
     ("nvfp4", "fp4", "w4a16", "w4a4", "w8a8", "int4", "int8"),
     "that is a format of weights: write modelopt for NVIDIA's checkpoints, and nothing for others",
@@ -77,11 +75,10 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find names that are not among those of the release."""
     for found in release.faults(plan, "name"):
         fault = found.fault
-        if fault.wrong not in _OF_ANOTHER_RULE:
-            has = release.having(release.with_name(fault.registry, fault.wrong))
-            message = f"{found.name} {fault.said} in {found.release.title}: {has}"
-            hint = _OF_CHECKPOINTS.get(fault.wrong.lower()) or nearest(fault.wrong, fault.known)
-            yield found.hit(message, hint, _weight(found))
+        has = found.release.elsewhere(release.with_name(fault.registry, fault.wrong))
+        message = f"{found.name} {fault.said} in {found.release.title}{has}"
+        hint = _OF_CHECKPOINTS.get(fault.wrong.lower()) or nearest(fault.wrong, fault.known)
+        yield found.hit(message, hint, _weight(found))
 
 
 def _weight(found: Found) -> Severity | None:

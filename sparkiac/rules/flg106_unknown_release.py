@@ -1,8 +1,8 @@
-"""Nobody knows which vLLM the image holds.
+"""The vLLM release in the image is unknown.
 
-Its options, their values and its variables then cannot be compared with what it takes: only what no known release
-has is found. The catalog knows the release behind the tags that the sources name. A fork or a private build may take
-more, or less.
+Options, values and variables are then compared with all known releases: only what none of them takes is found, as a
+warning. The release is known if the image was captured, if the lock records its version, or if its tag names one: an
+upstream tag such as v0.24.0, or a tag that the catalog lists. A tag that moves, such as nightly, names none.
 
 Bad:
 
@@ -64,9 +64,9 @@ def check(plan: Plan) -> Iterator[Hit]:
     for container, host in release.servers(plan):
         if release.known(container) is None:
             message = (
-                f"what vLLM {container.image.reference} holds is not known: "
-                f"values, keys and names of {container.name} are not checked"
+                f"the vLLM release in {container.image.reference} is unknown: "
+                f"options of {container.name} are refused only if no known release takes them"
             )
-            hint = f"run `sparkiac images capture {container.image.reference}` for this inventory where the image lies"
+            hint = f"run `sparkiac images capture {container.image.reference}` where the image is"
             leaf = (*container.path, host, "image")
             yield Hit((*container.path, "image"), message, hint, leaf=leaf, host=host)

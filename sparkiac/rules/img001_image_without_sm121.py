@@ -1,14 +1,15 @@
-"""The image cannot run on this machine's GPU.
+"""A source saw this image fail on the machine's GPU, or its CUDA is older than the GPU.
 
-Upstream's releases of vllm/vllm-openai have no support for sm_121 (Spark guide L29, L651): v0.20.0 is the exception
-that NVIDIA validated, for Nemotron-3-Nano-Omni alone (L323-324). The tag gemma4 is a 0.18.2 build which ends with
-`[FP4 gemm Runner] Failed to run cutlass FP4 gemm` (L113, L216); the dual-Spark post waits for a stable build of that
-name (L123).
+The tag gemma4 is a 0.18.2 build that Spark guide saw end with `[FP4 gemm Runner] Failed to run cutlass FP4 gemm` (L113,
+L216). The tag may have moved since; the dual-Spark post waits for a stable build under this name (L123).
 
-A tag that names a CUDA before 12.9, such as cu126, holds no code for sm_121 whatever else it says.
+CUDA 12.9 is the first release with a compiler target for sm_121. An image whose tag names an older one holds no code
+made for this GPU. Code for sm_120 (CUDA 12.8) or PTX may still run, and Triton's own compiler may not know the GPU:
+a v0.12.0 image ended with `Value 'sm_121a' is not defined` (https://github.com/vllm-project/vllm/issues/30163).
 
-Take a nightly of the CUDA 13 track, NVIDIA's image, or for Gemma 4 the tag gemma4-cu130, each with its digest. If a
-later build under such a name was tried here, waive this with what was tried.
+Releases of vllm/vllm-openai are not warned of: a maintainer called sm_121 support stable in January 2026
+(https://github.com/vllm-project/vllm/issues/28129), and NVIDIA's playbooks for DGX Spark use such images. Spark guide
+still asks for a nightly (L29, L651).
 
 Bad:
 
@@ -58,38 +59,37 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="IMG001",
     slug="image-without-sm121",
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     sources=(
-        "Spark guide L29-30, L113, L214-216, L312, L323-324, L651",
+        "Spark guide L29-30, L113, L214-216, L651",
         "dual-Spark post L123",
-        "vLLM blog L26-27",
         "release notes of CUDA 12.9: the first with sm_121",
+        "https://github.com/vllm-project/vllm/issues/28129",
+        "https://github.com/vllm-project/vllm/issues/30163",
     ),
     since="0.1.0",
 )
 _CUDA: Final = re.compile(r"(?:^|[-_.])cu(?:da)?-?(1\d)\.?(\d)")
 _FIRST_CUDA: Final = (12, 9)
 _SM_121: Final = "12.1"
-_HINT: Final = "take cu130-nightly, gemma4-cu130 for Gemma 4, or an image of nvcr.io/nvidia/vllm"
+_HINT: Final = "try it before it serves, or take an image with CUDA 13; for Gemma 4 there is the tag gemma4-cu130"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find images that the catalog forbids on a host's platform."""
+    """Find images that failed on a host's platform, or that are older than its GPU."""
     for host in plan.hosts:
         for container in host.containers:
-            why = _forbidden(host, container) or _older_cuda(host, container)
+            why = _failed(host, container) or _older_cuda(host, container)
             if why is not None:
-                message = f"{kernels.image(container)}, which {container.name} runs, cannot run on {host.name}: {why}"
+                message = f"{kernels.image(container)} of {container.name} may not run on {host.name}: {why}"
                 path = (*container.path, "image")
                 leaf = (*container.path, host.name, "image")
                 yield Hit(path, message, _HINT, leaf=leaf, host=host.name)
 
 
-def _forbidden(host: HostPlan, container: Container) -> str | None:
+def _failed(host: HostPlan, container: Container) -> str | None:
     tag = container.image.tag
-    if tag is None or container.server.model in tag.validated_for:
-        return None
-    return tag.forbidden_on.get(host.platform_name)
+    return None if tag is None else tag.failed_on.get(host.platform_name)
 
 
 def _older_cuda(host: HostPlan, container: Container) -> str | None:
@@ -98,4 +98,6 @@ def _older_cuda(host: HostPlan, container: Container) -> str | None:
     if named is None or not container.confinement.gpu or host.gpu is None or host.gpu.compute_capability != _SM_121:
         return None
     version = int(named[1]), int(named[2])
-    return f"it is built with CUDA {version[0]}.{version[1]}" if version < _FIRST_CUDA else None
+    if version >= _FIRST_CUDA:
+        return None
+    return f"its tag names CUDA {version[0]}.{version[1]}, and CUDA 12.9 is the first with a target for sm_121"

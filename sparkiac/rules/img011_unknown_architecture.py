@@ -5,7 +5,8 @@ error on any other. Gemma 4 needs 0.19, the 12B coder with its unified architect
 Qwen3.5-122B 0.17. NGC 26.04 runs Omni under an older architecture, without audio: `hf_overrides: {architectures:
 [NemotronH_Nano_VL_V2]}`.
 
-The release comes from what the catalog knows of the image's tag; of other images nothing is said.
+For an upstream release and for an image that `sparkiac images capture` asked, this is an error. For a vendor's or
+private build it is a warning, because its maker may have added the model. An unknown release gives no finding.
 
 Bad:
 
@@ -16,7 +17,7 @@ hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: sakamakismile/gemma-4-12b-coder-nvfp4
-    image: vllm/vllm-openai:gemma4-cu130@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: vllm/vllm-openai:v0.21.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
 ```
@@ -30,7 +31,7 @@ hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: sakamakismile/gemma-4-12b-coder-nvfp4
-    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: vllm/vllm-openai:v0.23.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
 ```
@@ -42,9 +43,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.catalog import interfaces
 from sparkiac.report import Severity
-from sparkiac.rules import kernels
+from sparkiac.rules import kernels, release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -76,14 +76,15 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    tag, vllm = container.image.tag, container.image.vllm
-    wanted = _architecture(container)
-    if tag is None or vllm is None or wanted is None or host.platform_name in tag.forbidden_on:
+    tag = container.image.tag
+    if tag is not None and host.platform_name in tag.failed_on:
         return
-    release = interfaces.interface(interfaces.nearest(vllm))
-    if release is not None and wanted not in release.architectures:
-        message = f"{container.server.model} is {wanted}, which vLLM {vllm} in {kernels.image(container)} does not know"
-        yield kernels.hit(host, container, ("image",), message, "choose a newer image; the page says which release")
+    found, wanted = release.known(container), _architecture(container)
+    if found is not None and wanted is not None and not found.has(lambda each: wanted in each.architectures):
+        message = f"{container.server.model} is {wanted}, which {found.title} does not know"
+        severity = None if found.exact else Severity.WARNING
+        hint = "choose a newer image; the page says which release"
+        yield kernels.hit(host, container, ("image",), message, hint, severity)
 
 
 def _architecture(container: Container) -> str | None:

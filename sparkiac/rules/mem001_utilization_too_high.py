@@ -2,8 +2,12 @@
 
 CPU, GPU, page cache and every other process draw from one pool. Above 0.90 the SM121 reference saw out-of-memory
 crashes and Xid 43 (L15-17, L68); 0.85 to 0.87 is its safe range, and 0.82 on two machines with 131072 tokens of
-context. The Spark guide prints one recipe with 0.92, for 9 GB of weights and 16384 tokens (L268): allow it where it is
-meant. Lower values are fine as long as weights and KV cache fit: the dual-Spark post runs 0.80 to keep headroom (L18).
+context. NVIDIA's recipe for Nemotron-3-Super sets 0.85, as a DGX Spark cannot give 0.92
+(https://github.com/vllm-project/recipes/pull/632). The Spark guide runs 0.92 all the same, for 9 GB of weights and
+16384 tokens (L268), so up to that it is a warning.
+
+Where `gpu_memory_utilization` is not set, vLLM takes its default: 0.9, and 0.92 from 0.20.0 on. Lower values are fine
+as long as weights and KV cache fit: the dual-Spark post runs 0.80 to keep headroom (L18).
 
 Bad:
 
@@ -53,6 +57,8 @@ if TYPE_CHECKING:
 
     from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.rules.rule import Hit
+    from sparkiac.rules.shares import Share
+
 RULE: Final = Rule(
     code="MEM001",
     slug="utilization-too-high",
@@ -61,10 +67,12 @@ RULE: Final = Rule(
         "SM121 reference L15-17, L68",
         "Spark guide L26-27, L157, L268, L329",
         "dual-Spark post L18",
+        "https://github.com/vllm-project/recipes/pull/632",
     ),
     since="0.1.0",
 )
-_HARD: Final = 0.90
+_HARD: Final = 0.92
+"""vLLM's own default, and the most that a source runs."""
 _SAFE: Final = 0.87
 _LONG_GROUP: Final = 0.82
 _LONG: Final = 131_072
@@ -74,17 +82,16 @@ _LONG: Final = 131_072
 def check(plan: Plan) -> Iterator[Hit]:
     """Find shares above the ceiling, and above what is safe."""
     for host, container in models(plan):
-        found = share(container)
+        found = share(host, container)
         if found is not None:
-            yield from _hits(host, container, *found)
+            yield from _hits(host, container, found)
 
 
-def _hits(host: HostPlan, container: Container, option: str, value: float) -> Iterator[Hit]:
+def _hits(host: HostPlan, container: Container, found: Share) -> Iterator[Hit]:
     long = container.server.node is not None and (count(container, "max_model_len") or 0) >= _LONG
     most = _LONG_GROUP if long else _SAFE
-    if value > most:
-        severity = Severity.ERROR if value > _HARD else Severity.WARNING
-        where = f" over {_LONG} tokens and more on several machines" if long else ""
-        message = f"{container.name} takes {value} of the memory; {most} is the most that is safe{where}"
-        hint = f"set {option} to {most} or less"
-        yield hit(host, container, ("set", option), message, hint, severity)
+    if found.value > most:
+        severity = Severity.ERROR if found.value > _HARD else Severity.WARNING
+        where = f" with {_LONG} tokens and more on several machines" if long else ""
+        message = f"{container.name} takes {found.value} of the memory{found.default}; up to {most} is safe{where}"
+        yield hit(host, container, ("set", found.option), message, f"set {found.option} to {most} or less", severity)

@@ -71,7 +71,7 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find shares that are smaller than the weights of one machine."""
     for host, container in models(plan):
-        found, loaded = share(container), _loaded(host.proofs[container.name])
+        found, loaded = share(host, container), _loaded(host.proofs[container.name])
         if found is None or loaded is None or container.memory_bytes is None:
             continue
         if loaded + RUNTIME_BYTES > container.memory_bytes:
@@ -79,8 +79,8 @@ def check(plan: Plan) -> Iterator[Hit]:
                 f"{container.name} needs {gib(loaded + RUNTIME_BYTES)} for weights and overhead, and may take "
                 f"{gib(container.memory_bytes)} on {host.name}"
             )
-            hint = f"raise {found[0]}, or choose a smaller model or more hosts"
-            yield hit(host, container, ("set", found[0]), message, hint)
+            hint = f"raise {found.option}, or choose a smaller model or more hosts"
+            yield hit(host, container, ("set", found.option), message, hint)
 
 
 def _loaded(proof: Proof) -> int | None:

@@ -68,13 +68,13 @@ _MOST: Final = 0.85
 def check(plan: Plan) -> Iterator[Hit]:
     """Find large shares for few requests and small weights."""
     for host, container in models(plan):
-        facts, found = known(container), share(container)
+        facts, found = known(container), share(host, container)
         weights, taken = (facts.weights_bytes if facts else None) or 0, container.memory_bytes or 0
         few = (count(container, "max_num_seqs") or _FEW + 1) <= _FEW
         small = 0 < weights * 2 <= taken and container.server.node is None
-        if found is not None and few and small and found[1] >= _MOST:
+        if found is not None and few and small and found.value >= _MOST:
             free = gib(taken - weights)
             number = container.server.options["max_num_seqs"]
             message = f"{container.name} keeps {free} beside its weights for {number} requests at once"
-            hint = f"{found[0]}: 0.4 is enough for one user; fewer sequences alone free nothing"
-            yield hit(host, container, ("set", found[0]), message, hint)
+            hint = f"{found.option}: 0.4 is enough for one user; fewer sequences alone free nothing"
+            yield hit(host, container, ("set", found.option), message, hint)

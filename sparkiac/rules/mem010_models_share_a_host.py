@@ -77,7 +77,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host in sparks(plan):
         found = [each for each in host.containers if each.kind == "deployment"]
         if len(found) > 1:
-            total = sum(part[1] for each in found if (part := share(each)) is not None)
+            total = sum(part.value for each in found if (part := share(host, each)) is not None)
             names = " and ".join(each.name for each in found)
             message = f"{host.name} runs {names}, which take {total:.2f} of its memory together"
             severity = Severity.ERROR if total > _MOST else None

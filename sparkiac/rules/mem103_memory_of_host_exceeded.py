@@ -67,7 +67,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.plan.memory import gib
+from sparkiac.plan.memory import gib, over_budget
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
 from sparkiac.rules.shares import sparks
@@ -87,12 +87,12 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find hosts whose known terms alone are more than their memory; what is only assumed is not among them."""
+    """Find hosts that are over budget, even without the terms that are only assumed."""
     for host in sparks(plan):
-        terms = [term for term in host.budget.terms if term.size_bytes and not term.assumed]
-        taken, total = sum(term.size_bytes or 0 for term in terms), host.memory_bytes
-        if total is not None and taken > total:
-            listed = ", ".join(f"{term.name} {gib(term.size_bytes)}" for term in terms)
-            message = f"{host.name} has {gib(total)}, {gib(taken - total)} less than is asked for: {listed}"
+        total, most = host.memory_bytes, host.budget.most_bytes
+        proven = sum(term.size_bytes or 0 for term in host.budget.terms if not term.assumed)
+        if total is not None and most is not None and proven > total:
+            listed = ", ".join(f"{term.name} {gib(term.size_bytes)}" for term in host.budget.terms if term.size_bytes)
+            message = f"{host.name} is {over_budget(-most)}: it has {gib(total)}, and this is asked for: {listed}"
             hint = "lower a share, move something to another host, or say memory.reserve_gib if less is enough"
             yield Hit(("hosts", host.name), message, hint, host=host.name)

@@ -2,8 +2,7 @@
 
 On NGC 26.04, SM121 reference sets VLLM_USE_FLASHINFER_MOE_FP4=0: without it experts can go through the CUTLASS path
 that gives wrong output. The dual-Spark post runs RedHatAI's Qwen3.6-35B-A3B on that image without it; that pair stays
-as it was run. With `moe_backend: marlin` the path is named already, and this is a warning. From vLLM 0.23 on the
-variable does nothing.
+as it was run. From vLLM 0.24.0 on the variable does nothing.
 
 Bad:
 
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="MOE003",
     slug="fp4-experts-through-flashinfer",
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     sources=("SM121 reference L10-12, L65", "Spark guide L117", "dual-Spark post L40-58"),
     since="0.1.0",
 )
@@ -75,6 +74,4 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
         message = (
             f"{container.server.model} has FP4 experts, and {container.name} does not set {_VARIABLE}=0 on vLLM 0.19.0"
         )
-        severity = Severity.WARNING if kernels.option(container, "moe_backend") == "marlin" else None
-        hint, fix = f"write `env: {{{_VARIABLE}: 0}}`", kernels.written(container, "env", _VARIABLE, value=0)
-        yield kernels.hit(host, container, ("env", _VARIABLE), message, hint, severity, fix=fix)
+        yield kernels.hit(host, container, ("env", _VARIABLE), message, f"try `env: {{{_VARIABLE}: 0}}`")

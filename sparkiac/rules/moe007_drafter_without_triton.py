@@ -14,7 +14,7 @@ deployments:
   chat:
     recipe: nvidia/qwen3.6-35b-a3b-nvfp4
     variant: minimal
-    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: vllm/vllm-openai:v0.23.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
     speculative: {method: mtp, num_speculative_tokens: 3}
@@ -29,7 +29,7 @@ hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: nvidia/qwen3.6-35b-a3b-nvfp4
-    image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: vllm/vllm-openai:v0.23.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
 ```

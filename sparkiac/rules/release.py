@@ -1,4 +1,9 @@
-"""What the rules about vLLM's interface have in common: the release in an image, and what it finds in a container."""
+"""What the rules about vLLM's interface have in common: the release in an image, and what it finds in a container.
+
+How much a finding weighs follows from how well the release is known. A release of upstream and an image that was asked
+itself are exact. A vendor's or private build of a release, and a release whose interface is not shipped, are guesses:
+then a finding is a warning, and what one of the releases takes that the image may hold is not refused.
+"""
 
 from __future__ import annotations
 
@@ -18,35 +23,62 @@ if TYPE_CHECKING:
 
 SOURCES: Final = ("vLLM's released sources: its parser, its classes of settings, vllm/envs.py",)
 _SPECULATION: Final = "speculative_config"
+_UPSTREAM: Final = "upstream"
+_MILD: Final = frozenset({"short", "deprecated"})
+"""Kinds of faults with which the server starts all the same."""
+_OF_NAMES: Final = frozenset({"option", "short", "key", "ignored"})
+"""Kinds of faults that are in a name and not in its value."""
 
 
 class Release(NamedTuple):
-    """A release that an image is checked against."""
+    """What the vLLM in an image is checked against."""
 
     interface: Interface
+    """Of the release itself, or of the first of those that it may be."""
     exact: bool
-    """Whether it is what the image holds, and not only the nearest to that."""
+    """Whether it is what the image holds."""
     title: str
+    others: tuple[str, ...] = ()
+    """Further releases that it may be."""
+
+    def has(self, holds: Callable[[Interface], bool]) -> bool:
+        """Whether it has something, or one of the releases that it may be has it."""
+        return holds(self.interface) or any(holds(_interface(each)) for each in self.others)
+
+    def elsewhere(self, has: Callable[[Interface], bool]) -> str:
+        """Say which other releases have something, as the end of a sentence; nothing where all were asked."""
+        return "" if self.title == _ANY else f": {having(has)}"
+
+
+_ANY: Final = "any known vLLM release"
+_ASK: Final = "`sparkiac images capture` reads from the image what it takes"
 
 
 def known(container: Container) -> Release | None:
-    """Give the release in a container's image; None where nobody knows it.
-
-    Builds of vendors and moving tags hold a release with changes: it is the nearest there is, unless the image itself
-    was asked.
-    """
-    captured = container.image.interface
+    """Give the release in a container's image; None where it is unknown."""
+    captured, version = container.image.interface, container.image.vllm
     if captured is not None:
         return Release(captured, exact=True, title=f"the vLLM {captured.version} of {_tagged(container)}")
-    tag = container.image.tag
-    if tag is None or tag.vllm is None:
+    if version is None:
         return None
-    version = interfaces.nearest(tag.vllm)
-    interface = interfaces.interface(version)
-    assert interface is not None, "nearest gives a known release"  # noqa: S101
-    exact = version == tag.vllm and tag.provenance == "upstream" and not tag.moving
-    title = f"vLLM {version}"
-    return Release(interface, exact, title if exact else f"{title} (the release nearest to {_tagged(container)})")
+    first, *others = interfaces.neighbours(version)
+    tag = container.image.tag
+    upstream = tag is not None and tag.provenance == _UPSTREAM
+    whose = f"vLLM {version}" if upstream else f"vLLM {version} ({_tagged(container)})"
+    if interfaces.release(first) != interfaces.release(version):
+        return Release(_interface(first), False, f"{whose}, compared with {' and '.join((first, *others))}", (*others,))  # noqa: FBT003
+    return Release(_interface(first), exact=upstream and first == version, title=whose)
+
+
+def variables() -> set[str]:
+    """Give the variables of all known releases."""
+    return {name for version in interfaces.versions() for name in _interface(version).variables}
+
+
+def judged(container: Container) -> Release:
+    """Give the release in a container's image, or all known releases where it is unknown: the newest comes first."""
+    newest, *others = reversed(interfaces.versions())
+    return known(container) or Release(_interface(newest), exact=False, title=_ANY, others=(*others,))
 
 
 def servers(plan: Plan) -> Iterator[tuple[Container, str]]:
@@ -66,14 +98,14 @@ class Found(NamedTuple):
     release: Release
 
     def hit(self, message: str, hint: str, severity: Severity | None = None) -> Hit:
-        """Point at the option, or at the method of speculation.
-
-        What was only checked against the nearest release is a warning.
-        """
+        """Point at the option's name or value, or at the key in it. What is not certain is a warning."""
         first = ("speculative",) if self.fault.option == _SPECULATION else ("set", self.fault.option)
         path, leaf = (*self.container.path, *first), (*self.container.path, self.host, *first)
-        least = severity or (None if self.release.exact else Severity.WARNING)
-        return Hit(path, message, hint, leaf=leaf, host=self.host, severity=least)
+        hit = Hit(path, message, hint, leaf=leaf, host=self.host, severity=severity)
+        hit = hit._replace(inside=self.fault.path, at_key=self.fault.kind in _OF_NAMES)
+        if self.release.exact:
+            return hit
+        return hit._replace(hint=f"{hint}; {_ASK}", severity=severity or Severity.WARNING)
 
     @property
     def name(self) -> str:
@@ -83,14 +115,28 @@ class Found(NamedTuple):
 
 
 def faults(plan: Plan, *kinds: str) -> Iterator[Found]:
-    """Find faults of these kinds in the containers whose release is known."""
+    """Find faults of these kinds."""
     for container, host in servers(plan):
-        release = known(container)
-        if release is None:
-            continue
-        for fault in vllm_check.check(said(container), release.interface):
+        release = judged(container)
+        for fault in _agreed(said(container), release):
             if fault.kind in kinds and fault.wrong not in _parsers(container):
                 yield Found(fault, container, host, release)
+
+
+def _agreed(options: dict[str, object], release: Release) -> tuple[Fault, ...]:
+    """Give the faults on which all releases agree that the image may hold."""
+    found = vllm_check.check(options, release.interface)
+    for version in release.others:
+        if found:
+            others = vllm_check.check(options, _interface(version))
+            found = tuple(fault for fault in found if any(_covers(other, fault) for other in others))
+    return found
+
+
+def _covers(other: Fault, fault: Fault) -> bool:
+    """Whether another release refuses, for whatever reason, what this fault is about."""
+    about = other.option == fault.option and other.path == fault.path[: len(other.path)]
+    return about and (other.kind not in _MILD or fault.kind in _MILD)
 
 
 def said(container: Container) -> dict[str, object]:
@@ -115,8 +161,8 @@ def having(has: Callable[[Interface], bool]) -> str:
             spans[-1].append(version)
         else:
             spans.append([version])
-    listed = ", ".join(span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans)
-    return f"{listed} {'has' if len(found) == 1 else 'have'} it"
+    spelled = ", ".join(span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans)
+    return f"{spelled} {'has' if len(found) == 1 else 'have'} it"
 
 
 def anywhere(has: Callable[[Interface], bool]) -> bool:

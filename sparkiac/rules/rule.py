@@ -23,7 +23,7 @@ class Rule(NamedTuple):
     """Smallest profile that has it, if its severity alone would say another one."""
     phase: str = "generate"
     """Where it is found: `generate`, in the inventory; `preflight`, on a host, before anything is changed there;
-    `lock`, when upstream is asked."""
+    `lock`, in the lock or when upstream is asked."""
 
 
 class Hit(NamedTuple):
@@ -41,3 +41,7 @@ class Hit(NamedTuple):
     """Its weight, if that is not the rule's: what is only likely is no error."""
     fix: tuple[Edit, ...] = ()
     """What mends it in the inventory, if that is mechanical."""
+    inside: Path = ()
+    """Keys of the value at `leaf` that lead to the fault."""
+    at_key: bool = False
+    """Whether the key is at fault, and not its value."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import engines
+from sparkiac.memory.values import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +30,26 @@ def nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     return ((host, each) for host, each in models(plan) if each.server.node is not None)
 
 
-def share(container: Container) -> tuple[str, float] | None:
-    """Give the option that bounds an engine's memory, and its value, if both are known."""
+class Share(NamedTuple):
+    """What an engine takes of a host's memory."""
+
+    option: str
+    value: float
+    default: str = ""
+    """Where the value comes from if the option is not set, to follow the value in a sentence."""
+
+
+def share(host: HostPlan, container: Container) -> Share | None:
+    """Give the share of the memory that an engine takes, if it is known: what is set, or else vLLM's default."""
     option = engines.named(container.server.engine).memory_share if container.server.engine else None
     value = container.server.options.get(option or "")
-    return None if option is None or value is None else (option, float(value))
+    if option is None:
+        return None
+    if value is not None:
+        return Share(option, float(value))
+    options = host.proofs[container.name].options
+    if isinstance(options, Unknown) or options.kv_cache_memory_bytes is not None:
+        return None
+    known = container.image.vllm
+    release = f"of vLLM {known}" if known else "from vLLM 0.20.0 on (the release in the image is unknown)"
+    return Share(option, options.gpu_memory_utilization, f", the default {release}")

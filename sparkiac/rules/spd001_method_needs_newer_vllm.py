@@ -1,9 +1,7 @@
-"""The vLLM in the image is older than the method of speculative decoding.
+"""DFlash runs on vLLM 0.20.
 
-DFlash works from vLLM 0.21.0 on, and MTP for these models from 0.19.0 on. Before that the server ends with a line
-about the method, after the weights have been loaded. The source of 0.20.0 already has a method of the name dflash;
-Spark guide says twice that 0.21.0 is the floor, and it speaks of what runs on this machine. The release comes from
-what the catalog knows of the image's tag; where that is unknown, nothing is said.
+vLLM knows the method dflash from 0.20.0 on; an older release is found by FLG105. Spark guide names 0.21.0 as the first
+that works on this machine (L667, L757, L768), and says nothing of what fails before.
 
 Bad:
 
@@ -15,7 +13,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: Qwen/Qwen3.6-35B-A3B
-    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: spark-01
     port: 8000
     speculative: {method: dflash}
@@ -44,7 +42,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import image
-from sparkiac.rules.readings import before
+from sparkiac.rules.readings import before, since
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -55,25 +53,27 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="SPD001",
     slug="method-needs-newer-vllm",
-    severity=Severity.ERROR,
+    severity=Severity.INFO,
     sources=("Spark guide L667, L673, L757, L767-768, L778",),
     since="0.1.0",
 )
-_OLDEST: Final = {"dflash": "0.21.0", "mtp": "0.19.0", "deepseek_mtp": "0.19.0"}
-"""Method → first vLLM release that has it."""
+_FIRST: Final = "0.20.0"
+"""The first release with the method."""
+_NAMED: Final = "0.21.0"
+"""The first release that the source names."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find containers whose image is too old for their method."""
+    """Find DFlash on a release that the source does not name."""
     for host in plan.hosts:
         for container in host.containers:
             yield from _hits(container, host.name)
 
 
 def _hits(container: Container, host: str) -> Iterator[Hit]:
-    method = (container.server.speculative or {}).get("method", "")
-    oldest = _OLDEST.get(method)
-    if oldest is not None and before(container, oldest):
-        message = f"{method} needs vLLM {oldest} or newer, and {image(container)} holds {container.image.vllm}"
+    method = (container.server.speculative or {}).get("method")
+    if method == "dflash" and since(container, _FIRST) and before(container, _NAMED):
+        message = f"{image(container)} holds vLLM {container.image.vllm}; Spark guide names {_NAMED} for DFlash"
         leaf = (*container.path, host, "speculative")
-        yield Hit((*container.path, "speculative"), message, "choose a newer image", leaf=leaf, host=host)
+        hint = f"if drafting fails, choose an image with vLLM {_NAMED} or newer"
+        yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host)

@@ -1,7 +1,10 @@
 """The drafter was trained for another model.
 
-A DFlash drafter guesses the tokens of one target. With any other model nearly every guess is wrong, and each step costs
-more than it saves. The catalog's table of drafters names the target of each.
+A drafter guesses the tokens of the model that it was trained with. With another model few guesses are right, and each
+step costs more than it saves; where the vocabularies differ, vLLM refuses the pair
+(https://github.com/vllm-project/vllm/pull/42775). The catalog's table of drafters names the model of each. Models are
+compared by name, so this is a warning: a copy in another format (NVFP4, FP8, AWQ) has the name of its model in its own,
+with or without -it or -Instruct.
 
 Bad:
 
@@ -38,6 +41,7 @@ deployments:
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
@@ -52,10 +56,12 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="SPD005",
     slug="drafter-of-another-model",
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     sources=("Spark guide L746-756, L768, L781",),
     since="0.1.0",
 )
+_TUNED: Final = re.compile(r"-(it|instruct)$")
+"""What makers leave out of the names of copies."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -70,7 +76,9 @@ def _hits(container: Container, host: str) -> Iterator[Hit]:
     pairs = catalog.drafters() if drafter is not None else ()
     targets = sorted(pair.target for pair in pairs if pair.drafter == drafter)
     if targets and not any(_same(target, container.server.model or "") for target in targets):
-        message = f"{drafter} guesses for {' and '.join(targets)}, and {container.name} serves {container.server.model}"
+        message = (
+            f"{drafter} was trained for {' and '.join(targets)}, and {container.name} serves {container.server.model}"
+        )
         leaf = (*container.path, host, "speculative")
         hint = "choose this model's own drafter, or method ngram, which needs none"
         yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host)
@@ -78,4 +86,4 @@ def _hits(container: Container, host: str) -> Iterator[Hit]:
 
 def _same(target: str, model: str) -> bool:
     """Whether a model is the target or a copy of it in another format, whose name then holds the target's."""
-    return target.rpartition("/")[2].lower() in model.lower()
+    return _TUNED.sub("", target.rpartition("/")[2].lower()) in model.lower()

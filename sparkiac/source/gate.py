@@ -13,11 +13,12 @@ from typing import Any, Final
 
 import yaml
 
+from sparkiac.characters import line, shown
 from sparkiac.report import Finding, Mark, Path, Severity
-from sparkiac.source import secrets, syntax
+from sparkiac.source import literals, secrets, syntax
 from sparkiac.source.document import Document
 from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, printable, refusal
+from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, refusal
 
 MAX_DEPTH: Final = 20
 MAX_NODES: Final = 200_000
@@ -40,6 +41,7 @@ _KEY_ON: Final = "on"
 """The one word of the traps that is a key of the inventory: YAML 1.2, and so editors, read it as a text."""
 _QUOTE: Final = "quote it if a text is meant; write a plain decimal number, true, false or null otherwise"
 _COMMA: Final = "a comma without a blank starts a key here: write a decimal point, or quote the value"
+_BEGIN: Final = "an inventory starts with `name:` and `hosts:`; `sparkiac lock` writes a lock"
 _LONGEST: Final = 40
 _HIDDEN: Final = "***"
 _SECOND: Final = -1
@@ -58,7 +60,7 @@ def read(raw: bytes, *, name: str) -> tuple[Document, tuple[Finding, ...]]:
     text, fault = decode(raw)
     faults = [fault] if fault else list(islice(characters(text), MAX_FAULTS + 1))
     if faults:
-        document = Document(name, _lines(printable(secrets.without_rest(text))), None, {}, {})
+        document = Document(name, _lines(secrets.without_rest(text)), None, {}, {})
         return document, _findings(document, faults)
     walk = _Walk(text)
     data = walk.run()
@@ -108,7 +110,7 @@ class _Walk:
     def _document(self, loader: Any) -> object:  # noqa: ANN401  PyYAML's loaders, events and marks have no types
         loader.get_event()
         if loader.check_event(yaml.StreamEndEvent):
-            self._stop("YML004", START, "the file is empty", "start with `name:` and `hosts:`")
+            self._stop("YML004", START, "the file is empty", _BEGIN)
         loader.get_event()
         data = self._node(loader, loader.get_event(), ())
         loader.get_event()
@@ -116,7 +118,7 @@ class _Walk:
             mark = _mark(loader.get_event())
             self._stop("YML006", mark, "a second document starts here", "one file holds one document")
         if data is None:
-            self._stop("YML004", START, "the file says nothing", "start with `name:` and `hosts:`")
+            self._stop("YML004", START, "the file says nothing", _BEGIN)
         return data
 
     def _node(self, loader: Any, event: Any, path: Path) -> object:  # noqa: ANN401
@@ -151,13 +153,18 @@ class _Walk:
 
     def _refuse(self, event: Any, found: str) -> None:  # noqa: ANN401
         self.literals.append(_mark(event))
-        message = f"what stands here {found}, and is not shown"
+        message = f"literal secret, value hidden: it {found}"
         self._report("SEC003", _mark(event), message, secrets.TAKE_OUT)
 
     def _sequence(self, loader: Any, event: Any, path: Path) -> tuple[object, ...]:  # noqa: ANN401
         items: list[object] = []
         while not loader.check_event(yaml.SequenceEndEvent):
-            items.append(self._node(loader, loader.get_event(), (*path, len(items))))
+            item = loader.get_event()
+            value = self._node(loader, item, (*path, len(items)))
+            if items and secrets.behind_option(items[-1], value):
+                self._refuse(item, f"is the value of {items[-1]}")
+                value = _HIDDEN
+            items.append(value)
         self.values[path] = _mark(event, loader.get_event())
         return tuple(items)
 
@@ -179,7 +186,7 @@ class _Walk:
 
     def _value(self, loader: Any, path: Path, key: str) -> object:  # noqa: ANN401
         """Read the value of `key`, and remember its place if it is a literal secret."""
-        secret = secrets.is_secret(key)
+        secret = literals.is_secret(key)
         self.in_secret += secret
         value = self._node(loader, loader.get_event(), path)
         self.in_secret -= secret
@@ -224,7 +231,7 @@ class _Walk:
             bad = FORBIDDEN.search(event.value)
             if bad:
                 self._report("YML003", mark, refusal(bad.group()), "remove the escape")
-            return printable(event.value)
+            return shown(event.value)
         try:
             return resolve(event.value)
         except Ambiguous as reason:
@@ -235,7 +242,7 @@ class _Walk:
         """Make a text of the file fit for a message."""
         if self.in_secret or secrets.literal(text, ()):
             return _HIDDEN
-        return printable(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…").replace("\n", " ")
+        return line(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
     def _count(self, event: Any) -> None:  # noqa: ANN401
         self.nodes += 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.model.base import SECRET_KEYS
 from sparkiac.model.forms import SECRET
+from sparkiac.source.literals import is_named, is_option, literals, tells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,46 +25,32 @@ TAKE_OUT: Final = (
     "the model hub; "
     "if this was a real secret, change it now"
 )
-_NAMES: Final = frozenset(key.replace("_", "") for key in SECRET_KEYS)
 _REFERENCE: Final = r"""["']?\s*:\s*\{\s*secret\s*:\s*["']?[a-z0-9_-]+["']?\s*\}"""
 _IN_TEXT: Final = re.compile(
     rf"(?<![A-Za-z0-9_-])({'|'.join(key.replace('_', '[_-]?') for key in sorted(SECRET_KEYS))})(?!{_REFERENCE})",
     re.IGNORECASE,
 )
-_KINDS: Final = {
-    "Hugging Face token": r"hf_[A-Za-z0-9]{20,}",
-    "OpenAI key": r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}",
-    "NVIDIA key": r"nvapi-[A-Za-z0-9_-]{16,}",
-    "GitHub token": r"(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})",
-    "GitLab token": r"glpat-[A-Za-z0-9_-]{16,}",
-    "Slack token": r"xox[abprs]-[A-Za-z0-9-]{10,}",
-    "AWS key": r"AKIA[0-9A-Z]{16}",
-    "Telegram token": r"[0-9]{8,10}:[A-Za-z0-9_-]{35}",
-    "bearer token": r"(?i:bearer)[ ]+(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{16,}",
-    "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-}
-"""What a secret is called → how its text begins, long enough for a real one."""
-_LITERAL: Final = re.compile(
-    "(?<![A-Za-z0-9_-])(?:" + "|".join(f"({form})" for form in _KINDS.values()) + ")",
-)
 _VARIABLES: Final = frozenset({"arguments", "env", "environment", "set"})
 """Keys whose own keys are names that a program knows."""
 _NOTHING: Final = frozenset({"", "null"})
-_NAMED: Final = (
-    r"(?:(?:API|SECRET|SERVER|ACCESS|PRIVATE|AUTH)_?KEYS?|(?:HF|HUB|AUTH|ACCESS|BOT|API)_?TOKEN"
-    r"|PASSWORD|PASSWD|SECRET)"
-)
-_VARIABLE: Final = re.compile(rf"(?:^|_){_NAMED}$", re.IGNORECASE)
-_VARIABLE_IN_TEXT: Final = re.compile(rf"(?<![A-Z0-9])(?:[A-Z0-9]+_)*{_NAMED}(?![A-Z0-9_])")
+_NAME_IN_TEXT: Final = re.compile(r"[A-Z0-9_]+|--[A-Za-z][\w-]*")
+"""Words that may be names of variables and options, in a text that is no document."""
 
 
 def literal(text: str, path: Path) -> str | None:
-    """Say what a value gives away, by its form or by the name of the variable that it is for."""
-    found = _LITERAL.search(text)
-    if found is not None and found.lastindex is not None:
-        return f"looks like a {tuple(_KINDS)[found.lastindex - 1]}"
+    """Say how a value is known as a secret: by its text, or by the name of the variable that it is for."""
+    found = literals(text)
+    if found:
+        return found[0].what
     name = _variable(path)
     return None if name is None or text in _NOTHING or text.startswith("/") else f"is the value of {name}"
+
+
+def behind_option(option: object, value: object) -> bool:
+    """Whether a word of a command is a literal secret because of the option before it."""
+    if not (isinstance(option, str) and isinstance(value, str)):
+        return False
+    return is_option(option) and tells(value)
 
 
 def is_variable(path: Path) -> bool:
@@ -72,18 +59,13 @@ def is_variable(path: Path) -> bool:
 
 
 def _variable(path: Path) -> str | int | None:
-    named = (key for parent, key in pairwise(path) if parent in _VARIABLES and _VARIABLE.search(str(key)))
+    named = (key for parent, key in pairwise(path) if parent in _VARIABLES and is_named(str(key)))
     return next(named, None)
 
 
 def without_literals(text: str) -> str:
-    """Put stars over what has the form of a secret, in comments too."""
-    return _LITERAL.sub(lambda found: _stars(found[0]), text)
-
-
-def is_secret(key: str) -> bool:
-    """Whether the value of this key is a secret's reference, however the key is spelt."""
-    return key.lower().replace("_", "").replace("-", "") in _NAMES
+    """Put stars over secrets, in comments too."""
+    return _starred(text, [(found.start, found.end) for found in literals(text)])
 
 
 def is_reference(value: object) -> bool:
@@ -96,10 +78,20 @@ def is_reference(value: object) -> bool:
 def without(text: str, marks: Iterable[Mark]) -> str:
     """Put stars over marked stretches of a text; its lines keep their lengths."""
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    return _starred(
+        text,
+        [
+            (starts[mark.line - 1] + mark.column - 1, starts[mark.end_line - 1] + mark.end_column - 1)
+            for mark in sorted(marks)
+        ],
+    )
+
+
+def _starred(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """Put stars over sorted stretches, which may overlap."""
     pieces, done = [], 0
-    for mark in sorted(marks):
-        start = max(done, starts[mark.line - 1] + mark.column - 1)
-        end = max(start, starts[mark.end_line - 1] + mark.end_column - 1)
+    for start, end in spans:
+        start, end = max(done, start), max(done, start, end)  # noqa: PLW2901  what is done stays
         pieces += [text[done:start], _stars(text[start:end])]
         done = end
     return "".join((*pieces, text[done:]))
@@ -107,8 +99,10 @@ def without(text: str, marks: Iterable[Mark]) -> str:
 
 def without_rest(text: str) -> str:
     """Put stars over all that follows a literal in a text that is no document: nothing says where it ends."""
-    ends = [found.end() for form in (_IN_TEXT, _VARIABLE_IN_TEXT) if (found := form.search(text))]
-    return text[: min(ends)] + _stars(text[min(ends) :]) if ends else text
+    keys = (found.end() for found in _IN_TEXT.finditer(text))
+    names = (found.end() for found in _NAME_IN_TEXT.finditer(text) if is_named(found[0]))
+    end = min(next(keys, len(text)), next(names, len(text)))
+    return text[:end] + _stars(text[end:])
 
 
 def _stars(text: str) -> str:

@@ -21,6 +21,8 @@ _HINTS: Final = {
     "expected node content": "quote a value that starts with a bracket",
 }
 """Words of the parser → what to do."""
+_CONFLICT: Final = re.compile(r"^<{7} ", re.MULTILINE)
+_CHOOSE: Final = "keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>"
 _ALONE: Final = re.compile(r"[ -]*[^\s:]*")
 """What stands before a key's colon, if the key is the first thing on its line."""
 _ODD_BLANK: Final = re.compile("(?:^ *|[:-] *)([\u00a0\u2000-\u200a\u202f\u3000])", re.MULTILINE)
@@ -28,6 +30,9 @@ _ODD_BLANK: Final = re.compile("(?:^ *|[:-] *)([\u00a0\u2000-\u200a\u202f\u3000]
 
 def fault(text: str, error: Exception) -> Fault:
     """Say where a parser gave up. At the end of the file that is where it began what it found no end of."""
+    if conflict := _CONFLICT.search(text):
+        line = text.count("\n", 0, conflict.start()) + 1
+        return Fault("YML004", Mark(line, 1, line, 8), "a merge conflict begins here", _CHOOSE)
     marks = (getattr(error, "problem_mark", None), getattr(error, "context_mark", None))
     end = at_end(text)
     place, begun = ((mark.line, mark.column) if mark else end for mark in marks)

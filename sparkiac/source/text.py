@@ -60,11 +60,6 @@ def refusal(character: str) -> str:
     return f"character U+{ord(character):04X} is not allowed: it is invisible or changes how the text is read"
 
 
-def printable(text: str) -> str:
-    """Replace what a terminal would obey or hide."""
-    return FORBIDDEN.sub("\ufffd", text)
-
-
 def at_end(text: str) -> tuple[int, int]:
     """Give line and column, both from 0, after the last line with text."""
     shown = text.rstrip(" \r\n")

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from sparkiac.hints import nearest
 from sparkiac.model.lock import LockedFile
 from sparkiac.model.references import hub_file
+from sparkiac.upstream import bounded
 from sparkiac.upstream.fault import explained
 from sparkiac.upstream.hub import codes
 from sparkiac.upstream.hub.patience import AGAIN, WAITS, Unanswered, patiently
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LARGEST_BYTES: Final = 1_073_741_824
 """1 GiB: extra files are loaders, parsers and templates. Weights are models, and asked for by their handle."""
 _TIMEOUT_SECONDS: Final = 10.0
+_FIRST_SECONDS: Final = 60.0
+"""However short a file is, it may take so long."""
 _CHUNK_BYTES: Final = 65_536
 _DISK: Final = "file://"
 _MISSING: Final = frozenset({401, 403, 404, 410})
@@ -90,8 +93,8 @@ def _of_web(url: str, limit_bytes: int) -> LockedFile:
 
     try:
         with (
-            httpx2.Client(follow_redirects=True, timeout=_TIMEOUT_SECONDS) as client,
-            client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response,
+            httpx2.Client(timeout=_TIMEOUT_SECONDS) as client,
+            bounded.answer(client, url, {}, seconds=_FIRST_SECONDS, silence_seconds=_TIMEOUT_SECONDS) as response,
         ):
             _refuse_status(response, url)
             return _hashed(_whole(response, url), url, limit_bytes)
@@ -105,7 +108,7 @@ def _whole(response: httpx2.Response, url: str) -> Iterator[bytes]:
     import httpx2  # noqa: PLC0415  only an inventory with such files needs it
 
     try:
-        yield from response.iter_bytes(_CHUNK_BYTES)
+        yield from bounded.body(response, seconds=_FIRST_SECONDS)
     except httpx2.RemoteProtocolError:
         promised = response.headers.get("Content-Length", "more")
         message = f"{url} broke off after {response.num_bytes_downloaded} of {promised} bytes"

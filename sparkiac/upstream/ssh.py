@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.characters import REFUSED
+from sparkiac.characters import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +23,6 @@ def command(target: str, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def last_line(said: str, otherwise: str) -> str:
-    """Give the last line of what a program said, without what a terminal would obey."""
-    lines = re.sub(f"[{REFUSED}]", "", said).strip().splitlines()
-    return lines[-1].strip() if lines else otherwise
+    """Give the last line of what a program said, fit to be shown."""
+    lines = said.strip().splitlines()
+    return shown(lines[-1].strip()) if lines else otherwise

@@ -2,6 +2,7 @@
 
 from sparkiac.write.comparison import Changes
 from sparkiac.write.errors import Busy, Refused, Unsafe, WriteError
+from sparkiac.write.held import scratch
 from sparkiac.write.manifest import MANIFEST
 from sparkiac.write.patch import diff, diff_of
 from sparkiac.write.preview import survey
@@ -19,5 +20,6 @@ __all__ = [
     "diff",
     "diff_of",
     "replace",
+    "scratch",
     "survey",
 ]

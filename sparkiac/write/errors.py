@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from sparkiac.characters import line
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
 
 class WriteError(Exception):
@@ -18,7 +22,7 @@ class WriteError(Exception):
         """Keep the problems in the order of their paths, printable even if a name is not UTF-8."""
         super().__init__(problems, reason)
         self.reason = reason
-        self.problems = {_printable(path): problems[path] for path in sorted(problems)}
+        self.problems = {line(path): problems[path] for path in sorted(problems)}
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -42,5 +46,12 @@ class Busy(WriteError):  # noqa: N818
     """Another run is writing the same target."""
 
 
-def _printable(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode("utf-8")
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Add the path to an error of the disk that names none, such as a full disk while writing."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise

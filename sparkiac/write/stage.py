@@ -13,6 +13,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from sparkiac.write import tree
+from sparkiac.write.errors import naming
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,11 +94,8 @@ def _copy(source: Path, copy: Path, *, reason: OSError) -> None:
 
 
 def _write(path: Path, content: bytes, *, mode: int) -> None:
-    descriptor = os.open(path, _FILE_FLAGS, 0o600)
-    try:
+    with naming(path), os.fdopen(os.open(path, _FILE_FLAGS, 0o600), "wb", buffering=0) as file:
         left = memoryview(content)
         while left:
-            left = left[os.write(descriptor, left) :]
-        os.fchmod(descriptor, mode)
-    finally:
-        os.close(descriptor)
+            left = left[file.write(left) :]
+        os.fchmod(file.fileno(), mode)

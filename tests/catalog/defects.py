@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tests.plan.fleets import ONES, deployment, service
-from tests.rules.cases_flags import NIGHTLY, QWEN, of
+from tests.rules.cases_flags import NIGHTLY, QWEN, V020, of
 
 POST: Final = "redhatai/qwen3.6-35b-a3b-nvfp4"
 CODER: Final = "sakamakismile/gemma-4-12b-coder-nvfp4"
@@ -101,7 +101,7 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     ),
     # Spark guide L163, L781, L156: the line of DFlash in a recipe with an FP8 KV cache and a hybrid model
     "D16": (
-        Found("SPD002", of(QWEN, "set: {kv_cache_dtype: fp8}", DFLASH)),
+        Found("SPD002", of(QWEN, V020, "set: {kv_cache_dtype: fp8}", DFLASH)),
         Found("SPD006", of(QWEN, DFLASH)),
         Says(f"{QWEN}#dflash", ("set", "kv_cache_dtype"), None, "D16"),
     ),
@@ -128,11 +128,11 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
         Says("qwen/qwen3-coder-next-fp8", ("set", "attention_backend"), "flashinfer", "D23"),
         Says(QWEN, ("set", "attention_backend"), None),
         Says("poolside/laguna-xs.2-dflash", ("set", "attention_backend"), "triton_attn"),
-        Found("ATT002", of(QWEN, "set: {attention_backend: flashinfer}")),
+        Found("ATT002", of(QWEN, f"image: vllm/vllm-openai:v0.23.0@{ONES}", "set: {attention_backend: flashinfer}")),
     ),
     # Spark guide L103, vLLM blog L50, dual-Spark post L46: how a format is named
     "D24": (
-        Found("QNT001", of(QWEN, "set: {quantization: null}")),
+        Found("QNT001", of(QWEN, "set: {quantization: compressed-tensors}")),
         Found("QNT002", of(POST, "set: {quantization: modelopt}")),
         Says(POST, ("set", "quantization"), "compressed-tensors"),
     ),

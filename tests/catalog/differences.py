@@ -50,6 +50,15 @@ def pairs(section: str, **values: str) -> frozenset[Fact]:
     return frozenset((section, name, value) for name, value in values.items())
 
 
+PROBE: Final[frozenset[Fact]] = frozenset(
+    fact
+    for name in ("probe.py", "probe_answers.py")
+    for fact in (
+        ("mount", f"/run/sparkiac/{name}", f"/usr/local/lib/sparkiac/{name}"),
+        ("read-only", f"/run/sparkiac/{name}"),
+    )
+)
+"""What the health check needs in the container."""
 CACHE: Final = (
     "~/vllm-compile-cache is not mounted; compiled code is kept in a cache named after image, command and environment"
 )
@@ -64,10 +73,16 @@ _SUPERVISION: Final = (
             *(("start step", "docker stop"), ("start step", "docker rm"), ("unit", "Restart")),
         ),
         new=pairs("container", restart="no", name=f"sparkiac-{DEPLOYMENT}")
-        | pairs("unit", Restart="always", RestartSec="30", TimeoutStopSec="120")
+        | pairs("unit", Restart="always", TimeoutStopSec="120")
         | {("unit", "After", "docker.service"), ("unit", "After", "network-online.target")}
-        | named("unit", "RestartSteps", "RestartMaxDelaySec", "StartLimitIntervalSec", "WatchdogSec", "WatchdogSignal")
-        | named("unit", "KillMode", "ExecStopPost", "NotifyAccess", "Group"),
+        | named("unit", "StartLimitIntervalSec", "WatchdogSec", "WatchdogSignal")
+        | named("unit", "KillMode", "ExecStopPost", "NotifyAccess", "Group")
+        | {("start step", "-+/usr/local/lib/sparkiac/units")},
+    ),
+    Standing(
+        "a unit starts again 2 s after its server ended, then later and later, up to 60 s",
+        gone=(("unit", "RestartSec"),),
+        new=pairs("unit", RestartSec="2") | named("unit", "RestartSteps", "RestartMaxDelaySec"),
     ),
     Standing(
         "a unit is ready when the model answers, and waits 1200 s for it unless its recipe says otherwise",
@@ -118,8 +133,7 @@ _CONTAINMENT: Final = (
     ),
     Standing(
         "the container is asked whether it answers as clients would ask",
-        new=frozenset({("mount", "/run/sparkiac/probe.py", "/usr/local/lib/sparkiac/probe.py")})
-        | {("read-only", "/run/sparkiac/probe.py"), ("container", "healthcheck")},
+        new=PROBE | {("container", "healthcheck")},
     ),
     Standing(
         "--gpus all and --runtime nvidia are a device reservation",

@@ -9,6 +9,7 @@ import yaml
 
 from sparkiac import catalog
 from tests.catalog.commands import COMMANDS
+from tests.catalog.differences import PROBE
 from tests.catalog.printed import flags
 from tests.catalog.rendered import DEPLOYMENT, LEADER, entries, render, seen
 from tests.conftest import ROOT
@@ -89,8 +90,7 @@ def test_the_other_host_of_a_pair_runs_the_same_but_for_its_rank(name: str, rend
         *flags(host=LEADER, node_rank=0),
         ("env", "VLLM_HOST_IP", LEADER),
         ("container", "healthcheck"),
-        ("mount", "/run/sparkiac/probe.py", "/usr/local/lib/sparkiac/probe.py"),
-        ("read-only", "/run/sparkiac/probe.py"),
+        *PROBE,
     }
 
 

@@ -167,6 +167,25 @@ def test_the_nearest_release_is_the_same_or_the_next_lower(version: str, nearest
     assert interfaces.nearest(version) == nearest
 
 
+@pytest.mark.parametrize(
+    ("version", "neighbours"),
+    [
+        ("0.22.1", ("0.22.1",)),
+        ("0.22", ("0.21.0", "0.22.1")),
+        ("0.22.0rc1", ("0.21.0", "0.22.1")),
+        ("0.19", ("0.19.0",)),
+        ("0.10.2", (OLDEST,)),
+        ("99.0", (NEWEST,)),
+        ("0.20.0rc1", ("0.19.1", "0.20.0")),
+        ("0.19.1rc1.dev33", ("0.19.0", "0.20.0")),
+        ("99.0.1.dev1", (NEWEST,)),
+    ],
+)
+def test_a_release_that_is_not_known_lies_between_its_neighbours(version: str, neighbours: tuple[str, ...]) -> None:
+    """A development build of 0.19.1 is of the main branch, which became 0.20.0."""
+    assert interfaces.neighbours(version) == neighbours
+
+
 def test_each_release_is_its_own_nearest() -> None:
     assert [interfaces.nearest(version) for version in VERSIONS] == list(VERSIONS)
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac import catalog, pipeline
+from sparkiac.formats import plain
+from sparkiac.report import Severity
 from sparkiac.resolve import catalogued
 from tests.plan.fleets import ONES, checked, said
 from tests.plan.fleets import pins as with_models
@@ -83,6 +85,14 @@ def test_an_entry_gives_exactly_the_findings_that_its_file_names(name: str) -> N
         rendered(outcome.plan)
 
 
+@pytest.mark.parametrize("name", USABLE)
+def test_an_entry_passes_its_own_check_or_the_list_says_that_it_does_not(name: str) -> None:
+    each = ENTRIES[name]
+    outcome = checked(as_yaml(inventory(each)), locked=lock(each))
+    refused = {finding.code for finding in outcome.report.findings if finding.severity is Severity.ERROR}
+    assert plain.refusals(each) == sorted(refused), said(outcome.report.findings)
+
+
 def rendered(plan: Plan) -> None:
     """Everything that runs is pinned (row 3.3), on hosts that must be of the images' architecture (row 3.4)."""
     files = {artifact.path: artifact.content.decode() for artifact in pipeline.render(plan)}
@@ -132,7 +142,7 @@ def test_a_fragment_gives_exactly_the_findings_that_its_file_names(name: str) ->
     """
     base, chosen = ENTRIES["base/single-spark"], fragment(name)
     images = [each.image for each in (chosen, *map(fragment, chosen.needs)) if each.image is not None]
-    image = images[0] if images else "vllm/vllm-openai:nightly"
+    image = images[0] if images else "nvcr.io/nvidia/vllm:26.07-py3"
     fleet = inventory(base, image=f"{image}@{ONES}", model="Qwen/Qwen3.6-35B-A3B", fragments=[*chosen.needs, name])
     if chosen.nodes:
         fleet["hosts"] = {f"spark-0{number}": host(number) for number in range(1, chosen.nodes + 1)}

@@ -84,7 +84,7 @@ style: vllm-serve
 entrypoint: [vllm, serve]
 tags:
   "1": {vllm: "0.19.0", cuda: "13.0", min_driver: "580", moving: true, lacks: [ray, dflash]}
-  old: {forbidden_on: {dgx-spark: it crashes}, notes: [old], sources: ["Guide L50"]}
+  old: {failed_on: {dgx-spark: it crashes}, notes: [old], sources: ["Guide L50"]}
 sources: ["Guide L51"]
 """,
     "images/lost.yaml": """\

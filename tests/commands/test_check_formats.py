@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Cli = Callable[..., Outcome]
 
 SCHEMA = json.loads((Path(__file__).parent / "data/sarif-2.1.0-rtm.5.json").read_text())
-WARNED = deployment("image: example.org/x:1").replace("base/single-spark", "base/sglang")
+WARNED = deployment("image: example.org/x:1", "allow: [{code: NET005, reason: one}]")
 FAULTY = [
     deployment(),
     WARNED,
@@ -171,12 +171,12 @@ def test_github_gets_a_command_for_each_finding(cli: Cli, folder: Path) -> None:
     assert outcome.err == "lab.yaml: 3 errors, 1 warning\n"
     commands = [read(line) for line in outcome.out.splitlines()]
     assert [(command, found["title"]) for command, found, _ in commands] == [
-        ("warning", "ENG003 untested-engine"),
         ("error", "MDL001 unpinned-model"),
         ("error", "ENT100 unknown-entrypoint"),
         ("error", "IMG003 unpinned-image"),
+        ("warning", "WVR001 unused-waiver"),
     ]
-    _, properties, message = commands[3]
+    _, properties, message = commands[2]
     place = {"file": "lab.yaml", "line": "10", "endLine": "10", "col": "12", "endColumn": "27"}
     assert properties == place | {"title": "IMG003 unpinned-image"}
     assert message.startswith("chat runs example.org/x:1, which the lock does not pin\nhint: run sparkiac lock")

@@ -296,3 +296,10 @@ def test_6_when_there_is_no_room_for_what_is_printed(folder: Path) -> None:
             [sys.executable, "-m", "sparkiac", "schema"], cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False
         )
     assert (done.returncode, done.stderr) == (6, b"sparkiac: No space left on device\n")
+
+
+def test_a_link_to_itself_is_called_one(sparkiac: Callable[..., Outcome], tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").symlink_to("lab.yaml")
+    done = sparkiac("check", "lab.yaml")
+    assert done.code == 2
+    assert "lab.yaml is a symbolic link to itself, or to nothing" in done.text

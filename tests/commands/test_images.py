@@ -36,7 +36,7 @@ ACME = [
     "  moving            the tag is moved to newer builds: the lock pins one",
     "",
     "Tag old",
-    "  not on dgx-spark  it crashes",
+    "  failed on dgx-spark  it crashes",
     "  - old",
     "  from  Guide L50",
     "",
@@ -75,7 +75,7 @@ def test_the_list(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         "acme  example.org/vllm",
         "  image of a registry, community; starts `vllm serve`",
         "  1    0.19.0  13.0  >=580   moving tag; lacks ray, dflash",
-        "  old  ?       ?     ?       must not run on dgx-spark",
+        "  old  ?       ?     ?       failed on dgx-spark",
         "",
         "lost  Image whose name is lost",
         "  image of a registry, community; how it starts is not known",
@@ -91,7 +91,7 @@ def test_the_list_on_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch
         "    vLLM 0.19.0, CUDA 13.0, driver >=580",
         "    moving tag; lacks ray, dflash",
         "  old",
-        "    must not run on dgx-spark",
+        "    failed on dgx-spark",
     ]
 
 
@@ -116,7 +116,7 @@ def test_json(cli: Cli) -> None:
     ]
     image = as_json(cli("images", "show", "acme", "--format", "json"))["image"]
     assert image["recipes"] == ["acme/small", "acme/small#long", "acme/small#old (superseded)", "acme/wide"]
-    assert image["tags"][1]["forbidden_on"] == {"dgx-spark": "it crashes"}
+    assert image["tags"][1]["failed_on"] == {"dgx-spark": "it crashes"}
 
 
 @pytest.mark.usefixtures("small_catalog")
@@ -160,6 +160,7 @@ def test_every_image_can_be_shown_at_any_width(cli: Cli, monkeypatch: pytest.Mon
         assert max(map(len, page)) <= width
         text = "".join("".join(page).split())
         told = [*data["notes"], *data["sources"], *(note for tag in data["tags"] for note in tag["notes"])]
+        told += [text for each in data["series"].values() for text in (each["vllm"], *each["sources"])]
         assert [each for each in told if "".join(each.split()) not in text] == []
     assert as_json(cli("images", "show", name, "--format", "json"))["image"] == json.loads(json.dumps(data))
 

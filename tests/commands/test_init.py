@@ -291,7 +291,7 @@ def answered(folder: Path, *lines: str, arguments: tuple[str, ...] = ()) -> subp
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     os.close(follower)
     os.close(leader)

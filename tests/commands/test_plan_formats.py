@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from rich.cells import cell_len
 
+from sparkiac import pipeline
 from tests.commands.looks import printed_on_terminal
 from tests.conftest import ROOT
-from tests.plan.fleets import LOCK, ONES, deployment
+from tests.plan.fleets import LOCK, ONES, deployment, planned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,7 @@ def test_where_the_memory_ends_is_marked(cli: Cli, written: Callable[[str], None
     assert "·" not in bar
     total = 0.9 * 119 + 1 + 40 + 11.9
     assert abs(lines[number].index("^") - 119 / total * len(bar)) <= 1
-    assert any("too little" in line for line in lines)
+    assert any("over budget" in line for line in lines)
 
 
 def test_a_terminal_shows_colours_unless_it_is_told_not_to(folder: Path, written: Callable[[str], None]) -> None:
@@ -134,7 +135,7 @@ def test_json_says_unknown_with_what_lacks(cli: Cli, written: Callable[[str], No
     memory = host(cli)
     assert memory["headroom_bytes"] == {"unknown": ["CUDA graphs"]}
     assert memory["most_bytes"] > 0
-    assert memory["accounts"][0]["first_token"] == {"unknown": ["a prefill rate that a source states"]}
+    assert memory["accounts"][0]["first_token"] == {"unknown": ["published prefill rate"]}
 
 
 def test_the_page_goes_to_standard_output_and_findings_to_the_other_one(
@@ -147,6 +148,23 @@ def test_the_page_goes_to_standard_output_and_findings_to_the_other_one(
     assert outcome.out.endswith("</html>\n")
     assert "MEM103" in outcome.out
     assert "error MEM103" in outcome.err
+
+
+def test_one_shortage_has_one_figure_everywhere(cli: Cli, written: Callable[[str], None]) -> None:
+    """The finding, the terminal, the page, PLAN.md and JSON count the same terms, the reserve among them."""
+    text = deployment("set: {gpu_memory_utilization: 0.9}", MEASURED) + ASR.replace("8}", "40}")
+    written(text)
+    [finding] = [line for line in cli("check", "lab.yaml").err.splitlines() if "error MEM103" in line]
+    said = "41.0 GiB over budget"
+    assert f"spark-01 is {said}: it has 119.0 GiB, and this is asked for: chat 107.1 GiB" in finding
+    assert "system and page cache 11.9 GiB" in finding
+    memory = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"][0]["memory"]
+    assert f"{-memory['headroom_bytes'] / 2**30:.1f} GiB over budget" == said
+    assert memory["most_bytes"] == memory["headroom_bytes"]
+    tree = {artifact.path: artifact.content.decode() for artifact in pipeline.render(planned(text))}
+    pages = (cli("plan", "lab.yaml").out, cli("plan", "lab.yaml", "--format", "html").out, tree["PLAN.md"])
+    for page in pages:
+        assert set(re.findall(r"[\d.]+ GiB over budget", page)) == {said}
 
 
 def test_there_is_no_page_of_a_bad_inventory(cli: Cli, written: Callable[[str], None]) -> None:

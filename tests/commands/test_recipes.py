@@ -124,9 +124,20 @@ def test_the_list_as_json(cli: Cli) -> None:
         "weights": {"disk_gb": 9.0},
         "use_cases": ["chat", "coding"],
         "variants": ["acme/small#long"],
+        "refused": {},
     }
     assert [each["name"] for each in data["fragments"]] == ["quick"]
     assert set(as_json(cli("recipes", "list", "--fragments", "--format", "json"))) == {"format_version", "fragments"}
+
+
+def test_the_list_marks_what_check_refuses_as_it_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    shown = [line.strip() for line in lines(cli("recipes", "list"))]
+    assert shown.count("check refuses it as it is: REF003") == 2
+    assert "#chat-template (REF003) #flashinfer-cutlass" in shown
+    assert not [line for line in shown if "#no-mtp (" in line]
+    refused = [each["refused"] for each in as_json(cli("recipes", "list", "--format", "json"))["recipes"]]
+    assert {"redhatai/qwen3.5-122b-a10b-nvfp4#chat-template": ["REF003"]} in refused
 
 
 @pytest.mark.usefixtures("small_catalog")

@@ -37,12 +37,12 @@ def test_the_list_has_every_code_with_what_is_to_be_known_of_it(cli: Cli) -> Non
     assert by_code["ENG003"] == {
         "code": "ENG003",
         "slug": "untested-engine",
-        "severity": "warning",
+        "severity": "info",
         "waivable": True,
-        "profile": "recommended",
+        "profile": "strict",
         "phase": "generate",
         "since": "0.1.0",
-        "title": "No source ran this engine on this hardware.",
+        "title": "The catalog has no measured recipe for this engine.",
     }
     assert [(each["name"], each["default"]) for each in found["profiles"]] == [
         ("minimal", False),

@@ -1,4 +1,4 @@
-"""The test bed, booted once for all tests that need it."""
+"""The test bed. Each file gets new hosts, so that it passes alone and after any other file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def bed() -> Iterator[Bed]:
     """Two booted systemd hosts with Docker, and a registry; skipped with the reason where it cannot run."""
     missing = requirements()

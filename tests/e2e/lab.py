@@ -104,6 +104,13 @@ class Lab:
 
     def apply(self, *options: str) -> Recap:
         """Run `ansible-playbook site.yml` over SSH, as an operator does in the generated tree."""
+        with self.applying(*options) as process:
+            output, _ = process.communicate(timeout=3600)
+        found = re.findall(r"^(spark-\d+)\s+: ok=\d+\s+changed=(\d+)", output, re.MULTILINE)
+        return Recap(process.returncode, {host: int(count) for host, count in found}, output)
+
+    def applying(self, *options: str) -> subprocess.Popen[str]:
+        """Start the same, for a caller that reads its output or kills it: it leads a process group of its own."""
         playbook = Path(sys.executable).with_name("ansible-playbook")
         env = {
             "ANSIBLE_PRIVATE_KEY_FILE": str(self.bed.ssh_key),
@@ -112,17 +119,17 @@ class Lab:
             "ANSIBLE_NOCOLOR": "1",
             "PATH": f"{playbook.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
         }
-        argv = [playbook, "site.yml", "-e", f"@{self.folder}/secrets.json", *options]
-        done = self.bed.run(argv, cwd=self.tree, env=env, timeout=600, check=False)
-        output = done.stdout + done.stderr
-        found = re.findall(r"^(spark-\d+)\s+: ok=\d+\s+changed=(\d+)", output, re.MULTILINE)
-        return Recap(done.returncode, {host: int(count) for host, count in found}, output)
+        argv = self.bed.inside([playbook, "site.yml", "-e", f"@{self.folder}/secrets.json", *options])
+        pipe, end = subprocess.PIPE, subprocess.STDOUT
+        return subprocess.Popen(
+            argv, cwd=self.tree, env=env, stdout=pipe, stderr=end, text=True, errors="replace", start_new_session=True
+        )
 
     def get(self, host: str, path: str, *, key: str | None = KEY) -> tuple[int, Any]:
         """Ask a host's model server over the network; give status and parsed body."""
         header = ["-H", f"Authorization: Bearer {key}"] if key else []
         url = f"http://{self.bed.hosts[host].address}:8001{path}"
-        done = self.bed.run(["curl", "-s", "-m", "10", "-w", "\n%{http_code}", *header, url], check=False)
+        done = self.bed.run(["curl", "-s", "-m", "60", "-w", "\n%{http_code}", *header, url], check=False)
         body, _, status = done.stdout.rpartition("\n")
         return int(status or 0), json.loads(body) if body.startswith(("{", "[")) else body
 

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -129,28 +134,135 @@ def test_change_restarts_only_what_changed(lab: Lab) -> None:
     assert "--max-model-len=32768" in gemma["argv"]
 
 
+def behave(bed: Bed, host: str, behaviour: str) -> None:
+    """Tell a host's model server how to behave."""
+    url = f"http://{bed.hosts[host].address}:8001/standin"
+    bed.run(["curl", "-sf", "-m", "60", "-d", json.dumps({"behaviour": behaviour}), url])
+
+
+def set_last_answer(bed: Bed, host: str, monotonic_s: int) -> None:
+    """Tell the health check when it had its last good answer, so that the next question is due or is not."""
+    line = f"echo {monotonic_s} >/tmp/sparkiac-answered"
+    bed.ssh(host, f"docker exec {container(bed, host)} sh -c '{line}'", root=True)
+
+
+def wait_for_another(lab: Lab, host: str, before: str) -> None:
+    """Wait until another container than before serves on a host."""
+    wait_for(lambda: container(lab.bed, host) not in {"", before}, f"a new container on {host}", timeout=1800)
+    wait_for(lambda: active(lab.bed, host), "the unit with it", timeout=600)
+    assert lab.served(host) == [SERVED[host]]
+
+
+def test_an_apply_refuses_a_server_that_answers_garbage(lab: Lab) -> None:
+    """It asks by itself; the health check would restart the server, but is not due here."""
+    set_last_answer(lab.bed, "spark-01", 1_000_000_000)
+    behave(lab.bed, "spark-01", "garbage")
+    recap = lab.apply()
+    behave(lab.bed, "spark-01", "ok")
+    assert recap.code != 0
+    assert "/v1/chat/completions: one token again and again: " in " ".join(recap.output.split())
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+
+
+def test_a_file_dated_tomorrow_changes_nothing(lab: Lab) -> None:
+    before = {host: container(lab.bed, host) for host in UNITS}
+    lab.bed.ssh("spark-02", "touch -d tomorrow /etc/sparkiac/gemma4/* /etc/systemd/system/sparkiac-*", root=True)
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    assert recap.changed == {"spark-01": 0, "spark-02": 0}, recap.output
+    assert {host: container(lab.bed, host) for host in UNITS} == before
+
+
+def restart_both(lab: Lab, stop_s: int) -> None:
+    """Change one line of both units, so that the next apply restarts both."""
+    text = re.sub(r"\n    timeouts: .*", "", lab.inventory.read_text())
+    lab.inventory.write_text(re.sub(r"(\n    recipe: .*)", rf"\1\n    timeouts: {{stop_s: {stop_s}}}", text))
+    lab.generate()
+
+
+def test_hosts_restart_one_after_the_other(lab: Lab) -> None:
+    before = {host: container(lab.bed, host) for host in UNITS}
+    restart_both(lab, 121)
+    seen: list[tuple[bool, ...]] = []
+    with lab.applying() as process, ThreadPoolExecutor() as pool:
+        output = pool.submit(process.communicate)
+        while not output.done():
+            seen.append(tuple(lab.get(host, "/health", key=None)[0] == 200 for host in UNITS))
+            time.sleep(0.2)
+    assert process.returncode == 0, output.result()[0]
+    assert (False, False) not in seen
+    assert {(True, True), (False, True), (True, False)} <= {*seen}
+    assert all(container(lab.bed, host) != before[host] for host in UNITS)
+
+
+def test_a_controller_that_dies_leaves_no_unit_stopped(lab: Lab) -> None:
+    """It is killed while the first host restarts: that host ends the restart by itself, the other one still serves."""
+    before = {host: container(lab.bed, host) for host in UNITS}
+    restart_both(lab, 122)
+    with lab.applying() as process:
+        assert process.stdout
+        next(line for line in process.stdout if line.startswith("TASK [services : Restart what changed]"))
+        wait_for(lambda: not active(lab.bed, "spark-01"), "the restart to begin", timeout=60)
+        os.killpg(process.pid, signal.SIGKILL)
+    for host in UNITS:
+        wait_for(lambda host=host: active(lab.bed, host), f"the unit of {host}", timeout=120)  # type: ignore[misc]
+        assert lab.served(host) == [SERVED[host]]
+    assert container(lab.bed, "spark-01") != before["spark-01"]
+    assert container(lab.bed, "spark-02") == before["spark-02"]
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    assert container(lab.bed, "spark-02") != before["spark-02"]
+    assert lab.apply().changed == {"spark-01": 0, "spark-02": 0}
+
+
+def test_a_failed_start_is_told_in_ten_lines_and_stops_the_roll_out(lab: Lab) -> None:
+    before, text = container(lab.bed, "spark-02"), lab.inventory.read_text()
+    restart_both(lab, 123)
+    never = "env: {STANDIN_BEHAVIOUR: unhealthy}\n    timeouts: {stop_s: 123, ready_s: 60}"
+    lab.inventory.write_text(lab.inventory.read_text().replace("timeouts: {stop_s: 123}", never, 1))
+    lab.generate()
+    recap = lab.apply()
+    assert recap.code != 0
+    report = re.compile(r"^ +(sparkiac-qwen36 did not become ready.*?journalctl --unit=\S+)$", re.MULTILINE | re.DOTALL)
+    told = report.findall(recap.output)
+    assert told, recap.output
+    assert len(told[0].splitlines()) <= 10
+    assert "/health: HTTP 503" in told[0]
+    assert "GET /" not in recap.output
+    assert container(lab.bed, "spark-02") == before
+    lab.inventory.write_text(text)
+    lab.generate()
+    recap = lab.apply()
+    assert recap.code == 0, recap.output
+    assert lab.served("spark-01") == [SERVED["spark-01"]]
+
+
 def test_reboot_brings_the_service_back(lab: Lab) -> None:
     lab.bed.reboot("spark-01")
-    wait_for(lambda: active(lab.bed, "spark-01"), "the unit after a reboot", timeout=120)
+    wait_for(lambda: active(lab.bed, "spark-01"), "the unit after a reboot", timeout=600)
     assert lab.served("spark-01") == [SERVED["spark-01"]]
 
 
 def test_killed_container_is_replaced(lab: Lab) -> None:
     before = container(lab.bed, "spark-02")
     lab.bed.ssh("spark-02", f"docker kill {before}", root=True)
-    wait_for(lambda: container(lab.bed, "spark-02") not in {"", before}, "a new container", timeout=90)
-    wait_for(lambda: active(lab.bed, "spark-02"), "the unit with it", timeout=60)
-    assert lab.served("spark-02") == [SERVED["spark-02"]]
+    wait_for_another(lab, "spark-02", before)
 
 
-def test_hung_server_is_replaced(lab: Lab) -> None:
-    """It takes connections and never answers: four health checks fail, then the watchdog fires."""
-    before = container(lab.bed, "spark-02")
-    url = f"http://{lab.bed.hosts['spark-02'].address}:8001/standin"
-    lab.bed.run(["curl", "-sf", "-m", "10", "-d", '{"behaviour": "hang"}', url])
-    wait_for(lambda: container(lab.bed, "spark-02") not in {"", before}, "a new container", timeout=300)
-    wait_for(lambda: active(lab.bed, "spark-02"), "the unit with it", timeout=60)
-    assert lab.served("spark-02") == [SERVED["spark-02"]]
+def test_hung_servers_are_replaced(lab: Lab) -> None:
+    """Four health checks fail, then the watchdog fires: after 3 minutes where nothing is answered any more.
+
+    Where only completions hang, 7 minutes after the model was asked: each of the four waits 60 s for its answer.
+    """
+    before = {host: container(lab.bed, host) for host in UNITS}
+    behave(lab.bed, "spark-02", "hang")
+    behave(lab.bed, "spark-01", "stall")
+    set_last_answer(lab.bed, "spark-01", -1_000_000)
+    for host in ("spark-02", "spark-01"):
+        wait_for_another(lab, host, before[host])
+    journal = lab.bed.ssh("spark-01", f"journalctl -u {UNITS['spark-01']} -o cat", root=True).stdout
+    assert "/v1/chat/completions: no answer within 60 s" in journal
 
 
 def test_removed_deployment_is_taken_away(lab: Lab) -> None:

@@ -55,6 +55,14 @@ def test_a_configuration_file_is_a_word_of_its_own() -> None:
             {"method": "dflash", "model": "z-lab/D", "num_speculative_tokens": 15},
             ["algorithm=DFLASH", "draft-model-path=z-lab/D", "num-draft-tokens=16"],
         ),
+        (
+            {"method": "dspark", "num_speculative_tokens": 5},
+            ["algorithm=DSPARK", "dspark-block-size=5", "num-draft-tokens=6"],
+        ),
+        (
+            {"method": "eagle", "model": "e/h", "num_speculative_tokens": 3},
+            ["algorithm=EAGLE", "draft-model-path=e/h", "eagle-topk=1", "num-draft-tokens=4", "num-steps=3"],
+        ),
         ({"method": "eagle3", "model": "e/h"}, ["algorithm=EAGLE3", "draft-model-path=e/h"]),
         ({"method": "draft_model", "model": "e/s"}, ["algorithm=STANDALONE", "draft-model-path=e/s"]),
     ],

@@ -6,14 +6,19 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.host.probed import Service
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import ModuleType
+
+    from tests.host.probed import Ask
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "templates/host/usr/local/lib/sparkiac"
@@ -57,6 +62,38 @@ def parsers(preflight: ModuleType) -> ModuleType:
 def probe() -> ModuleType:
     """Import the probe script."""
     return load("probe.py")
+
+
+@pytest.fixture(scope="session")
+def answers(probe: ModuleType) -> ModuleType:
+    """Return the part of the probe that judges answers."""
+    return sys.modules[probe.answers.__name__]
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    """Run a server for the probe."""
+    with Service() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield server
+        server.hang.set()
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def ask(probe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """Give a function that runs the probe: exit status, and what stderr says. A busy machine has time to answer."""
+    monkeypatch.setattr(probe, "HEALTH_TIMEOUT_S", 60)
+    monkeypatch.setattr(probe, "WAIT_STEP_S", 0.05)
+    places = ["--state", str(tmp_path / "state"), "--token-file", str(tmp_path / "key")]
+
+    def run(*arguments: str) -> tuple[int, str]:
+        code = probe.main([*places, *arguments])
+        return code, capsys.readouterr().err
+
+    return run
 
 
 @pytest.fixture

@@ -64,9 +64,15 @@ def test_yamllint() -> None:
 def test_every_host_is_checked_before_one_is_changed() -> None:
     first, second = yaml.safe_load((PLAYBOOKS / "deploy.yml").read_text())
     assert first["any_errors_fatal"] is True
-    assert [role["role"] for role in first["roles"]] == ["preflight"]
+    assert [role["role"] for role in first["roles"]] == ["pins", "preflight"]
     assert "preflight" not in [role["role"] for role in second["roles"]]
     assert {first["hosts"], second["hosts"]} == {"all"}
+    # The play that changes what runs comes after both, for hosts that differ from the tree alone.
+    [change] = yaml.safe_load((PLAYBOOKS / "change.yml").read_text())
+    assert change["hosts"].endswith("+ ['&sparkiac_changing'] }}")
+    assert change["any_errors_fatal"] is True
+    assert {"files", "services"} <= {role["role"] for role in change["roles"]}
+    assert {"files", "services"}.isdisjoint(role["role"] for role in second["roles"])
 
 
 @pytest.mark.parametrize("path", sorted(PLAYBOOKS.glob("roles/*/tasks/*.yml")), ids=lambda path: str(path)[-30:])

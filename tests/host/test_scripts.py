@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 OLDEST_PYTHON = (3, 8)
 STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")]
-PARTS = ["preflight_host.py", "preflight_machine.py", "preflight_needs.py", "preflight_start.py", *STAGE]
-PYTHON_SCRIPTS = ["preflight", "stage", *PARTS, "probe.py"]
+UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
+PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
+PARTS = [*PREFLIGHT, "probe_answers.py", *STAGE, *UNITS]
+PYTHON_SCRIPTS = ["preflight", "stage", "units", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)

@@ -104,7 +104,7 @@ def taker(tmp_path: Path) -> Store:
 
 def ask(giver: Giver, path: str, **headers: str) -> tuple[int, bytes]:
     """Ask a sharing host for something."""
-    connection = http.client.HTTPConnection(giver.url.removeprefix("http://"), timeout=10)
+    connection = http.client.HTTPConnection(giver.url.removeprefix("http://"), timeout=120)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     body = answer.read()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 STUBS = Path(__file__).parent / "stubs"
-PATIENCE_S = 60
+PATIENCE_S = 600
 
 
 def wait_until(true: Callable[[], bool], *, what: str) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 IMAGE = "nvcr.io/nvidia/vllm@sha256:" + "0" * 64
 HOSTS = {"spark-01": "192.0.2.11", "spark-02": "192.0.2.12"}
 SCRIPTS = "usr/local/lib/sparkiac"
+PLAYS = ("Deploy", "Change", "Verify")
 
 
 class Unsafe(dict[str, Any]):
@@ -29,7 +30,8 @@ Dumper.add_representer(Unsafe, lambda dumper, data: dumper.represent_mapping("!u
 def build(root: Path, *, checkout: Path) -> None:
     """Write the tree of two hosts with one deployment each."""
     shutil.copytree(checkout / "playbooks", root / "playbooks")
-    shutil.copy(checkout / "templates/site.yml", root / "site.yml")
+    plays = [{"name": name, "ansible.builtin.import_playbook": f"playbooks/{name.lower()}.yml"} for name in PLAYS]
+    _write(root / "site.yml", _yaml(plays))
     shutil.copy(checkout / "templates/ansible.cfg", root / "ansible.cfg")
     hosts = {name: {"ansible_host": address} for name, address in HOSTS.items()}
     _write(root / "inventory.yml", _yaml({"all": {"hosts": hosts}}))
@@ -55,28 +57,33 @@ def host_data(name: str, address: str) -> Unsafe:
             for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")
         },
         f"{SCRIPTS}/probe.py": "0755",
+        f"{SCRIPTS}/probe_answers.py": "0644",
         f"{SCRIPTS}/supervise": "0755",
+        **{f"{SCRIPTS}/units_{part}.py": "0644" for part in ("host", "look", "report", "restart")},
+        f"{SCRIPTS}/units": "0755",
         "etc/sparkiac/preflight.json": "0644",
+        "etc/sparkiac/units.json": "0644",
         "etc/sparkiac/owned.json": "0644",
     }
     unit = {
         "name": "sparkiac-qwen36",
-        "files": list(files)[:4],
+        "group": False,
         "cache": "/var/cache/sparkiac/qwen36",
         "cache_keep": "0123abcd",
         "ready_timeout_s": 1200,
-        "secrets": ["vllm_api_key"],
         "verify": {
             "url": f"http://{address}:8001",
             "health": "/health",
             "models": ["m"],
             "api_key": "vllm_api_key",
             "answer": True,
+            "tools": True,
         },
     }
     return Unsafe(
         host=name,
         user="sparkiac",
+        unpinned=[],
         files=[{"path": path, "mode": mode} for path, mode in files.items()],
         directories=[{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
         sysctls=[{"key": "net.core.rmem_max", "value": "268435456"}],
@@ -92,7 +99,7 @@ def host_data(name: str, address: str) -> Unsafe:
         networks=[],
         secrets=["vllm_api_key"],
         units=[unit],
-        starts=["sparkiac-qwen36"],
+        together=[name],
         pulls=[],
     )
 

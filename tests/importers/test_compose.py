@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import pytest
 
+from sparkiac import placeholders
 from sparkiac.importers import Unreadable, compose, yamlread
 from tests.importers.texts import imported, loaded
 
@@ -58,7 +59,8 @@ def test_a_compose_file_is_read_in_all_its_forms() -> None:
     assert vllm.data["env"]["NCCL_DEBUG"] == "INFO"
     assert vllm.data["container"] == {"ulimits": {"memlock": -1, "stack": 67108864}}
     assert vllm.data["timeouts"] == {"stop_s": 90}
-    assert db.data == {"kind": "container", "image": "postgres:17", "port": 5432, "env": {"POSTGRES_DB": "x"}}
+    assert (db.data["kind"], db.data["image"], db.data["port"]) == ("container", "postgres:17", 5432)
+    assert (db.data["env"], db.data["read_only"]) == ({"POSTGRES_DB": "x"}, False)
     assert set(found.whys("lost")) == {"--ulimit core", "labels", "-e POSTGRES_PASSWORD"}
     assert "verysecret1" not in found.text + found.report
     assert loaded(found.text).defaults.model_store == "/srv/hf"
@@ -99,7 +101,8 @@ def test_no_command_at_all_is_the_images_own() -> None:
     text = "services:\n  x:\n    image: vllm/vllm-openai:nightly\n    ports: ['8000:8000']\n"
     found = imported(text, "compose")
     assert found.entry.recipe == "base/single-spark"
-    assert "model" not in found.entry.data
+    assert found.entry.data["model"] == placeholders.MODEL
+    assert list(found.whys("lost")) == ["model"]
 
 
 def test_a_repeated_key_says_what_its_last_value_says() -> None:

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from sparkiac import placeholders
 from sparkiac.importers import docker_command, docker_options, docker_values
 from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
 from sparkiac.importers.shell_words import script
@@ -117,12 +118,28 @@ def test_the_hubs_cache_is_the_model_store() -> None:
     assert "container" not in found.entry.data
 
 
-def test_a_served_directory_is_in_the_model_store() -> None:
-    text = f"docker run -p 1:8000 -v /data/Qwen/Qwen3-8B:/model:ro {NGC} vllm serve /model --served-model-name q"
+def test_a_directory_within_the_mount_names_the_model_by_organisation_and_name() -> None:
+    text = f"docker run -p 1:8000 -v /data/llm:/llm:ro {NGC} vllm serve /llm/Qwen/Qwen3-8B --served-model-name q"
     found = imported(text)
-    assert "  model_store: /data\n" in found.text
-    assert (found.entry.data["model"], found.entry.data["model_path"]) == ("Qwen/Qwen3-8B", "/model")
-    assert found.entry.name == "q"
+    assert "  model_store: /data/llm\n" in found.text
+    assert (found.entry.data["model"], found.entry.data["model_path"]) == ("Qwen/Qwen3-8B", "/llm/Qwen/Qwen3-8B")
+    assert (found.entry.name, found.whys("lost")) == ("q", {})
+
+
+@pytest.mark.parametrize("source", ["/path/to/qwen3-8b", "/data/Qwen/Qwen3-8B", "~/m/qwen3-8b"])
+def test_a_path_of_the_host_does_not_become_a_handle(source: str) -> None:
+    found = imported(f"docker run -p 1:8000 -v {source}:/model:ro {NGC} vllm serve /model --served-model-name q")
+    assert (found.entry.data["model"], found.entry.data["model_path"]) == (placeholders.MODEL, "/model")
+    assert found.whys("lost") == {
+        f"model /model, on the host {source}": "the file does not name the model: write its handle"
+    }
+
+
+@pytest.mark.parametrize("words", ["vllm serve gpt2", "vllm serve --port 8000 gpt2", "vllm serve --model gpt2", "gpt2"])
+def test_a_model_without_a_slash_is_told(words: str) -> None:
+    found = imported(f"docker run -p 1:8000 vllm/vllm-openai:nightly {words}")
+    assert found.whys("lost") == {"model gpt2": "this is no model handle and no path in the container"}
+    assert found.entry.data["model"] == placeholders.MODEL
 
 
 def test_other_mounts_stay_and_those_below_the_home_directory_are_lost() -> None:
@@ -161,6 +178,7 @@ def test_a_container_without_a_server_is_a_service() -> None:
         "port": 9100,
         "command": ("--path.rootfs=/host",),
         "gpu": True,
+        "read_only": False,
     }
     assert set(found.whys("lost")) == {"-e WEBUI_URL"}
 
@@ -181,25 +199,26 @@ def test_what_is_lost_is_not_understood() -> None:
 def test_a_served_name_tells_the_model_of_a_directory_that_is_called_so() -> None:
     line = f"docker run -p 1:8000 -v /root/models:/models {NGC} vllm serve /models/qwen3-8b --served-model-name {{}}"
     found = imported(line.format("Qwen/Qwen3-8B"))
-    assert (found.entry.data["model"], found.entry.store) == ("Qwen/Qwen3-8B", None)
+    assert (found.entry.data["model"], found.entry.store) == ("Qwen/Qwen3-8B", "/root/models")
     assert found.whys("lost") == {}
-    assert imported(line.format("x/Other")).entry.data["model"] == "models/qwen3-8b"
+    assert imported(line.format("x/Other")).entry.data["model"] == placeholders.MODEL
 
 
 def test_a_model_that_no_word_names_is_told() -> None:
     found = imported(f"docker run -p 1:8000 -v ~/m:/models {NGC} vllm serve /models/x")
-    assert found.whys("lost") == {"model": "the file names no model, only where it lies: write the model's handle"}
+    why = "the file does not name the model: write its handle"
+    assert found.whys("lost") == {"model /models/x, on the host ~/m/x": why}
 
 
 def test_of_mounts_in_mounts_the_inner_one_counts() -> None:
-    line = f"docker run -p 1:8000 -v /srv/hf:/models -v /data/org/name:/models/x {NGC} vllm serve /models/x"
+    line = f"docker run -p 1:8000 -v /srv/hf:/models -v /data:/models/x {NGC} vllm serve /models/x/org/name"
     found = imported(line)
-    assert (found.entry.data["model"], found.entry.data["model_path"]) == ("org/name", "/models/x")
+    assert (found.entry.data["model"], found.entry.store) == ("org/name", "/data")
 
 
 def test_a_served_directory_is_no_model_store() -> None:
     found = imported(f"docker run -p 1:8000 -v /data/org/name:/models {NGC} vllm serve --model /models")
-    assert (found.entry.data["model"], found.entry.store) == ("org/name", "/data")
+    assert (found.entry.data["model"], found.entry.store) == (placeholders.MODEL, None)
 
 
 def test_the_registry_that_docker_takes_anyway_is_not_written() -> None:
@@ -227,3 +246,8 @@ def test_the_time_that_a_model_has_to_load_is_kept() -> None:
 def test_a_size_that_is_no_whole_number_is_written_as_it_is_meant() -> None:
     found = imported(f"docker run -p 1:8000 --shm-size 6.15g {NGC} vllm serve Qwen/Qwen3-8B")
     assert found.entry.data["container"]["shm_size_gib"] == 6.15
+
+
+def test_the_file_system_of_a_service_is_as_writable_as_it_was() -> None:
+    assert imported("docker run -d example.org/x:1").entry.data["read_only"] is False
+    assert "read_only" not in imported("docker run -d --read-only example.org/x:1").entry.data

@@ -29,7 +29,7 @@ deployments:
   # corrected, line 1: -v /data/hf:/root/.cache/huggingface: the recipe mounts the model store at /models, and the
   #   server finds it there
   coder:
-    # no recipe is known for this model: what the file says stands here, and nothing vouches for it
+    # no recipe is known for this model: these are the file's own settings, which no source has tried here
     recipe: base/single-spark
     on: spark-01
     model: org/Coder-7B
@@ -50,6 +50,7 @@ services:
     on: spark-01
     image: postgres:17
     port: 5432
+    read_only: false
 """
 
 
@@ -138,7 +139,8 @@ def test_more_hosts_than_are_named_are_placeholders() -> None:
     entries = assemble.entries([("file", launch)], frozenset())
     text = assemble.inventory(entries, "lab", [("spark-01", "10.0.0.1")]).text
     assert [*loaded(text).hosts] == ["spark-01", "spark-02", "spark-03"]
-    assert text.count("# a placeholder: write the machine's name and address") == 2
+    assert text.count("# to fill in: the machine's name and address") == 2
+    assert text.count("# to fill in: interface, RDMA device and address of the link") == 3
     assert "on: [spark-01, spark-02, spark-03]" in text
 
 
@@ -168,5 +170,5 @@ def test_the_revision_of_a_model_is_the_locks_to_pin() -> None:
 def test_a_character_that_no_file_may_carry_is_lost_with_its_value() -> None:
     launch = Launch("x", 1, "example.org/x:1", None, ("a\ufeff",), lines=(1,))
     (found,) = assemble.entries([("file", launch)], frozenset())
-    assert found[1].data == {"kind": "container", "image": "example.org/x:1"}
+    assert found[1].data == {"kind": "container", "image": "example.org/x:1", "read_only": False}
     assert [note.what for note in found[1].notes if note.kind == "lost"] == ["command"]

@@ -213,9 +213,10 @@ def test_a_variable_without_a_value_is_lost() -> None:
     assert (found.env, notes(found, "lost")) == ((), [(6, "A: None"), (7, "B: 1")])
 
 
-def test_a_default_that_nothing_uses_is_lost() -> None:
+def test_a_default_that_nothing_uses_is_no_part_of_the_launch() -> None:
     found = launch(f"{HEAD}{SIMPLE}defaults:\n  data_parallel: 1\n")
-    assert notes(found, "lost") == [(6, "data_parallel: 1")]
+    assert notes(found, "unused") == [(6, "data_parallel: 1")]
+    assert notes(found, "lost") == []
 
 
 def test_a_placeholder_without_a_default_is_lost() -> None:
@@ -235,9 +236,10 @@ def test_a_command_that_serves_another_model_is_told() -> None:
     assert notes(found, "corrected") == [(4, "model: a/b")]
 
 
-def test_invented_keys_are_lost_one_by_one() -> None:
+def test_keys_that_its_launcher_ignores_are_no_losses() -> None:
     found = launch(f"{HEAD}{SIMPLE}vetted_local_code: ../x\nvariants:\n  a: {{}}\n  b: {{}}\nempty:\n")
-    assert notes(found, "lost") == [(5, "vetted_local_code: ../x"), (6, "variants: a, b")]
+    assert notes(found, "lost") == []
+    assert notes(found, "unused") == [(5, "vetted_local_code: ../x"), (6, "variants: a, b")]
 
 
 def test_a_server_that_is_no_language_model_is_started_as_it_is() -> None:
@@ -329,8 +331,8 @@ def test_a_truth_value_that_is_none_is_told() -> None:
 
 def test_a_long_word_is_not_shown_in_part() -> None:
     found = launch(f"{HEAD}{SIMPLE}remark: {'x' * 5_000}\nother: {'y ' * 2_000}\n")
-    assert notes(found, "lost")[0] == (5, "remark: …")
-    assert len(notes(found, "lost")[1][1]) == 120
+    assert notes(found, "unused")[0] == (5, "remark: …")
+    assert len(notes(found, "unused")[1][1]) == 120
 
 
 def test_parts_of_one_group_in_sglang_are_counted_once() -> None:

@@ -26,6 +26,7 @@ WANTED = int(os.environ.get("SPARKIAC_FUZZ") or 0)
 FUZZ = settings(
     max_examples=WANTED or 100,
     deadline=timedelta(seconds=1) if WANTED else None,
+    derandomize=not WANTED,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 TOKEN = "XwVuTsRqPoNmLkJiHgFeDcBa_fh"[::-1]

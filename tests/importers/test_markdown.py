@@ -163,3 +163,39 @@ def test_a_page_of_one_block_that_cannot_be_read_is_refused_where_the_quote_is_o
     with pytest.raises(Unreadable) as refused:
         markdown.read(page, name="x.md")
     assert (refused.value.line, refused.value.column) == place
+
+
+OPEN_QUOTE = """\
+```bash
+docker run -p 1:8000 vllm/vllm-openai:v0.20.0 org/One-7B
+echo "it's done
+docker exec node-1 bash -c 'vllm serve org/Two-7B --port 2'
+docker run -p 3:8000 vllm/vllm-openai:v0.20.0 \\
+  org/Broken-7B --served-model-name 'x
+docker run -p 4:8000 vllm/vllm-openai:v0.20.0 org/Three-7B
+```
+"""
+
+
+def test_an_open_quote_costs_its_own_command_alone() -> None:
+    found = imported(OPEN_QUOTE, "markdown")
+    assert [entry.data["model"] for entry in found.entries] == ["org/One-7B", "org/Two-7B", "org/Three-7B"]
+    assert [note.line for note in found.notes if note.what == "a block"] == [3, 6]
+
+
+def test_a_server_in_a_container_that_a_substitution_names_is_found() -> None:
+    text = """\
+```bash
+export C=$(docker ps --format '{{.Names}}' | grep -E '^node-[0-9]+$')
+docker exec -it $C /bin/bash -c '
+  vllm serve org/One-7B --port 8001'
+```
+"""
+    found = imported(text, "markdown")
+    assert (found.entry.data["model"], found.entry.data["port"]) == ("org/One-7B", 8001)
+
+
+def test_what_builds_a_server_starts_none() -> None:
+    text = "```bash\ncmake --build build --target llama-server\nllama-server -hf org/one:Q4 --port 9000\n```\n"
+    found = imported(text, "markdown")
+    assert (found.entry.data["model"], found.entry.data["port"]) == ("org/one", 9000)

@@ -272,3 +272,20 @@ def test_a_value_of_null_within_json_is_kept_or_means_the_default() -> None:
     data = deployment(f"""{line} --hf-overrides '{{"a": null}}' --speculative-config '{speculative}'""")
     assert (data["set"]["hf_overrides"], data["set"]["kv_cache_memory_bytes"]) == ({"a": None}, 2415919104)
     assert data["speculative"] == {"method": "mtp", "num_speculative_tokens": 2}
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ("vllm/vllm-openai:v0.20.0-aarch64-cu130", "linear"),
+        ("nvcr.io/nvidia/vllm:26.05.post1-py3", "linear"),
+        ("vllm/vllm-openai:v0.24.0", "linear_backend"),
+        ("vllm/vllm-openai:nightly", "linear_backend"),
+        ("example.org/vllm:v0.20.0", "linear_backend"),
+    ],
+)
+def test_a_line_is_read_as_the_release_in_the_tag_reads_it(image: str, name: str) -> None:
+    """--linear-backend came with 0.22; an unknown release is taken for the newest."""
+    serve = "" if "openai" in image else "vllm serve "
+    said = deployment(f"docker run -d -p 8000:8000 {image} {serve}example/model {SAME} --linear marlin")["set"]
+    assert {key for key in said if key.startswith("linear")} == {name}

@@ -43,6 +43,18 @@ def test_a_secret_is_in_neither_the_draft_nor_the_report(text: str) -> None:
     assert KEY not in found.text + found.report
 
 
+@pytest.mark.parametrize("remark", ["# KEY: EAGLE is faster", "# key: EAGLE", "notes: 'the KEY: EAGLE is faster'"])
+def test_a_word_after_a_colon_of_a_remark_is_no_secret(remark: str) -> None:
+    text = (
+        f"recipe_version: '1'\nname: x\ndescription: Qwen with EAGLE\ncontainer: c\n{remark}\n"
+        """command: |\n  vllm serve a/b --hf-overrides '{{"architectures": ["EAGLE"]}}'\n"""
+    )
+    found = imported(text, "eugr")
+    assert found.entry.data["description"] == "Qwen with EAGLE"
+    assert found.entry.data["set"]["hf_overrides"] == {"architectures": ("EAGLE",)}
+    assert found.whys("lost") == {}
+
+
 def test_a_key_for_clients_becomes_a_reference() -> None:
     found = imported(f"docker run -p 1:8000 {SERVE} --api-key {KEY}")
     assert found.entry.data["api_key"] == {"secret": "vllm_api_key"}
@@ -92,3 +104,27 @@ def test_a_line_is_shown_only_if_it_holds_no_secret(line: str, shown: bool) -> N
     text = f"docker run \\\n{line}\nexport DB_PASSWORD=correct-horse\n"
     assert hiding.line_of(text, 2) == (line if shown else "")
     assert hiding.line_of(text, 99) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("# KEY: EAGLE is faster", set()),
+        ("    # KEY: EAGLE3 is faster", set()),
+        ("a: b  # the token: Medusa", set()),
+        ("// Key: MTP", set()),
+        ("KEY: EAGLE", {"EAGLE"}),
+        ("# password: geheim17", {"geheim17"}),
+        ("# HF_TOKEN=geheim17", {"geheim17"}),
+        ("# key: 8f7a9c2d8f7a9c2d", {"8f7a9c2d8f7a9c2d"}),
+        ("url: https://a/#x token: Medusa1", {"Medusa1"}),
+        ("X=postgres://u:geheim17@db", {"geheim17"}),
+    ],
+)
+def test_a_word_behind_a_key_in_a_comment_is_no_secret(text: str, hidden: set[str]) -> None:
+    assert hiding.values(text) == hidden
+
+
+def test_a_comment_with_a_key_leaves_the_draft_whole() -> None:
+    text = f'# KEY: EAGLE is faster\ndocker run {SERVE} --hf-overrides \'{{"architectures": ["EAGLE"]}}\''
+    assert imported(text).entry.data["set"]["hf_overrides"] == {"architectures": ("EAGLE",)}

@@ -65,7 +65,7 @@ def test_words_are_those_of_bash(text: str) -> None:
     assert words(f"{BEFORE}printf {text}")[1:] == _of_bash(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(PIECES, max_size=9).map("".join))
 def test_any_words_are_those_of_bash(text: str) -> None:
     assert words(f"{BEFORE}printf . {text}")[2:] == _of_bash(f". {text}")[1:]

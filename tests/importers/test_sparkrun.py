@@ -10,6 +10,7 @@ import pytest
 from sparkiac.importers import eugr, sparkrun
 from sparkiac.importers.launch import Note, Variable
 from sparkiac.importers.unreadable import Unreadable
+from tests.importers.texts import imported, loaded
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
@@ -171,9 +172,10 @@ def test_doubled_braces_of_a_default_become_single() -> None:
     assert launch(HEAD + text).argv[-1] == '{"a":{"b":1}}'
 
 
-def test_a_default_that_nothing_uses_is_lost_and_one_that_places_is_not() -> None:
+def test_a_default_that_nothing_uses_is_no_part_of_the_launch() -> None:
     found = launch(f"{HEAD}{SIMPLE}defaults:\n  pipeline_parallel: 1\n  kv_cache_dtype: fp8\n")
-    assert notes(found, "lost") == [(8, "kv_cache_dtype: fp8")]
+    assert notes(found, "unused") == [(8, "kv_cache_dtype: fp8")]
+    assert notes(found, "lost") == []
 
 
 def test_the_first_words_of_a_command_name_the_runtime() -> None:
@@ -311,17 +313,41 @@ def test_the_whole_of_version_2_is_understood_or_told() -> None:
     assert (found.entrypoint, found.shm_size_bytes, found.devices) == ((), 10 << 30, ("/dev/infiniband",))
     assert found.ulimits == (("memlock", -1), ("stack", 67108864))
     assert found.requires == ("/workspace/patches",)
-    assert notes(found, "corrected") == [(6, "model: a/b")]
-    assert notes(found, "lost") == [
+    assert notes(found, "corrected") == [(6, "model: a/b"), (15, "executor_config: privileged: True")]
+    assert notes(found, "unused") == [
         (9, "runtime_version: k12"),
-        (15, "executor_config: privileged: True"),
+        (58, "metadata: maintainer, model_params, notes"),
+    ]
+    assert notes(found, "lost") == [
         (33, "models: c/draft@abc"),
         (39, "pre_exec: mkdir -p /cache/x"),
         (42, "pre_exec: copy /srv/patches"),
         (45, "post_exec: curl -s localhost:8000"),
         (46, "post_commands: echo {head_host}"),
-        (58, "metadata: maintainer, model_params, notes"),
     ]
+
+
+def test_a_server_of_no_engine_here_is_a_service_with_port_and_weights_and_says_what_is_lost() -> None:
+    text = HEAD.replace("runtime: vllm", "runtime: atlas") + "defaults: {port: 8888, ep_size: 2}\n"
+    found = imported(text, "sparkrun")
+    inventory = loaded(found.text)
+    service = inventory.services[found.entry.name]
+    assert (service.port, service.read_only) == (8888, False)
+    assert inventory.defaults.model_store == "/srv/models"
+    assert found.entry.data["mounts"] == {
+        "/root/.cache/huggingface": {"source": "model_store", "read_only": False},
+    }
+    assert {"model a/b", "2 machines"} <= found.whys("lost").keys()
+    assert "--network host" not in found.whys("lost")
+
+
+@pytest.mark.parametrize("runtime", ["vllm", "sglang"])
+def test_two_served_names_of_a_default_stay_two(runtime: str) -> None:
+    command = "python3 -m sglang.launch_server --model-path a/b" if runtime == "sglang" else "vllm serve a/b"
+    head = HEAD.replace("runtime: vllm", f"runtime: {runtime}")
+    found = launch(f"{head}command: {command}\ndefaults: {{served_model_name: one two}}\n")
+    assert found.argv[-3:] == ("--served-model-name", "one", "two")
+    assert len(found.lines) == len(found.argv)
 
 
 def test_a_revision_of_the_distribution_is_the_models() -> None:
@@ -341,8 +367,8 @@ def test_containers_that_are_started_otherwise_are_told() -> None:
         "executor_config: network: bridge",
         "executor_config: gpus: device=0",
         "executor_config: shm_size: much",
-        "executor_config: user: root",
     }
+    assert notes(found, "unused") == [(7, "executor_config: user: root")]
 
 
 def test_a_base_that_is_not_here_is_told() -> None:
@@ -379,10 +405,11 @@ def test_layers_that_hold_are_applied_and_others_told() -> None:
         (9, "when: nodes: 2, arch: sm_120, sm_121"),
         (14, "when: config: speculator"),
     ]
-    assert [line for line, what in notes(found, "lost") if what.startswith(("when", "overrides"))] == [12, 16, 18]
+    assert [line for line, what in notes(found, "lost") if what.startswith(("when", "overrides"))] == [16, 18]
+    assert [line for line, what in notes(found, "unused") if what.startswith("when")] == [12]
 
 
-def test_invented_keys_are_lost_one_by_one() -> None:
+def test_keys_that_sparkrun_ignores_are_no_losses() -> None:
     found = launch(
         HEAD
         + SIMPLE
@@ -402,7 +429,8 @@ def test_invented_keys_are_lost_one_by_one() -> None:
             """
         )
     )
-    assert notes(found, "lost") == [
+    assert notes(found, "lost") == []
+    assert notes(found, "unused") == [
         (6, "command_mtp: vllm serve x"),
         (7, "variants: a, b"),
         (8, "draft_model: z/d"),
@@ -545,7 +573,8 @@ def test_layers_with_odd_conditions_are_told() -> None:
         )
     )
     assert notes(found, "corrected") == [(12, "when: config: fast, nodes: in, lt")]
-    assert [line for line, _ in notes(found, "lost")] == [6, 6, 8, 10, 13]
+    assert [line for line, _ in notes(found, "unused")] == [6, 6, 8, 10]
+    assert [line for line, _ in notes(found, "lost")] == [13]
 
 
 def test_defaults_without_a_value_are_left_to_the_runtime() -> None:

@@ -91,7 +91,7 @@ def test_a_program_in_braces_is_left_alone() -> None:
     assert fill(text, VALUES, strict=False).text == text.replace("{port}", "8000")
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(data=_JSON, names=st.lists(NAMES, max_size=3))
 def test_json_comes_out_whole_in_either_dialect(data: object, names: list[str]) -> None:
     text = json.dumps(data)

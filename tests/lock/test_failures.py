@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Cli = Callable[..., Outcome]
 
 CANARY = "hf_canaryOfTheToken"
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 300
 
 
 def places(outcome: Outcome) -> list[str]:

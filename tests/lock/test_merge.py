@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkiac.lock import Gone, asks, entry, gone, merged
@@ -202,7 +202,6 @@ def test_a_signature_is_of_one_digest(digest: str, *, kept: bool) -> None:
 names = st.sets(st.sampled_from([f"example.org/{letter}:1" for letter in "abcdef"]))
 
 
-@settings(deadline=None)
 @given(old=names, wanted=names, upgraded=names)
 def test_after_a_merge_all_that_is_wanted_is_there_and_nothing_else_moved(
     old: set[str], wanted: set[str], upgraded: set[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkiac import pipeline
@@ -236,17 +236,14 @@ def ordered(images: dict[str, Any], models: dict[str, Any]) -> dict[str, Any]:
 
 
 LOCKS = st.builds(ordered, IMAGES, MODELS)
-untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A machine that is busy draws slowly."""
 
 
-@untimed
 @given(data=LOCKS)
 def test_what_is_written_reads_back(data: dict[str, Any]) -> None:
     assert document(whole(data)).data == data
 
 
-@untimed
 @given(old=LOCKS, new=LOCKS)
 def test_what_is_patched_reads_back_and_is_what_would_be_written(old: dict[str, Any], new: dict[str, Any]) -> None:
     text = whole(old)

@@ -177,6 +177,8 @@ def test_a_file_of_the_hub_has_the_revision_of_its_repository() -> None:
     [
         ((), "single-spark", ("consolidated",)),
         (("image: vllm/vllm-openai:v0.32.0",), "single-spark", ("consolidated",)),
+        (("image: vllm/vllm-openai:v0.11.2",), "single-spark", ("shards",)),
+        (("image: nvcr.io/nvidia/vllm:26.01-py3",), "single-spark", ("shards",)),
         (("set: {load_format: mistral, config_format: mistral}",), "single-spark", ("consolidated",)),
         (("set: {config_format: mistral}",), "single-spark", ("consolidated",)),
         (("set: {load_format: fastsafetensors}",), "single-spark", ("shards",)),
@@ -192,12 +194,6 @@ def test_weights_are_wanted_in_the_form_that_the_engine_loads(
     text = deployment(*image, *lines).replace("base/single-spark", f"base/{recipe}")
     [want] = [want for want in wants(text).wants if want.kind == "model"]
     assert (want.files, want.forms) == ((None,), forms)
-
-
-def test_an_image_before_mistrals_own_form_was_taken_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparkiac.plan.image.Image.vllm", "0.11.2")
-    [want] = [want for want in wants(deployment()).wants if want.kind == "model"]
-    assert want.forms == ("shards",)
 
 
 @pytest.mark.parametrize("option", ["tokenizer", "hf_config_path"])

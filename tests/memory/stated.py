@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory import budget, speed
 from sparkiac.memory.speed import Drafting, Range, Reads
-from sparkiac.memory.values import GIB, Term, Unknown
+from sparkiac.memory.values import GIB, Term, Unknown, known_bytes
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, laid, network, told
+from tests.memory.starts import STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.memory.blocks import Cache
+    from tests.memory.starts import Start
 
 GUIDE_POOL_BYTES: Final = round(76.49 * GIB)
 QWEN_WEIGHTS: Final = Term("weights", round(21.94 * GIB), "Spark guide L345")
@@ -251,7 +253,20 @@ def tables() -> str:
         share = f"{row.stated / row.roofline:.0%}"
         cells = (row.what, row.source, f"{row.stated:g}", expected, f"{row.middle:.0f}", f"{row.error:+.0%}", share)
         lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "| start | overhead | predicted | KV cache | predicted | error |", "|---|---|---|---|---|---|"]
+    for start in STARTS:
+        cells = (f"{size:.2f} GiB" for size in (start.overhead, _overhead(start), start.pool, _pool(start)))
+        lines.append(f"| {start.name} | {' | '.join(cells)} | {start.error:+.1%} |")
     return "\n".join(lines) + "\n"
+
+
+def _overhead(start: Start) -> float:
+    terms = (term for term in start.predicted.inside if term.name not in {"weights", "drafter"})
+    return known_bytes(terms) / GIB
+
+
+def _pool(start: Start) -> float:
+    return (start.predicted.pool.size_bytes or 0) / GIB
 
 
 def _number(value: float) -> str:

@@ -9,6 +9,7 @@ import pytest
 from sparkiac.memory import budget
 from sparkiac.memory.budget import RUNTIME_BYTES, Server, group_bytes, host, server
 from sparkiac.memory.layers import Shape, Width
+from sparkiac.memory.options import Speculation
 from sparkiac.memory.values import GIB, Calibration, Term, Unknown, known_bytes, lacking, parts, total_bytes
 from sparkiac.memory.weights import quantized_at_load, weights
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, network, told
@@ -65,7 +66,7 @@ def test_a_batch_of_8192_takes_with_the_runtime_what_is_assumed_for_both() -> No
 
 def test_a_larger_batch_takes_more() -> None:
     sizes = [
-        known_bytes(placed({"max_num_batched_tokens": batch}, shape=network(QWEN)).inside)
+        known_bytes(placed({"max_num_batched_tokens": batch, "max_num_seqs": 64}, shape=network(QWEN)).inside)
         for batch in (2048, 8192, 32_768)
     ]
     assert sizes[0] < sizes[1] == 20 * GIB + RUNTIME_BYTES < sizes[2]
@@ -75,6 +76,28 @@ def test_a_very_wide_network_keeps_a_least_runtime() -> None:
     wide = Shape((), width=Width(hidden=65_536, vocabulary=1_000_000, intermediate=262_144))
     runtime = placed(shape=wide).inside[1]
     assert (runtime.name, runtime.size_bytes) == ("runtime", GIB)
+
+
+def test_a_drafter_that_reads_layers_of_the_model_takes_more() -> None:
+    def taken(method: str) -> int:
+        given = {**GUIDE, "max_num_batched_tokens": 32_768}
+        return known_bytes(placed(given, shape=network(QWEN), speculation=Speculation(method, 3)).inside)
+
+    assert taken("dflash") - taken("mtp") == 2 * 5 * 32_768 * 2048 * 2
+    assert taken("eagle3") - taken("mtp") == 2 * 3 * 32_768 * 2048 * 2
+
+
+@pytest.mark.parametrize(
+    "told_so", [{"language_model_only": True}, {"limit_mm_per_prompt": {"image": 0, "video": 0}}], ids=str
+)
+def test_images_take_nothing_where_none_are_let_in(told_so: dict[str, Any]) -> None:
+    shape = network("google/gemma-3-12b-it")
+    with_images, without = (placed({**GUIDE, **given}, shape=shape) for given in ({}, told_so))
+    assert "encoder" in with_images.inside[2].source
+    assert [term.name for term in without.inside] == ["weights", "runtime", "activations"]
+    assert known_bytes(without.inside) < known_bytes(with_images.inside)
+    one_kind = placed({**GUIDE, "limit_mm_per_prompt": {"image": 0}}, shape=shape)
+    assert one_kind.inside == with_images.inside
 
 
 def test_a_network_of_unknown_width_takes_the_assumed_runtime() -> None:
@@ -122,9 +145,10 @@ def test_a_calibration_without_its_figures_changes_nothing() -> None:
         ((0, 19, 0), {}, ("CUDA graphs",)),
         ((0, 19, 0), {"enforce_eager": True}, ()),
         ((0, 20, 2), {}, ()),
+        ((0, 22, 0), {}, ()),
     ],
 )
-def test_graphs_are_outside_of_the_request_before_0_20(
+def test_graphs_of_the_first_runner_are_outside_of_the_request_before_0_20(
     release: tuple[int, ...], given: dict[str, Any], graphs: tuple[str, ...]
 ) -> None:
     assert tuple(term.name for term in placed(given, release=release).outside) == graphs

@@ -202,6 +202,8 @@ def test_states_alone_are_blocks_of_their_own_size() -> None:
         (LATEST, {}, 2),
         (LATEST, {"enable_prefix_caching": False}, 1),
         ((0, 23, 0), {}, 1),
+        ((0, 27, 1), {}, 1),
+        ((0, 28, 0), {}, 2),
         ((0, 23, 0), {"enable_prefix_caching": True}, 2),
         ((0, 23, 0), {"enable_prefix_caching": True, "mamba_cache_mode": "align"}, 2),
     ],
@@ -278,6 +280,15 @@ def test_the_guides_server_by_both_ways_of_counting() -> None:
     size = round(76.49 * GIB)
     assert old.blocks(size) == new.blocks(size)
     assert (old.tokens(size), new.tokens(size)) == (1_822_400, 4_843_965)
+
+
+def test_0_20_0_counts_as_0_19_does() -> None:
+    """The log of a Spark with vLLM 0.20.0 has 2,158,880 tokens and 108.50 requests in 82.42 GiB."""
+    given = {"kv_cache_dtype": "fp8", "max_model_len": 65_536, "enable_prefix_caching": True}
+    found = laid(QWEN, given, release=(0, 20, 0))
+    size = round(82.42 * GIB)
+    assert (found.block_tokens, found.tokens(size), found.concurrency(size)) == (2096, 2_158_880, 108.5)
+    assert laid(QWEN, given, release=(0, 20, 1)).tokens(size) == 7_110_656
 
 
 # -- options ------------------------------------------------------------------------------------------------------

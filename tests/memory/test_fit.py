@@ -75,10 +75,11 @@ def test_a_workload_beyond_all_memory_has_no_utilization() -> None:
     assert (found.utilization, found.freed_bytes) == (None, None)
 
 
-def test_a_release_before_0_11_cannot_be_told_a_pool() -> None:
-    found = predicted(workload=ONE_LONG, release=(0, 10, 2)).advice
+@pytest.mark.parametrize(("release", "told"), [((0, 10, 1, 1), False), ((0, 10, 2), True)])
+def test_a_pool_can_be_told_from_0_10_2_on(release: tuple[int, ...], told: bool) -> None:  # noqa: FBT001  a parameter
+    found = predicted(workload=ONE_LONG, release=release).advice
     assert isinstance(found, Advice)
-    assert not found.told
+    assert found.told is told
 
 
 def test_advice_names_what_lacks() -> None:

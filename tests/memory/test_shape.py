@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sparkiac.memory import shape
 from sparkiac.memory.counts import Counts, shaped
 from sparkiac.memory.kv import Format, kv_format
-from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Width
+from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Vision, Width
 from sparkiac.memory.values import Unknown
 from tests.memory.known import QWEN, configs, network, told
 
@@ -258,3 +260,38 @@ def test_a_network_without_experts_counts_none() -> None:
     assert isinstance(found, Shape)
     assert found.width == Width()
     assert not found.hybrid
+
+
+@pytest.mark.parametrize(
+    ("told", "vision"),
+    [
+        ({"hidden_size": 1152, "intermediate_size": 4304, "spatial_merge_size": 2}, Vision(1152, 4304, 4, 16_384)),
+        (
+            {
+                "hidden_size": 1024,
+                "intermediate_size": 4096,
+                "spatial_merge_size": 2,
+                "image_size": 1540,
+                "patch_size": 14,
+            },
+            Vision(1024, 4096, 4, 3025),
+        ),
+        ({"hidden_size": 768, "intermediate_size": 3072, "pooling_kernel_size": 3}, Vision(768, 3072, 9, 0)),
+        ({"hidden_size": 768}, None),
+        ({}, None),
+    ],
+)
+def test_the_encoder_of_images_by_its_sizes(told: dict[str, Any], vision: Vision | None) -> None:
+    found = shape.read({**configs()["google/gemma-3-12b-it"], "mm_tokens_per_image": None, "vision_config": told})
+    assert isinstance(found, Shape)
+    assert found.vision == vision
+
+
+def test_images_of_a_fixed_number_of_tokens() -> None:
+    assert network("google/gemma-3-12b-it").vision == Vision(1152, 4304, 16, 256)
+
+
+def test_the_class_of_a_checkpoint_and_whether_it_is_quantized() -> None:
+    dense, quantized = network("Qwen/Qwen3-8B"), network("openai/gpt-oss-20b")
+    assert (dense.architectures, dense.quantized) == (("Qwen3ForCausalLM",), False)
+    assert (quantized.architectures, quantized.quantized) == (("GptOssForCausalLM",), True)

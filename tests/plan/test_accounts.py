@@ -75,7 +75,7 @@ def test_a_share_of_which_a_part_is_not_known_still_adds_up() -> None:
 def test_a_share_that_is_too_small_for_the_weights_is_shown_as_a_whole() -> None:
     text = deployment("set: {gpu_memory_utilization: 0.1}", MEASURED)
     assert host(text).parts[0][:3] == ("chat", "share", "share")
-    assert said(text)["start"] == "refused: 6.0 GiB lack for weights and what else is no KV cache"
+    assert said(text)["start"] == "refused: weights and overhead need 6.0 GiB more than the request"
 
 
 def test_what_nobody_knows_is_never_nothing() -> None:
@@ -100,9 +100,9 @@ def test_more_than_there_is_says_how_much_lacks() -> None:
     asr = ASR.replace("memory_gib: 4", "memory_gib: 40")
     found = host(deployment("set: {gpu_memory_utilization: 0.8}", MEASURED) + asr)
     assert found.width_bytes > 119 * GIB
-    assert figures.lines(found)[-1][2:4] == ("29.1 GiB too little", "more is asked for than there is")
+    assert figures.lines(found)[-1][2:4] == ("29.1 GiB over budget", "more is asked for than there is")
     unsure = host(deployment("set: {gpu_memory_utilization: 0.8}") + asr)
-    assert figures.lines(unsure)[-1].size == "at least 28.1 GiB too little"
+    assert figures.lines(unsure)[-1].size == "28.1 GiB over budget"
 
 
 def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
@@ -115,10 +115,10 @@ def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
     assert list(found.items())[:6] == [
         ("KV cache", "29.7 GiB: 216,256 tokens, as the log counts them"),
         ("one request of 65,536 tokens", "fits: it needs 9.0 GiB"),
-        ("such requests at once", "3.3: all 2 of max_num_seqs fit"),
+        ("concurrent full-length requests", "about 3 (max_num_seqs allows 2)"),
         ("2 requests of 65,536 tokens", "fit: they need 18.0 GiB"),
-        ("least utilization for these", "0.31; the host gains 10.7 GiB"),
-        ("the same as a size", "kv_cache_memory_bytes: 19327352832"),
+        ("equivalent kv_cache_memory_bytes for these requests", "19327352832"),
+        ("least utilization for these requests", "0.31; the host gains 10.7 GiB"),
     ]
     steps = figures.steps(account(text))
     assert [row[0] for row in steps] == ["0.35", "0.40", "0.45"]
@@ -129,11 +129,21 @@ def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
 @pytest.mark.parametrize(
     ("options", "workload", "label", "words"),
     [
-        ("max_num_seqs: 8", "", "such requests at once", "3.3: not all 8 of max_num_seqs fit, the last ones wait"),
+        (
+            "max_num_seqs: 1024",
+            "",
+            "concurrent full-length requests",
+            "about 3 (max_num_seqs allows 1,024; the rest queue or are preempted)",
+        ),
         ("max_model_len: 262144", "", "one request of 262,144 tokens", "does not fit: it needs 36.0 GiB, and vLLM"),
         ("", "{users: 9, context: 65536}", "9 requests of 65,536 tokens", "do not fit: they need 81.0 GiB"),
-        ("", "{users: 9, context: 65536}", "least utilization for these", "0.84; the host loses 52.4 GiB"),
-        ("", "{users: 99, context: 65536}", "least utilization for these", "none: all memory of the host is not"),
+        ("", "{users: 9, context: 65536}", "least utilization for these requests", "0.84; the host loses 52.4 GiB"),
+        (
+            "",
+            "{users: 99, context: 65536}",
+            "least utilization for these requests",
+            "none: all memory of the host is not",
+        ),
         ("", "{users: 1, context: 131072}", "1 requests of 131,072 tokens", "too long: max_model_len is 65,536;"),
     ],
 )
@@ -162,7 +172,7 @@ def test_an_unknown_proof_names_what_lacks_and_who_could_tell() -> None:
         "KV cache": f"unknown without config.json, weights; {hub}",
         "2 requests of 8,192 tokens": f"unknown without config.json; {hub}",
         "decode": f"unknown without weights, config.json; {hub}",
-        "first token": "unknown without a prefill rate that a source states",
+        "time to first token": "unknown (no published prefill rate)",
     }
 
 
@@ -176,16 +186,18 @@ def test_what_lacks_for_everything_is_said_once() -> None:
 
 def test_without_a_workload_one_request_is_the_least() -> None:
     found = said(deployment("set: {gpu_memory_utilization: 0.4, max_model_len: 65536}", MEASURED))
-    assert found["least utilization for one of them"] == "0.23; the host gains 20.2 GiB"
-    assert found["the same as a size"] == f"kv_cache_memory_bytes: {9 * GIB}"
+    assert list(found.items())[1:5] == [
+        ("one request of 65,536 tokens", "fits: it needs 9.0 GiB"),
+        ("equivalent kv_cache_memory_bytes for one request", str(9 * GIB)),
+        ("concurrent full-length requests", "about 3 (max_num_seqs allows 4; the rest queue or are preempted)"),
+        ("least utilization for one request", "0.23; the host gains 20.2 GiB"),
+    ]
 
 
 def test_an_estimate_says_what_it_rests_on() -> None:
     found = said(deployment("image: 'example.org/vllm@" + ONES + "'", MEASURED))
-    [label, *_], [words, *_] = found, found.values()
-    assert label == "only an estimate"
-    assert words.endswith("; sparkiac images capture asks the image itself")
-    assert "nobody knows the release in example.org/vllm" in words
+    assert found["estimated"].startswith("as for vLLM 0.33.0: the version in example.org/vllm")
+    assert found["estimated"].endswith(" is unknown; run sparkiac images capture to read it")
 
 
 def test_speeds_are_ranges_with_their_sources_and_prompts_no_longer_than_the_context() -> None:
@@ -205,7 +217,7 @@ def test_of_a_group_the_node_that_answers_says_what_it_is_good_for() -> None:
     assert (follows.leads, leads.leads) == (False, True)
     assert figures.speeds(follows) == figures.steps(follows) == figures.speed_sources(follows) == ()
     assert figures.speeds(leads)
-    assert figures.facts(follows) == figures.facts(leads)[:3]
+    assert figures.facts(follows) == figures.facts(leads)[:4]
 
 
 def test_a_host_without_anything_keeps_its_reserve() -> None:

@@ -11,7 +11,10 @@ from tests.plan.fleets import LOCK, ONES, container, deployment
 
 GEMMA = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
 GEMMA = GEMMA.replace("    model: example/model\n", "")
-PROBE = Mount("/usr/local/lib/sparkiac/probe.py", "/run/sparkiac/probe.py", read_only=True)
+PROBE = tuple(
+    Mount(f"/usr/local/lib/sparkiac/{name}", f"/run/sparkiac/{name}", read_only=True)
+    for name in ("probe.py", "probe_answers.py")
+)
 
 
 def test_the_whole_container() -> None:
@@ -30,7 +33,7 @@ def test_the_whole_container() -> None:
         chat.confinement.tmp_size_bytes,
         chat.confinement.read_only,
     ) == ("host", None, 1 << 30, True)
-    assert (chat.timeouts.ready_s, chat.timeouts.stop_s, chat.timeouts.restart_delay_s) == (1200, 120, 30)
+    assert (chat.timeouts.ready_s, chat.timeouts.stop_s, chat.timeouts.restart_delay_s) == (1200, 120, 2)
     assert (chat.confinement.gpu, chat.secrets, chat.command.exports, chat.command.prelude, chat.command.wrapped) == (
         True,
         (),
@@ -41,7 +44,7 @@ def test_the_whole_container() -> None:
     assert (chat.server.engine, chat.server.model, chat.server.speculative) == ("vllm", "example/model", None)
     assert chat.server.options["max_model_len"] == 65536
     assert (chat.storage.files, chat.storage.data, chat.network.shared, chat.server.cautions) == ((), None, None, ())
-    assert chat.storage.mounts == (Mount("/srv/models", "/models", read_only=True), PROBE)
+    assert chat.storage.mounts == (Mount("/srv/models", "/models", read_only=True), *PROBE)
     assert (chat.weights.store, chat.weights.models, chat.server.served) == (
         "/srv/models",
         ("example/model",),
@@ -69,6 +72,9 @@ def test_the_probe_asks_inside_the_container_whatever_is_published() -> None:
     chat = container(deployment("bind: loopback", "set: {port: 9000}", "served_names: [fast, chat]"))
     words = ("CMD", "python3", "/run/sparkiac/probe.py", "http://127.0.0.1:9000", "fast", "chat")
     assert chat.checks.health == Health(words, interval_s=15, timeout_s=150)
+    asked = container(deployment("clients: [tools]")).checks.health
+    assert asked is not None
+    assert asked.command[2:] == ("/run/sparkiac/probe.py", "--tools", "http://127.0.0.1:8000", "example/model")
     assert chat.network.published == Published("127.0.0.1", 8001, 9000)
 
 
@@ -151,7 +157,7 @@ def test_mounts_are_sorted_and_read_only_unless_said() -> None:
     assert container(deployment(lines)).storage.mounts == (
         Mount("/srv/models", "/a", read_only=True),
         Mount("/srv/models", "/models", read_only=True),
-        PROBE,
+        *PROBE,
         Mount("/srv/z", "/z", read_only=False),
     )
 
@@ -192,7 +198,7 @@ def test_a_model_that_is_served_from_a_directory() -> None:
         (["set: {gpu_memory_utilization: 0.5}"], "", 119 * (1 << 29)),
         (["set: {gpu_memory_utilization: 0.5}"], ", memory: {total_gib: 121}", 121 * (1 << 29)),
         (["set: {gpu_memory_utilization: 1}"], "", 119 << 30),
-        (["set: {gpu_memory_utilization: null}"], "", None),
+        (["set: {gpu_memory_utilization: null}"], "", int(0.9 * (119 << 30))),
         (["set: {gpu_memory_utilization: 0.5}"], ", platform: pc", None),
     ],
 )

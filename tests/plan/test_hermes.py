@@ -35,7 +35,7 @@ def test_what_it_runs() -> None:
         "/health",
         ("hermes-agent",),
     )
-    assert (found.timeouts.ready_s, found.timeouts.stop_s, found.timeouts.restart_delay_s) == (120, 60, 10)
+    assert (found.timeouts.ready_s, found.timeouts.stop_s, found.timeouts.restart_delay_s) == (120, 60, 2)
     assert found.env["API_SERVER_ENABLED"] == "true"
     assert (found.env["API_SERVER_HOST"], found.env["API_SERVER_PORT"]) == ("192.168.1.11", "8642")
     assert found.env["HERMES_HOME"] == found.state == "/var/lib/sparkiac/agent"

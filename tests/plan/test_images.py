@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sparkiac.catalog import interfaces
 from sparkiac.plan.images import image
 from tests.plan.fleets import ONES, TWOS, lock
 
@@ -69,7 +70,7 @@ def test_a_registry_with_a_port_is_mirrored_too() -> None:
 def test_the_lock_pins_a_reference_and_knows_its_entrypoint() -> None:
     found = image(NGC, lock=lock(), mirrors={})
     assert (found.reference, found.pull) == (NGC, f"nvcr.io/nvidia/vllm@{ONES}")
-    assert (found.entrypoint, found.example) == (("/opt/nvidia/nvidia_entrypoint.sh",), False)
+    assert found.entrypoint == ("/opt/nvidia/nvidia_entrypoint.sh",)
 
 
 def test_a_mirror_changes_where_to_pull_and_nothing_else() -> None:
@@ -81,9 +82,8 @@ def test_a_mirror_changes_where_to_pull_and_nothing_else() -> None:
 def test_an_inline_digest_holds_without_a_lock_and_before_it() -> None:
     reference = f"{NGC}@{TWOS}"
     assert image(reference, lock=None, mirrors={}).digest == TWOS
-    locked = lock(f"version: 1\nexample: true\nimages: {{'{reference}': {{digest: '{ONES}'}}}}\n")
-    found = image(reference, lock=locked, mirrors={})
-    assert (found.digest, found.example) == (TWOS, False)
+    locked = lock(f"version: 1\nimages: {{'{reference}': {{digest: '{ONES}'}}}}\n")
+    assert image(reference, lock=locked, mirrors={}).digest == TWOS
 
 
 def test_an_image_that_nothing_pins_is_shown_as_unlocked() -> None:
@@ -106,24 +106,20 @@ def test_the_locks_entrypoint_goes_before_the_catalogs() -> None:
     assert image(NGC, lock=locked, mirrors={}).entrypoint == ("/bin/run",)
 
 
-def test_an_example_lock_marks_what_it_pins() -> None:
-    locked = lock(f"version: 1\nexample: true\nimages: {{'{NGC}': {{digest: '{ONES}'}}}}\n")
-    assert image(NGC, lock=locked, mirrors={}).example
-    assert not image("example.org/other:1", lock=locked, mirrors={}).example
-
-
-@pytest.mark.parametrize("tag", ["v0.20.0", "v0.99.1", "latest"])
-def test_releases_of_the_upstream_image_are_forbidden_on_a_spark(tag: str) -> None:
-    found = image(f"vllm/vllm-openai:{tag}", lock=None, mirrors={}).tag
+def test_an_image_that_failed_on_a_spark_says_so() -> None:
+    found = image("vllm/vllm-openai:gemma4", lock=None, mirrors={}).tag
     assert found is not None
-    assert found.forbidden_on == {"dgx-spark": "upstream's releases have no support for sm_121"}
-    omni = "nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4"
-    assert found.validated_for == ((omni,) if tag == "v0.20.0" else ())
+    assert found.failed_on == {
+        "dgx-spark": "Spark guide saw it end with [FP4 gemm Runner] Failed to run cutlass FP4 gemm"
+    }
 
 
 @pytest.mark.parametrize(
     "reference",
     [
+        "vllm/vllm-openai:latest",
+        "vllm/vllm-openai:v0.20.0",
+        "vllm/vllm-openai:v0.24.0",
         "vllm/vllm-openai:nightly",
         "vllm/vllm-openai:cu130-nightly",
         "vllm/vllm-openai:gemma4-cu130",
@@ -132,7 +128,68 @@ def test_releases_of_the_upstream_image_are_forbidden_on_a_spark(tag: str) -> No
         "ghcr.io/aeon-7/vllm-dflash:latest",
     ],
 )
-def test_other_images_are_not(reference: str) -> None:
+def test_other_images_did_not_fail(reference: str) -> None:
     found = image(reference, lock=None, mirrors={}).tag
     assert found is not None
-    assert found.forbidden_on == {}
+    assert found.failed_on == {}
+
+
+RELEASES = {
+    "vllm/vllm-openai:v0.24.0": "0.24.0",
+    f"vllm/vllm-openai:v0.24.0@{ONES}": "0.24.0",
+    "docker.io/vllm/vllm-openai:v0.20.0-aarch64-cu130": "0.20.0",
+    "vllm/vllm-openai:v0.25.1-aarch64": "0.25.1",
+    "vllm/vllm-openai:v0.22.0rc1": "0.22.0rc1",
+    "vllm/vllm-openai:v0.10.1.1": "0.10.1.1",
+    "vllm/vllm-openai:gemma4-cu130": "0.19",
+    "nvcr.io/nvidia/vllm:26.07-py3": "0.24.0",
+    "nvcr.io/nvidia/vllm:26.05.post1-py3": "0.20.1",
+    "nvcr.io/nvidia/vllm:26.04-py3": "0.19.0",
+    "nvcr.io/nvidia/vllm:26.11-py3": None,
+    "nvcr.io/nvidia/vllm:26.050-py3": None,
+    "nvcr.io/nvidia/vllm:v0.24.0": None,
+    "vllm/vllm-openai:nightly": None,
+    "vllm/vllm-openai:cu130-nightly": None,
+    "vllm/vllm-openai:latest": None,
+    "vllm/vllm-openai:version0.24.0": None,
+    f"vllm/vllm-openai@{ONES}": None,
+    "ghcr.io/aeon-7/vllm-dflash:latest": None,
+    "example.org/vllm:v0.24.0": None,
+}
+
+
+@pytest.mark.parametrize("reference", RELEASES)
+def test_the_release_follows_from_the_tag(reference: str) -> None:
+    assert image(reference, lock=None, mirrors={}).vllm == RELEASES[reference]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "release"),
+    [
+        ("0.24.0", "0.24.0"),
+        ("v0.24.0", "0.24.0"),
+        ("0.24.0+092c4842.dev", "0.24.0"),
+        ("0.24.1rc1.dev46+g8d5dc6e", "0.24.1rc1.dev46"),
+        ("0.1.dev17016+g27fd665bd", None),
+        ("nightly", None),
+    ],
+)
+def test_the_lock_records_the_release_of_any_image(recorded: str, release: str | None) -> None:
+    for reference in ("example.org/engine:1", "vllm/vllm-openai:nightly"):
+        pin = f"'{reference}': {{digest: '{ONES}', versions: {{cuda: '13.0', vllm: '{recorded}'}}}}"
+        assert image(reference, lock=lock(f"version: 1\nimages: {{{pin}}}\n"), mirrors={}).vllm == release
+
+
+def test_what_the_image_says_goes_before_the_lock_and_the_lock_before_the_tag() -> None:
+    pin = f"'{NGC}': {{digest: '{ONES}', versions: {{vllm: 0.19.1+nv26.4}}}}"
+    found = image(NGC, lock=lock(f"version: 1\nimages: {{{pin}}}\n"), mirrors={})
+    assert found.vllm == "0.19.1"
+    captured = interfaces.interface("0.20.2")
+    assert found._replace(interface=captured).vllm == "0.20.2"
+
+
+def test_a_build_without_a_release_leaves_the_recorded_one() -> None:
+    captured = interfaces.interface("0.20.2")
+    assert captured is not None
+    found = image(NGC, lock=None, mirrors={})._replace(interface=captured._replace(version="0.1.dev17016+g27fd665bd"))
+    assert found.vllm == "0.19.0"

@@ -26,7 +26,7 @@ def test_a_service_that_says_no_more_than_it_must() -> None:
         "private",
         False,
     )
-    assert (asr.timeouts.ready_s, asr.timeouts.stop_s, asr.timeouts.restart_delay_s) == (300, 60, 10)
+    assert (asr.timeouts.ready_s, asr.timeouts.stop_s, asr.timeouts.restart_delay_s) == (300, 60, 2)
     assert (asr.memory_bytes, asr.storage.cache_key, asr.weights.store, asr.weights.models, asr.server.served) == (
         None,
         None,

@@ -10,14 +10,10 @@ import json
 import random
 from typing import TYPE_CHECKING
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-deterministic = settings(derandomize=True, deadline=None)
-"""The same examples in every run, on machines of any speed."""
 
 COUNT = 640
 """How many strings `corpus` has: more than the 500 that each target must carry in every run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import json
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -75,13 +76,14 @@ def test_a_deployments_unit(rendered: Rendered) -> None:
     cache, _, key = directory["path"].rpartition("/")
     assert directory["mode"] == "0700"
     assert (unit["cache"], unit["cache_keep"]) == (cache, key) == ("/var/cache/sparkiac/chat", key)
-    assert (unit["name"], unit["ready_timeout_s"], unit["secrets"]) == ("sparkiac-chat", 1200, ["team_key"])
+    assert (unit["name"], unit["ready_timeout_s"], unit["group"]) == ("sparkiac-chat", 1200, False)
     assert unit["verify"] == {
         "url": "http://192.168.1.11:8001",
         "health": "/health",
         "models": ["example/model"],
         "api_key": "team_key",
         "answer": True,
+        "tools": False,
     }
     assert (found["host"], found["user"], found["secrets"]) == ("spark-01", "sparkiac", ["team_key"])
     assert found["images"] == [f"nvcr.io/nvidia/vllm@{ONES}"]
@@ -91,7 +93,8 @@ def test_a_deployments_unit(rendered: Rendered) -> None:
 def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:
     extra = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01}}}}\n"
     tree = rendered(deployment() + extra)
-    files = {unit["name"]: unit["files"] for unit in variables(tree)["units"]}
+    restarts = json.loads(tree["hosts/spark-01/etc/sparkiac/units.json"].content)
+    files = {unit["name"]: unit["files"] for unit in restarts["units"]}
     scripts = "usr/local/lib/sparkiac"
     assert files == {
         "sparkiac-asr": [
@@ -104,15 +107,49 @@ def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:
             "etc/sparkiac/chat/compose.yaml",
             f"{scripts}/supervise",
             f"{scripts}/probe.py",
+            f"{scripts}/probe_answers.py",
         ],
     }
     assert all(f"hosts/spark-01/{path}" in tree for paths in files.values() for path in paths)
 
 
+def test_what_the_host_restarts_by(rendered: Rendered) -> None:
+    """In the order in which units start, with what does not fit beside what: memory and ports."""
+    extra = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01, port: 8765}}}}\n"
+    host = "spark-01: {address: 192.168.1.11, memory: {total_gib: 119, reserve_gib: 9}}"
+    text = deployment("set: {gpu_memory_utilization: 0.5}", "api_key: {secret: k}", host=host) + extra
+    found = json.loads(rendered(text)["hosts/spark-01/etc/sparkiac/units.json"].content)
+    assert found["memory_bytes"] == 110 << 30
+    chat, asr = found["units"]
+    assert (chat["name"], chat["secrets"], chat["listen"]) == ("sparkiac-chat", ["k"], "192.168.1.11:8001")
+    assert chat["memory_bytes"] == (119 << 30) // 2
+    assert (asr["name"], asr["secrets"], asr["listen"]) == ("sparkiac-asr", [], "192.168.1.11:8765")
+    assert asr["memory_bytes"] is None
+
+
+def test_the_plays_change_single_hosts_one_by_one_and_a_group_together(rendered: Rendered) -> None:
+    single = deployment(host="spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}")
+    for text, serial in ((single, 1), (PAIR, 2)):
+        first, change, last = yaml.safe_load(rendered(text)["site.yml"].content)
+        assert change["ansible.builtin.import_playbook"] == "playbooks/change.yml"
+        assert change["vars"] == {"change_serial": serial, "change_hosts": ["spark-01", "spark-02"]}
+        assert first["ansible.builtin.import_playbook"] == "playbooks/deploy.yml"
+        assert last["ansible.builtin.import_playbook"] == "playbooks/verify.yml"
+    together = ["spark-01", "spark-02"]
+    assert [variables(rendered(PAIR), host)["together"] for host in together] == [together, together]
+    assert [variables(rendered(single), host)["together"] for host in together] == [["spark-01"], ["spark-02"]]
+
+
 def test_a_service_is_asked_for_health_and_for_no_model(rendered: Rendered) -> None:
     [unit] = variables(rendered(service("port: 8765", "health: /health")))["units"]
-    verify = {"url": "http://192.168.1.11:8765", "health": "/health", "models": [], "api_key": None, "answer": False}
-    assert unit["verify"] == verify
+    assert unit["verify"] == {
+        "url": "http://192.168.1.11:8765",
+        "health": "/health",
+        "models": [],
+        "api_key": None,
+        "answer": False,
+        "tools": False,
+    }
     assert "cache" not in unit
 
 
@@ -124,6 +161,12 @@ def test_what_listens_on_every_address_is_asked_on_loopback(rendered: Rendered) 
 def test_what_has_no_port_is_not_asked(rendered: Rendered) -> None:
     [unit] = variables(rendered(service()))["units"]
     assert unit["verify"] is None
+
+
+def test_clients_with_tools_have_their_requests_tried(rendered: Rendered) -> None:
+    for lines, tools in (((), False), (("clients: [tools]",), True)):
+        [unit] = variables(rendered(deployment(*lines)))["units"]
+        assert (unit["verify"]["answer"], unit["verify"]["tools"]) == (True, tools)
 
 
 def test_only_the_leading_node_of_a_group_is_asked(rendered: Rendered) -> None:
@@ -141,7 +184,7 @@ def test_a_host_that_runs_nothing(rendered: Rendered) -> None:
 
 def test_the_configuration_and_the_playbooks_are_copies(rendered: Rendered) -> None:
     tree = rendered(deployment())
-    for name in ("site.yml", "ansible.cfg"):
+    for name in ("ansible.cfg",):
         assert tree[name].content == (assets.directory("templates") / name).read_bytes()
     playbooks = {f"playbooks/{path}": file for path, file in assets.files("playbooks")}
     assert {path for path in tree if path.startswith("playbooks/")} == playbooks.keys()

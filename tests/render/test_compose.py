@@ -59,12 +59,14 @@ def test_a_deployment(rendered: Rendered) -> None:
     assert [(each["source"], each["target"], each.get("read_only")) for each in chat["volumes"]] == [
         ("/srv/models", "/models", True),
         ("/usr/local/lib/sparkiac/probe.py", "/run/sparkiac/probe.py", True),
-        (chat["volumes"][2]["source"], "/cache", None),
+        ("/usr/local/lib/sparkiac/probe_answers.py", "/run/sparkiac/probe_answers.py", True),
+        (chat["volumes"][3]["source"], "/cache", None),
     ]
-    assert chat["volumes"][2]["source"].startswith("/var/cache/sparkiac/chat/")
+    assert chat["volumes"][3]["source"].startswith("/var/cache/sparkiac/chat/")
     assert chat["healthcheck"]["start_period"] == "1200s"
     assert chat["stop_grace_period"] == "90s"
     assert (chat["ipc"], chat["environment"]["HF_HOME"]) == ("host", "/models")
+    assert chat["environment"]["HF_HUB_OFFLINE"] == "1"
     assert "entrypoint" not in chat
     assert "secrets" not in chat
 

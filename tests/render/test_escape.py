@@ -25,7 +25,7 @@ from sparkiac.render.escape import (
     systemd_environment,
     systemd_text,
 )
-from tests.render.hostile import REFUSED, SPECULATIVE_CONFIG, corpus, deterministic, texts
+from tests.render.hostile import REFUSED, SPECULATIVE_CONFIG, corpus, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -203,7 +203,6 @@ JSON = st.recursive(
 )
 
 
-@deterministic
 @given(JSON)
 def test_json_reads_back_as_it_was(value: object) -> None:
     word = json_argument(value)  # type: ignore[arg-type]

@@ -43,6 +43,7 @@ def test_the_files_of_a_host(rendered: Rendered) -> None:
         f"{ROOT}etc/sparkiac/chat/compose.yaml",
         f"{ROOT}etc/sparkiac/owned.json",
         f"{ROOT}etc/sparkiac/preflight.json",
+        f"{ROOT}etc/sparkiac/units.json",
         f"{ROOT}etc/sysctl.d/90-sparkiac.conf",
     }
 
@@ -70,7 +71,7 @@ def test_scripts_are_copies_that_run(rendered: Rendered) -> None:
         artifact = tree[f"{ROOT}usr/local/lib/sparkiac/{name}"]
         is_program = source.read_bytes().startswith(b"#!")
         assert (artifact.content, artifact.mode) == (source.read_bytes(), 0o755 if is_program else 0o644)
-        assert is_program or name.startswith(("preflight_", "stage_"))
+        assert is_program or name.startswith(("preflight_", "probe_", "stage_", "units_"))
 
 
 def test_everything_else_is_not_executable(rendered: Rendered) -> None:
@@ -84,7 +85,10 @@ def test_the_unit_of_a_deployment(rendered: Rendered) -> None:
     service_section = found["Service"]
     assert found["Unit"]["Description"] == ["example/model"]
     assert service_section["ExecStart"] == ["/usr/local/lib/sparkiac/supervise chat"]
-    assert service_section["ExecStartPre"] == ["+/usr/local/lib/sparkiac/preflight --start chat"]
+    assert service_section["ExecStartPre"] == [
+        "+/usr/local/lib/sparkiac/preflight --start chat",
+        "-+/usr/local/lib/sparkiac/units started sparkiac-chat",
+    ]
     assert service_section["TimeoutStartSec"] == ["700"]
     assert service_section["TimeoutStopSec"] == ["70"]
     assert service_section["RestartSec"] == ["7"]

@@ -157,7 +157,7 @@ def test_a_host_that_is_asked_for_too_much_shows_where_its_memory_ends() -> None
     reader = read(planned(deployment("set: {gpu_memory_utilization: 0.75}", MEASURED, host=host)))
     [end] = reader.of("end")
     assert end["style"] == "left:79.365%"
-    assert "26.0 GiB too little" in reader.texts
+    assert "26.0 GiB over budget" in reader.texts
     assert len(reader.of("free")) == 1, "only in the table"
 
 

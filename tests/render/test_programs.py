@@ -70,7 +70,7 @@ def test_the_unit_of_a_program(rendered: Rendered) -> None:
         "hermes_key:/etc/sparkiac/secrets/hermes_key",
         "team_key:/etc/sparkiac/secrets/team_key",
     ]
-    assert (section["TimeoutStartSec"], section["TimeoutStopSec"], section["RestartSec"]) == (["120"], ["60"], ["10"])
+    assert (section["TimeoutStartSec"], section["TimeoutStopSec"], section["RestartSec"]) == (["120"], ["60"], ["2"])
 
 
 def test_a_front_end_starts_after_what_it_asks_on_its_host(rendered: Rendered) -> None:
@@ -78,32 +78,49 @@ def test_a_front_end_starts_after_what_it_asks_on_its_host(rendered: Rendered) -
     assert found["Unit"]["After"][0].split()[-1] == "sparkiac-agent.service"
 
 
-def test_what_ansible_is_told_of_a_program(rendered: Rendered) -> None:
-    found = variables(rendered(FLEET))
-    agent = next(each for each in found["units"] if each["name"] == "sparkiac-agent")
+def restarts(tree: Mapping[str, Artifact], host: str = "spark-01") -> dict[str, dict[str, Any]]:
+    """Read what a host restarts by: the units by name, in the order in which they start."""
+    found = json.loads(tree[f"hosts/{host}/etc/sparkiac/units.json"].content)
+    return {each["name"]: each for each in found["units"]}
+
+
+def test_what_a_program_restarts_by(rendered: Rendered) -> None:
+    found = restarts(rendered(FLEET))
+    assert list(found) == ["sparkiac-chat", "sparkiac-ollama", "sparkiac-agent", "sparkiac-front"]
+    agent = found["sparkiac-agent"]
     assert agent["files"] == [
         "etc/systemd/system/sparkiac-agent.service",
         "etc/sparkiac/agent/environment",
         "etc/sparkiac/agent/config.yaml",
         "usr/local/lib/sparkiac/probe.py",
+        "usr/local/lib/sparkiac/probe_answers.py",
     ]
-    assert (agent["secrets"], agent["ready_timeout_s"]) == (["hermes_key", "team_key"], 120)
+    assert agent["secrets"] == ["hermes_key", "team_key"]
+    service = unit(rendered(FLEET)[f"{ROOT}etc/systemd/system/sparkiac-agent.service"])["Service"]
+    assert "-+/usr/local/lib/sparkiac/units started sparkiac-agent" in service["ExecStartPre"]
+
+
+def test_what_ansible_is_told_of_a_program(rendered: Rendered) -> None:
+    found = variables(rendered(FLEET))
+    agent = next(each for each in found["units"] if each["name"] == "sparkiac-agent")
+    assert agent["ready_timeout_s"] == 120
     assert agent["verify"] == {
         "url": "http://192.168.1.11:8642",
         "health": "/health",
         "models": ["hermes-agent"],
         "api_key": "hermes_key",
         "answer": False,
+        "tools": False,
     }
     assert found["secrets"] == ["hermes_key", "team_key"]
-    assert found["starts"] == ["sparkiac-chat", "sparkiac-ollama", "sparkiac-agent", "sparkiac-front"]
     assert found["pulls"] == [{"unit": "sparkiac-ollama", "model": "tiny:latest"}]
     assert found["networks"] == []
 
 
 def test_a_key_of_what_is_asked_is_not_the_askers_own(rendered: Rendered) -> None:
     [front] = [each for each in variables(rendered(FLEET))["units"] if each["name"] == "sparkiac-front"]
-    assert (front["secrets"], front["verify"]["api_key"]) == (["hermes_key"], None)
+    assert front["verify"]["api_key"] is None
+    assert restarts(rendered(FLEET))["sparkiac-front"]["secrets"] == ["hermes_key"]
 
 
 def test_data_has_directories_and_a_way_to_them(rendered: Rendered) -> None:
@@ -112,14 +129,6 @@ def test_data_has_directories_and_a_way_to_them(rendered: Rendered) -> None:
     assert modes["/var/lib/sparkiac/front"] == modes["/var/lib/sparkiac/ollama"] == "0700"
     assert "/var/lib/sparkiac/agent" not in modes, "systemd makes it, for the program's user"
     assert not [path for path in variables(rendered(deployment()))["directories"] if "/var/lib" in path["path"]]
-
-
-def test_a_host_waits_where_it_has_nothing_to_start(rendered: Rendered) -> None:
-    hosts = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"
-    front = f"services: {{front: {{kind: open-webui, image: 'x@{ONES}', on: spark-02, uses: [chat]}}}}\n"
-    tree = rendered(deployment(host=hosts) + front)
-    assert variables(tree)["starts"] == ["sparkiac-chat", ""]
-    assert variables(tree, "spark-02")["starts"] == ["", "sparkiac-front"]
 
 
 def test_the_plan_shows_who_asks_whom(rendered: Rendered) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     Rendered = Callable[[str], Mapping[str, Artifact]]
 
-GRAPHS = "the log's line 'Graph capturing finished'; before 0.20 they are captured after profiling"
-EXAMPLE = "**Some digests are examples and name no real image.**"
+GRAPHS = "the log's line 'Graph capturing finished': here they are no part of the request"
+EXAMPLE = "**Cannot be applied: 2 pins are examples or missing. ansible-playbook stops in its first task."
 
 
 def page(tree: Mapping[str, Artifact]) -> str:
@@ -59,7 +59,7 @@ def test_what_a_deployment_holds_and_what_is_expected_of_it(rendered: Rendered) 
     facts = {row[0]: row[1] for row in rows(text) if len(row) == 2}
     assert facts["one request of 65,536 tokens"].startswith("fits: it needs ")
     assert facts["2 requests of 65,536 tokens"].startswith("fit: they need ")
-    assert facts["first token"] == "unknown without a prefill rate that a source states"
+    assert facts["time to first token"] == "unknown (no published prefill rate)"
     steps = [row for row in rows(text) if len(row) == 5 and row[-1] == "as set"]
     assert [row[0] for row in steps] == ["0.50"]
 

@@ -18,13 +18,13 @@ def values(leaves: Leaves) -> dict[Any, Any]:
     return {path: leaf[0] for path, leaf in leaves.items()}
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(TREES)
 def test_nesting_undoes_flattening(tree: dict[str, Any]) -> None:
     assert nest(constant(tree, layer="test")) == tree
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(TREES)
 def test_a_nested_mapping_is_sorted(tree: dict[str, Any]) -> None:
     assert list(nest(constant(tree, layer="test"))) == sorted(tree)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 import sparkiac
 from sparkiac.engines import vllm
@@ -62,7 +62,7 @@ def test_shipped_inventories(name: str, least: int) -> None:
     assert prove(resolved(text), text) > least
 
 
-@settings(derandomize=True, deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(fleets())
 def test_any_inventory(data: dict[str, Any]) -> None:
     text = as_yaml(data)

@@ -157,14 +157,14 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(GROUP),
         Case(
             _on("base/sglang", options="{model_path: /model}"),
-            ("ENG001 11:23 model_path is no option that chat can set on SGLang",),
+            ("ENG001 11:11 chat cannot set model_path on SGLang",),
         ),
         Case(_on("base/llama-cpp", "model_file: m.gguf", options="{ctx_size: 4096, kv_unified: false}")),
         Case(_on("base/tensorrt-llm", options="{max_batch_size: 4}")),
         Case(_aeon(options="{max_num_seqs: 4}")),
         Case(
             _aeon(options="{dtype: auto}"),
-            ("ENG001 11:18 dtype is no option that chat can set on AEON-7's vLLM",),
+            ("ENG001 11:11 dtype of chat is not a known option of AEON-7's vLLM",),
         ),
     ],
     "ENG002": [
@@ -172,10 +172,22 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_on("base/sglang", options="{tp_size: 1, watchdog_timeout: 300, enable_metrics: false, dtype: auto}")),
         Case(_on("base/sglang", options="{cuda_graph_bs_decode: [1, 2], json_model_override_args: {a: 1}, x: [z]}")),
         Case(_on("base/llama-cpp", "model_file: m.gguf", options="{n_gpu_layers: 99, temp: 0.5, temp_x: true}")),
-        Case(_on("base/sglang", options="{tp_size: true}"), ("ENG002 11:20 tp_size of chat cannot be true",)),
-        Case(_on("base/sglang", options="{tp_size: two}"), ("ENG002 11:20 tp_size of chat cannot be 'two'",)),
-        Case(_on("base/sglang", options="{enable_metrics: 1}"), ("ENG002 11:27 enable_metrics of chat cannot be 1",)),
-        Case(_on("base/sglang", options="{dtype: bf16}"), ("ENG002 11:18 dtype of chat cannot be 'bf16'",)),
+        Case(
+            _on("base/sglang", options="{tp_size: true}"),
+            ("ENG002 11:20 tp_size of chat is true, which is not a known value",),
+        ),
+        Case(
+            _on("base/sglang", options="{tp_size: two}"),
+            ("ENG002 11:20 tp_size of chat is 'two', which is not a known value",),
+        ),
+        Case(
+            _on("base/sglang", options="{enable_metrics: 1}"),
+            ("ENG002 11:27 enable_metrics of chat is 1, which is not a known value",),
+        ),
+        Case(
+            _on("base/sglang", options="{dtype: bf16}"),
+            ("ENG002 11:18 dtype of chat is 'bf16', which is not a known value",),
+        ),
         Case(_aeon(options="{port: 9000}"), ("ENG002 11:17 port of chat cannot be 9000",)),
     ],
     "ENG003": [*ENGINES, Case(_aeon())],
@@ -252,9 +264,10 @@ CASES: Final[dict[str, list[Case]]] = {
     "ENT100": [Case(service("command: [x]"))],
     "SPD002": [
         Case(_guessing("method: ngram", "set: {kv_cache_dtype: fp8}")),
+        Case(_guessing("method: dflash", "set: {kv_cache_dtype: fp8}", "image: example.org/x:1")),
         Case(
             _guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}"),
-            ("SPD002 11:31 DFlash needs VLLM_USE_DEEP_GEMM=0, and chat does not set it",),
+            ("SPD002 11:31 chat drafts with DFlash without VLLM_USE_DEEP_GEMM=0; DeepGEMM faulted on sm_121",),
         ),
         Case(_guessing("method: dflash", "set: {kv_cache_dtype: bfloat16}")),
         Case(deployment().replace("base/single-spark", "aeon-7/dflash-qwen3.5-27b-nvfp4")),

@@ -13,6 +13,7 @@ GEMMA: Final = "nvidia/gemma-4-31b-it-nvfp4"
 CODER: Final = "qwen/qwen3-coder-next-fp8"
 NIGHTLY: Final = f"image: vllm/vllm-openai:nightly@{ONES}"
 UNKNOWN: Final = f"image: example.org/x@{ONES}"
+V020: Final = f"image: vllm/vllm-openai:v0.20.0@{ONES}"
 
 
 def of(recipe: str, *lines: str) -> str:
@@ -48,7 +49,7 @@ _JSON: Final = '{"rope_scaling": {"type": "yarn", "factor": 2, "original_max_pos
 _PINS: Final = "FLG022 11:{} chat pins {} to {}, which its recipe does not"
 _OF_GEMMA: Final = "with the paired drafter of google/gemma-4-26B-A4B-it"
 _RAN: Final = "FLG001 9:12 chat takes the options of nvidia/qwen3.6-35b-a3b-nvfp4, which ran "
-_FEW: Final = "chat drafts with DFlash for quantised weights, of which vllm/vllm-openai accepts few tokens"
+_FEW: Final = "chat drafts with DFlash for quantised weights, for which fewer tokens are accepted"
 _PYTHONIC: Final = "writes tool calls for pythonic, and chat reads hermes"
 
 FLAGS: Final[dict[str, list[Case]]] = {
@@ -63,7 +64,13 @@ FLAGS: Final[dict[str, list[Case]]] = {
     "FLG002": [
         Case(
             deployment("env: {VLLM_FP8_MOE_BACKEND: marlin}"),
-            ("FLG002 10:33 chat sets VLLM_FP8_MOE_BACKEND, which no vLLM has ever read",),
+            ("FLG002 10:33 chat sets VLLM_FP8_MOE_BACKEND, which no release of vLLM reads",),
+        ),
+        Case(
+            deployment(
+                "env: {VLLM_FP8_MOE_BACKEND: marlin}",
+                "extra_flags: {variables: [VLLM_FP8_MOE_BACKEND], why: a patch of ours reads it}",
+            )
         ),
         Case(deployment(UNKNOWN, "env: {VLLM_USE_FLASHINFER_MOE_FP8: 1}")),
     ],
@@ -189,7 +196,7 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(of(NANO)),
         Case(
             of(NANO, "set: {max_num_seqs: 9}"),
-            ("FLG020 9:25 chat runs up to 9 requests at once; 8 is the most that suits interactive use",),
+            ("FLG020 9:25 chat runs up to 9 requests at once; for interactive use 8 is a good start",),
         ),
         Case(deployment("set: {max_num_seqs: null}")),
         Case(of(NANO, "set: {max_num_seqs: 9}", "workload: {users: 9, context: 8192}")),
@@ -230,7 +237,7 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(deepseek(recipe="deepseek-v4-flash-pinned")),
         Case(
             deepseek("set: {block_size: 128, reasoning_parser: null}"),
-            ("FLG027 17:23 big has not all options that its model needs together: block_size, reasoning_parser",),
+            ("FLG027 17:23 big differs from the recipe of its model in block_size, reasoning_parser",),
         ),
     ],
     "FLG028": [Case(deployment()), Case(deployment("set: {max_num_batched_tokens: 32K}"))],
@@ -241,10 +248,9 @@ FLAGS: Final[dict[str, list[Case]]] = {
         )
     ],
     "SPD001": [
-        Case(
-            deployment("speculative: {method: mtp}", "image: nvcr.io/nvidia/vllm:26.03-py3"),
-            ("SPD001 10:18 mtp needs vLLM 0.19.0 or newer, and nvcr.io/nvidia/vllm:26.03-py3 holds 0.17.1",),
-        )
+        Case(deployment("speculative: {method: mtp}", V020)),
+        Case(deployment("speculative: {method: dflash, model: a/b}")),
+        Case(deployment("speculative: {method: dflash, model: a/b}", UNKNOWN)),
     ],
     "SPD004": [
         Case(serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: mtp}")),
@@ -261,8 +267,18 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(serving("google/gemma-4-26B-A4B-it", NIGHTLY, "speculative: {method: dflash}")),
     ],
     "SPD008": [
-        Case(deployment(UNKNOWN)),
-        Case(serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: dflash, model: z-lab/Qwen3.6-27B-DFlash}")),
+        Case(deployment(V020)),
+        Case(serving("Qwen/Qwen3.6-27B", UNKNOWN, "speculative: {method: dflash}")),
+        Case(serving("Qwen/Qwen3.6-35B-A3B", V020, "speculative: {method: dflash, model: z-lab/Qwen3.6-27B-DFlash}")),
+        Case(
+            serving("Qwen/Qwen3.6-27B-FP8", "speculative: {method: dflash, model: z-lab/Qwen3.6-27B-DFlash}"),
+            (
+                (
+                    "SPD008 5:3 z-lab/Qwen3.6-27B-DFlash needs vLLM 0.26.0, and nvcr.io/nvidia/vllm:26.04-py3 holds "
+                    "0.19.0"
+                ),
+            ),
+        ),
     ],
     "SPD011": [
         Case(serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: dflash, num_speculative_tokens: 16}")),

@@ -20,6 +20,11 @@ OTHER: Final = (
 )
 
 
+def driver(version: str) -> str:
+    """Write a deployment on a host with this driver."""
+    return deployment(host=f'spark-01: {{address: 192.168.1.11, driver: "{version}"}}')
+
+
 def of(model: str, *lines: str) -> str:
     """Write a deployment of a model that the catalog knows."""
     return deployment(*lines).replace("example/model", model)
@@ -91,19 +96,32 @@ def prelude(command: str) -> str:
 
 
 _TEXTS: Final[dict[str, list[str]]] = {
+    "DRV100": [
+        driver("590"),
+        driver("595.71.05"),
+        driver("595.71.05").replace("example/model", DEEPSEEK),
+        driver("5901"),
+        driver("590").partition("deployments:")[0],
+        deployment(),
+    ],
     "MEM001": [
         deployment("set: {gpu_memory_utilization: 0.87}"),
         deployment("set: {gpu_memory_utilization: 0.88}"),
-        deployment("set: {gpu_memory_utilization: 0.90}"),
+        deployment("set: {gpu_memory_utilization: 0.92}"),
+        deployment("set: {gpu_memory_utilization: 0.93}"),
         deployment("set: {gpu_memory_utilization: 0.92, max_model_len: 131072}"),
         deployment("set: {gpu_memory_utilization: 0.85, max_model_len: 131072}"),
         deployment("set: {gpu_memory_utilization: null}"),
+        image("vllm/vllm-openai:v0.20.0", "set: {gpu_memory_utilization: null}"),
+        image("example.org/x", "set: {gpu_memory_utilization: null}"),
+        deployment("set: {gpu_memory_utilization: null, kv_cache_memory_bytes: 8000000000}"),
+        deployment("set: {gpu_memory_utilization: null, max_num_seqs: none}"),
         elsewhere("set: {gpu_memory_utilization: 0.95}"),
         service("command: [x]"),
         group("set: {gpu_memory_utilization: 0.85, max_model_len: 131072}"),
         group("set: {gpu_memory_utilization: 0.85, max_model_len: 131071}"),
         group("set: {gpu_memory_utilization: 0.82, max_model_len: 131072}"),
-        group("set: {gpu_memory_utilization: 0.91}"),
+        group("set: {gpu_memory_utilization: 0.93}"),
     ],
     "MEM003": [
         of(QWEN, "set: {gpu_memory_utilization: null}"),
@@ -135,6 +153,7 @@ _TEXTS: Final[dict[str, list[str]]] = {
         ),
     ],
     "MEM011": [
+        image("vllm/vllm-openai:v0.23.0", "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
         image(NIGHTLY, "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
         image("example.org/patched", "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
     ],

@@ -12,7 +12,7 @@ _CONFIG: Final = (
     "config: {model_type: qwen3, num_hidden_layers: 36, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 128}"
 )
 _LEFT: Final = "on spark-01, and 89.2 GiB are left"
-_ASSUMED: Final = "the arithmetic of vLLM 0.33.0, for nobody knows the release in example.org/x:1"
+_ASSUMED: Final = "as for vLLM 0.33.0: the version in example.org/x:1 is unknown"
 _LOCK: Final = f"""\
 version: 1
 images: {{}}
@@ -39,7 +39,7 @@ PROOFS: Final[dict[str, list[Case]]] = {
         Case(_chat("{}", model="example/strange"), _unproven("the layers of model type unheard-of"), locked=_LOCK),
         Case(
             deployment("image: example.org/x:1"),
-            (f"MEM100 10:12 that chat fits on spark-01 rests on {_ASSUMED}",),
+            (f"MEM100 10:12 the memory of chat on spark-01 is estimated {_ASSUMED}",),
             locked=_LOCK,
         ),
         Case(PAIR, locked=_LOCK),

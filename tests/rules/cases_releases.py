@@ -36,8 +36,8 @@ _EXTRA: Final = "extra_flags: {why: a patch, options: [swap_space], variables: [
 _MODELS: Final = ("example/model", "nvidia/Gemma-4-31B-IT-NVFP4", "unsloth/Qwen3.6-27B-NVFP4")
 """Of an unknown checkpoint, of ModelOpt's, of another tool's."""
 _NVFP4: Final = _said(
-    "FLG105 11:25 quantization of chat names nvfp4, and there is no such quantization in vLLM 0.20.0:",
-    " no known release has it",
+    "FLG105 11:25 quantization of chat names nvfp4, and there is no such quantization in vLLM 0.20.0: no",
+    " known release has it",
 )
 
 RELEASES: Final[dict[str, list[Case]]] = {
@@ -45,21 +45,21 @@ RELEASES: Final[dict[str, list[Case]]] = {
         *_OTHERS,
         Case(
             _on(_EXACT, "set: {swap_spac: 4}"),
-            ("FLG101 11:22 swap_spac of chat is no option of vLLM 0.20.0: no known release has it",),
+            ("FLG101 11:11 swap_spac of chat is not an option of vLLM 0.20.0: no known release has it",),
         ),
         Case(
             _on(_EXACT, "set: {mem_fraction_static: 0.8}"),
-            ("FLG101 11:32 mem_fraction_static of chat is no option of vLLM 0.20.0: no known release has it",),
+            ("FLG101 11:11 mem_fraction_static of chat is not an option of vLLM 0.20.0: no known release has it",),
         ),
         Case(
             _on(_EXACT, "set: {max_num_batched: 4096}"),
-            ("FLG101 11:28 max_num_batched of chat is short for --max-num-batched-tokens in vLLM 0.20.0",),
+            ("FLG101 11:11 max_num_batched of chat is short for --max-num-batched-tokens in vLLM 0.20.0",),
         ),
         Case(
             _on(_NEAREST, "set: {linear_backend: marlin}"),
             _said(
-                "FLG101 11:27 linear_backend of chat is no option of vLLM 0.19.0 (the release nearest to",
-                " nvcr.io/nvidia/vllm:26.04-py3): 0.22.1 to 0.33.0 have it",
+                "FLG101 11:11 linear_backend of chat is not an option of vLLM 0.19.0",
+                " (nvcr.io/nvidia/vllm:26.04-py3): 0.22.1 to 0.33.0 have it",
             ),
         ),
         Case(_on(_EXACT, "set: {speculative_disable_by_batch_size: 4}")),
@@ -67,12 +67,12 @@ RELEASES: Final[dict[str, list[Case]]] = {
         Case(_on(_EXACT, "set: {swap_space: 4}", _EXTRA)),
         Case(_on(_UNKNOWN, "set: {swap_space: 4, moe_backend: auto}")),
         Case(
-            _on(_UNKNOWN, "set: {swap_spac: 4}"),
-            ("FLG101 11:22 swap_spac of chat is no option of any known release of vLLM",),
+            _on(_UNKNOWN, "set: {swap_spaces: 4}"),
+            ("FLG101 11:11 swap_spaces of chat is not an option of any known vLLM release",),
         ),
         Case(
             PAIR + f"    image: {_EXACT}@{ONES}\n    set: {{swap_spac: 4}}\n",
-            ("FLG101 17:22 swap_spac of big is no option of vLLM 0.20.0: no known release has it",),
+            ("FLG101 17:11 swap_spac of big is not an option of vLLM 0.20.0: no known release has it",),
         ),
     ],
     "FLG102": [
@@ -108,8 +108,8 @@ RELEASES: Final[dict[str, list[Case]]] = {
         Case(
             _on(_EXACT, "set: {compilation_config: {pass_config: {fuse_act_quant: maybe}}}"),
             _said(
-                "FLG102 11:31 in vLLM 0.20.0, compilation_config.pass_config.fuse_act_quant of chat takes",
-                " true or false, not 'maybe'",
+                "FLG102 11:62 in vLLM 0.20.0, compilation_config.pass_config.fuse_act_quant of chat takes true or",
+                " false, not 'maybe'",
             ),
         ),
     ],
@@ -118,8 +118,8 @@ RELEASES: Final[dict[str, list[Case]]] = {
         Case(
             _on(_NEAREST, "set: {quantization: fp_quant}"),
             _said(
-                "FLG103 11:25 quantization of chat names fp_quant, which is deprecated in vLLM 0.19.0 (the",
-                " release nearest to nvcr.io/nvidia/vllm:26.04-py3): 0.11.1 to 0.33.0 have it",
+                "FLG103 11:25 quantization of chat names fp_quant, which is deprecated in vLLM 0.19.0",
+                " (nvcr.io/nvidia/vllm:26.04-py3): 0.11.1 to 0.33.0 have it",
             ),
         ),
     ],
@@ -128,27 +128,33 @@ RELEASES: Final[dict[str, list[Case]]] = {
         Case(
             _on(_OLD, "set: {attention_config: {backends: X}}"),
             _said(
-                "FLG104 11:29 attention_config.backends of chat is no key of vLLM 0.15.1 (the release nearest to",
-                " nvcr.io/nvidia/vllm:26.02-py3), which leaves it out",
+                "FLG104 11:30 attention_config.backends of chat is not a key of vLLM 0.15.1",
+                " (nvcr.io/nvidia/vllm:26.02-py3), which leaves it out",
             ),
         ),
         Case(
             _on(_NEAREST, "speculative: {method: mtp, attention_backend: TRITON_ATTN}"),
             _said(
-                "FLG104 11:18 speculative.attention_backend of chat is no key of vLLM 0.19.0 (the release nearest to",
-                " nvcr.io/nvidia/vllm:26.04-py3)",
+                "FLG104 11:32 speculative.attention_backend of chat is not a key of vLLM 0.19.0",
+                " (nvcr.io/nvidia/vllm:26.04-py3)",
             ),
         ),
     ],
     "FLG105": [
         *_OTHERS,
-        Case(_on(_NEAREST, "speculative: {method: dflash, model: example/drafter, num_speculative_tokens: 5}")),
+        Case(
+            _on(_NEAREST, "speculative: {method: dflash, model: example/drafter, num_speculative_tokens: 5}"),
+            _said(
+                "FLG105 11:18 speculative.method of chat names dflash, and there is no such method of speculation in",
+                " vLLM 0.19.0 (the release nearest to nvcr.io/nvidia/vllm:26.04-py3): 0.20.0 to 0.33.0 have it",
+            ),
+        ),
         Case(_on(_EXACT, "set: {reasoning_parser: nano_v3, reasoning_parser_plugin: /x.py}")),
         Case(
             _on(_EXACT, "set: {attention_backend: flash}"),
             _said(
-                "FLG105 11:30 attention_backend of chat names flash, and there is no such attention backend",
-                " in vLLM 0.20.0: no known release has it",
+                "FLG105 11:30 attention_backend of chat names flash, and there is no such attention backend in vLLM",
+                " 0.20.0: no known release has it",
             ),
         ),
         *(Case(_on(_EXACT, "set: {quantization: nvfp4}").replace("example/model", each), _NVFP4) for each in _MODELS),
@@ -162,35 +168,35 @@ RELEASES: Final[dict[str, list[Case]]] = {
         Case(
             _on(_EXACT, "env: {VLLM_CUDART_SO_PATHS: x}"),
             _said(
-                "ENV101 11:33 VLLM_CUDART_SO_PATHS of chat has no effect: vLLM 0.20.0 does not know it and",
-                " warns of it; no known release has it",
+                "ENV101 11:11 VLLM_CUDART_SO_PATHS of chat has no effect: vLLM 0.20.0 does not know it and warns of",
+                " it; no known release has it",
             ),
         ),
         Case(
             _on(_NEAREST, "env: {VLLM_USE_TRITON_FLASH_ATTN: 1}"),
             _said(
-                "ENV101 11:39 VLLM_USE_TRITON_FLASH_ATTN of chat has no effect: vLLM 0.19.0 (the release nearest to",
-                " nvcr.io/nvidia/vllm:26.04-py3) does not know it and warns of it; 0.11.0 has it",
+                "ENV101 11:11 VLLM_USE_TRITON_FLASH_ATTN of chat has no effect: vLLM 0.19.0",
+                " (nvcr.io/nvidia/vllm:26.04-py3) does not know it and warns of it; 0.11.0 has it",
             ),
         ),
         Case(_on("vllm-ds4-pinned", "env: {VLLM_TRITON_MLA_SPARSE: 1}")),
         Case(_on(_UNKNOWN, "env: {VLLM_ATTENTION_BACKEND: X}")),
         Case(
             _on(_UNKNOWN, "env: {VLLM_ATTENTION_BACKENT: X}"),
-            ("ENV101 11:35 no known release of vLLM knows VLLM_ATTENTION_BACKENT of chat",),
+            ("ENV101 11:11 VLLM_ATTENTION_BACKENT of chat is not a variable of any known vLLM release",),
         ),
         Case(
             _on(_OLD, "env: {VLLM_ATTENTION_BACKEND: X}"),
             _said(
-                "ENV101 11:35 VLLM_ATTENTION_BACKEND of chat has no effect: vLLM 0.15.1 (the release nearest to",
-                " nvcr.io/nvidia/vllm:26.02-py3) does not know it and says nothing; 0.11.0 to 0.14.1 have it",
+                "ENV101 11:11 VLLM_ATTENTION_BACKEND of chat has no effect: vLLM 0.15.1",
+                " (nvcr.io/nvidia/vllm:26.02-py3) does not know it and says nothing; 0.11.0 to 0.14.1 have it",
             ),
         ),
         Case(
             _on(_EXACT, "env: {VLLM_ATTENTION_BACKEND: X}", "set: {fail_on_environ_validation: true}"),
             _said(
-                "ENV101 11:35 VLLM_ATTENTION_BACKEND of chat has no effect: vLLM 0.20.0 does not know it and",
-                " warns of it; 0.11.0 to 0.14.1 have it",
+                "ENV101 11:11 VLLM_ATTENTION_BACKEND of chat has no effect: vLLM 0.20.0 does not know it and warns",
+                " of it; 0.11.0 to 0.14.1 have it",
             ),
         ),
     ],

@@ -5,16 +5,37 @@ from __future__ import annotations
 from typing import Final
 
 SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
-    ("MEM001", 1): ("MEM001 10:35 chat takes 0.88 of the memory; 0.87 is the most that is safe",),
-    ("MEM001", 2): ("MEM001 10:35 chat takes 0.9 of the memory; 0.87 is the most that is safe",),
-    ("MEM001", 3): ("MEM001 10:35 chat takes 0.92 of the memory; 0.87 is the most that is safe",),
-    ("MEM001", 8): (
+    ("DRV100", 0): (
         (
-            "MEM001 16:35 big takes 0.85 of the memory; 0.82 is the most that is safe over 131072 "
-            "tokens and more on several machines"
+            "DRV100 3:51 driver 590 of spark-01: SM121 reference L20-23 saw CUDA graphs hang on it, dual-Spark post L3 "
+            "runs on it: try it under load before it serves, and keep CUDA graphs"
         ),
     ),
-    ("MEM001", 11): ("MEM001 16:35 big takes 0.91 of the memory; 0.87 is the most that is safe",),
+    ("DRV100", 1): (
+        (
+            "DRV100 3:51 driver 595.71.05 of spark-01: the one source that runs it (DeepSeek-V4 thread L346) runs "
+            "deepseek-ai/DeepSeek-V4-Flash on it and nothing else"
+        ),
+    ),
+    ("MEM001", 1): ("MEM001 10:35 chat takes 0.88 of the memory; up to 0.87 is safe",),
+    ("MEM001", 2): ("MEM001 10:35 chat takes 0.92 of the memory; up to 0.87 is safe",),
+    ("MEM001", 3): ("MEM001 10:35 chat takes 0.93 of the memory; up to 0.87 is safe",),
+    ("MEM001", 4): ("MEM001 10:35 chat takes 0.92 of the memory; up to 0.87 is safe",),
+    ("MEM001", 6): ("MEM001 10:35 chat takes 0.9 of the memory, the default of vLLM 0.19.0; up to 0.87 is safe",),
+    ("MEM001", 7): ("MEM001 11:35 chat takes 0.92 of the memory, the default of vLLM 0.20.0; up to 0.87 is safe",),
+    ("MEM001", 8): (
+        (
+            "MEM001 11:35 chat takes 0.92 of the memory, the default from vLLM 0.20.0 on (the release in the image is "
+            "unknown); up to 0.87 is safe"
+        ),
+    ),
+    ("MEM001", 13): (
+        (
+            "MEM001 16:35 big takes 0.85 of the memory; up to 0.82 is safe with 131072 tokens and more on several "
+            "machines"
+        ),
+    ),
+    ("MEM001", 16): ("MEM001 16:35 big takes 0.93 of the memory; up to 0.87 is safe",),
     ("MEM003", 3): (("MEM003 10:35 chat needs 24.9 GiB for weights and overhead, and may take 24.2 GiB on spark-01"),),
     ("MEM003", 5): (
         ("MEM003 16:35 big needs 13.9 GiB for weights and overhead, and may take 11.9 GiB on spark-01"),
@@ -22,10 +43,11 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ),
     ("MEM003", 6): (("MEM003 5:3 chat needs 151.0 GiB for weights and overhead, and may take 101.1 GiB on spark-01"),),
     ("MEM006", 2): ("MEM006 10:5 chat keeps 79.3 GiB beside its weights for 1 requests at once",),
+    ("MEM006", 4): ("MEM006 10:52 chat keeps 85.2 GiB beside its weights for 2 requests at once",),
     ("MEM010", 0): ("MEM010 3:19 spark-01 runs chat and small, which take 0.90 of its memory together",),
     ("MEM010", 1): ("MEM010 3:19 spark-01 runs chat and small, which take 1.00 of its memory together",),
-    ("MEM010", 2): ("MEM010 3:19 spark-01 runs chat and small, which take 0.70 of its memory together",),
-    ("MEM011", 0): ("MEM011 11:40 chat sets VLLM_SKIP_INIT_MEMORY_CHECK, which vLLM 0.23 does not read",),
+    ("MEM010", 2): ("MEM010 3:19 spark-01 runs chat and small, which take 1.60 of its memory together",),
+    ("MEM011", 0): ("MEM011 11:40 chat sets VLLM_SKIP_INIT_MEMORY_CHECK, which vLLM 0.23.0 does not read",),
     ("MEM016", 0): ("MEM016 16:9 big leaves 17.9 GiB free on spark-02, and 18.2 GiB on the largest machine",),
     ("MEM016", 1): ("MEM016 16:9 big leaves 17.9 GiB free on spark-01, and 18.2 GiB on the largest machine",),
     ("MEM020", 3): (("MEM020 10:12 chat runs the build vllm-ds4-pinned, which names neither PR 41834 nor its mod"),),

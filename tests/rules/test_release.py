@@ -1,32 +1,179 @@
-"""How much a finding about vLLM's interface weighs."""
+"""How the release in an image is known, and how much a finding about vLLM's interface weighs then."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from sparkiac import rules
+from sparkiac.catalog import interfaces
 from sparkiac.plan import build
 from sparkiac.report import Severity
-from sparkiac.rules import flg105_unknown_name
+from sparkiac.rules import env101_unknown_variable, flg101_unknown_option, flg102_option_value, flg104_json_key
+from sparkiac.rules import flg105_unknown_name as flg105
 from tests.plan.fleets import ONES, deployment, resolved
 
+if TYPE_CHECKING:
+    from sparkiac.report import Finding
+
 EXACT: Final = "vllm/vllm-openai:v0.20.0"
-NEAREST: Final = "nvcr.io/nvidia/vllm:26.04-py3"
+VENDOR: Final = "nvcr.io/nvidia/vllm:26.05.post1-py3"
+"""A build of 0.20.1."""
+BETWEEN: Final = "vllm/vllm-openai:v0.22.0-aarch64"
+"""A release between two that are known."""
+UNKNOWN: Final = "vllm/vllm-openai:nightly"
+RULES: Final = (env101_unknown_variable, flg101_unknown_option, flg102_option_value, flg104_json_key, flg105)
 
 
-def weight(image: str, option: str, model: str = "example/model") -> Severity:
-    """Give the severity of the one name that is not known."""
-    text = deployment(f"image: {image}@{ONES}", f"set: {{{option}}}").replace("example/model", model)
-    found = resolved(text)
-    (finding,) = rules.check(build(found), found, rules=[flg105_unknown_name])
-    return finding.severity
+def found(image: str, *lines: str, model: str = "example/model", captured: str | None = None) -> tuple[Finding, ...]:
+    """Run the rules about the interface over one deployment."""
+    said = interfaces.interface(captured) if captured else None
+    text = deployment(f"image: {image}@{ONES}", *lines).replace("example/model", model)
+    read = resolved(text, interfaces={ONES: said} if said else {})
+    return rules.check(build(read), read, rules=RULES)
 
 
-def test_what_only_the_nearest_release_says_is_a_warning() -> None:
-    assert weight(EXACT, "tool_call_parser: none_such") is Severity.ERROR
-    assert weight(NEAREST, "tool_call_parser: none_such") is Severity.WARNING
+def weights(image: str, *lines: str, captured: str | None = None) -> list[tuple[str, Severity]]:
+    """Give code and severity of each finding."""
+    return [(each.code, each.severity) for each in found(image, *lines, captured=captured)]
+
+
+def shown(finding: Finding) -> str:
+    """Give the words of the inventory under the caret."""
+    assert finding.loc is not None
+    mark = finding.loc.mark
+    return finding.loc.text[mark.column - 1 : mark.end_column - 1]
+
+
+@pytest.mark.parametrize(
+    "image", ["vllm/vllm-openai:v0.20.0", "docker.io/vllm/vllm-openai:v0.25.1-aarch64", "vllm/vllm-openai:v0.24.0"]
+)
+def test_what_an_upstream_release_lacks_is_an_error(image: str) -> None:
+    assert weights(image, "set: {max_model_length: 4096}") == [("FLG101", Severity.ERROR)]
+    assert weights(image, "set: {tool_call_parser: none_such}") == [("FLG105", Severity.ERROR)]
+
+
+def test_a_build_of_a_vendor_gives_warnings_until_it_is_captured() -> None:
+    option, parser = "set: {linear_backend: marlin}", "set: {tool_call_parser: none_such}"
+    for image in (VENDOR, "nvcr.io/nvidia/vllm:26.04-py3"):
+        assert weights(image, option) == [("FLG101", Severity.WARNING)]
+        assert weights(image, parser) == [("FLG105", Severity.WARNING)]
+    (warning,) = found(VENDOR, option)
+    assert "sparkiac images capture" in (warning.hint or "")
+    assert weights(VENDOR, option, captured="0.20.1") == [("FLG101", Severity.ERROR)]
+    assert weights(VENDOR, option, captured="0.22.1") == []
+
+
+def test_a_release_between_two_known_ones_is_refused_only_what_both_lack() -> None:
+    assert weights(BETWEEN, "set: {linear_backend: marlin}") == []  # 0.22.1 has it, 0.21.0 has not
+    assert weights(BETWEEN, "set: {moe_backend: flashinfer_b12x}") == []  # so has it this name
+    (finding,) = found(BETWEEN, "set: {swap_space: 4}")
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "swap_space of chat is not an option of vLLM 0.22.0, compared with 0.21.0 and 0.22.1: 0.11.0 to 0.17.1 have it"
+    )
+
+
+def test_of_an_unknown_release_nothing_is_refused_that_a_known_one_has() -> None:
+    newest = [
+        *("tool_call_parser: glm47, reasoning_parser: glm47", "attention_backend: B12X, moe_backend: b12x"),
+        *("quantization: nvfp4_per_token", "swap_space: 4", "linear_backend: marlin", "load_format: gguf"),
+    ]
+    speculative = "speculative: {method: dspark, model: example/drafter, num_speculative_tokens: 3}"
+    for image in (UNKNOWN, "vllm/vllm-openai:latest", "example.org/vllm:1"):
+        for options in newest:
+            assert found(image, f"set: {{{options}}}", speculative, "env: {VLLM_ATTENTION_BACKEND: X}") == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message", "hint"),
+    [
+        (
+            "set: {max_model_length: 4096}",
+            "FLG101",
+            "max_model_length of chat is not an option of any known vLLM release",
+            "did you mean 'max_model_len'?",
+        ),
+        (
+            "set: {tool_call_parser: gemma-4}",
+            "FLG105",
+            "tool_call_parser of chat names gemma-4, and there is no such tool call parser in any known vLLM release",
+            "did you mean 'gemma4'?",
+        ),
+        (
+            "set: {moe_backend: marlinn}",
+            "FLG105",
+            "moe_backend of chat names marlinn, and there is no such MoE backend in any known vLLM release",
+            "did you mean 'marlin'?",
+        ),
+        (
+            "set: {max_num_seqs: many}",
+            "FLG102",
+            "in any known vLLM release, max_num_seqs of chat takes a whole number, not 'many'",
+            "correct the value",
+        ),
+        (
+            "env: {VLLM_ATTENTION_BACKENT: X}",
+            "ENV101",
+            "VLLM_ATTENTION_BACKENT of chat is not a variable of any known vLLM release",
+            "did you mean 'VLLM_ATTENTION_BACKEND'?",
+        ),
+    ],
+)
+def test_of_an_unknown_release_what_no_known_one_takes_is_a_warning(
+    line: str, code: str, message: str, hint: str
+) -> None:
+    (finding,) = found(UNKNOWN, line)
+    assert (finding.code, finding.severity, finding.message) == (code, Severity.WARNING, message)
+    assert (finding.hint or "").startswith(hint)
+
+
+def test_the_example_of_four_mistakes() -> None:
+    """Each is an error of the release in the tag, under the word that is wrong."""
+    line = "set: {kv_cache_dtype: bf16, tool_call_parser: qwen3, no_such_flag: 3, swap_space: 4}"
+    findings = found("vllm/vllm-openai:v0.24.0", line)
+    assert {each.severity for each in findings} == {Severity.ERROR}
+    assert {shown(each): (each.code, each.message.partition(": ")[2]) for each in findings} == {
+        "bf16": ("FLG105", "no known release has it"),
+        "qwen3": ("FLG105", "no known release has it"),
+        "no_such_flag": ("FLG101", "no known release has it"),
+        "swap_space": ("FLG101", "0.11.0 to 0.17.1 have it"),
+    }
+    hints = {shown(each): each.hint for each in findings}
+    assert hints["bf16"] == "did you mean 'bfloat16'?"
+    assert hints["qwen3"] == "did you mean 'qwen3_xml'?"
+
+
+def test_the_nearest_name_is_given_where_another_release_has_the_name_itself() -> None:
+    (finding,) = found("vllm/vllm-openai:v0.18.1", "set: {tool_call_parser: gemma4}")
+    assert finding.message.endswith("in vLLM 0.18.1: 0.19.0 to 0.33.0 have it")
+    assert finding.hint == "similar names: functiongemma"
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("set: {no_such_flag: 3}", "no_such_flag"),
+        ("speculative: {method: mtp, num_speculative_tokens: 1, attention_backend: X}", "attention_backend"),
+        ("set: {compilation_config: {pass_config: {no_such: true}}}", "no_such"),
+        ("set: {compilation_config: {pass_config: {fuse_act_quant: maybe}}}", "maybe"),
+        ("env: {VLLM_ATTENTION_BACKEND: X}", "VLLM_ATTENTION_BACKEND"),
+        ("per_host: {spark-01: {set: {no_such_flag: 3}}}", "no_such_flag"),
+    ],
+)
+def test_the_caret_stands_under_a_wrong_name_or_a_wrong_value(line: str, word: str) -> None:
+    (finding,) = found(EXACT, line)
+    assert shown(finding) == word
+
+
+def test_the_caret_stands_under_the_name_in_the_defaults() -> None:
+    text = deployment(f"image: {EXACT}@{ONES}", defaults="{model_store: /srv/models, set: {no_such_flag: 3}}")
+    read = resolved(text)
+    (finding,) = rules.check(build(read), read, rules=[flg101_unknown_option])
+    assert shown(finding) == "no_such_flag"
+    assert finding.loc is not None
+    assert finding.loc.mark.line == 2
 
 
 @pytest.mark.parametrize(
@@ -38,4 +185,5 @@ def test_what_only_the_nearest_release_says_is_a_warning() -> None:
     ],
 )
 def test_a_checkpoint_of_modelopt_may_replace_the_quantization_that_is_said(model: str, severity: Severity) -> None:
-    assert weight(EXACT, "quantization: nvfp4", model) is severity
+    (finding,) = found(EXACT, "set: {quantization: nvfp4}", model=model)
+    assert finding.severity is severity

@@ -224,3 +224,15 @@ def test_a_long_list_of_faults_is_cut(text: str) -> None:
     assert len(found) == gate.MAX_FAULTS + 1
     assert (found[-1].code, found[-1].message) == ("YML009", "100 faults of this file are shown; there are more")
     assert len(findings(f"{FLEET}allow: [{'no,' * 100}]\n")) == 100
+
+
+def test_a_merge_conflict_is_named_where_it_begins() -> None:
+    sides = "<<<<<<< HEAD\nhosts: {}\n=======\nhosts: {a: 1}\n>>>>>>> other\n"
+    (found,) = findings(f"name: lab\n{sides}")
+    assert found.loc is not None
+    assert (found.code, found.message, found.loc.mark[:2]) == ("YML004", "a merge conflict begins here", (2, 1))
+
+
+def test_an_empty_lock_is_told_who_writes_it() -> None:
+    (found,) = findings("")
+    assert "`sparkiac lock` writes a lock" in found.hint

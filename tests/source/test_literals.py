@@ -27,6 +27,8 @@ TOKENS: Final = {
     "AWS key": "AKIA0A1B2C3D4E5F6G7H",
     "Telegram token": f"123456789:{DIGITS}{DIGITS[:11]}",
     "bearer token": f"Authorization Bearer {DIGITS}",
+    "Google API key": f"AIzaSy{DIGITS}0a1B2c3D4",
+    "JSON web token": f"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.{DIGITS}",
     "private key": f"-----BEGIN OPENSSH PRIVATE KEY----- {DIGITS} -----END OPENSSH PRIVATE KEY-----",
 }
 GITHUB: Final = f"github_pat_{DIGITS}"
@@ -42,7 +44,18 @@ PLACES: Final = {
     "comment beside a fault": "bind: wan # {}",
     "broken text": "env: {{A: 'x'y}} # {}",
 }
-NAMES: Final = ("VLLM_API_KEY", "HF_TOKEN", "API_SERVER_KEY", "NGC_API_KEY", "TELEGRAM_BOT_TOKEN", "PROXY_PASSWORD")
+NAMES: Final = (
+    "DB_PASS",
+    "MY_PASSPHRASE",
+    "MYSQL_PWD",
+    "GITHUB_TOKEN",
+    "VLLM_API_KEY",
+    "HF_TOKEN",
+    "API_SERVER_KEY",
+    "NGC_API_KEY",
+    "TELEGRAM_BOT_TOKEN",
+    "PROXY_PASSWORD",
+)
 
 
 def printed(text: str) -> tuple[list[str], str]:
@@ -55,7 +68,7 @@ def printed(text: str) -> tuple[list[str], str]:
 @pytest.mark.parametrize("name", TOKENS)
 def test_each_form_is_known_by_its_looks(name: str) -> None:
     (found,) = findings(deployment(f"env: {{ANY: '{TOKENS[name]}'}}"))
-    assert (found.code, found.message) == ("SEC003", f"what stands here looks like a {name}, and is not shown")
+    assert (found.code, found.message) == ("SEC003", f"literal secret, value hidden: it looks like a {name}")
     assert "change it now" in found.hint
 
 
@@ -94,6 +107,35 @@ def test_a_key_over_many_lines_is_hidden_in_broken_text_too() -> None:
         assert "hunter2" not in shown
 
 
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("command: [run, --token=hunter2canary]", "is the value of --token"),
+        ("command: [run, '--api-key=hunter2canary']", "is the value of --api-key"),
+        ("command: [run, --api-key, hunter2canary]", "is the value of --api-key"),
+        ("command: [sh, -c, 'run --api-key hunter2canary']", "is the value of --api-key"),
+        ("command: [sh, -c, 'DB_PASS=hunter2canary run']", "is the value of DB_PASS"),
+        ("command: [sh, -c, 'export AWS_SECRET_ACCESS_KEY=hunter2canary']", "is the value of AWS_SECRET_ACCESS_KEY"),
+        ("env: {X: 'https://user:hunter2canary@example.org/x'}", "is the password in a URL"),
+        ("env: {X: 'postgres://u:hunter2canary@db'}", "is the password in a URL"),
+        ("env: {X: 'postgres://u:a@hunter2canary@db'}", "is the password in a URL"),
+    ],
+)
+def test_options_and_urls_take_no_literal(line: str, what: str) -> None:
+    text = service(line)
+    (found,) = findings(text)
+    assert (found.code, found.message) == ("SEC003", f"literal secret, value hidden: it {what}")
+    assert "hunter2" not in printed(text)[1]
+    assert "hunter2" not in printed(f"{text}broken: 'x'y # {line}\n")[1]
+
+
+@pytest.mark.parametrize("key", ["files: [{url: '%s', to: /x}]", "env_file: '%s'", "image: '%s'", "health: '%s'"])
+def test_a_refused_address_is_printed_without_its_password(key: str) -> None:
+    codes, shown = printed(service(key % "https://user:hunter2canary@example.org/x.py"))
+    assert "SEC003" in codes
+    assert "hunter2" not in shown
+
+
 def test_services_and_builds_too() -> None:
     for text in (
         service("env: {HF_TOKEN: hunter2canary}"),
@@ -110,6 +152,9 @@ def test_services_and_builds_too() -> None:
         "env: {HF_TOKEN: null, OTHER_API_KEY: ''}",
         "env: {VLLM_API_KEY_FILE: x, TOKENIZERS_PARALLELISM: 1, SSL_PRIVATE_KEY: /run/secrets/key}",
         "set: {hf_overrides: {architectures: [NemotronH_Nano_VL_V2]}, max_model_len: 4096}",
+        "env: {EOS_TOKEN: '</s>', SORT_KEYS: x, BYPASS: x, A: 'postgres://u@db/x', P: 'http://u:$PW@h', Q: 'http://h:80/@x'}",
+        "container: {prelude: [[run, --api-key, $KEY], [run, --token-file, x], [run, --api-key=/run/secrets/k]]}",
+        "description: write --api-key before it, as in --token=$TOKEN or --token=your-token; --max-tokens=4096",
         "description: the bearer of task-0-and-its-long-name-12345, hf_xxx and sk-short",
     ],
 )

@@ -39,7 +39,7 @@ KINDS = "'container', 'parakeet', 'chatterbox', 'gpu-exporter', 'ollama', 'open-
             "{kind: ollama, on: a, secret_key: word}",
             37,
             "unknown key 'secret_key' in services.x",
-            "known: allow, bind,",
+            "the nearest name is 'set'",
         ),
         (
             "{kind: open-webui, on: a, secret_key: word}",

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PRODUCT = re.compile(r"(\d+)\s*[*x\N{MULTIPLICATION SIGN}]\s*(\d+)")
-GARBAGE = "!" * 64
+NUMBER = re.compile(r"repeat this number\D*(\d+)", re.IGNORECASE)
+FAULTY = {"garbage": "!" * 64, "repeating": " the" * 32, "null": "", "empty": "", "wrong": "forty-two"}
+"""Behaviour → the text that is generated whatever was asked."""
 UNLIMITED = 1 << 30
 GREETING = "Hello from sparkiac's engine stand-in, which is not vLLM."
 REASONING = "The stand-in pretends to think about this."
@@ -43,7 +45,9 @@ def text_of(content: object) -> str:
 
 
 def reply(prompt: str) -> str:
-    """Return the answer to a prompt: the last product in it, or a greeting."""
+    """Return the answer to a prompt: the number to repeat, the last product in it, or a greeting."""
+    if number := NUMBER.search(prompt):
+        return number[1]
     products = PRODUCT.findall(prompt)
     if not products:
         return GREETING
@@ -105,9 +109,11 @@ class Answer:
         self.with_usage = bool((request.get("stream_options") or {}).get("include_usage"))
         prompt = self._prompt(request)
         limit = request.get("max_completion_tokens") or request.get("max_tokens") or UNLIMITED
-        pieces = tokens(GARBAGE if engine.behaviour == "garbage" else reply(prompt))
+        faulty = FAULTY.get(engine.behaviour)
+        pieces = tokens(reply(prompt) if faulty is None else faulty)
         thinks = chat and not tool and engine.args.reasoning_parser and _thinking(engine.args, request)
-        thought = tokens(REASONING) if thinks else []
+        thought = tokens(REASONING) if thinks and faulty is None else []
+        self.without_text = "" if engine.behaviour == "empty" else None
         self.reason = "length" if len(thought) + len(pieces) > limit else "stop"
         # Thinking uses the budget first: with few tokens, vLLM's content is null, and so is this.
         self.thought, self.pieces = thought[:limit], pieces[: max(0, limit - len(thought))]
@@ -138,7 +144,7 @@ class Answer:
         choice: Json = {"index": 0, "logprobs": None, "finish_reason": self.reason, "stop_reason": None}
         if self.chat:
             choice["message"] = {
-                "role": "assistant", "content": text or None, "refusal": None, "annotations": None,
+                "role": "assistant", "content": text or self.without_text, "refusal": None, "annotations": None,
                 "audio": None, "function_call": None, "tool_calls": [self.call] if self.call else [],
                 "reasoning": "".join(self.thought) or None,
             }  # fmt: skip

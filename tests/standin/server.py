@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 WHAT = "sparkiac's engine stand-in, not vLLM"
-BEHAVIOURS = ("ok", "crash", "hang", "garbage", "refuse-tools", "unhealthy", "slow")
+BEHAVIOURS = ("ok", "base", "crash", "hang", "refuse-tools", "slow", "stall", "unhealthy", *answers.FAULTY)
+NO_TEMPLATE = (
+    "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template if the "
+    "tokenizer does not define one."
+)
 HANG_SECONDS = 86_400
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 
@@ -179,6 +183,8 @@ class Handler(BaseHTTPRequestHandler):
         if not isinstance(request, dict) or not request.get(needed):
             refusal = f"Field required: {needed}"
             raise answers.BadRequestError(refusal)
+        if chat and self.engine.behaviour == "base":
+            raise answers.BadRequestError(NO_TEMPLATE)
         if (request.get("stream_options") or {}) and not request.get("stream"):
             refusal = "Stream options can only be defined when `stream=True`."
             raise answers.BadRequestError(refusal)
@@ -193,6 +199,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, answer: answers.Answer) -> None:
         began = time.monotonic()
+        if self.engine.behaviour == "stall":
+            time.sleep(HANG_SECONDS)
         if self.engine.behaviour == "slow":
             time.sleep(self.engine.seconds)
         first = time.monotonic() - began

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkiac.write import MANIFEST, Refused
@@ -27,8 +27,6 @@ WANTED = trees([*NAMES[:-1], "d", "a/x"]).map(lambda files: {**files, MANIFEST: 
 PRESENT = trees([*NAMES, "d", "d/e", "a/x", MANIFEST])
 OWNED = st.one_of(st.builds(Owned, trees(NAMES[:-1])), st.just(Owned({}, "missing")))
 
-unhurried = settings(deadline=None)  # the machine may be busy
-
 
 def found(files: dict[str, Stamp]) -> Found:
     return Found(files, {parent for path in files for parent in ancestors(path)})
@@ -39,7 +37,6 @@ def parts(result: Comparison) -> list[str]:
     return [*result.kept, *result.carried, *changes.created, *changes.changed, *changes.removed]
 
 
-@unhurried
 @given(WANTED, PRESENT, OWNED)
 def test_without_force_nothing_of_a_person_is_touched(
     wanted: dict[str, Stamp], present: dict[str, Stamp], owned: Owned
@@ -54,7 +51,6 @@ def test_without_force_nothing_of_a_person_is_touched(
     assert set(result.carried) <= {".ansible/x"}
 
 
-@unhurried
 @given(WANTED, PRESENT, OWNED, st.booleans())
 def test_every_file_has_one_fate_and_the_result_is_one_tree(
     wanted: dict[str, Stamp],
@@ -76,7 +72,6 @@ def test_every_file_has_one_fate_and_the_result_is_one_tree(
     assert result.changes.unchanged == len(result.kept)
 
 
-@unhurried
 @given(WANTED, PRESENT, OWNED)
 def test_force_takes_only_what_is_in_the_way_or_its_own(
     wanted: dict[str, Stamp], present: dict[str, Stamp], owned: Owned
@@ -87,7 +82,6 @@ def test_force_takes_only_what_is_in_the_way_or_its_own(
         assert around & wanted.keys()
 
 
-@unhurried
 @given(WANTED)
 def test_a_second_comparison_finds_nothing(wanted: dict[str, Stamp]) -> None:
     owned = Owned({path: stamp for path, stamp in wanted.items() if path != MANIFEST})

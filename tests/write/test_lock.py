@@ -218,7 +218,7 @@ def test_four_writers_and_a_reader_never_see_or_leave_a_mixed_tree(tmp_path: Pat
         )
         for tag in ("a", "b", "c", "d", "survey")
     ]
-    results = [(*run.communicate(timeout=60), run.returncode) for run in runs]
+    results = [(*run.communicate(timeout=600), run.returncode) for run in runs]
     assert [(code, error) for _, error, code in results] == [(0, "")] * 5
     counts = [tuple(int(count) for count in output.split()) for output, _, _ in results]
     assert sum(done for done, _ in counts[:4]) > 0

@@ -199,4 +199,17 @@ lock pins another digest now, so the file is not used: options are checked again
 the image where it was asked before, and ask it anew; or remove the file.
 """,
     ),
+    _other(
+        "LCK033",
+        "example-lock",
+        """\
+The lock says `example: true`: its pins are made up.
+
+sparkiac ships such locks with its example inventories, so that there is something to look at before anything is pinned.
+Their digests, commits and hashes name nothing real. `check` refuses them with this one error, whatever the lock holds.
+`generate` writes the files, warns, and marks them: the playbook stops in its first task, before it connects to any
+host. `sparkiac lock` replaces all pins and removes the mark. Pins that are missing (IMG003, MDL001, FIL001) and are
+rendered with `--allow-unlocked` stop the playbook as well.
+""",
+    ),
 )

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from sparkiac.hints import nearest
 from sparkiac.model import forms
+from sparkiac.model.base import MOST_BYTES
 from sparkiac.model.lock import LockedModel, ModelFile
 from sparkiac.upstream.hub import codes, config, safetensors, selection
 from sparkiac.upstream.hub.client import AT_ONCE
@@ -161,12 +162,18 @@ def _file(entry: Entry, text: bytes | None, handle: str) -> ModelFile:
 
 def _json(raw: bytes, name: str) -> dict[str, Any]:
     try:
-        said = json.loads(raw)
+        said = json.loads(raw, parse_int=_number, parse_constant=_number)
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):
-        raise Refusal(codes.UNTRUE, f"{name} is no JSON object")
+        raise Refusal(codes.UNTRUE, f"{name} is no JSON object, or holds a number that no lock can hold")
     return said
+
+
+def _number(text: str) -> int:
+    if (number := int(text)) > MOST_BYTES:
+        raise ValueError(text)
+    return number
 
 
 def _facts(said: dict[str, dict[str, Any]]) -> dict[str, object]:

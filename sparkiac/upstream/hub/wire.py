@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from urllib.parse import quote
 
 import httpx2
-from huggingface_hub import HfApi, constants, get_session, hf_hub_url, hf_raise_for_status
+from huggingface_hub import ModelInfo, constants, get_session, hf_hub_url, hf_raise_for_status
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
@@ -17,9 +19,12 @@ from huggingface_hub.errors import (
 from huggingface_hub.utils import (  # type: ignore[attr-defined]  # documented there, but bound when asked for
     build_hf_headers,
     parse_ratelimit_headers,
+    validate_repo_id,
 )
 
 from sparkiac import __version__
+from sparkiac.model.base import MOST_BYTES
+from sparkiac.upstream import bounded
 from sparkiac.upstream.fault import explained
 from sparkiac.upstream.hub import codes
 from sparkiac.upstream.hub.patience import AGAIN, Unanswered
@@ -28,12 +33,17 @@ from sparkiac.upstream.refusal import Refusal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from huggingface_hub.hf_api import ModelInfo, RepoSibling
+    from huggingface_hub.hf_api import RepoSibling
 
 constants.HF_HUB_DISABLE_TELEMETRY = True
 """Else the library asks huggingface.co about programs on this machine, whatever the endpoint."""
 
-_CHUNK_BYTES: Final = 65_536
+_LISTING_MOST_BYTES: Final = 33_554_432
+"""32 MiB; the largest repositories have some thousand files, of 300 bytes each in the listing."""
+_ERROR_MOST_BYTES: Final = 65_536
+_SILENCES: Final = 6
+"""An answer of a few bytes may take so many times as long as the server may keep still."""
+_TOLD: Final = ("content-type", "retry-after")
 
 
 class Place(NamedTuple):
@@ -72,11 +82,14 @@ class Repository(NamedTuple):
 
 def repository(place: Place) -> Repository:
     """Ask what a repository holds. Raises `Refusal` and `Unanswered`."""
-    api = HfApi(
-        endpoint=place.endpoint, token=place.token or False, library_name="sparkiac", library_version=__version__
-    )
+    url = f"{place.endpoint}/api/models/{place.handle}/revision/{quote(place.revision, safe='')}?blobs=true"
     try:
-        info = api.model_info(place.handle, revision=place.revision, files_metadata=True, timeout=place.timeout_seconds)
+        validate_repo_id(place.handle)
+        raw = _asked(place, url, {}, _LISTING_MOST_BYTES + 1)
+        if len(raw) > _LISTING_MOST_BYTES:
+            message = f"{place.endpoint} lists {place.handle} with more than {_LISTING_MOST_BYTES} bytes"
+            raise Refusal(codes.UNTRUE, message, "is HF_ENDPOINT the address of a model hub?")
+        info = ModelInfo(**json.loads(raw))  # type: ignore[no-untyped-call]
         return Repository(
             commit=str(info.sha),
             licence=_licence(info),
@@ -85,27 +98,37 @@ def repository(place: Place) -> Repository:
         )
     except (httpx2.HTTPError, httpx2.InvalidURL, OfflineModeIsEnabled, HFValidationError) as error:
         _refuse(error, place)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        message = f"{place.endpoint} describes {place.handle} in a form that is none: {type(error).__name__}"
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        message = f"{place.endpoint} describes {place.handle} in a form that is none: {error or type(error).__name__}"
         raise Refusal(codes.UNTRUE, message, "is HF_ENDPOINT the address of a model hub?") from None
 
 
 def content(place: Place, path: str, *, limit_bytes: int) -> bytes:
     """Read a file from its start, this far at most, however much is sent. Raises `Refusal` and `Unanswered`."""
     url = hf_hub_url(place.handle, path, revision=place.revision, endpoint=place.endpoint)
-    headers = build_hf_headers(token=place.token or False, library_name="sparkiac", library_version=__version__)
-    headers |= {"Range": f"bytes=0-{limit_bytes - 1}", "Accept-Encoding": "identity"}
     try:
-        with get_session().stream("GET", url, headers=headers, timeout=place.timeout_seconds) as response:
-            hf_raise_for_status(response)
-            return _start(response, limit_bytes)
+        return _asked(place, url, {"Range": f"bytes=0-{limit_bytes - 1}"}, limit_bytes)
     except (httpx2.HTTPError, httpx2.InvalidURL, OfflineModeIsEnabled) as error:
         _refuse(error, place)
 
 
-def _start(response: httpx2.Response, limit_bytes: int) -> bytes:
+def _asked(place: Place, url: str, headers: dict[str, str], limit_bytes: int) -> bytes:
+    """Give the body of an answer, this far at most; raise what another status means to the library."""
+    told = build_hf_headers(token=place.token or False, library_name="sparkiac", library_version=__version__)
+    client, seconds = get_session(), place.timeout_seconds * _SILENCES
+    with bounded.answer(client, url, told | headers, seconds=seconds, silence_seconds=place.timeout_seconds) as answer:
+        if answer.is_success:
+            return _start(answer, limit_bytes, seconds)
+        status, kept = answer.status_code, {name: answer.headers[name] for name in _TOLD if name in answer.headers}
+        kept |= {name: value for name, value in answer.headers.items() if name.startswith(("ratelimit", "x-error"))}
+        said = _start(answer, _ERROR_MOST_BYTES, seconds)
+        hf_raise_for_status(httpx2.Response(status, headers=kept, content=said, request=answer.request))
+        return said
+
+
+def _start(response: httpx2.Response, limit_bytes: int, seconds: float) -> bytes:
     read = bytearray()
-    for chunk in response.iter_bytes(_CHUNK_BYTES):
+    for chunk in bounded.body(response, seconds=seconds):
         read += chunk
         if len(read) >= limit_bytes:
             break
@@ -114,8 +137,8 @@ def _start(response: httpx2.Response, limit_bytes: int) -> bytes:
 
 def _entry(sibling: RepoSibling) -> Entry:
     size = sibling.lfs.size if sibling.lfs else sibling.size
-    if not isinstance(size, int) or size < 0:
-        message = "a file without a size"
+    if not isinstance(size, int) or not 0 <= size <= MOST_BYTES:
+        message = f"a file without a size, or with more than {MOST_BYTES} bytes"
         raise ValueError(message)
     return Entry(sibling.rfilename, size, str(sibling.blob_id), sibling.lfs.sha256 if sibling.lfs else None)
 

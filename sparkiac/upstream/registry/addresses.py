@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx2
 
+from sparkiac.upstream import redirects
 from sparkiac.upstream.registry.reference import is_loopback
 
 
@@ -18,6 +19,9 @@ def target(url: str, location: str) -> str | None:
         target = httpx2.URL(url).join(location)
     except (httpx2.InvalidURL, ValueError):
         return None
+    here = is_loopback(host_of(url))
+    if not here and redirects.is_local(target.host):
+        return None
     safe = target.scheme == "https" or (url.startswith("http://") and is_loopback(host_of(str(target))))
     return str(target) if location and has_host(str(target)) and safe and not target.userinfo else None
 
@@ -28,9 +32,3 @@ def has_host(url: str) -> bool:
         return bool(httpx2.URL(url).host.encode("idna"))
     except (httpx2.InvalidURL, UnicodeError):
         return False
-
-
-def origin(url: str) -> tuple[str, str, int | None]:
-    """Give what must be the same for a login to go along."""
-    parsed = httpx2.URL(url)
-    return parsed.scheme, parsed.host, parsed.port

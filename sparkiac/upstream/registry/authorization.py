@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sparkiac.upstream.registry.reference import Reference
     from sparkiac.upstream.registry.transport import Answer, Transport
 
-_PART: Final = re.compile(r'([A-Za-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|([A-Za-z]+)')
+_PART: Final = re.compile(r'(?<![A-Za-z_])(?:([A-Za-z_]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))|([A-Za-z]+))')
 """A parameter, quoted or bare, or the name of a scheme (RFC 9110, 11.6.1)."""
 _TOKEN: Final = re.compile(r"[\x21-\x7e]+")
 _MOST_BYTES: Final = 1024 * 1024

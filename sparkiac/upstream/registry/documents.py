@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from sparkiac.model.base import Digest, Model
+from sparkiac.model.base import Bytes, Digest, Model
 from sparkiac.upstream.refusal import Refusal
 from sparkiac.upstream.registry import codes
 
@@ -33,7 +33,7 @@ class Descriptor(Document):
 
     media_type: Annotated[str, Field(alias="mediaType")] = ""
     digest: Digest
-    size: Annotated[int, Field(ge=0)]
+    size: Bytes
     platform: Platform | None = None
     artifact_type: Annotated[str, Field(alias="artifactType")] = ""
     annotations: dict[str, str] | None = None

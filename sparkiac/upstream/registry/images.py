@@ -65,9 +65,7 @@ def resolve(reference: str, *, client: Client, source: str | None = None, archit
         )
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
-    raise Refusal(
-        codes.FALSE, f"{asked}: its {where} holds control characters, which no file that is generated can say"
-    )
+    raise Refusal(codes.FALSE, f"{asked}: its {where} holds control characters or is too large: no lock can hold it")
 
 
 def _chosen(reference: Reference, content: Content, *, client: Client, architecture: str) -> _Chosen:

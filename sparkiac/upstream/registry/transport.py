@@ -13,12 +13,15 @@ import threading
 import time
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import httpx2
 
 from sparkiac import __version__
+from sparkiac.upstream import bounded, redirects
 from sparkiac.upstream.fault import explained
+from sparkiac.upstream.hub.patience import Unanswered
 from sparkiac.upstream.refusal import Refusal
 from sparkiac.upstream.registry import addresses, codes
 from sparkiac.upstream.registry.reference import LOOPBACK, is_loopback
@@ -161,7 +164,7 @@ class Transport:
             target = addresses.target(at.url, result.headers.get("location", ""))
             if target is None:
                 return _Failure(codes.SILENT, "redirects to an address that is not followed", host=host, lasting=True)
-            same = addresses.origin(target) == addresses.origin(at.url)
+            same = redirects.origin(target) == redirects.origin(at.url)
             headers = at.headers if same else _public(at.headers)
             at = at._replace(url=target, headers=headers)
         return _Failure(codes.SILENT, f"redirects more than {_REDIRECTS} times", host=host, lasting=True)
@@ -175,7 +178,10 @@ class Transport:
             extensions={"timeout": self._http.timeout.as_dict()},
         )  # not by build_request, which adds cookies; those go to every port of a host
         try:
-            return self._read(self._http.send(request, stream=True, auth=None, follow_redirects=False), question)
+            send = partial(self._http.send, request, stream=True, auth=None, follow_redirects=False)
+            return self._read(bounded.within(self._patience.silence + self._patience.whole, send), question)
+        except Unanswered as error:
+            return _Failure(codes.SILENT, str(error), error.hint, lasting=True, whole=True)
         except (httpx2.TransportError, RuntimeError) as error:
             # The error holds the request, and that the login: only words leave this function. A closed client
             # raises RuntimeError.

@@ -123,7 +123,7 @@ class Bed:
         ]  # fmt: skip
 
     def ssh(
-        self, host: str, command: str, *, check: bool = True, root: bool = False, timeout: float = 120
+        self, host: str, command: str, *, check: bool = True, root: bool = False, timeout: float = 900
     ) -> subprocess.CompletedProcess[str]:
         """Run a shell command on a host as `spark`, or as root through sudo."""
         if root:
@@ -159,7 +159,7 @@ class Bed:
         layout = images.layout(entrypoint=list(entrypoint), version=version)
         return registry.push(self._network, layout, repository, tag)
 
-    def reboot(self, host: str, *, timeout: float = 60) -> None:
+    def reboot(self, host: str, *, timeout: float = 600) -> None:
         """Reboot a host as an operator would and return when it is up again."""
         before = self._boot_id(host)
         self.ssh(host, "systemctl reboot", root=True, check=False)  # the connection may end first
@@ -206,9 +206,9 @@ class Bed:
 
     def _wait_until_ready(self, host: str) -> None:
         log = self.directory / "hosts" / host / "console.log"
-        wait_for(lambda: bool(self._boot_id(host)), f"sshd on {host}; its log is {log}", timeout=60)
+        wait_for(lambda: bool(self._boot_id(host)), f"sshd on {host}; its log is {log}", timeout=600)
         ready = "until docker info >/dev/null 2>&1; do sleep 0.1; done"
-        self.ssh(host, f"timeout 60 sh -c {shlex.quote(ready)}", root=True)
+        self.ssh(host, f"timeout 600 sh -c {shlex.quote(ready)}", root=True)
 
     def _boot_id(self, host: str) -> str:
         answer = self.ssh(host, "cat /proc/sys/kernel/random/boot_id", check=False)
@@ -221,7 +221,7 @@ class Bed:
     def _end_children(self) -> None:
         for child in self._children:
             child.kill()
-            child.wait(timeout=10)
+            child.wait(timeout=60)
         self._children.clear()
         if self._owned:
             self._owned.close()

@@ -241,7 +241,10 @@ def test_a_config_that_is_no_json_object_is_refused(name: str, content: bytes) -
     with Hub(tiny({name: content})) as hub:
         refusal = refused(lambda: resolve(HANDLE, hub=client(hub)))
 
-    assert (refusal.code, str(refusal)) == ("LCK014", f"acme/tiny/{name} is no JSON object")
+    assert (refusal.code, str(refusal)) == (
+        "LCK014",
+        f"acme/tiny/{name} is no JSON object, or holds a number that no lock can hold",
+    )
 
 
 def test_a_file_that_is_not_there_brings_the_nearest_name() -> None:

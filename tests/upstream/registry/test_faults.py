@@ -383,7 +383,7 @@ def test_a_proxy_is_used(
     monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
     with Client(Credentials(home.environ)) as client:
         assert resolve(f"{elsewhere}/acme/vllm:1", client=client).digest == made.index.digest
-    assert proxy.asked.get(timeout=5) == f"CONNECT {elsewhere}"
+    assert proxy.asked.get(timeout=60) == f"CONNECT {elsewhere}"
 
 
 def test_no_proxy_is_honoured(elsewhere: str, home: Home, proxy: Proxy, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def skopeo(*arguments: str) -> str:
     if shutil.which("skopeo") is None:
         pytest.skip("skopeo is not installed")
     done = subprocess.run(
-        ["skopeo", *arguments], env=dict(os.environ), capture_output=True, text=True, timeout=60, check=False
+        ["skopeo", *arguments], env=dict(os.environ), capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -40,7 +40,7 @@ def test_no_more_than_eight_are_asked_at_once(serve: Callable[..., Server], clie
     made = [content.image(mark=str(number)) for number in range(16)]
     for number, each in enumerate(made):
         shelf.put(f"acme/image{number}", "1", each)
-    together, lock = threading.Barrier(8, timeout=20), threading.Lock()
+    together, lock = threading.Barrier(8, timeout=300), threading.Lock()
     now, most = 0, 0
 
     def answer(request: Request) -> Reply | None:
@@ -97,7 +97,7 @@ def test_a_program_that_ends_waits_for_no_registry(serve: Callable[..., Server])
         "work = lambda: several(wanted, client=client, progress=print)\n"
         "threading.Thread(target=work, daemon=True).start()\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 

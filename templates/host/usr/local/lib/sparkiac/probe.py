@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Say whether a server serves. Python 3.8 or newer, no other modules.
+"""Check that a server serves. Python 3.8 or newer, standard library only.
 
-probe.py [options] URL [MODEL...]: /health answers 200, /v1/models lists every MODEL, and the first MODEL has
-answered one short chat completion, so that healthy means warm: the first request may compile for a minute.
+probe.py [options] URL [MODEL...]: /health answers 200, /v1/models lists every MODEL, and the first MODEL repeats a
+number when it is asked to. An answer that is null, empty, one token again and again, unreadable or another number is
+a failure; with --tools, so is a refused request with tools. The first answer may take a minute: engines compile then.
 
-Runs inside the container as its health check, and on the host to verify a deployment.
+As a container's health check it keeps a state file with the time of the last good answer. When that is 5 minutes ago
+and the engine's counters in /metrics stand still, it asks again, because /health stays 200 when an engine hangs.
+On the host it verifies a deployment. Its other part lies beside it.
 Exit: 0 it serves, 1 it does not (one line on stderr says why), 2 wrong usage.
 """
 
@@ -13,6 +16,7 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import re
 import signal
 import sys
 import time
@@ -21,13 +25,24 @@ from pathlib import Path
 from typing import Any, Iterator  # noqa: UP035 - Python 3.8
 from urllib.parse import urlsplit
 
+sys.dont_write_bytecode = True  # the directory holds what was deployed, and nothing else
+import probe_answers as answers  # noqa: E402
+
 HEALTH_TIMEOUT_S = 4
-WARM_UP_TIMEOUT_S = 120
+FIRST_ANSWER_TIMEOUT_S = 120
+"""For all requests of the first check together. Docker ends a health check after 150 s."""
+ANSWER_TIMEOUT_S = 60
+ANSWER_PERIOD_S = 300
 WAIT_STEP_S = 2
 OK = 200
 CLIENT_ERRORS = range(400, 500)
 TOO_MANY_REQUESTS = 429
-CHAT = {"messages": [{"role": "user", "content": "Say OK."}], "max_tokens": 8, "temperature": 0}
+CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
+COUNTERS = re.compile(
+    r"^(?:vllm|sglang):(?:prompt_tokens_total|generation_tokens_total|kv_cache_usage_perc|token_usage)[{ ].*$",
+    re.MULTILINE,
+)
+"""Series that change while an engine works. During a long prefill only the use of the KV cache does."""
 
 
 class NotServingError(Exception):
@@ -36,6 +51,15 @@ class NotServingError(Exception):
 
 class WrongError(NotServingError):
     """The server answers, but will never answer as wanted: waiting does not help."""
+
+
+class RefusedError(WrongError):
+    """The server refuses the request."""
+
+    def __init__(self, message: str, text: str) -> None:
+        """Keep the text of the answer."""
+        super().__init__(message)
+        self.text = text
 
 
 @contextmanager
@@ -85,9 +109,11 @@ class Server:
         finally:
             connection.close()
         if answer.status != OK:
-            message = f"{path}: HTTP {answer.status} {content[:200].decode('utf-8', 'replace')}".strip()
-            lasting = answer.status in CLIENT_ERRORS and answer.status != TOO_MANY_REQUESTS
-            raise (WrongError if lasting else NotServingError)(message)
+            text = content.decode("utf-8", "replace")
+            message = f"{path}: HTTP {answer.status} {text[:200]}".strip()
+            if answer.status in CLIENT_ERRORS and answer.status != TOO_MANY_REQUESTS:
+                raise RefusedError(message, text)
+            raise NotServingError(message)
         return content
 
     def ask_json(self, path: str, *, within: int, body: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -97,6 +123,15 @@ class Server:
             return dict(json.loads(content))
         except (ValueError, TypeError):
             message = f"{path}: no JSON object: {content[:80]!r}"
+            raise WrongError(message) from None
+
+    def ask_model(self, path: str, *, within: int, body: dict[str, Any]) -> dict[str, Any]:
+        """Send a request to a model and return the first choice of its answer."""
+        answer = self.ask_json(path, within=within, body=body)
+        try:
+            return dict(answer["choices"][0])
+        except (KeyError, IndexError, TypeError, ValueError):
+            message = f"{path}: an answer without choices"
             raise WrongError(message) from None
 
 
@@ -110,26 +145,86 @@ def check_models(server: Server, wanted: list[str]) -> None:
         raise WrongError(message)
 
 
-def warm_up(server: Server, model: str) -> None:
-    """Ask for one short completion on the path that clients use."""
-    answer = server.ask_json("/v1/chat/completions", within=WARM_UP_TIMEOUT_S, body={"model": model, **CHAT})
-    if not answer.get("choices"):
-        message = "/v1/chat/completions: an answer without choices"
+def check_answer(server: Server, model: str, *, within: int) -> None:
+    """Ask for the known answer. A base model, which has no chat, continues a text; one without text is not asked."""
+    path = CHAT
+    try:
+        choice = server.ask_model(path, within=within, body={"model": model, **answers.QUESTION})
+        fault = answers.fault_of_answer(choice)
+    except RefusedError as refusal:
+        if answers.NO_CHAT.search(refusal.text):
+            return
+        if not answers.NO_TEMPLATE.search(refusal.text):
+            raise
+        path = COMPLETIONS
+        choice = server.ask_model(path, within=within, body={"model": model, **answers.TEXT_TO_CONTINUE})
+        fault = answers.fault_of_text(choice.get("text"))
+    if fault:
+        message = f"{path}: {fault}"
         raise WrongError(message)
 
 
+def check_tools(server: Server, model: str, *, within: int) -> None:
+    """Send a request with tools, as agents do. Whether the model calls one is its own decision."""
+    try:
+        server.ask_model(CHAT, within=within, body={"model": model, **answers.QUESTION_WITH_TOOLS})
+    except RefusedError as refusal:
+        message = f"a request with tools is refused: {refusal}"
+        raise WrongError(message) from None
+
+
+def check_all_answers(server: Server, model: str, *, tools: bool) -> None:
+    """Ask everything that a model must answer."""
+    end = time.monotonic() + FIRST_ANSWER_TIMEOUT_S
+    check_answer(server, model, within=FIRST_ANSWER_TIMEOUT_S)
+    if tools:
+        check_tools(server, model, within=max(1, int(end - time.monotonic())))
+
+
+def counters(server: Server) -> str:
+    """Return the engine's counters; nothing where it has none of these metrics."""
+    try:
+        metrics = server.ask("/metrics", within=HEALTH_TIMEOUT_S).decode("utf-8", "replace")
+    except NotServingError:
+        return ""
+    return "\n".join(COUNTERS.findall(metrics))
+
+
+def watch(server: Server, model: str, *, tools: bool, state: Path) -> None:
+    """Ask everything once; later ask again when the last good answer is old and the engine seems to do nothing.
+
+    The state is the time of that answer and the counters that were read last. After a wrong answer there is none: then
+    moving counters prove nothing, for the engine may generate garbage.
+    """
+    answered, _, before = state.read_text(encoding="utf-8").partition("\n") if state.exists() else ("", "", "")
+    if answered and time.monotonic() - float(answered) < ANSWER_PERIOD_S:
+        return
+    now = counters(server) if answered else ""
+    if now and now != before:
+        state.write_text(f"{answered}\n{now}", encoding="utf-8")
+        return
+    try:
+        if answered:
+            check_answer(server, model, within=ANSWER_TIMEOUT_S)
+        else:
+            check_all_answers(server, model, tools=tools)
+    except WrongError:
+        state.unlink(missing_ok=True)
+        raise
+    state.write_text(f"{time.monotonic()}\n{counters(server)}", encoding="utf-8")
+
+
 def check(server: Server, arguments: argparse.Namespace) -> None:
-    """Make every check once; the warm-up only when its marker is not there."""
+    """Make every check once."""
     if arguments.health:
         server.ask(arguments.health, within=HEALTH_TIMEOUT_S)
     if not arguments.models:
         return
     check_models(server, arguments.models)
-    if not arguments.answer or (arguments.marker and arguments.marker.exists()):
-        return
-    warm_up(server, arguments.models[0])
-    if arguments.marker:
-        arguments.marker.touch()
+    if arguments.answer and arguments.state:
+        watch(server, arguments.models[0], tools=arguments.tools, state=arguments.state)
+    elif arguments.answer:
+        check_all_answers(server, arguments.models[0], tools=arguments.tools)
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -139,15 +234,16 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("models", metavar="MODEL", nargs="*", help="names that must be served")
     parser.add_argument("--health", default="/health", metavar="PATH", help="'' for none (default: %(default)s)")
     parser.add_argument("--token-file", type=Path, default=Path("/run/secrets/vllm_api_key"), metavar="FILE")
+    parser.add_argument("--tools", action="store_true", help="clients send tools: a request with tools must be taken")
     parser.add_argument(
-        "--marker",
+        "--state",
         type=Path,
-        default=Path("/tmp/sparkiac-warm"),  # noqa: S108 - inside the container
+        default=Path("/tmp/sparkiac-answered"),  # noqa: S108 - inside the container
         metavar="FILE",
-        help="warm up only when this file is missing, then make it",
+        help="when the model last answered: ask once, and then now and then",
     )
-    parser.add_argument("--warm-up", dest="marker", action="store_const", const=None, help="warm up, marker or not")
-    parser.add_argument("--no-warm-up", dest="answer", action="store_false", help="never ask for a completion")
+    parser.add_argument("--warm-up", dest="state", action="store_const", const=None, help="ask now, and keep no state")
+    parser.add_argument("--no-warm-up", dest="answer", action="store_false", help="never ask for an answer")
     parser.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="try again until then")
     arguments = parser.parse_args(argv)
     if urlsplit(arguments.url).scheme != "http":

@@ -1,0 +1,71 @@
+"""What a model server is asked, and what is wrong with an answer. Python 3.8 or newer, standard library only."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+NUMBER = "371"
+"""The known answer. A number of three digits has one spelling, in every language and without a thousands separator."""
+QUESTION = {
+    "messages": [{"role": "user", "content": f"Repeat this number and say nothing else: {NUMBER}"}],
+    "max_tokens": 128,
+    "temperature": 0,
+}
+TEXT_TO_CONTINUE = {"prompt": "One, two, three, four, five,", "max_tokens": 16, "temperature": 0}
+TOOL = {
+    "name": "get_time",
+    "description": "Get the time in a city.",
+    "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+QUESTION_WITH_TOOLS = {
+    "messages": [{"role": "user", "content": "What time is it in Paris?"}],
+    "tools": [{"type": "function", "function": TOOL}],
+    "tool_choice": "auto",
+    "max_tokens": 16,
+    "temperature": 0,
+}
+RUN = re.compile(r"(.{1,16}?)\1{3,}", re.DOTALL)
+"""Up to 16 characters, which is about a token, four times or more in a row."""
+UNREADABLE = frozenset({"Cc", "Cn", "Co"})
+NO_TEMPLATE = re.compile("provide a chat template|chat_template is not set")
+"""What vLLM and transformers say of a base model, whose tokenizer has no chat template."""
+NO_CHAT = re.compile(r'does not support Chat Completions|^\{"detail": ?"Not Found"\}$')
+"""What vLLM says where the model generates no text, such as one for embeddings: a refusal, or no such route."""
+
+
+def is_repeated(text: str) -> bool:
+    """Tell whether more than half of a text is one token again and again."""
+    words = " ".join(text.split()) + " "
+    return 2 * max((len(run.group()) for run in RUN.finditer(words)), default=0) > len(words)
+
+
+def is_unreadable(text: str) -> bool:
+    """Tell whether more than a tenth of a text is control characters, or bytes and code points without a meaning."""
+    readable = [each.isspace() or (each != "\ufffd" and unicodedata.category(each) not in UNREADABLE) for each in text]
+    return 10 * readable.count(False) > len(text)
+
+
+def fault_of_text(text: object) -> str | None:
+    """Say why a model did not generate this, whatever it was asked; None if it may have."""
+    if text is None:
+        return "a null answer"
+    text = str(text)
+    if not text.strip():
+        return "an empty answer"
+    if is_repeated(text):
+        return f"one token again and again: {text[:60]!r}"
+    return f"no readable text: {text[:60]!r}" if is_unreadable(text) else None
+
+
+def fault_of_answer(choice: dict[str, Any]) -> str | None:
+    """Say why an answer to QUESTION is wrong; None if it is right, or ends within the reasoning for want of tokens."""
+    message = choice.get("message") or {}
+    content, reasoning = message.get("content"), message.get("reasoning") or message.get("reasoning_content")
+    reasons_only = bool(reasoning) and not str(content or "").strip()
+    text = reasoning if reasons_only else content
+    fault = fault_of_text(text)
+    if fault or NUMBER in str(text) or (reasons_only and choice.get("finish_reason") == "length"):
+        return fault
+    return f"a wrong answer, {str(text)[:60]!r} instead of {NUMBER}"

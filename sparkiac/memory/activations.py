@@ -1,0 +1,68 @@
+"""What one batch of the largest size takes while vLLM profiles. These are estimates, drawn from logged starts.
+
+vLLM runs the encoders first and then the language model. The larger of the two decides; the encoded inputs stay.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.memory.layers import Linear
+
+if TYPE_CHECKING:
+    from sparkiac.memory.layers import Shape, Vision
+    from sparkiac.memory.options import Options, Speculation
+
+_ELEMENT_BYTES: Final = 2
+_SAMPLED_BYTES: Final = 4
+"""Logits are in 16 bits, and again in 32 for the sampler."""
+_PROJECTIONS: Final = 7
+"""A layer of Gated DeltaNet holds so many times what it projects: 1.39 GiB of 8,192 tokens (vLLM 0.23.0, H100)."""
+_OUTER_WIDTHS: Final = 5
+"""An encoder's layer holds so many outer widths and two inner ones: 3.40 GiB of 131,072 patches (the same)."""
+_LAYERS_READ: Final = {"eagle": 1, "eagle3": 3, "dflash": 5, "dspark": 5}
+"""Method → layers of the model whose output the drafter reads."""
+
+
+def language_bytes(tokens: int, *, shape: Shape, options: Options, speculation: Speculation | None) -> int | None:
+    """Give what the widest layer and the logits take for a batch; None if the widths are not known."""
+    width, ranks = shape.width, options.tensor_parallel_size
+    if width.hidden is None or width.vocabulary is None:
+        return None
+    dense = 3 * (width.intermediate or 0) // ranks
+    routed = width.experts_per_token * (3 * (width.expert_intermediate or 0) // ranks + width.hidden)
+    widest = 2 * width.hidden + max(dense, routed, _recurrent(shape) // ranks)
+    rows = min(tokens, options.max_num_seqs * (1 + (speculation.tokens if speculation else 0)))
+    return tokens * widest * _ELEMENT_BYTES + rows * width.vocabulary * (_ELEMENT_BYTES + _SAMPLED_BYTES)
+
+
+def drafter_bytes(tokens: int, *, shape: Shape, speculation: Speculation | None) -> int:
+    """Give what a drafter keeps of a batch to read it: each layer's output, and all of them side by side."""
+    layers = _LAYERS_READ.get(speculation.method, 0) if speculation else 0
+    return 2 * layers * tokens * (shape.width.hidden or 0) * _ELEMENT_BYTES
+
+
+def encoder_bytes(tokens: int, *, shape: Shape, options: Options) -> int:
+    """Give what the encoder of images takes; nothing where its sizes are not known."""
+    vision = shape.vision if options.encodes else None
+    return _patches(vision, tokens) * _patch_width(vision) * _ELEMENT_BYTES if vision else 0
+
+
+def encoded_bytes(tokens: int, *, shape: Shape, options: Options) -> int:
+    """Give what the encoded inputs take that wait for the language model."""
+    return tokens * (shape.width.hidden or 0) * _ELEMENT_BYTES if shape.encoders and options.encodes else 0
+
+
+def _recurrent(shape: Shape) -> int:
+    layers = [layer for layer in shape.layers if isinstance(layer, Linear)]
+    projected = (2 * (each.key_heads * each.key_size + each.value_heads * each.value_size) for each in layers)
+    return _PROJECTIONS * max(projected, default=0)
+
+
+def _patches(vision: Vision, tokens: int) -> int:
+    # One image of the largest size is profiled, even if it is longer than a batch.
+    return max(tokens, vision.item_tokens) * vision.token_patches
+
+
+def _patch_width(vision: Vision) -> int:
+    return 2 * vision.intermediate + _OUTER_WIDTHS * vision.hidden

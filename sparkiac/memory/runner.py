@@ -1,0 +1,61 @@
+"""Which of vLLM's two model runners serves a network, and whether the request holds its CUDA graphs.
+
+A runner that measures its graphs before it makes the pool has them inside of the request; otherwise they come on top.
+Follows `use_v2_model_runner` in vLLM's `config/vllm.py` and `profile_cudagraph_memory` of both runners, 0.19.1 to
+0.32.0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sparkiac.memory.layers import Shape
+    from sparkiac.memory.options import Options, Speculation
+
+_FIRST_MEASURES: Final = (0, 20)
+_SECOND_MEASURES: Final = (0, 29)
+_TAKES_QUANTIZED: Final = (0, 24)
+_TAKES_DENSE: Final = (0, 25)
+"""From here on the second runner serves every network that has neither experts nor states."""
+_MIXED_DRAFTERS: Final = (0, 26)
+"""From here on it serves a DFlash drafter of which only some layers have a window."""
+_SERVED: Final = {
+    "Qwen3ForCausalLM": (0, 22),
+    "LlamaForCausalLM": (0, 23),
+    "MistralForCausalLM": (0, 23),
+    "DeepseekV2ForCausalLM": (0, 24),
+    "Qwen2MoeForCausalLM": (0, 24),
+    "KimiK3ForConditionalGeneration": (0, 27),
+    "DeepseekV4ForCausalLM": (0, 28),
+}
+"""Class of a checkpoint → the first release in which the second runner serves it."""
+_DRAFTS: Final = {"eagle": (0, 22), "eagle3": (0, 22), "dflash": (0, 24), "dspark": (0, 25)}
+"""Methods with which it drafts besides multi-token prediction, by the first release that does."""
+
+
+def measures_graphs(options: Options, shape: Shape | None, speculation: Speculation | None) -> bool:
+    """Whether the request holds the CUDA graphs. A network that is not known is taken for one of the first runner."""
+    if options.release < _FIRST_MEASURES:
+        return False
+    second = shape is not None and _second(shape, options.release, speculation)
+    return options.release >= _SECOND_MEASURES or not second
+
+
+def _second(shape: Shape, release: tuple[int, ...], speculation: Speculation | None) -> bool:
+    if speculation is not None:
+        first = (0, 22) if speculation.predicts else _DRAFTS.get(speculation.method)
+        if first is None or release < first:
+            return False
+        if speculation.method == "dspark" or (release >= _MIXED_DRAFTERS and _mixed(speculation)):
+            return True
+    named = any(release >= _SERVED[name] for name in shape.architectures if name in _SERVED)
+    experts = shape.width.experts > 0
+    if release >= _TAKES_DENSE:
+        return named or not (experts or shape.hybrid)
+    return named and (release >= _TAKES_QUANTIZED or not (experts or shape.quantized))
+
+
+def _mixed(speculation: Speculation) -> bool:
+    layers = speculation.drafter.layers if speculation.drafter and speculation.method == "dflash" else ()
+    return len({getattr(layer, "window", None) is None for layer in layers}) > 1

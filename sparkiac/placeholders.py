@@ -1,0 +1,47 @@
+"""Placeholders: what an imported draft says where only the user knows the value.
+
+Each is reserved by a standard, or is a name that no real value has: addresses for documentation (RFC 5737, RFC 3849)
+and the domain `.invalid` (RFC 2606). So a draft loads and is checked as a whole, and what is left to fill in is found.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
+from typing import Final
+
+MODEL: Final = "placeholder/model"
+MODEL_FILE: Final = "placeholder.gguf"
+IMAGE: Final = "placeholder.invalid/image"
+URL: Final = "https://placeholder.invalid/file"
+INTERFACE: Final = "placeholder"
+HCA: Final = "placeholder"
+HOST_NETWORK: Final = ip_network("192.0.2.0/24")
+LINK_NETWORK: Final = ip_network("198.51.100.0/24")
+FIRST_HOST: Final = 11
+"""Last number of the first address."""
+_RESERVED: Final = (HOST_NETWORK, LINK_NETWORK, ip_network("203.0.113.0/24"), ip_network("2001:db8::/32"))
+_NAMES: Final = frozenset({MODEL, MODEL_FILE, INTERFACE, HCA})
+
+
+def host(number: int) -> str:
+    """Give the address of a host, counted from 0."""
+    return str(HOST_NETWORK[FIRST_HOST + number])
+
+
+def link(number: int) -> dict[str, str]:
+    """Give the link of a host, counted from 0."""
+    address = f"{LINK_NETWORK[FIRST_HOST + number]}/{LINK_NETWORK.prefixlen}"
+    return {"interface": INTERFACE, "hca": HCA, "address": address}
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a model, a file, an image, an interface, a device or an address is still to be filled in."""
+    return value in _NAMES or "placeholder.invalid/" in value or _is_reserved(value.partition("/")[0])
+
+
+def _is_reserved(address: str) -> bool:
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return False
+    return any(found in network for network in _RESERVED)

@@ -1,0 +1,94 @@
+"""A placeholder is still to be filled in.
+
+`sparkiac import` writes one where the imported file does not say what an inventory needs: the address of a host, the
+links between the hosts of a group, a model, an image, where a file comes from. A placeholder is a value that cannot be
+real: the name `placeholder`, the domain `placeholder.invalid` (RFC 2606), or an address that is reserved for
+documentation (RFC 5737, RFC 3849). Every other check runs all the same; `generate` writes nothing while one is left.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.0.2.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: placeholder/model
+    on: spark-01
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: google/gemma-4-26B-A4B-it
+    on: spark-01
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.placeholders import MODEL_FILE, is_placeholder
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.plan.values import Container, HostPlan
+
+RULE: Final = Rule(
+    code="OPN001",
+    slug="open-point",
+    severity=Severity.ERROR,
+    sources=("RFC 5737", "RFC 3849", "RFC 2606"),
+    since="0.1.0",
+    waivable=False,
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find placeholders: one hit for each host, link, model, image and file."""
+    for host in plan.hosts:
+        yield from _machine(host)
+    found = {hit.path: hit for host in plan.hosts for container in host.containers for hit in _container(container)}
+    yield from found.values()
+
+
+def _machine(host: HostPlan) -> Iterator[Hit]:
+    path = ("hosts", host.name)
+    if is_placeholder(host.address):
+        message = f"the address of {host.name} is a placeholder: {host.address}"
+        yield Hit((*path, "address"), message, "write the address at which Ansible and clients reach it")
+    for number, link in enumerate(host.links):
+        left = [key for key, value in link if is_placeholder(value or "")]
+        if left:
+            message = f"link {number + 1} of {host.name} has placeholders: {', '.join(left)}"
+            hint = "`ibdev2netdev` shows interface and RDMA device (hca), `ip -br address` the address with its prefix"
+            yield Hit((*path, "fabric", "links", number), message, hint)
+
+
+def _container(container: Container) -> Iterator[Hit]:
+    if container.server.model is not None and is_placeholder(container.server.model):
+        message = f"the model of {container.name} is a placeholder"
+        yield Hit((*container.path, "model"), message, "write its handle, such as google/gemma-4-26B-A4B-it")
+    if any(is_placeholder(word.rpartition("/")[2]) for word in container.command.words if word.endswith(MODEL_FILE)):
+        message = f"the GGUF file of {container.name} is a placeholder"
+        yield Hit((*container.path, "model_file"), message, "write the file's name in the model's repository")
+    if is_placeholder(container.image.reference):
+        message = f"the image of {container.name} is a placeholder"
+        yield Hit((*container.path, "image"), message, "write the image, such as nvcr.io/nvidia/vllm:26.04-py3")
+    for file in container.storage.files:
+        if is_placeholder(file.url):
+            path = (*container.path, "container", "files", file.target)
+            message = f"where {container.name} gets {file.target} from is a placeholder"
+            yield Hit(path, message, "write its url: https://…, hf://organisation/model/path or file:///…")

@@ -1,0 +1,128 @@
+"""Literal secrets in any text: tokens by their form, passwords in URLs, values of options and variables by their names.
+
+One pass for each pattern, in time linear in the text: a pattern starts only where a run of its characters starts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.model.base import SECRET_KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FORMS: Final = {
+    "Hugging Face token": r"hf_[A-Za-z0-9]{20,}",
+    "OpenAI key": r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}",
+    "NVIDIA key": r"nvapi-[A-Za-z0-9_-]{16,}",
+    "GitHub token": r"(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})",
+    "GitLab token": r"glpat-[A-Za-z0-9_-]{16,}",
+    "Slack token": r"xox[abprs]-[A-Za-z0-9-]{10,}",
+    "AWS key": r"AKIA[0-9A-Z]{16}",
+    "Google API key": r"AIza[0-9A-Za-z_-]{35}",
+    "JSON web token": r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}",
+    "Telegram token": r"[0-9]{8,10}:[A-Za-z0-9_-]{35}",
+    "bearer token": r"(?i:bearer)[ ]+(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{16,}",
+    "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+}
+"""What a secret is called → how its text begins, long enough for a real one."""
+_FORM: Final = re.compile("(?<![A-Za-z0-9_-])(?:" + "|".join(f"({form})" for form in _FORMS.values()) + ")")
+_USER: Final = re.compile(r"://([^\s/?#'\"<>\\]*)@")
+"""User and password of a URL (RFC 3986, 3.2.1)."""
+_ASSIGNED: Final = re.compile(r"(?<![\w.-])(-{0,2})([A-Za-z_][\w.-]*)(=|[ \t]+|)")
+_VALUE: Final = re.compile(r""""([^"\n]{1,4096})|'([^'\n]{1,4096})|([^\s'",;&|)}]{1,4096})""")
+_NAMED: Final = re.compile(
+    r"(?:^|_)(?:(?:API|SECRET|SERVER|ACCESS|PRIVATE|AUTH)_?KEYS?|(?:HF|HUB|AUTH|ACCESS|BOT|API)TOKEN|PASSWORD|PASSWD"
+    r"|PASSPHRASE|PASS|SECRET|CREDENTIALS?)$|_PWD$",
+    re.IGNORECASE,
+)
+_TOKEN: Final = re.compile(r"(?:^|_)TOKEN$", re.IGNORECASE)
+_OF_TEXT: Final = re.compile(
+    r"(?:^|_)(?:BOS|EOS|PAD|UNK|SEP|CLS|MASK|STOP|START|END|BEGIN|FIRST|LAST|NEXT|PER|IMAGE|AUDIO|VIDEO|THINK|PREFILL"
+    r"|DECODE|SPECIAL)_TOKEN$",
+    re.IGNORECASE,
+)
+"""Names of tokens that models read and write."""
+_KEYS: Final = frozenset(key.replace("_", "") for key in SECRET_KEYS)
+_CHANGE_ME: Final = re.compile(r"change[-_]?me|\.\.\.|\u2026", re.IGNORECASE)
+_NO_VALUES: Final = frozenset({"true", "false", "none", "null", "auto", "empty", "secret"})
+_SHORTEST: Final = 4
+
+
+class Literal(NamedTuple):
+    """A secret in a text: from where to where, and how it is known."""
+
+    start: int
+    end: int
+    what: str
+
+
+def literals(text: str) -> list[Literal]:
+    """Find all secrets of a text, in its order; they may overlap."""
+    return sorted((*_by_form(text), *passwords(text), *_by_name(text)))
+
+
+def is_secret(key: str) -> bool:
+    """Whether the value of this key is a secret's reference, however the key is spelt."""
+    return key.lower().replace("_", "").replace("-", "") in _KEYS
+
+
+def is_named(name: str) -> bool:
+    """Whether a variable or an option of this name holds a secret."""
+    plain = name.lstrip("-").replace("-", "_")
+    if _TOKEN.search(plain):
+        return _OF_TEXT.search(plain) is None
+    return is_secret(plain) or _NAMED.search(plain) is not None
+
+
+def is_option(word: str) -> bool:
+    """Whether the next word of a command is the value of this one, and a secret."""
+    return word.startswith("--") and is_named(word)
+
+
+def stands_for(text: str) -> bool:
+    """Whether a text stands in the place of a secret and is none: `$HF_TOKEN`, `hf_xxx`, `<your token>`."""
+    word = text.lower()
+    if not text.strip("*") or word.startswith(("$", "<", "{", "your")) or word.endswith("xxx"):
+        return True
+    return _CHANGE_ME.search(word) is not None
+
+
+def tells(value: str) -> bool:
+    """Whether a value gives something away: it is no reference, path, number or plain word, and not short."""
+    if len(value) < _SHORTEST or stands_for(value) or value.startswith(("/", "~", "-")):
+        return False
+    return value.lower() not in _NO_VALUES and not value.isdecimal()
+
+
+def passwords(text: str) -> Iterator[Literal]:
+    """Find the passwords in URLs."""
+    for found in _USER.finditer(text):
+        _, colon, password = found[1].partition(":")
+        if colon and not stands_for(password):
+            yield Literal(found.end(1) - len(password), found.end(1), "is the password in a URL")
+
+
+def _by_form(text: str) -> Iterator[Literal]:
+    for found in _FORM.finditer(text):
+        if found.lastindex is not None:
+            yield Literal(*found.span(), f"looks like a {tuple(_FORMS)[found.lastindex - 1]}")
+
+
+def _by_name(text: str) -> Iterator[Literal]:
+    """Find `NAME=value` and `--name value`; a plain word behind `--name` may be prose."""
+    at = 0
+    while (found := _ASSIGNED.search(text, at)) is not None:
+        at = found.end()
+        hyphens, name, sign = found.groups()
+        if not sign or (sign != "=" and hyphens != "--") or not is_named(name) or text.startswith("-", at):
+            continue
+        value = _VALUE.match(text, at)
+        if value is None or value.lastindex is None:
+            continue
+        at = value.end()
+        given = value[value.lastindex]
+        if tells(given) and (sign == "=" or not (given.isalpha() and given.islower())):
+            yield Literal(*value.span(value.lastindex), f"is the value of {hyphens}{name}")

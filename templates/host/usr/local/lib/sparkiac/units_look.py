@@ -1,0 +1,81 @@
+"""Compare the host with a generated tree: which files, kernel settings and units differ."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import units_host
+from units_host import Machine
+
+RUNNING = ("active", "reloading")
+
+
+class Step(NamedTuple):
+    """What must be done to a unit: enable, wait, start or restart; and why."""
+
+    unit: str
+    action: str
+    because: str
+
+
+def look(machine: Machine, tree: dict[str, Any]) -> dict[str, Any]:
+    """Return all that differs: `tree` has files and their hashes, sysctls, the plan of the units, new secrets."""
+    hashes = {file["path"]: digest for file, digest in zip(tree["files"], tree["hashes"])}  # noqa: B905 - Python 3.8
+    # The value of a secret that is about to be written is not known here: it counts as another one.
+    hashes.update({f"etc/sparkiac/secrets/{name}": "new" for name in tree["new_secrets"]})
+    return {
+        "files": [file["path"] for file in tree["files"] if not same_file(machine, file, hashes[file["path"]])],
+        "sysctls": [each["key"] for each in tree["sysctls"] if not same_sysctl(machine, each)],
+        "units": [step._asdict() for step in steps(machine, tree["plan"], tree=hashes)],
+    }
+
+
+def same_file(machine: Machine, file: dict[str, str], sha256: str) -> bool:
+    """Compare content, mode and owner."""
+    path = machine.path(file["path"])
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    owned = status.st_uid == machine.path("/").stat().st_uid
+    return owned and status.st_mode & 0o7777 == int(file["mode"], 8) and machine.sha256(file["path"]) == sha256
+
+
+def same_sysctl(machine: Machine, wanted: dict[str, str]) -> bool:
+    """Compare word by word: a value of several numbers is read with tabs."""
+    try:
+        found = machine.read("/proc/sys/" + wanted["key"].replace(".", "/"))
+    except OSError:
+        return False
+    return found.split() == wanted["value"].split()
+
+
+def steps(machine: Machine, plan: dict[str, Any], *, tree: dict[str, str]) -> list[Step]:
+    """Return what must be done to the units, in the order of the plan."""
+    states = units_host.states(machine, [unit["name"] for unit in plan["units"]])
+    found = []
+    for unit in plan["units"]:
+        state = states[unit["name"]]
+        action, because = decide(machine, unit, state, tree)
+        if not action and state["UnitFileState"] != "enabled":
+            action, because = "enable", "it does not start at boot"
+        if action:
+            found.append(Step(unit["name"], action, because))
+    return found
+
+
+def decide(machine: Machine, unit: dict[str, Any], state: dict[str, str], tree: dict[str, str]) -> tuple[str, str]:
+    """Say what must be done to a unit. What is not known of a running one restarts it."""
+    active, retrying = state["ActiveState"], state["SubState"].startswith("auto-restart")
+    if active in ("inactive", "failed") or retrying:
+        return "start", "it failed" if retrying or active == "failed" else "it does not run"
+    record = units_host.recorded(machine, unit["name"], state)
+    if record is None:
+        return "restart", "no record of what it runs from"
+    before, now = record["content"], units_host.content(machine, unit, state, tree)
+    changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
+    if changed:
+        return "restart", "changed: /" + ", /".join(changed)
+    if active in RUNNING:
+        return "", ""
+    return ("wait", "it is starting") if active == "activating" else ("restart", f"it is {active}")

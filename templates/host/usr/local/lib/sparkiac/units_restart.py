@@ -1,0 +1,79 @@
+"""Restart units one by one. Nothing is stopped for longer than its own restart takes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import units_host
+import units_look
+import units_report
+from units_host import Machine
+from units_look import Step
+
+
+def restart(machine: Machine, plan: dict[str, Any], also: list[str]) -> dict[str, Any]:
+    """Do what is needed, unit by unit, and return what was done and a report of each unit that is not ready."""
+    machine.run("systemctl", "daemon-reload")
+    steps = {step.unit: step for step in units_look.steps(machine, plan, tree={})}
+    for name in also:
+        if name not in steps or steps[name].action in ("enable", "wait"):
+            steps[name] = Step(name, "restart", "its group restarts")
+    for name in steps:
+        machine.run("systemctl", "enable", f"{name}.service")
+    records = running(machine, plan)
+    todo = ordered([unit for unit in plan["units"] if unit["name"] in steps], records, plan)
+    reports = []
+    while todo:
+        unit = todo.pop(0)
+        for other in port_holders(unit, todo, records):
+            machine.run("systemctl", "stop", f"{other}.service")
+        reports += execute(machine, unit, steps[unit["name"]])
+    done = [step._asdict() for step in steps.values()]
+    return {"changed": any(step.action != "wait" for step in steps.values()), "done": done, "failed": reports}
+
+
+def execute(machine: Machine, unit: dict[str, Any], step: Step) -> list[str]:
+    """Do one step and wait for its end; return a report if the unit is not ready then."""
+    if step.action == "enable":
+        return []
+    began = time.time()
+    print(f"{step.action} {step.unit}: {step.because}", file=sys.stderr, flush=True)  # noqa: T201
+    # Type=notify: this returns when the server is ready, or has failed.
+    machine.run("systemctl", "start" if step.action == "wait" else "restart", f"{step.unit}.service")
+    if units_host.states(machine, [step.unit])[step.unit]["ActiveState"] in units_look.RUNNING:
+        return []
+    return [units_report.report(machine, unit, began)]
+
+
+def running(machine: Machine, plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the record of each unit that runs; what is not recorded counts as planned."""
+    states = units_host.states(machine, [unit["name"] for unit in plan["units"]])
+    found = {}
+    for unit in plan["units"]:
+        state = states[unit["name"]]
+        if state["ActiveState"] not in ("inactive", "failed"):
+            found[unit["name"]] = units_host.recorded(machine, unit["name"], state) or unit
+    return found
+
+
+def ordered(
+    todo: list[dict[str, Any]], records: dict[str, dict[str, Any]], plan: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Keep the order of the plan, unless old and new sizes would not fit beside each other: then shrink first."""
+    used = {name: record["memory_bytes"] or 0 for name, record in records.items()}
+    before, limit = dict(used), plan["memory_bytes"]
+    fits = True
+    for unit in todo:
+        used[unit["name"]] = unit["memory_bytes"] or 0
+        fits = fits and (limit is None or sum(used.values()) <= limit)
+    if fits:
+        return list(todo)
+    return sorted(todo, key=lambda unit: (unit["memory_bytes"] or 0) >= before.get(unit["name"], 0))
+
+
+def port_holders(unit: dict[str, Any], later: list[dict[str, Any]], records: dict[str, dict[str, Any]]) -> list[str]:
+    """Name the units that restart later and still hold the port that this one wants."""
+    held = {other["name"]: records.get(other["name"], {}).get("listen") for other in later}
+    return [name for name, listen in held.items() if listen is not None and listen == unit["listen"]]

@@ -1,0 +1,31 @@
+"""SGLang's speculative decoding: an algorithm and the options that belong to it stay together."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.importers.texts import imported
+
+LINE = "docker run -p 1:30000 lmsysorg/sglang:spark python3 -m sglang.launch_server --model-path org/Name-7B"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "method"), [("DFLASH", "dflash"), ("DSPARK", "dspark"), ("EAGLE", "mtp"), ("EAGLE3", "eagle3")]
+)
+def test_an_algorithm_is_kept_with_its_drafter_and_its_options(algorithm: str, method: str) -> None:
+    words = f"--speculative-algorithm {algorithm} --speculative-draft-model-path org/draft --speculative-num-steps 3"
+    found = imported(f"{LINE} {words}")
+    assert found.entry.data["speculative"] == {"method": method, "model": "org/draft"}
+    assert found.entry.data["set"] == {"speculative_num_steps": 3}
+    assert found.whys("lost") == {}
+
+
+def test_an_unknown_algorithm_is_lost_with_its_options() -> None:
+    found = imported(f"{LINE} --speculative-algorithm NEWEST --speculative-num-steps 3")
+    assert "set" not in found.entry.data
+    assert list(found.whys("lost")) == ["NEWEST, speculative_num_steps"]
+
+
+def test_what_every_server_of_the_engine_is_given_is_told() -> None:
+    assert "--enable-metrics" in imported(LINE).whys("corrected")
+    assert "--enable-metrics" not in imported(f"{LINE} --enable-metrics").whys("corrected")

@@ -1,0 +1,113 @@
+"""README's list of what sparkiac does: each line names the tests that show it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Final
+
+import pytest
+
+from tests.conftest import ROOT
+
+HEADING: Final = "## What it does that a script does not"
+SHOWN: Final = {
+    (
+        "The same input gives the same bytes on every machine: no date, no host name, whatever the locale or the "
+        "time zone."
+    ): (
+        "tests/test_determinism.py::test_surroundings_do_not_show",
+        "tests/test_determinism.py::test_nothing_of_the_machine_shows",
+    ),
+    (
+        "A fault has its `file:line:column` and says what to do. Faults of keys, values and names are shown together; "
+        "when they are mended, all that the rules find. Bad input writes nothing."
+    ): (
+        "tests/source/test_validation.py::test_place_and_hint",
+        "tests/source/test_gate.py::test_both_stages_speak_at_once",
+        "tests/test_pipeline.py::test_faults_of_the_file_are_shown_together_and_before_those_of_the_rules",
+        "tests/commands/test_generate.py::test_json_tells_why_nothing_was_written",
+    ),
+    ("The command follows the image: `vllm serve` is written where the image's entrypoint does not say it already."): (
+        "tests/plan/test_deployments.py::test_the_command_says_vllm_serve_where_the_entrypoint_does_not",
+        "tests/plan/test_deployments.py::test_the_command_starts_with_the_model_where_the_entrypoint_is_vllm_serve",
+        "tests/e2e/test_apply.py::test_command_in_the_container_is_the_planned_one",
+    ),
+    (
+        "A unit is ready when the model has answered, not when the container runs. A server that hangs gets a new "
+        "container."
+    ): (
+        "tests/host/test_probe.py::test_it_serves_and_is_warmed_up_once",
+        "tests/host/test_supervise.py::test_ready_when_healthy_and_once",
+        "tests/e2e/test_apply.py::test_hung_server_is_replaced",
+    ),
+    (
+        "A serving container has no capabilities, a read-only file system and its weights read-only, and vLLM "
+        "runs offline (`HF_HUB_OFFLINE=1`)."
+    ): (
+        "tests/render/test_compose.py::test_every_container_is_confined",
+        "tests/render/test_compose.py::test_a_deployment",
+        "tests/e2e/test_apply.py::test_container_is_confined_and_keeps_its_key_to_itself",
+    ),
+    "Secrets are references. Containers get their values as systemd credentials; no generated file holds one.": (
+        "tests/source/test_literals.py::test_a_literal_is_shown_nowhere",
+        "tests/render/test_compose.py::test_a_key_is_a_file_of_systemds_credentials",
+        "tests/e2e/test_services.py::test_keys_stand_in_no_file_no_argument_and_no_unit",
+    ),
+    (
+        "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before anything is "
+        "changed."
+    ): (
+        "tests/host/test_pins_role.py::test_the_shipped_tree_stops_in_its_first_task",
+        "tests/host/test_preflight_role.py::test_one_host_that_fails_stops_the_other",
+        "tests/e2e/test_apply.py::test_wrong_driver_stops_the_play_before_anything_changed",
+    ),
+    "Errors in the published sources are corrected; each recipe lists its corrections and why.": (
+        "tests/catalog/test_fidelity.py::test_what_a_recipe_corrects_is_what_differs",
+    ),
+    (
+        "A second apply changes nothing. `generate` refuses to overwrite a generated file that was edited by "
+        "hand, and names it."
+    ): (
+        "tests/e2e/test_apply.py::test_second_apply_changes_nothing",
+        "tests/write/test_refusals.py::test_an_edited_file",
+    ),
+    ("A tag that moves upstream changes nothing until `sparkiac lock --upgrade`; `--dry-run` shows what would move."): (
+        "tests/lock/test_command.py::test_a_moved_tag_and_a_moved_branch_change_nothing_until_upgrade",
+        "tests/lock/test_command.py::test_a_dry_run_shows_all_and_writes_nothing",
+    ),
+    (
+        "Weights are downloaded by commit, once for hosts that share a link, resumed after a cut, and every file "
+        "is hashed."
+    ): (
+        "tests/host/test_weights_role.py::test_the_first_host_downloads_and_the_others_take_from_it",
+        "tests/host/test_stage_http.py::test_a_transfer_that_is_cut_goes_on_where_it_was",
+        "tests/host/test_stage_http.py::test_a_wrong_content_is_refused_and_not_kept",
+    ),
+    (
+        "The memory of each host is added up before anything starts. What is unknown is named, and never counted "
+        "as nothing."
+    ): (
+        "tests/memory/test_budget.py::test_everything_on_a_host_adds_up",
+        "tests/memory/test_budget.py::test_an_unknown_term_of_a_host_is_named_and_bounds_what_is_left",
+        "tests/plan/test_accounts.py::test_what_nobody_knows_is_never_nothing",
+    ),
+}
+"""Line → the tests that show it."""
+
+
+def claims() -> list[str]:
+    section = (ROOT / "README.md").read_text().partition(HEADING)[2].partition("\n## ")[0]
+    return [" ".join(line.split()) for line in re.split(r"^- ", section, flags=re.MULTILINE)[1:]]
+
+
+def test_each_line_is_listed_here_with_its_tests() -> None:
+    assert claims() == list(SHOWN)
+
+
+@pytest.mark.parametrize("test", [test for tests in SHOWN.values() for test in tests])
+def test_what_shows_it_is_a_test(test: str) -> None:
+    file, _, name = test.partition("::")
+    functions = [node for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.FunctionDef)]
+    [found] = [function for function in functions if function.name == name]
+    assert any(isinstance(node, (ast.Assert, ast.With)) for node in ast.walk(found))
