@@ -37,9 +37,9 @@ SHOWN: Final = {
         "A unit is ready when the model has answered, not when the container runs. A server that hangs gets a new "
         "container."
     ): (
-        "tests/host/test_probe.py::test_it_serves_and_is_warmed_up_once",
+        "tests/host/test_probe.py::test_it_serves_and_is_asked_for_an_answer_once",
         "tests/host/test_supervise.py::test_ready_when_healthy_and_once",
-        "tests/e2e/test_apply.py::test_hung_server_is_replaced",
+        "tests/e2e/test_apply.py::test_hung_servers_are_replaced",
     ),
     (
         "A serving container has no capabilities, a read-only file system and its weights read-only, and vLLM "

@@ -20,9 +20,9 @@ _COUNT: Final = r"(\d[\d,]*)"
 _SIZES: Final = {
     "weights_bytes": rf"Model loading took {_GIB}",
     "pool_bytes": rf"Available KV cache memory: {_GIB}",
-    "graphs_bytes": rf"Graph capturing finished in [^\n]{0, 40}?took {_GIB}",
+    "graphs_bytes": rf"Graph capturing finished in [^\n]{{0,40}}?took {_GIB}",
     "graphs_estimate_bytes": rf"Estimated CUDA graph memory: {_GIB} total",
-    "visible_bytes": rf"Free memory on device [^(\n]{0, 40}\(-?[\d.]+/{_GIB}\)",
+    "visible_bytes": rf"Free memory on device [^(\n]{{0,40}}\(-?[\d.]+/{_GIB}\)",
     "requested_bytes": rf"Desired GPU memory utilization is \([\d.]+, {_GIB}\)",
     "activations_bytes": rf"{_GIB} for peak activation",
     "runtime_bytes": rf"{_GIB} for non-torch memory",

@@ -76,9 +76,6 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    tag = container.image.tag
-    if tag is not None and host.platform_name in tag.failed_on:
-        return
     found, wanted = release.known(container), _architecture(container)
     if found is not None and wanted is not None and not found.has(lambda each: wanted in each.architectures):
         message = f"{container.server.model} is {wanted}, which {found.title} does not know"

@@ -81,7 +81,7 @@ def _container(container: Container) -> Iterator[Hit]:
     if container.server.model is not None and is_placeholder(container.server.model):
         message = f"the model of {container.name} is a placeholder"
         yield Hit((*container.path, "model"), message, "write its handle, such as google/gemma-4-26B-A4B-it")
-    if any(is_placeholder(word.rpartition("/")[2]) for word in container.command.words if word.endswith(MODEL_FILE)):
+    if any(word.endswith(f"/{MODEL_FILE}") for word in container.command.words):
         message = f"the GGUF file of {container.name} is a placeholder"
         yield Hit((*container.path, "model_file"), message, "write the file's name in the model's repository")
     if is_placeholder(container.image.reference):

@@ -231,7 +231,8 @@ class _Walk:
             bad = FORBIDDEN.search(event.value)
             if bad:
                 self._report("YML003", mark, refusal(bad.group()), "remove the escape")
-            return shown(event.value)
+                return shown(event.value)
+            return str(event.value)
         try:
             return resolve(event.value)
         except Ambiguous as reason:

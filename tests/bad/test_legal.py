@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from sparkiac.source import literals
 from tests.plan.fleets import pins
 from tests.render.hostile import SPECULATIVE_CONFIG, corpus
 
@@ -39,11 +40,16 @@ LEGAL = {
     "b-option": "--privileged",
     "b-yaml": "!unsafe {a: [b, *c, &d]} | > - ? :",
 }
-CORPUS = tuple(text for text in corpus() if "\n" not in text and "\t" not in text and len(text.encode()) < 130_900)
+LONGEST = 130_900
+CORPUS = tuple(
+    text
+    for text in corpus()
+    if not {"\n", "\t"} & set(text) and len(text.encode()) < LONGEST and not literals.literals(text)
+)
 OPTIONS: dict[str, Any] = {
     "hf_overrides": SPECULATIVE_CONFIG,
     "chat_template": "{% for m in messages %}{{ m['content'] }}\n{% endfor %}$HOME\\",
-    "lora_modules": ["a b", "$c"],
+    "lora_modules": ["a=b c", "$c=$d"],
 }
 DIGEST = "@sha256:" + "1" * 64
 

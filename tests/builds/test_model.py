@@ -71,7 +71,6 @@ def test_exact_pins(pin: str) -> None:
     [
         "http://example.org/a.git",
         "git@example.org:a/b.git",
-        "https://user:pass@example.org/a.git",
         "https://example.org",
         "ssh://example.org/a",
         "ext::sh -c id",
@@ -82,6 +81,11 @@ def test_exact_pins(pin: str) -> None:
 def test_a_repository_is_read_without_a_login(address: str) -> None:
     [fault] = faults(f"repository: '{address}'")
     assert fault.startswith("INV002 10:17 builds.engine.repository: ")
+
+
+def test_a_password_in_an_address_is_a_literal_secret() -> None:
+    [fault] = faults("repository: 'https://user:pass@example.org/a.git'")
+    assert fault == "SEC003 10:17 literal secret, value hidden: it is the password in a URL"
 
 
 @pytest.mark.parametrize("ref", ["-x", "a..b", "a b", "a:b", "+a", "a/", "/a", "HEAD~1", "a^", "a.lock/", "@{1}"])

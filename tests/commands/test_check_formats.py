@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft4Validator
 
 from sparkiac import rules
+from sparkiac.characters import line
 from sparkiac.formats import github, sarif
 from sparkiac.report import Finding, Loc, Mark, Origin, Report, Severity
 from sparkiac.rules.pages import pages
@@ -194,7 +195,7 @@ def test_escapes_are_those_of_githubs_toolkit() -> None:
     [line] = github.commands(Report.of([found]), file="").splitlines()
     assert line == (
         "::error file=a%2Cb%3Ac%25.yaml,line=3,endLine=3,col=5,endColumn=9,title=INV002 value"
-        "::100%25%0D%0A: a, b%0Ahint: do%0Afrom: recipe x"
+        "::100%25\\r\\n: a, b%0Ahint: do%0Afrom: recipe x"
     )
 
 
@@ -203,7 +204,7 @@ def test_any_text_arrives_as_it_is_in_one_line(message: str, file: str) -> None:
     written = github.commands(Report.of([finding(file, message)]), file="")
     assert written.count("\n") == 1
     _, properties, data = read(written[:-1])
-    assert (properties["file"], data) == (file, message)
+    assert (properties["file"], data) == (line(file), line(message))
 
 
 def test_a_service_without_findings_gets_no_command(cli: Cli, folder: Path) -> None:

@@ -163,7 +163,7 @@ def test_findings_are_shown_even_when_the_writer_refuses(cli: Cli, lab: Path) ->
     [
         (deployment("variant: x"), 2, "REF001"),
         (service("command: [vllm, serve, x]").replace("example.org/asr", "vllm/vllm-openai"), 1, "ENT001"),
-        (deployment("image: vllm/vllm-openai:nightly"), 4, "IMG003"),
+        (deployment("image: vllm/vllm-openai:v0.19.0"), 4, "IMG003"),
         ("", 2, "YML004"),
     ],
 )

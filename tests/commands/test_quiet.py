@@ -63,7 +63,9 @@ def test_generate_writes_below_its_target_and_reaches_for_nothing_else(lab: Path
     code, events = watched("generate", "lab.yaml", cwd=lab)
     assert code == 0
     assert [event for event in events if event[0] == "reach"] == []
-    assert {path for kind, path in events if kind == "write" and not path.startswith(("os.", "generated/"))} == set()
+    # A number is a descriptor: that it was opened is an event of its own.
+    written = {path for kind, path in events if kind == "write" and not path.isdecimal()}
+    assert {path for path in written if not path.startswith(("os.", "generated/"))} == set()
 
 
 def test_the_hook_would_see_it(lab: Path) -> None:

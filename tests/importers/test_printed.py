@@ -26,7 +26,7 @@ def test_a_printed_command_is_its_catalog_recipe_and_nothing_beside(name: str) -
 def test_a_printed_unit_is_its_catalog_recipe_and_nothing_beside(name: str) -> None:
     found = imported(unit(COMMANDS[name].facts), "systemd")
     assert (found.entry.recipe, found.entry.known) == (name, True)
-    assert found.entry.data.keys() <= {"recipe", "variant", "description"}
+    assert found.entry.data.keys() <= {"recipe", "variant", "description", "timeouts"}
     assert not found.whys("lost")
     assert loaded(found.text).defaults.model_store == "/home/milo/.cache/huggingface"
 

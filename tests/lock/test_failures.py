@@ -150,7 +150,7 @@ def test_a_disk_that_fails_leaves_the_lock(upstream: Upstream, cli: Cli, monkeyp
 
     monkeypatch.setattr(single.os, "fsync", fail)
     outcome = cli("lock", "lab.yaml", "--upgrade")
-    assert (outcome.code, outcome.err) == (6, "sparkiac: No space left on device\n")
+    assert (outcome.code, outcome.err) == (6, f"sparkiac: {upstream.lock}: No space left on device\n")
     assert upstream.lock.read_bytes() == before
     assert {path.name for path in upstream.folder.iterdir()} == {"lab.yaml", "lab.lock.yaml"}
 

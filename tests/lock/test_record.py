@@ -207,7 +207,7 @@ def test_the_former_lock_survives_a_disk_that_fails(
 
     monkeypatch.setattr(single.os, "fsync", fail)
     outcome = lock()
-    assert (outcome.code, outcome.err) == (6, "sparkiac: No space left on device\n")
+    assert (outcome.code, outcome.err) == (6, f"sparkiac: {lab / 'lab.lock.yaml'}: No space left on device\n")
     assert {path.name: path.read_bytes() for path in lab.iterdir()} == before
 
 

@@ -87,6 +87,25 @@ _CANNOT: Final = "chat on spark-03 cannot reach"
 _ALONE: Final = "only that machine itself reaches it"
 
 CASES: Final[dict[str, list[Case]]] = {
+    "OPN001": [
+        Case(deployment()),
+        Case(
+            PAIR.replace("interface: enp1s0f1np1", "interface: placeholder", 1),
+            ("OPN001 6:22 link 1 of spark-01 has placeholders: interface",),
+        ),
+        Case(deployment("image: placeholder.invalid/image"), ("OPN001 10:12 the image of chat is a placeholder",)),
+        Case(deployment("container: {files: {/opt/x.py: {url: 'https://example.org/file'}}}")),
+        Case(
+            deployment("container: {files: {/opt/x.py: {url: 'https://placeholder.invalid/file'}}}"),
+            ("OPN001 10:36 where chat gets /opt/x.py from is a placeholder",),
+        ),
+        Case(
+            deployment(f"image: example.org/x@{ONES}", "model_path: /model", "model_file: placeholder.gguf").replace(
+                "base/single-spark", "base/llama-cpp"
+            ),
+            ("OPN001 12:17 the GGUF file of chat is a placeholder",),
+        ),
+    ],
     "API001": [  # what clients need of a deployment (row 10.4)
         Case(deployment()),
         Case(deployment(_TOOLS, "set: {enable_auto_tool_choice: true, tool_call_parser: hermes}")),

@@ -8,6 +8,7 @@ from tests.plan.fleets import ONES, PAIR, deployment, service
 from tests.rules.pages import Case
 
 NIGHTLY: Final = "vllm/vllm-openai:nightly"
+V0_23: Final = NIGHTLY.replace("nightly", "v0.23.0")
 RELEASED: Final = "vllm/vllm-openai:v0.23.0"
 CU130: Final = "vllm/vllm-openai:cu130-nightly"
 GEMMA: Final = "vllm/vllm-openai:gemma4-cu130"
@@ -514,7 +515,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
     ],
     "ATT002": [
         Case(
-            _serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "set: {attention_backend: triton_attn}"),
+            _serving("nvidia/qwen3.6-35b-a3b-nvfp4", V0_23, "set: {attention_backend: triton_attn}"),
             (
                 (
                     "ATT002 10:30 chat forces attention_backend: triton_attn on all layers of "
@@ -522,20 +523,20 @@ KERNELS: Final[dict[str, list[Case]]] = {
                 ),
             ),
         ),
-        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "variant: dflash")),
+        Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", V0_23, "variant: dflash")),
         Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", NGC, "set: {attention_backend: flashinfer}")),
         Case(_serving("nvidia/qwen3.6-35b-a3b-nvfp4", OTHER, "set: {attention_backend: flashinfer}")),
         Case(_serving("qwen/qwen3-coder-next-fp8", CU130)),
         Case(
             _serving(
-                "nvidia/qwen3.6-35b-a3b-nvfp4", NIGHTLY, "speculative: null", "set: {attention_backend: flashinfer}"
+                "nvidia/qwen3.6-35b-a3b-nvfp4", V0_23, "speculative: null", "set: {attention_backend: flashinfer}"
             ),
             (("ATT002 11:30 chat forces attention_backend: flashinfer on all layers of nvidia/Qwen3.6-35B-A3B-NVFP4"),),
         ),
         Case(
             _serving(
                 "nvidia/qwen3.6-35b-a3b-nvfp4",
-                NIGHTLY,
+                V0_23,
                 "speculative: {method: ngram}",
                 "set: {attention_backend: flashinfer}",
             ),
@@ -543,16 +544,16 @@ KERNELS: Final[dict[str, list[Case]]] = {
         ),
         Case(
             _serving(
-                "base/single-spark", NIGHTLY, "model: google/gemma-4-31B-it", "set: {attention_backend: flashinfer}"
+                "base/single-spark", V0_23, "model: google/gemma-4-31B-it", "set: {attention_backend: flashinfer}"
             ),
             ("ATT002 11:30 chat forces attention_backend: flashinfer on all layers of google/gemma-4-31B-it",),
         ),
         Case(
             _serving(
-                "base/single-spark", NIGHTLY, "model: google/gemma-4-31B-it", "set: {attention_backend: triton_attn}"
+                "base/single-spark", V0_23, "model: google/gemma-4-31B-it", "set: {attention_backend: triton_attn}"
             )
         ),
-        Case(_serving("base/single-spark", NIGHTLY, "model: example/model", "set: {attention_backend: flashinfer}")),
+        Case(_serving("base/single-spark", V0_23, "model: example/model", "set: {attention_backend: flashinfer}")),
     ],
     "ATT003": [
         Case(_serving("qwen/qwen3-coder-next-fp8", CU130, "set: {attention_backend: null, max_model_len: 60000}")),

@@ -145,8 +145,8 @@ RELEASES: Final[dict[str, list[Case]]] = {
         Case(
             _on(_NEAREST, "speculative: {method: dflash, model: example/drafter, num_speculative_tokens: 5}"),
             _said(
-                "FLG105 11:18 speculative.method of chat names dflash, and there is no such method of speculation in",
-                " vLLM 0.19.0 (the release nearest to nvcr.io/nvidia/vllm:26.04-py3): 0.20.0 to 0.33.0 have it",
+                "FLG105 11:27 speculative.method of chat names dflash, and there is no such method of speculation in",
+                " vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3): 0.20.0 to 0.33.0 have it",
             ),
         ),
         Case(_on(_EXACT, "set: {reasoning_parser: nano_v3, reasoning_parser_plugin: /x.py}")),

@@ -109,13 +109,13 @@ def machine(tmp_path: Path, tree: Path, sparkiac: Cli) -> Machine:
 
 def test_options_are_checked_against_what_the_image_says(machine: Machine) -> None:
     machine.write("set: {swap_space: 4, level: high}")
-    assert machine.said("FLG101") == ["warning level of chat is no option of any known release of vLLM"]
+    assert machine.said("FLG101") == ["warning level of chat is not an option of any known vLLM release"]
     assert len(machine.said("FLG106")) == 1
     assert machine.capture().code == 0
     title = "the vLLM 1.2.3 of example.org/vllm:1"
     assert machine.said("FLG106") == []
     others = "0.11.0 to 0.17.1 have it"
-    assert machine.said("FLG101")[-1] == f"error swap_space of chat is no option of {title}: {others}"
+    assert machine.said("FLG101")[-1] == f"error swap_space of chat is not an option of {title}: {others}"
     assert machine.said("FLG102") == [f"error in {title}, level of chat is one of low, not 'high'"]
 
 
