@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint unit lock clean
+.PHONY: help demo test test-deep lint unit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,7 +22,11 @@ demo: $(INSTALLED) ## install, generate the lab inventory into .demo and show it
 	$(BIN)/sparkiac generate inventories/lab.yaml --output .demo/lab
 	$(BIN)/sparkiac plan inventories/lab.yaml
 
-test: lint unit ## lint, types, architecture contracts and all tests
+test: lint unit ## lint, types, architecture contracts and all tests but the deep ones
+
+test-deep: $(INSTALLED) ## every mutant of every rule, a kill before every call, 10,000 inputs for each fuzz test
+	$(BIN)/python -m pytest -n auto -m deep
+	SPARKIAC_FUZZ=10000 $(BIN)/python -m pytest -n auto tests/importers/test_fuzz.py tests/importers/test_recipes_fuzz.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

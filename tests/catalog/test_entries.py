@@ -1,4 +1,4 @@
-"""Every deployment that the sources describe has its entry in the catalog."""
+"""Every deployment that the sources describe has its entry in the catalog, and every entry states what it is for."""
 
 from __future__ import annotations
 
@@ -99,29 +99,18 @@ ENTRIES: Final = {
     "dsv4-flash-ray-roce-pinned": (f"{DSV4}-pinned", R),
 }
 """Short name of a deployment in the sources → its entry, and what can be done with it."""
-BESIDE: Final = {
-    "fragment context-256k": R,
-    "fragment yarn-1m": R,
-    "fragment thinking": R,
-    "fragment tools": R,
-    "fragment single-user": R,
-    "qwen/qwen2.5-3b": M,
-    "minimax/minimax-m2.7": M,
-    "xiaomi/mimo": M,
-    "mistralai/mixtral-8x7b": M,
-    "poolside/laguna-xs.2-fp8": M,
-    "base/sglang": R,
-    "base/llama-cpp": R,
-    "base/tensorrt-llm": R,
-}
-"""Entries beside the deployments: single settings of the sources, models that they only name, templates."""
-STATUS: Final = dict(ENTRIES.values()) | BESIDE
+NAMED: Final = (
+    *("qwen/qwen2.5-3b", "minimax/minimax-m2.7", "xiaomi/mimo", "mistralai/mixtral-8x7b"),
+    "poolside/laguna-xs.2-fp8",
+)
+"""Models that the sources name without a deployment."""
+STATUS: Final = dict(ENTRIES.values()) | dict.fromkeys(NAMED, M)
 FRAGMENTS_OF_THE_SOURCES: Final = 11
 
 
 def test_the_table_has_every_deployment_of_the_sources_once() -> None:
     assert len(ENTRIES) == 72
-    assert len(STATUS) == len(ENTRIES) + len(BESIDE), "no entry stands for two"
+    assert len(STATUS) == len(ENTRIES) + len(NAMED), "no entry stands for two"
     assert sum(name.startswith("fragment ") for name, _ in ENTRIES.values()) == FRAGMENTS_OF_THE_SOURCES
 
 
@@ -129,26 +118,20 @@ def test_the_table_has_every_deployment_of_the_sources_once() -> None:
 def test_an_entry_is_there_with_its_status(name: str) -> None:
     """The 72 deployments, and the models that are only named (row 2.17)."""
     assert entry(name).status == STATUS[name]
-    assert entry(name).sources
 
 
-@pytest.mark.parametrize("name", [name for name, status in STATUS.items() if status != R])
-def test_what_cannot_be_used_as_printed_says_why_and_what_to_take_instead(name: str) -> None:
-    assert entry(name).why
-    instead = entry(name).instead
-    # A fragment's place is taken by what sparkiac does for every deployment, and not by another entry.
-    assert instead is not None or name.startswith("fragment ")
-    assert instead is None or usable(instead)
-
-
-@pytest.mark.parametrize("name", [name for name, status in STATUS.items() if status == R])
-def test_what_can_be_used_needs_no_reason(name: str) -> None:
-    assert entry(name).why is None
-    assert entry(name).instead is None
-
-
-def test_no_file_is_outside_the_table() -> None:
-    assert set(FILES) <= set(STATUS)
+@pytest.mark.parametrize("name", FILES)
+def test_every_entry_names_its_sources_and_what_to_use_instead(name: str) -> None:
+    """A recipe needs no reason; what cannot be used as printed has one, and names an entry that can be used."""
+    found = entry(name)
+    assert found.sources
+    assert (found.why is None) == (found.status == R)
+    if found.status == R:
+        assert found.instead is None
+    elif found.instead is None:  # sparkiac does the same for every deployment, so no other entry replaces it
+        assert name.startswith("fragment ")
+    else:
+        assert usable(found.instead)
 
 
 def test_a_fragment_names_fragments_that_are_there() -> None:

@@ -82,7 +82,7 @@ def test_a_drip_does_not_outlive_the_deadline(where: str, monkeypatch: pytest.Mo
         assert model.code == "LCK013"
         if where != "error":
             assert refused(lambda: resolve(f"{url}/x.py", hub=Hub(url), waits=(0,))).code == "LCK021"
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 600  # the whole drip takes 10,000 seconds
 
 
 def test_a_compressed_answer_is_not_unpacked() -> None:

@@ -12,7 +12,6 @@ import random
 import shutil
 import signal
 import sys
-import time
 from collections import Counter
 from itertools import cycle
 from pathlib import Path
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 TARGET = Path("work/lab")
 OLD = TARGET.with_name(".lab.sparkiac-old")
 COUNT = {"random": 40, "sweep": 8}
+CALLS = 1200
+"""A random kill comes after at most so many calls: those of about three commits."""
 
 
 class Observer:
@@ -88,19 +89,25 @@ def fork(run: Callable[[], None]) -> int:
 
 
 def kill_at_random(observer: Observer, rounds: int) -> None:
-    """Kill a child that commits one tree after the other."""
-    chance = random.Random(20260101)
-
-    def alternate() -> NoReturn:
-        for tag in cycle("ab"):
-            put(generation(tag, count=observer.count), TARGET)
-        raise AssertionError
+    """Kill a child that commits one tree after the other, soon after it says that it makes its n-th call."""
+    chance, tell = random.Random(20260101), os.write
 
     for _ in range(rounds):
+        reader, writer = os.pipe()
+
+        def alternate(writer: int = writer) -> NoReturn:
+            with calls(*WRITING, *DELETING, before=lambda _: tell(writer, b".") and None):
+                for tag in cycle("ab"):
+                    put(generation(tag, count=observer.count), TARGET)
+            raise AssertionError
+
         child = fork(alternate)
-        time.sleep(chance.uniform(0, 0.06))
+        os.close(writer)  # so that reading ends if the child does
+        for _ in range(chance.randrange(1, CALLS)):
+            os.read(reader, 1)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+        os.close(reader)
         observer.seen["kills"] += 1
         observer.judge()
         observer.next_run(chance.choice("ab"))

@@ -6,6 +6,7 @@ import fcntl
 import os
 import subprocess
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,7 @@ from .faults import unsupported
 from .trees import SCRIPT, STATE, generation, litter, put, snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
 
@@ -180,7 +181,8 @@ def test_the_lock_is_not_inherited_by_a_program_that_the_run_starts(
 
 
 HAMMER = """
-import sys, time
+import os
+import sys
 from pathlib import Path
 from sparkiac.write import Busy, survey, exchange
 from trees import STATE, generation, put
@@ -189,41 +191,53 @@ tag, fallback = sys.argv[1], sys.argv[2]
 if fallback == "fallback":
     exchange.exchange = unsupported
 WHOLE = {(0, 0, 0), (1, 20, 1), (41, 0, 0)}  # up to date, another tag's tree, no tree yet
-done = busy = 0
-end = time.monotonic() + 2
-while time.monotonic() < end:
+while not Path("../stop").exists():
     try:
         if tag == "survey":
             changes = survey(generation("a"), Path("lab"), **STATE)
             assert (len(changes.created), len(changes.changed), len(changes.removed)) in WHOLE, changes
         else:
             put(generation(tag), Path("lab"))
-        done += 1
+        os.write(1, f"{tag} done\\n".encode())
     except Busy:
-        busy += 1
-print(done, busy)
+        os.write(1, f"{tag} busy\\n".encode())
 """
+ENOUGH = Counter({"written": 40, "busy": 20, "surveyed": 20})
+"""What is seen before the runs are stopped, however long that takes."""
+
+
+def hammered(reports: Iterable[str], stop: Path) -> Counter[str]:
+    """Count what the runs report, and stop them once it is enough."""
+    seen: Counter[str] = Counter()
+    for report in reports:
+        tag, what = report.split()
+        seen["busy" if what == "busy" else "surveyed" if tag == "survey" else "written"] += 1
+        if seen >= ENOUGH:
+            stop.touch()
+    return seen
 
 
 @pytest.mark.parametrize("way", ["exchange", "fallback"])
 def test_four_writers_and_a_reader_never_see_or_leave_a_mixed_tree(tmp_path: Path, way: str) -> None:
-    command = [sys.executable, "-c", HAMMER]
+    target = tmp_path / "work/lab"
+    target.parent.mkdir()
+    reader, writer = os.pipe()
     runs = [
         subprocess.Popen(
-            [*command, tag, way],
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
+            [sys.executable, "-c", HAMMER, tag, way],
+            cwd=target.parent,
+            stdout=writer,
             stderr=subprocess.PIPE,
             **SCRIPT,
         )
         for tag in ("a", "b", "c", "d", "survey")
     ]
-    results = [(*run.communicate(timeout=600), run.returncode) for run in runs]
-    assert [(code, error) for _, error, code in results] == [(0, "")] * 5
-    counts = [tuple(int(count) for count in output.split()) for output, _, _ in results]
-    assert sum(done for done, _ in counts[:4]) > 0
-    assert sum(busy for _, busy in counts[:4]) > 0
-    target = tmp_path / "lab"
+    os.close(writer)
+    with open(reader, encoding="ascii") as reports:  # noqa: PTH123  a descriptor
+        seen = hammered(reports, tmp_path / "stop")
+    errors = [run.communicate()[1] for run in runs]
+    assert [(run.returncode, error) for run, error in zip(runs, errors, strict=True)] == [(0, "")] * 5
+    assert seen >= ENOUGH
     tag = (target / "PLAN.md").read_text()
     assert not commit(generation(tag), target, **STATE).any
     assert litter(target) == []
