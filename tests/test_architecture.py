@@ -20,7 +20,7 @@ PACKAGE: Final = ROOT / "sparkiac"
 MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 RULES: Final = [path for path in MODULES if path.parent.name == "rules" and "_" in path.stem.strip("_")]
 TEMPLATES: Final = sorted((ROOT / "templates").rglob("*.j2"))
-SCRIPTS: Final = [path for _, path in assets.files("templates/host/usr/local/lib/sparkiac")]
+SCRIPTS: Final = [path for _, path in assets.files("playbooks/roles/programs/files")]
 SHARED: Final = frozenset({"__init__", "answers", "exits", "foreign", "inputs", "questions", "repository"})
 """What stands beside the commands, and is none."""
 LONGEST_FUNCTION: Final = 40

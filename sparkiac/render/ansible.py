@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sparkiac import assets
 from sparkiac.artifact import Artifact
 from sparkiac.plan.preflight import cache_path
-from sparkiac.render import extras, hosts, rollout, staging, yamltext
+from sparkiac.render import extras, hosts, playbooks, rollout, staging, yamltext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,6 +23,7 @@ CHANGING: Final = "sparkiac_changing"
 def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator[Artifact]:
     """Render everything that `ansible-playbook site.yml` reads, so that sparkiac is not needed to apply."""
     yield Artifact("inventory.yml", _yaml(_inventory(plan)))
+    yield Artifact("group_vars/all.yml", _yaml({"sparkiac_programs": _files(playbooks.on_every_host())}))
     for host in plan.hosts:
         together = next(batch for batch in plan.batches if host.name in batch)
         found = _variables(host, on_hosts[host.name], plan.hub) | {"together": list(together)}
@@ -30,8 +31,7 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
     yield rollout.render(plan)
     yield Artifact("ansible.cfg", (assets.directory("templates") / "ansible.cfg").read_bytes())
-    for path, file in assets.files("playbooks"):
-        yield Artifact(f"playbooks/{path}", file.read_bytes())
+    yield from playbooks.render()
 
 
 def _yaml(data: Mapping[str, Any]) -> bytes:
@@ -51,12 +51,12 @@ def _connection(host: HostPlan) -> dict[str, Any]:
 
 def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dict[str, Any]:
     root = f"hosts/{host.name}/"
-    files = [{"path": each.path.removeprefix(root), "mode": f"{each.mode:04o}"} for each in artifacts]
+    own = tuple(each._replace(path=each.path.removeprefix(root)) for each in artifacts)
     return {
         "host": host.name,
         "user": "sparkiac",
         "unpinned": list(host.unpinned),
-        "files": sorted(files, key=lambda file: (file["path"] == hosts.OWNED, file["path"])),
+        "files": sorted(_files(own), key=lambda file: (file["path"] == hosts.OWNED, file["path"])),
         "directories": _directories(host),
         "networks": sorted({each.network.shared for each in host.containers if each.network.shared is not None}),
         "sysctls": [{"key": key, "value": value} for key, value in host.sysctls.items()],
@@ -65,7 +65,7 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
         "images_from": staging.giver(host.images_from),
         "stores": staging.stores(host),
         "fetch": staging.fetch(host, hub),
-        "generation": staging.generation(host, artifacts),
+        "generation": staging.generation(host, (*own, *playbooks.on_every_host())),
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),
         "extra_files": extras.of(host, hub),
@@ -75,6 +75,10 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
         ),
         "pulls": [{"unit": each.unit, "model": model} for each in host.containers for model in each.server.pulls],
     }
+
+
+def _files(artifacts: tuple[Artifact, ...]) -> list[dict[str, str]]:
+    return [{"path": each.path, "mode": f"{each.mode:04o}"} for each in artifacts]
 
 
 def _directories(host: HostPlan) -> list[dict[str, str]]:

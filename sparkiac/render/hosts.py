@@ -1,16 +1,14 @@
-"""Everything that lies on one host: hosts/<name>/ mirrors its root directory."""
+"""The files of one host: hosts/<name>/ mirrors its root directory. Programs, equal everywhere, are in `playbooks`."""
 
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import assets
 from sparkiac.artifact import Artifact
 from sparkiac.plan.askers import Program
 from sparkiac.plan.deployments import PROBE_FILES
-from sparkiac.render import compose, programs
+from sparkiac.render import compose, playbooks, programs
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ OWNED: Final = "etc/sparkiac/owned.json"
 """List of all that sparkiac put on the host, so that the next apply can take away what is gone."""
 UNITS: Final = "etc/sparkiac/units.json"
 """What each unit runs from: what the host compares and restarts by."""
-SCRIPTS: Final = "usr/local/lib/sparkiac"
+_SUPERVISE: Final = "usr/local/lib/sparkiac/supervise"
 _PROBE: Final = tuple(file.removeprefix("/") for file in PROBE_FILES)
 _DIRECTORIES: Final = ("/etc/sparkiac", "/var/cache/sparkiac", "/var/lib/docker")
 """What every unit needs mounted. The cache's own directory is not named: its name changes with every option."""
@@ -31,9 +29,8 @@ _SYSCTL: Final = "etc/sysctl.d/90-sparkiac.conf"
 
 
 def render(host: HostPlan) -> tuple[Artifact, ...]:
-    """Render the files of one host, with their paths in the output tree."""
-    found = [_script(path, content) for path, content in _scripts()]
-    found.append(_json("etc/sparkiac/preflight.json", host.preflight))
+    """Render the host's own files, with their paths in the output tree."""
+    found = [_json("etc/sparkiac/preflight.json", host.preflight)]
     if host.sysctls:
         found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
     for container in host.containers:
@@ -45,7 +42,7 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
     found += [_json(document.file, document.content) for document in host.documents]
     found.append(_json(UNITS, _restarts(host)))
     owned = {
-        "files": sorted([*(artifact.path for artifact in found), OWNED]),
+        "files": sorted([*(artifact.path for artifact in (*found, *playbooks.on_every_host())), OWNED]),
         "units": [each.unit for each in host.units],
     }
     found.append(_json(OWNED, owned))
@@ -83,22 +80,12 @@ def _runs_from(unit: Container | Program) -> list[str]:
     """Name the generated files that a unit runs from: another content of one of them needs a restart."""
     if isinstance(unit, Program):
         return [unit_path(unit), *programs.paths(unit), *_PROBE]
-    return [unit_path(unit), compose_path(unit), f"{SCRIPTS}/supervise", *(_PROBE if unit.server.served else ())]
+    return [unit_path(unit), compose_path(unit), _SUPERVISE, *(_PROBE if unit.server.served else ())]
 
 
 def _listen(unit: Container | Program) -> str | None:
     listen = unit.network.listen
     return None if listen is None else f"{listen[0]}:{listen[1]}"
-
-
-@cache
-def _scripts() -> list[tuple[str, bytes]]:
-    return [(path, file.read_bytes()) for path, file in assets.files(f"templates/host/{SCRIPTS}")]
-
-
-def _script(name: str, content: bytes) -> Artifact:
-    """Make a program, or a part of one, which nobody starts by itself."""
-    return Artifact(f"{SCRIPTS}/{name}", content, 0o755 if content.startswith(b"#!") else 0o644)
 
 
 def _json(path: str, data: object) -> Artifact:

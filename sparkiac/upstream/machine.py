@@ -13,7 +13,10 @@ _SECONDS: Final = 120
 """It takes a second or two; nvidia-smi without its persistence daemon takes some more."""
 _DOCKER: Final = "/var/lib/docker"
 """Where images lie."""
-_PARTS: Final = (("preflight_host", "host/usr/local/lib/sparkiac/preflight_host.py"), ("facts", "machine/facts.py"))
+_PARTS: Final = (
+    ("preflight_host", "playbooks", "roles/programs/files/usr/local/lib/sparkiac/preflight_host.py"),
+    ("facts", "templates", "machine/facts.py"),
+)
 _PROGRAM: Final = """\
 import sys, types
 for name, text in {parts}:
@@ -90,7 +93,7 @@ def read(text: str, target: str) -> Machine:
 
 
 def _program() -> str:
-    parts = [(name, (directory("templates") / path).read_text(encoding="utf-8")) for name, path in _PARTS]
+    parts = [(name, (directory(kind) / path).read_text(encoding="utf-8")) for name, kind, path in _PARTS]
     return _PROGRAM.format(parts=repr(parts))
 
 

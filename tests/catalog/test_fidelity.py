@@ -12,7 +12,7 @@ from tests.catalog.commands import COMMANDS
 from tests.catalog.differences import PROBE
 from tests.catalog.printed import flags
 from tests.catalog.rendered import DEPLOYMENT, LEADER, entries, render, seen
-from tests.conftest import ROOT
+from tests.host.conftest import SCRIPTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,4 +158,4 @@ def replace(file: Path, old: str, new: str) -> None:
 
 def test_the_start_step_drops_the_page_cache() -> None:
     """The printed step that the preflight took over (row 2.14)."""
-    assert "/proc/sys/vm/drop_caches" in (ROOT / "templates/host/usr/local/lib/sparkiac/preflight_start.py").read_text()
+    assert "/proc/sys/vm/drop_caches" in (SCRIPTS / "preflight_start.py").read_text()

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.host.conftest import SCRIPTS
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 COMPOSE = Path(sys.executable).with_name("docker-compose")
 PROJECTS = sorted(GOLDEN.glob("*/expected/hosts/*/etc/sparkiac/*/compose.yaml"))
-SCRIPTS = Path(__file__).parents[2] / "templates/host/usr/local/lib/sparkiac"
 AGENT = GOLDEN / "hermes-agent/expected/hosts/spark-01"
 UNIT = "/etc/systemd/system/sparkiac-agent.service"
 PROGRAM = "/home/spark/.local/bin/hermes"

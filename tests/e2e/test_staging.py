@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from tests.e2e.lab import Lab, Recap
-from tests.host.conftest import SCRIPTS
+from tests.host import tree
 from tests.host.staging import FILES, SAFETENSORS, Store, tiny
 from tests.standin.hub import sha256
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.bed import Bed
 
+CHECKOUT = Path(__file__).parents[2]
 STORE = "/srv/models"
 SITE = """
 - hosts: all
@@ -95,8 +96,8 @@ def staged(bed: Bed, hub: tuple[subprocess.Popen[str], str], tmp_path_factory: p
 
 def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
     """Write the tree that `sparkiac generate` would write, as far as staging reads it."""
-    shutil.copytree(Path(__file__).parents[2] / "playbooks", lab.tree / "playbooks")
-    shutil.copy(Path(__file__).parents[2] / "templates/ansible.cfg", lab.tree / "ansible.cfg")
+    shutil.copytree(CHECKOUT / "playbooks", lab.tree / "playbooks")
+    shutil.copy(CHECKOUT / "templates/ansible.cfg", lab.tree / "ansible.cfg")
     (lab.tree / "site.yml").write_text("- ansible.builtin.import_playbook: playbooks/staging.yml\n")
     (lab.tree / "playbooks/staging.yml").write_text(SITE)
     (lab.folder / "secrets.json").write_text("{}")
@@ -108,17 +109,8 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
     for name, host in lab.bed.hosts.items():
         (other,) = (each for each in lab.bed.hosts.values() if each.name != name)
         near = {"host": other.name, "address": other.fabric_address}
-        programs = sorted(SCRIPTS.glob("stage*"))
-        target = lab.tree / "hosts" / name / "usr/local/lib/sparkiac"
-        target.mkdir(parents=True)
-        for path in programs:
-            shutil.copy(path, target)
         data = {
             "host": name,
-            "files": [
-                {"path": f"usr/local/lib/sparkiac/{path.name}", "mode": f"{path.stat().st_mode & 0o777:04o}"}
-                for path in programs
-            ],
             "stores": [{"path": STORE, "models": [model]}],
             "fetch": {"endpoint": endpoint, "token": None, "from": [near]},
             "images": [image],
@@ -132,7 +124,8 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
         }
         connection = {"ansible_host": host.address, "ansible_user": "spark"}
         hosts[name] = {**connection, "sparkiac": data, "weights_reserve_bytes": 0}
-    (lab.tree / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
+    shared = {"sparkiac_programs": tree.programs(CHECKOUT)}
+    (lab.tree / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": shared}}))
 
 
 def test_a_dry_run_says_what_would_come(staged: Staged) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.host.probed import Ask
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ROOT / "templates/host/usr/local/lib/sparkiac"
+SCRIPTS = ROOT / "playbooks/roles/programs/files/usr/local/lib/sparkiac"
 
 
 def load(name: str) -> ModuleType:

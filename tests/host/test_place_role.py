@@ -1,4 +1,4 @@
-"""The role `place`, run by Ansible on this machine: only what is not as generated is copied."""
+"""The role `place`, run by Ansible on this machine: only what is not as generated is copied, wherever it comes from."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ MODES = {path: 0o755 if path == "lib/run" else 0o644 for path in TEXTS}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a tree with the files, a host with their directories, and a play that places them and says what changed."""
+    """Give two trees with files, a host with their directories, and a play that places them and says what changed."""
+    trees = {path: tmp_path / ("programs" if path.startswith("lib/") else "own") for path in TEXTS}
     for path, text in TEXTS.items():
-        for root in ("tree", "root"):
-            (tmp_path / root / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "tree" / path).write_text(text)
+        for root in (trees[path], tmp_path / "root"):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (trees[path] / path).write_text(text)
     (tmp_path / "roles").symlink_to(ROOT / "playbooks/roles")
     variables = {
-        "place_files": [{"path": path, "mode": f"{mode:04o}"} for path, mode in MODES.items()],
-        "place_from": str(tmp_path / "tree"),
+        "place_files": [
+            {"path": path, "mode": f"{mode:04o}", "from": str(trees[path])} for path, mode in MODES.items()
+        ],
         "place_root": str(tmp_path / "root"),
         "place_owner": pwd.getpwuid(os.geteuid()).pw_name,
     }

@@ -119,6 +119,9 @@ def test_secrets_are_shown_nowhere() -> None:
 
 
 def test_roles_have_one_shape() -> None:
-    for role in PLAYBOOKS.glob("roles/*"):
+    """`programs` has files alone: other roles bring them to the hosts."""
+    roles = {*PLAYBOOKS.glob("roles/*")}
+    assert {path.name for path in (PLAYBOOKS / "roles/programs").iterdir()} == {"files"}
+    for role in roles - {PLAYBOOKS / "roles/programs"}:
         assert {path.name for path in role.iterdir()} - {"defaults"} == {"tasks"}, role.name
         assert (role / "tasks/main.yml").is_file()

@@ -13,12 +13,13 @@ import pytest
 import yaml
 
 from tests import pythons
+from tests.host.conftest import SCRIPTS
 from tests.host.plays import play
 
 ROOT = Path(__file__).parents[2]
-SCRIPTS = ROOT / "templates/host/usr/local/lib/sparkiac"
 SMI = "#!/bin/sh\necho 'NVIDIA GB10, 12.1, 590.44'\n"
 MODEL = "models--a--b"
+PROGRAMS = "playbooks/roles/programs/files/usr/local/lib/sparkiac"
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def bench(tmp_path: Path) -> Bench:
     made = Bench(tmp_path)
     for host in ("here", "there"):
         made.expect(host)
-        shutil.copytree(SCRIPTS, tmp_path / f"hosts/{host}/usr/local/lib/sparkiac")
+    shutil.copytree(SCRIPTS, tmp_path / PROGRAMS)
     return made
 
 
@@ -100,7 +101,7 @@ def test_one_host_that_fails_stops_the_other(bench: Bench) -> None:
 
 
 def test_what_a_script_that_cannot_run_says_is_shown(bench: Bench) -> None:
-    part = bench.folder / "hosts/here/usr/local/lib/sparkiac/preflight_needs.py"
+    part = bench.folder / PROGRAMS / "preflight_needs.py"
     part.write_text("raise SystemExit('broken part')")
     code, said = bench.apply()
     assert code == 2

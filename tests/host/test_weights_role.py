@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.host import tree
 from tests.host.conftest import SCRIPTS
 from tests.host.plays import Played, play
 from tests.host.staging import FILES, SAFETENSORS, SYSTEMCTL, SYSTEMD_RUN, Store, free_port, tiny, write_stubs
@@ -64,10 +65,6 @@ class Fleet:
         near = [each for each in sorted(self.stores) if each != name and not {each, name} & self.unplugged]
         data = {
             "host": name,
-            "files": [
-                {"path": f"usr/local/lib/sparkiac/{path.name}", "mode": f"{path.stat().st_mode & 0o777:04o}"}
-                for path in sorted(SCRIPTS.glob("stage*"))
-            ],
             "stores": json.loads(store.stores()) if store.wanted else [],
             "fetch": {
                 "endpoint": endpoint,
@@ -78,6 +75,7 @@ class Fleet:
         own = {name: str(store.folder / name) for name in ("root", "share", "secrets")}
         return {
             "sparkiac": data,
+            "sparkiac_programs": tree.programs(ROOT),
             "stage_root": own["root"],
             "stage_owner": pwd.getpwuid(os.geteuid()).pw_name,
             "stage_share_directory": own["share"],
@@ -91,8 +89,6 @@ class Fleet:
         """Run the roles on all hosts; give the exit code, the changed tasks by host, and what was said."""
         hosts = {name: self.variables(name, endpoint) for name in sorted(self.stores)}
         (self.folder / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
-        for name in hosts:
-            shutil.copytree(SCRIPTS, self.folder / "hosts" / name / PROGRAMS.relative_to("root"), dirs_exist_ok=True)
         return play(self.folder, *words, playbook="playbooks/play.yml", inventory="inventory.yml")
 
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 IMAGE = "nvcr.io/nvidia/vllm@sha256:" + "0" * 64
 HOSTS = {"spark-01": "192.0.2.11", "spark-02": "192.0.2.12"}
-SCRIPTS = "usr/local/lib/sparkiac"
 PLAYS = ("Deploy", "Change", "Verify")
 
 
@@ -40,8 +39,17 @@ def build(root: Path, *, checkout: Path) -> None:
         _write(root / f"host_vars/{name}.yml", _yaml({"sparkiac": data}))
         for file in data["files"]:
             _write(root / f"hosts/{name}/{file['path']}", "{}\n")
-        scripts = root / f"hosts/{name}/{SCRIPTS}"
-        shutil.copytree(checkout / "templates/host" / SCRIPTS, scripts, dirs_exist_ok=True)
+    _write(root / "group_vars/all.yml", _yaml({"sparkiac_programs": programs(checkout)}))
+
+
+def programs(checkout: Path) -> list[dict[str, str]]:
+    """List the files of the role `programs`, as every host gets them."""
+    files = checkout / "playbooks/roles/programs/files"
+    return [
+        {"path": path.relative_to(files).as_posix(), "mode": f"{path.stat().st_mode & 0o755:04o}"}
+        for path in sorted(files.rglob("sparkiac/*"))
+        if path.is_file()
+    ]
 
 
 def host_data(name: str, address: str) -> Unsafe:
@@ -49,18 +57,6 @@ def host_data(name: str, address: str) -> Unsafe:
     files = {
         "etc/systemd/system/sparkiac-qwen36.service": "0644",
         "etc/sparkiac/qwen36/compose.yaml": "0644",
-        f"{SCRIPTS}/preflight": "0755",
-        **{f"{SCRIPTS}/preflight_{part}.py": "0644" for part in ("host", "machine", "needs", "start")},
-        f"{SCRIPTS}/stage": "0755",
-        **{
-            f"{SCRIPTS}/stage_{part}.py": "0644"
-            for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")
-        },
-        f"{SCRIPTS}/probe.py": "0755",
-        f"{SCRIPTS}/probe_answers.py": "0644",
-        f"{SCRIPTS}/supervise": "0755",
-        **{f"{SCRIPTS}/units_{part}.py": "0644" for part in ("host", "look", "report", "restart")},
-        f"{SCRIPTS}/units": "0755",
         "etc/sparkiac/preflight.json": "0644",
         "etc/sparkiac/units.json": "0644",
         "etc/sparkiac/owned.json": "0644",

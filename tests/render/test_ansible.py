@@ -47,7 +47,7 @@ def test_the_inventory_says_how_to_reach_each_host(rendered: Rendered) -> None:
     }
 
 
-def test_the_files_are_all_those_of_the_host_with_their_modes_the_list_last(rendered: Rendered) -> None:
+def test_the_files_are_all_those_of_one_host_with_their_modes_the_list_last(rendered: Rendered) -> None:
     tree = rendered(deployment())
     files = variables(tree)["files"]
     assert {file["path"]: int(file["mode"], 8) for file in files} == {
@@ -110,7 +110,8 @@ def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:
             f"{scripts}/probe_answers.py",
         ],
     }
-    assert all(f"hosts/spark-01/{path}" in tree for paths in files.values() for path in paths)
+    roots = ("hosts/spark-01", "playbooks/roles/programs/files")
+    assert all(any(f"{root}/{path}" in tree for root in roots) for paths in files.values() for path in paths)
 
 
 def test_what_the_host_restarts_by(rendered: Rendered) -> None:
@@ -186,10 +187,11 @@ def test_the_configuration_and_the_playbooks_are_copies(rendered: Rendered) -> N
     tree = rendered(deployment())
     for name in ("ansible.cfg",):
         assert tree[name].content == (assets.directory("templates") / name).read_bytes()
-    playbooks = {f"playbooks/{path}": file for path, file in assets.files("playbooks")}
-    assert {path for path in tree if path.startswith("playbooks/")} == playbooks.keys()
-    for path, file in playbooks.items():
-        assert (tree[path].content, tree[path].mode) == (file.read_bytes(), 0o644)
+    copies = {f"playbooks/{path}": file for path, file in assets.files("playbooks")}
+    assert {path for path in tree if path.startswith("playbooks/")} == copies.keys()
+    for path, file in copies.items():
+        mode = 0o755 if file.read_bytes().startswith(b"#!") else 0o644
+        assert (tree[path].content, tree[path].mode) == (file.read_bytes(), mode)
     parser = configparser.ConfigParser()
     parser.read_string(tree["ansible.cfg"].content.decode())
     assert parser["defaults"]["inventory"] == "inventory.yml"

@@ -1,4 +1,4 @@
-"""hosts/<name>/ mirrors the target's root: units, settings, scripts, and the list of all that."""
+"""hosts/<name>/ mirrors the target's root: units, settings, and the list of all that sparkiac puts on the host."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac import assets
 from tests.plan.fleets import PAIR, deployment, service
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     Rendered = Callable[[str], Mapping[str, Artifact]]
 
 ROOT = "hosts/spark-01/"
+PROGRAMS = "playbooks/roles/programs/files/"
 UNIT = f"{ROOT}etc/systemd/system/sparkiac-chat.service"
 
 
@@ -35,10 +35,7 @@ def unit(artifact: Artifact) -> dict[str, dict[str, list[str]]]:
 
 
 def test_the_files_of_a_host(rendered: Rendered) -> None:
-    scripts = {
-        f"{ROOT}usr/local/lib/sparkiac/{path}" for path, _ in assets.files("templates/host/usr/local/lib/sparkiac")
-    }
-    assert {path for path in rendered(deployment()) if path.startswith("hosts/")} == scripts | {
+    assert {path for path in rendered(deployment()) if path.startswith("hosts/")} == {
         UNIT,
         f"{ROOT}etc/sparkiac/chat/compose.yaml",
         f"{ROOT}etc/sparkiac/owned.json",
@@ -48,12 +45,15 @@ def test_the_files_of_a_host(rendered: Rendered) -> None:
     }
 
 
-def test_the_list_names_every_file_and_itself(rendered: Rendered) -> None:
+def test_the_list_names_every_file_the_programs_and_itself(rendered: Rendered) -> None:
     tree = rendered(PAIR)
+    programs = [path.removeprefix(PROGRAMS) for path in tree if path.startswith(PROGRAMS)]
+    assert "usr/local/lib/sparkiac/supervise" in programs
     for host in ("spark-01", "spark-02"):
         owned = json.loads(tree[f"hosts/{host}/etc/sparkiac/owned.json"].content)
         root = f"hosts/{host}/"
-        assert owned["files"] == sorted(path.removeprefix(root) for path in tree if path.startswith(root))
+        own = [path.removeprefix(root) for path in tree if path.startswith(root)]
+        assert owned["files"] == sorted([*own, *programs])
         assert owned["units"] == ["sparkiac-big"]
 
 
@@ -63,20 +63,9 @@ def test_a_host_that_runs_nothing_still_has_its_list(rendered: Rendered) -> None
     assert not [path for path in tree if path.startswith("hosts/spark-02/etc/systemd")]
 
 
-def test_scripts_are_copies_that_run(rendered: Rendered) -> None:
-    tree = rendered(deployment())
-    scripts = dict(assets.files("templates/host/usr/local/lib/sparkiac"))
-    assert {"preflight", "probe.py", "supervise"} <= scripts.keys()
-    for name, source in scripts.items():
-        artifact = tree[f"{ROOT}usr/local/lib/sparkiac/{name}"]
-        is_program = source.read_bytes().startswith(b"#!")
-        assert (artifact.content, artifact.mode) == (source.read_bytes(), 0o755 if is_program else 0o644)
-        assert is_program or name.startswith(("preflight_", "probe_", "stage_", "units_"))
-
-
 def test_everything_else_is_not_executable(rendered: Rendered) -> None:
-    modes = {path: artifact.mode for path, artifact in rendered(PAIR).items() if "/usr/local/lib/" not in path}
-    assert {path for path, mode in modes.items() if mode != 0o644 and not path.startswith("playbooks/")} == set()
+    modes = {path: artifact.mode for path, artifact in rendered(PAIR).items() if not path.startswith(PROGRAMS)}
+    assert {path for path, mode in modes.items() if mode != 0o644} == set()
 
 
 def test_the_unit_of_a_deployment(rendered: Rendered) -> None:

@@ -17,6 +17,7 @@ import pytest
 from sparkiac import assets
 from sparkiac.upstream import machine
 from tests import pythons
+from tests.host.conftest import SCRIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ PATH="{tools}:$PATH" exec sh -c "$7"
 @pytest.fixture(scope="module")
 def facts() -> Iterator[ModuleType]:
     """Import the program, which finds its part beside it."""
-    folders = [str(assets.directory("templates") / each) for each in ("machine", "host/usr/local/lib/sparkiac")]
+    folders = [str(assets.directory("templates") / "machine"), str(SCRIPTS)]
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     others = set(sys.modules)  # a test of the host's scripts may have imported the part, and goes on with it
     sys.path[:0] = folders

@@ -1,0 +1,44 @@
+"""The playbooks in the tree, and the programs of their role `programs`: once, however many hosts there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import yaml
+
+from sparkiac.render import playbooks
+from tests.plan.fleets import PAIR
+from tests.render.test_ansible import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import pytest
+
+    from sparkiac.artifact import Artifact
+
+    Rendered = Callable[[str], Mapping[str, Artifact]]
+
+
+def test_the_programs_are_there_once_and_listed_once(rendered: Rendered) -> None:
+    """Two hosts or a thousand: what every host gets is a file of the tree once, and so is its line."""
+    tree, root = rendered(PAIR), "playbooks/roles/programs/files/"
+    programs = {path.removeprefix(root): artifact.mode for path, artifact in tree.items() if path.startswith(root)}
+    listed = yaml.safe_load(tree["group_vars/all.yml"].content)["sparkiac_programs"]
+    assert {file["path"]: int(file["mode"], 8) for file in listed} == programs
+    assert len(listed) == len(programs)
+    folder = "usr/local/lib/sparkiac"
+    for name, mode in {"preflight": 0o755, "probe.py": 0o755, "supervise": 0o755, "units_look.py": 0o644}.items():
+        assert programs[f"{folder}/{name}"] == mode
+        assert [path for path in tree if path.endswith(f"{folder}/{name}")] == [f"{root}{folder}/{name}"]
+    for host in ("spark-01", "spark-02"):
+        assert programs.keys().isdisjoint(file["path"] for file in variables(tree, host)["files"])
+
+
+def test_another_program_is_another_generation(rendered: Rendered, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = variables(rendered(PAIR))["generation"]
+    assert variables(rendered(PAIR))["generation"] == before
+    first, *others = playbooks.on_every_host()
+    changed = (first._replace(content=first.content + b"# changed\n"), *others)
+    monkeypatch.setattr(playbooks, "on_every_host", lambda: changed)
+    assert variables(rendered(PAIR))["generation"] != before
