@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
+from sparkiac.plan.contract import PlacedFile, Sysctl
 from sparkiac.plan.preflight import cache_path
-from sparkiac.render import extras, hosts, rollout, staging, yamltext
+from sparkiac.render import extras, hosts, jsontext, rollout, staging, yamltext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,19 +52,19 @@ def _connection(host: HostPlan) -> dict[str, Any]:
 
 def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dict[str, Any]:
     root = f"hosts/{host.name}/"
-    files = [{"path": each.path.removeprefix(root), "mode": f"{each.mode:04o}"} for each in artifacts]
+    files = [PlacedFile(each.path.removeprefix(root), f"{each.mode:04o}") for each in artifacts]
     return {
         "host": host.name,
         "user": "sparkiac",
         "unpinned": list(host.unpinned),
-        "files": sorted(files, key=lambda file: (file["path"] == hosts.OWNED, file["path"])),
+        "files": jsontext.plain(sorted(files, key=lambda file: (file.path == hosts.OWNED, file.path))),
         "directories": _directories(host),
         "networks": sorted({each.network.shared for each in host.containers if each.network.shared is not None}),
-        "sysctls": [{"key": key, "value": value} for key, value in host.sysctls.items()],
+        "sysctls": jsontext.plain([Sysctl(key, value) for key, value in host.sysctls.items()]),
         "images": sorted({container.image.pull for container in host.containers}),
         "image_ids": staging.image_ids(host),
         "images_from": staging.giver(host.images_from),
-        "stores": staging.stores(host),
+        "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
         "generation": staging.generation(host, artifacts),
         "gpu_image": _gpu_image(host),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
 from sparkiac.plan.askers import Program
+from sparkiac.plan.contract import HostOwned, RestartedUnit, Restarts
 from sparkiac.plan.deployments import PROBE_FILES
-from sparkiac.render import compose, programs
+from sparkiac.render import compose, jsontext, programs
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _SYSCTL: Final = "etc/sysctl.d/90-sparkiac.conf"
 def render(host: HostPlan) -> tuple[Artifact, ...]:
     """Render the files of one host, with their paths in the output tree."""
     found = [_script(path, content) for path, content in _scripts()]
-    found.append(_json("etc/sparkiac/preflight.json", host.preflight))
+    found.append(Artifact("etc/sparkiac/preflight.json", jsontext.dump(host.preflight)))
     if host.sysctls:
         found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
     for container in host.containers:
@@ -42,13 +42,10 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
     for program in host.programs:
         after = _before(program, host)
         found += programs.render(program, unit_path(program), after=after, longest_delay_s=_LONGEST_DELAY_S)
-    found += [_json(document.file, document.content) for document in host.documents]
-    found.append(_json(UNITS, _restarts(host)))
-    owned = {
-        "files": sorted([*(artifact.path for artifact in found), OWNED]),
-        "units": [each.unit for each in host.units],
-    }
-    found.append(_json(OWNED, owned))
+    found += [Artifact(document.file, jsontext.dump(document.content)) for document in host.documents]
+    found.append(Artifact(UNITS, jsontext.dump(_restarts(host))))
+    files = sorted([*(artifact.path for artifact in found), OWNED])
+    found.append(Artifact(OWNED, jsontext.dump(HostOwned(tuple(files), tuple(each.unit for each in host.units)))))
     return tuple(Artifact(f"hosts/{host.name}/{each.path}", each.content, each.mode) for each in found)
 
 
@@ -62,28 +59,28 @@ def compose_path(container: Container) -> str:
     return f"etc/sparkiac/{container.name}/compose.yaml"
 
 
-def _restarts(host: HostPlan) -> dict[str, object]:
+def _restarts(host: HostPlan) -> Restarts:
     """Say what the program on the host restarts by; the units come in the order in which they start."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
-    listed = [
-        {
-            "name": name,
-            "files": _runs_from(units[name]),
-            "secrets": [secret.name for secret in units[name].secrets],
-            "memory_bytes": units[name].memory_bytes,
-            "listen": _listen(units[name]),
-        }
-        for name in host.starts
-    ]
-    return {"memory_bytes": limit, "units": listed}
+    return Restarts(limit, tuple(_restarted(units[name]) for name in host.starts))
 
 
-def _runs_from(unit: Container | Program) -> list[str]:
+def _restarted(unit: Container | Program) -> RestartedUnit:
+    return RestartedUnit(
+        name=unit.unit,
+        files=_runs_from(unit),
+        secrets=tuple(secret.name for secret in unit.secrets),
+        memory_bytes=unit.memory_bytes,
+        listen=_listen(unit),
+    )
+
+
+def _runs_from(unit: Container | Program) -> tuple[str, ...]:
     """Name the generated files that a unit runs from: another content of one of them needs a restart."""
     if isinstance(unit, Program):
-        return [unit_path(unit), *programs.paths(unit), *_PROBE]
-    return [unit_path(unit), compose_path(unit), f"{SCRIPTS}/supervise", *(_PROBE if unit.server.served else ())]
+        return (unit_path(unit), *programs.paths(unit), *_PROBE)
+    return (unit_path(unit), compose_path(unit), f"{SCRIPTS}/supervise", *(_PROBE if unit.server.served else ()))
 
 
 def _listen(unit: Container | Program) -> str | None:
@@ -99,10 +96,6 @@ def _scripts() -> list[tuple[str, bytes]]:
 def _script(name: str, content: bytes) -> Artifact:
     """Make a program, or a part of one, which nobody starts by itself."""
     return Artifact(f"{SCRIPTS}/{name}", content, 0o755 if content.startswith(b"#!") else 0o644)
-
-
-def _json(path: str, data: object) -> Artifact:
-    return Artifact(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
 
 
 def _unit(container: Container, host: HostPlan) -> bytes:

@@ -49,6 +49,7 @@ def host_data(name: str, address: str) -> Unsafe:
     files = {
         "etc/systemd/system/sparkiac-qwen36.service": "0644",
         "etc/sparkiac/qwen36/compose.yaml": "0644",
+        f"{SCRIPTS}/contract.py": "0644",
         f"{SCRIPTS}/preflight": "0755",
         **{f"{SCRIPTS}/preflight_{part}.py": "0644" for part in ("host", "machine", "needs", "start")},
         f"{SCRIPTS}/stage": "0755",

@@ -71,7 +71,7 @@ def test_scripts_are_copies_that_run(rendered: Rendered) -> None:
         artifact = tree[f"{ROOT}usr/local/lib/sparkiac/{name}"]
         is_program = source.read_bytes().startswith(b"#!")
         assert (artifact.content, artifact.mode) == (source.read_bytes(), 0o755 if is_program else 0o644)
-        assert is_program or name.startswith(("preflight_", "probe_", "stage_", "units_"))
+        assert is_program or name.startswith(("contract.", "preflight_", "probe_", "stage_", "units_"))
 
 
 def test_everything_else_is_not_executable(rendered: Rendered) -> None:
