@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac.plan.contract import DoubtedDriver, ImageDriver
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -19,21 +21,19 @@ _590: Final = (
 _595: Final = f"the one source that runs it (DeepSeek-V4 thread L346) runs {_DEEPSEEK} on it and nothing else"
 
 
-def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> list[dict[str, str]]:
+def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[DoubtedDriver, ...]:
     """Name the driver series that sources disagree on; the inventory may still choose one."""
     capability = host.gpu.compute_capability if host.gpu else None
     if capability != _GB10 or not any(container.confinement.gpu for container in containers):
-        return []
+        return ()
     proven = any(container.server.model == _DEEPSEEK for container in containers)
-    return [{"series": "590", "why": _590}, *([] if proven else [{"series": "595", "why": _595}])]
+    return (DoubtedDriver("590", _590), *(() if proven else (DoubtedDriver("595", _595),)))
 
 
-def of_images(containers: Iterable[Container]) -> list[dict[str, str]]:
+def of_images(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
     """Give the oldest driver of each unit whose image is known to want one."""
-    found = []
-    for container in containers:
-        tag = container.image.tag
-        if tag is not None and tag.min_driver is not None:
-            older = {"forward_compat": tag.forward_compat} if tag.forward_compat is not None else {}
-            found.append({"unit": container.name, "min_driver": tag.min_driver, **older})
-    return found
+    return tuple(
+        ImageDriver(container.name, tag.min_driver, tag.forward_compat)
+        for container in containers
+        if (tag := container.image.tag) is not None and tag.min_driver is not None
+    )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sparkiac import catalog
+from sparkiac.plan.contract import StoreExpectation
 from sparkiac.plan.weights import handle
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def stores(
     containers: Iterable[Container], *, staged: Iterable[Store] = (), unpinned: Collection[str] = ()
-) -> list[dict[str, Any]]:
+) -> tuple[StoreExpectation, ...]:
     """Name what each store must hold, and what is to be known of some of it.
 
     What the playbooks stage themselves, file by file, is not checked: it may not be there yet. Of an unpinned model no
@@ -28,18 +29,20 @@ def stores(
         for entry, model in _entries(container, unpinned):
             if container.weights.store is not None and (container.weights.store, model) not in ours:
                 by_path.setdefault(container.weights.store, {}).setdefault(entry, []).append(container)
-    return [_store(path, found) for path, found in sorted(by_path.items())]
+    return tuple(_store(path, found) for path, found in sorted(by_path.items()))
 
 
-def _store(path: str, entries: dict[str, list[Container]]) -> dict[str, Any]:
+def _store(path: str, entries: dict[str, list[Container]]) -> StoreExpectation:
     dated = {_cached(pair.drafter): pair.not_before for pair in catalog.drafters() if pair.drafter and pair.not_before}
-    groups = {entry: [each.name for each in users if each.server.node] for entry, users in entries.items()}
-    known = {
-        "gated": sorted(_name(entry) for entry, users in entries.items() if any(_gated(user, entry) for user in users)),
-        "not_before": {_name(entry): dated[_name(entry)] for entry in sorted(entries) if _name(entry) in dated},
-        "compared": {_name(entry): names for entry, names in groups.items() if names},
-    }
-    return {"path": path, "models": sorted(entries), **{key: value for key, value in known.items() if value}}
+    groups = {entry: tuple(each.name for each in users if each.server.node) for entry, users in entries.items()}
+    gated = (_name(entry) for entry, users in entries.items() if any(_gated(user, entry) for user in users))
+    return StoreExpectation(
+        path=path,
+        models=tuple(sorted(entries)),
+        gated=tuple(sorted(gated)),
+        not_before={_name(entry): dated[_name(entry)] for entry in sorted(entries) if _name(entry) in dated},
+        compared={_name(entry): names for entry, names in groups.items() if names},
+    )
 
 
 def _gated(container: Container, entry: str) -> bool:

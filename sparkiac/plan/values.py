@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
     from sparkiac.plan.askers import Document, Link, Program
+    from sparkiac.plan.contract import Expectations
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import (
         Giver,
@@ -76,8 +77,8 @@ class HostPlan(NamedTuple):
     memory_bytes: int | None
     sysctls: Mapping[str, str]
     containers: tuple[Container, ...]
-    preflight: Mapping[str, Any]
-    """What the preflight script expects, as it is written to its file."""
+    preflight: Expectations
+    """What the host is checked for."""
     programs: tuple[Program, ...] = ()
     documents: tuple[Document, ...] = ()
     starts: tuple[str, ...] = ()

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
+from sparkiac.plan.contract import PlacedFile, Sysctl
 from sparkiac.plan.preflight import cache_path
-from sparkiac.render import extras, hosts, playbooks, rollout, staging, yamltext
+from sparkiac.render import extras, hosts, jsontext, playbooks, rollout, staging, yamltext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +24,9 @@ CHANGING: Final = "sparkiac_changing"
 def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator[Artifact]:
     """Render everything that `ansible-playbook site.yml` reads, so that sparkiac is not needed to apply."""
     yield Artifact("inventory.yml", _yaml(_inventory(plan)))
-    yield Artifact("group_vars/all.yml", _yaml({"sparkiac_programs": _files(playbooks.on_every_host())}))
+    yield Artifact(
+        "group_vars/all.yml", _yaml({"sparkiac_programs": jsontext.plain(_files(playbooks.on_every_host()))})
+    )
     for host in plan.hosts:
         together = next(batch for batch in plan.batches if host.name in batch)
         found = _variables(host, on_hosts[host.name], plan.hub) | {"together": list(together)}
@@ -56,14 +59,14 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
         "host": host.name,
         "user": "sparkiac",
         "unpinned": list(host.unpinned),
-        "files": sorted(_files(own), key=lambda file: (file["path"] == hosts.OWNED, file["path"])),
+        "files": jsontext.plain(sorted(_files(own), key=lambda file: (file.path == hosts.OWNED, file.path))),
         "directories": _directories(host),
         "networks": sorted({each.network.shared for each in host.containers if each.network.shared is not None}),
-        "sysctls": [{"key": key, "value": value} for key, value in host.sysctls.items()],
+        "sysctls": jsontext.plain([Sysctl(key, value) for key, value in host.sysctls.items()]),
         "images": sorted({container.image.pull for container in host.containers}),
         "image_ids": staging.image_ids(host),
         "images_from": staging.giver(host.images_from),
-        "stores": staging.stores(host),
+        "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
         "generation": staging.generation(host, (*own, *playbooks.on_every_host())),
         "gpu_image": _gpu_image(host),
@@ -77,8 +80,8 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
     }
 
 
-def _files(artifacts: tuple[Artifact, ...]) -> list[dict[str, str]]:
-    return [{"path": each.path, "mode": f"{each.mode:04o}"} for each in artifacts]
+def _files(artifacts: tuple[Artifact, ...]) -> list[PlacedFile]:
+    return [PlacedFile(each.path, f"{each.mode:04o}") for each in artifacts]
 
 
 def _directories(host: HostPlan) -> list[dict[str, str]]:

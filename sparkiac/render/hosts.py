@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
 from sparkiac.plan.askers import Program
+from sparkiac.plan.contract import HostOwned, RestartedUnit, Restarts
 from sparkiac.plan.deployments import PROBE_FILES
-from sparkiac.render import compose, playbooks, programs
+from sparkiac.render import compose, jsontext, playbooks, programs
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _SYSCTL: Final = "etc/sysctl.d/90-sparkiac.conf"
 
 def render(host: HostPlan) -> tuple[Artifact, ...]:
     """Render the host's own files, with their paths in the output tree."""
-    found = [_json("etc/sparkiac/preflight.json", host.preflight)]
+    found = [Artifact("etc/sparkiac/preflight.json", jsontext.dump(host.preflight))]
     if host.sysctls:
         found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
     for container in host.containers:
@@ -39,13 +39,10 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
     for program in host.programs:
         after = _before(program, host)
         found += programs.render(program, unit_path(program), after=after, longest_delay_s=_LONGEST_DELAY_S)
-    found += [_json(document.file, document.content) for document in host.documents]
-    found.append(_json(UNITS, _restarts(host)))
-    owned = {
-        "files": sorted([*(artifact.path for artifact in (*found, *playbooks.on_every_host())), OWNED]),
-        "units": [each.unit for each in host.units],
-    }
-    found.append(_json(OWNED, owned))
+    found += [Artifact(document.file, jsontext.dump(document.content)) for document in host.documents]
+    found.append(Artifact(UNITS, jsontext.dump(_restarts(host))))
+    files = sorted([*(artifact.path for artifact in (*found, *playbooks.on_every_host())), OWNED])
+    found.append(Artifact(OWNED, jsontext.dump(HostOwned(tuple(files), tuple(each.unit for each in host.units)))))
     return tuple(Artifact(f"hosts/{host.name}/{each.path}", each.content, each.mode) for each in found)
 
 
@@ -59,37 +56,33 @@ def compose_path(container: Container) -> str:
     return f"etc/sparkiac/{container.name}/compose.yaml"
 
 
-def _restarts(host: HostPlan) -> dict[str, object]:
+def _restarts(host: HostPlan) -> Restarts:
     """Say what the program on the host restarts by; the units come in the order in which they start."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
-    listed = [
-        {
-            "name": name,
-            "files": _runs_from(units[name]),
-            "secrets": [secret.name for secret in units[name].secrets],
-            "memory_bytes": units[name].memory_bytes,
-            "listen": _listen(units[name]),
-        }
-        for name in host.starts
-    ]
-    return {"memory_bytes": limit, "units": listed}
+    return Restarts(limit, tuple(_restarted(units[name]) for name in host.starts))
 
 
-def _runs_from(unit: Container | Program) -> list[str]:
+def _restarted(unit: Container | Program) -> RestartedUnit:
+    return RestartedUnit(
+        name=unit.unit,
+        files=_runs_from(unit),
+        secrets=tuple(secret.name for secret in unit.secrets),
+        memory_bytes=unit.memory_bytes,
+        listen=_listen(unit),
+    )
+
+
+def _runs_from(unit: Container | Program) -> tuple[str, ...]:
     """Name the generated files that a unit runs from: another content of one of them needs a restart."""
     if isinstance(unit, Program):
-        return [unit_path(unit), *programs.paths(unit), *_PROBE]
-    return [unit_path(unit), compose_path(unit), _SUPERVISE, *(_PROBE if unit.server.served else ())]
+        return (unit_path(unit), *programs.paths(unit), *_PROBE)
+    return (unit_path(unit), compose_path(unit), _SUPERVISE, *(_PROBE if unit.server.served else ()))
 
 
 def _listen(unit: Container | Program) -> str | None:
     listen = unit.network.listen
     return None if listen is None else f"{listen[0]}:{listen[1]}"
-
-
-def _json(path: str, data: object) -> Artifact:
-    return Artifact(path, (json.dumps(data, indent=1, sort_keys=True) + "\n").encode())
 
 
 def _unit(container: Container, host: HostPlan) -> bytes:

@@ -7,12 +7,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.artifact import Artifact
+from sparkiac.plan.contract import ManifestFile, ModelManifest, StagedModel, StagedStore
+from sparkiac.render import jsontext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import HostPlan, Hub, Plan
-    from sparkiac.plan.parts import Giver, Repository
+    from sparkiac.plan.parts import Giver, Repository, Stored
 
 
 def render(plan: Plan) -> Iterator[Artifact]:
@@ -21,23 +23,14 @@ def render(plan: Plan) -> Iterator[Artifact]:
         yield Artifact(_manifest(repository), _files(repository))
 
 
-def stores(host: HostPlan) -> list[dict[str, Any]]:
-    """Say what each model store must hold."""
-    return [
-        {
-            "path": store.path,
-            "models": [
-                {
-                    "model": stored.repository.model,
-                    "commit": stored.repository.commit,
-                    "layout": stored.layout,
-                    "manifest": _manifest(stored.repository),
-                }
-                for stored in store.models
-            ],
-        }
-        for store in host.stores
-    ]
+def stores(host: HostPlan) -> tuple[StagedStore, ...]:
+    """Say what is staged into each model store."""
+    return tuple(StagedStore(store.path, tuple(map(_model, store.models))) for store in host.stores)
+
+
+def _model(stored: Stored) -> StagedModel:
+    repository = stored.repository
+    return StagedModel(repository.model, repository.commit, stored.layout, _manifest(repository))
 
 
 def fetch(host: HostPlan, hub: Hub) -> dict[str, Any]:
@@ -60,7 +53,7 @@ def image_ids(host: HostPlan) -> dict[str, str]:
 def generation(host: HostPlan, artifacts: tuple[Artifact, ...]) -> str:
     """Name all that is applied to a host by its hash."""
     files = {each.path: hashlib.sha256(each.content).hexdigest() for each in artifacts}
-    text = json.dumps([files, stores(host), image_ids(host), giver(host.images_from)], sort_keys=True)
+    text = json.dumps([files, jsontext.plain(stores(host)), image_ids(host), giver(host.images_from)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -70,10 +63,8 @@ def _manifest(repository: Repository) -> str:
 
 def _files(repository: Repository) -> bytes:
     """Write a file in a line, so that a diff shows which one changed."""
-    files = [
-        f"  {json.dumps(path)}: {json.dumps({'sha256': sha256, 'size_bytes': size})}"
-        for path, (size, sha256) in repository.files.items()
-    ]
-    head = {"commit": repository.commit, "gated": repository.gated, "model": repository.model}
-    lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
-    return "\n".join(["{", *lines, ' "files": {', ",\n".join(files), " }", "}", ""]).encode()
+    files = {path: ManifestFile(sha256, size) for path, (size, sha256) in repository.files.items()}
+    head = jsontext.plain(ModelManifest(repository.model, repository.commit, repository.gated, files))
+    listed = [f"  {json.dumps(path)}: {json.dumps(file)}" for path, file in head.pop("files").items()]
+    lines = [f" {json.dumps(key)}: {json.dumps(head[key])}," for key in sorted(head)]
+    return "\n".join(["{", *lines, ' "files": {', ",\n".join(listed), " }", "}", ""]).encode()

@@ -59,8 +59,8 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find hosts whose inventory names such a driver."""
     for host in plan.hosts:
-        for doubt in host.preflight.get("doubted_drivers", ()):
-            if f"{host.driver}.".startswith(f"{doubt['series']}."):
-                message = f"driver {host.driver} of {host.name}: {doubt['why']}"
+        for doubt in host.preflight.doubted_drivers:
+            if f"{host.driver}.".startswith(f"{doubt.series}."):
+                message = f"driver {host.driver} of {host.name}: {doubt.why}"
                 hint = "name driver 580.142, or allow DRV100 once this driver has run under load"
                 yield Hit(("hosts", host.name, "driver"), message, hint, host=host.name)

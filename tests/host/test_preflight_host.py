@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.host.expected import complete
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -30,7 +32,7 @@ def states(preflight: ModuleType) -> Callable[..., dict[str, str]]:
     """Give a function that checks expectations and returns check → state: found."""
 
     def check(host: object, /, **wanted: object) -> dict[str, str]:
-        lines = preflight.check_host(wanted, host)
+        lines = preflight.check_host(complete(preflight.EXPECTED, wanted), host)
         return {line.check: f"{line.state} {line.found}" for line in lines}
 
     return check
@@ -96,13 +98,12 @@ def test_versions(states: States, machine: Make) -> None:
             "systemctl": "systemd 255 (255.4-1ubuntu8.10)\n",
         }
     )
-    wanted = {"docker": "28.0", "compose": "2.26", "container_toolkit": "1.17.8", "systemd": "254", "runc": "1"}
+    wanted = {"docker": "28.0", "compose": "2.26", "container_toolkit": "1.17.8", "systemd": "254"}
     assert states(host, versions=wanted) == {
         "docker": "ok 28.0.1",
         "compose": "FAIL 2.25.0",
         "container_toolkit": "FAIL nvidia-ctk: No such file or directory",
         "systemd": "ok 255",
-        "runc": "FAIL 'runc'",
     }
 
 
@@ -173,21 +174,23 @@ def test_a_secret_of_somebody_else(states: States, machine: Make, tmp_path: Path
     host = machine(**{"etc/sparkiac/secrets/key": "x"})
     host.root_uid = os.getuid() + 1
     (tmp_path / "etc/sparkiac/secrets/key").chmod(0o600)
-    assert states(host, secrets=[{"name": "key"}]) == {"secret key": f"FAIL 0600 uid {os.getuid()}"}
+    assert states(host, secrets=[{"name": "key", "mode": "0600"}]) == {"secret key": f"FAIL 0600 uid {os.getuid()}"}
 
 
 def test_a_missing_secret_unless_it_is_provided(states: States, machine: Make) -> None:
     host = machine()
-    assert "No such file" in states(host, secrets=[{"name": "key"}])["secrets"]
+    assert "No such file" in states(host, secrets=[{"name": "key", "mode": "0600"}])["secrets"]
     host.provided_secrets = ("key",)
-    assert states(host, secrets=[{"name": "key"}]) == {"secret key": "ok provided"}
+    assert states(host, secrets=[{"name": "key", "mode": "0600"}]) == {"secret key": "ok provided"}
 
 
 @pytest.mark.parametrize("hub", ["", "hub/"])
 def test_store(preflight: ModuleType, machine: Make, hub: str) -> None:
     host = machine(**{f"srv/models/{hub}models--a--b/snapshots/abc/config.json": "{}"})
     wanted = ["models--a--b", "models--a--b@abc", "models--a--b@def", "models--c--d"]
-    lines = preflight.check_host({"store": [{"path": "/srv/models", "models": wanted}]}, host)
+    lines = preflight.check_host(
+        complete(preflight.EXPECTED, {"store": [{"path": "/srv/models", "models": wanted}]}), host
+    )
     assert [line.state for line in lines] == ["ok", "ok", "FAIL", "FAIL"]
     where = f"--cache-dir /srv/models{'/hub' if hub else ''}"
     assert lines[2].hint == f"stage it: hf download a/b --revision def {where}"
@@ -196,32 +199,40 @@ def test_store(preflight: ModuleType, machine: Make, hub: str) -> None:
 
 def test_a_store_that_holds_a_plain_directory(preflight: ModuleType, machine: Make) -> None:
     host = machine(**{"srv/models/a/b/config.json": "{}"})
-    lines = preflight.check_host({"store": [{"path": "/srv/models", "models": ["a/b", "c/d"]}]}, host)
+    wanted = {"store": [{"path": "/srv/models", "models": ["a/b", "c/d"]}]}
+    lines = preflight.check_host(complete(preflight.EXPECTED, wanted), host)
     assert [line.state for line in lines] == ["ok", "FAIL"]
     assert lines[1].hint == "stage it: hf download c/d --local-dir /srv/models/c/d"
 
 
 def test_a_check_that_breaks_has_failed_and_the_others_go_on(states: States, machine: Make) -> None:
-    found = states(machine(), architecture="aarch64", ports=["nonsense"], disk=5)
+    found = states(machine(**{"proc/meminfo": ""}), driver="580", memory_bytes=5, architecture="aarch64")
     assert found["architecture"] == "ok aarch64"
-    assert found["ports"].startswith("FAIL ")
-    assert found["disk"].startswith("FAIL ")
+    assert found["memory_bytes"] == "FAIL 'MemTotal'"
+    assert found["nvidia-smi"].startswith("FAIL ")
 
 
 def test_every_failure_says_what_to_do(preflight: ModuleType, machine: Make) -> None:
-    wanted = {"architecture": "x", "driver": "1", "versions": {"docker": "1"}, "secrets": [{"name": "k"}]}
-    assert all(line.hint for line in preflight.check_host(wanted, machine()))
+    wanted = {
+        "architecture": "x",
+        "driver": "1",
+        "versions": {"docker": "1"},
+        "secrets": [{"name": "k", "mode": "0600"}],
+    }
+    assert all(line.hint for line in preflight.check_host(complete(preflight.EXPECTED, wanted), machine()))
 
 
 def run(scripts: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([scripts / "preflight", *arguments], capture_output=True, text=True, check=False)
 
 
-def test_the_command(scripts: Path) -> None:
-    done = run(scripts, "--expect-json", json.dumps({"architecture": "vax", "secrets": [{"name": "a"}]}))
+def test_the_command(preflight: ModuleType, scripts: Path) -> None:
+    wanted = complete(preflight.EXPECTED, {"architecture": "vax", "secrets": [{"name": "a", "mode": "0600"}]})
+    done = run(scripts, "--expect-json", json.dumps(wanted))
     assert done.returncode == 1
     assert done.stdout.splitlines()[0].split()[:3] == ["FAIL", "HST009", "architecture"]
-    done = run(scripts, "--json", "--provided-secrets", "a,b", "--expect-json", '{"host":"h","secrets":[{"name":"b"}]}')
+    wanted = complete(preflight.EXPECTED, {"host": "h", "secrets": [{"name": "b", "mode": "0600"}]})
+    done = run(scripts, "--json", "--provided-secrets", "a,b", "--expect-json", json.dumps(wanted))
     assert done.returncode == 0
     assert json.loads(done.stdout) == {
         "host": "h",

@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from tests import pythons
-from tests.host.conftest import SCRIPTS
+from tests.host.conftest import SCRIPTS, load
+from tests.host.expected import complete
 from tests.host.plays import play
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +33,7 @@ class Bench:
         """Write what a host is expected to be."""
         path = self.folder / f"hosts/{host}/etc/sparkiac/preflight.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"host": host, **wanted}))
+        path.write_text(json.dumps(complete(load("preflight").EXPECTED, {"host": host, **wanted})))
 
     def stage(self, host: str, commit: str) -> list[dict[str, Any]]:
         """Put a model of a group into the host's store; give what is expected of that."""
@@ -82,7 +83,13 @@ def test_it_runs_on_the_oldest_python(bench: Bench) -> None:
     oldest, log = pythons.interpreter("3.8"), bench.folder / "python.log"
     (bench.folder / "bin/python3").write_text(f'#!/bin/sh\n"{oldest}" --version >>"{log}"\nexec "{oldest}" "$@"\n')
     (bench.folder / "bin/python3").chmod(0o755)
-    bench.expect("here", architecture="vax", driver="590", secrets=[{"name": "key"}], store=bench.stage("here", "abc"))
+    bench.expect(
+        "here",
+        architecture="vax",
+        driver="590",
+        secrets=[{"name": "key", "mode": "0600"}],
+        store=bench.stage("here", "abc"),
+    )
     code, said = bench.apply("-e", '{"sparkiac_secrets": {"key": "x"}}')
     assert code == 2
     assert re.search(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.host.expected import complete
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -24,8 +26,13 @@ def _no_waiting(preflight: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight.preflight_start, "MEMORY_WAIT_S", 0)
 
 
+def prepared(preflight: ModuleType, host: Any, name: str = "x", **unit: object) -> Any:  # noqa: ANN401
+    wanted = complete(preflight.EXPECTED, {"units": {name: {"image": IMAGE, **unit}}})
+    return preflight.check_unit(name, wanted, host)
+
+
 def start(preflight: ModuleType, host: Any, **unit: object) -> list[str]:  # noqa: ANN401
-    lines = preflight.checked("start", {"name": "qwen36", "image": IMAGE, **unit}, host)
+    lines = prepared(preflight, host, "qwen36", **unit)
     return [f"{line.state} {line.check}" for line in lines]
 
 
@@ -65,14 +72,14 @@ def test_what_a_killed_supervisor_left_is_removed_first(preflight: ModuleType, m
 def test_a_missing_image_and_a_missing_secret(preflight: ModuleType, machine: Make) -> None:
     gone = RuntimeError("Error response from daemon: No such image")
     host = machine({**DOCKER, "docker image inspect": gone}, **FILES)
-    lines = preflight.checked("start", {"name": "x", "image": IMAGE, "secrets": ["key"]}, host)
+    lines = prepared(preflight, host, secrets=["key"])
     assert [line.state for line in lines] == ["ok", "ok", "FAIL", "FAIL"]
     assert "/etc/sparkiac/secrets/key: No such file" in lines[2].found
     assert lines[3].found == "Error response from daemon: No such image"
 
 
 def test_the_command_reads_the_units(preflight: ModuleType, machine: Make, capsys: pytest.CaptureFixture[str]) -> None:
-    units = {"units": {"qwen36": {"memory_bytes": 1, "image": IMAGE, "secrets": [], "cache": None}}}
+    units = complete(preflight.EXPECTED, {"units": {"qwen36": {"memory_bytes": 1, "image": IMAGE}}})
     host = machine(DOCKER, **FILES, **{"etc/sparkiac/preflight.json": json.dumps(units)})
     assert preflight.main(["--start", "qwen36"], host) == 0
     assert capsys.readouterr().out.splitlines()[2].split()[:2] == ["ok", "image"]
@@ -84,7 +91,7 @@ def test_the_command_reads_the_units(preflight: ModuleType, machine: Make, capsy
 def test_the_page_cache_is_dropped_before_each_start(preflight: ModuleType, machine: Make, tmp_path: Path) -> None:
     """(MEM002) Also before one that then fails for lack of memory, and it is dropped before memory is looked at."""
     host = machine(DOCKER, **FILES)
-    lines = preflight.checked("start", {"name": "x", "image": IMAGE, "memory_bytes": 1 << 60}, host)
+    lines = prepared(preflight, host, memory_bytes=1 << 60)
     assert [(line.state, line.code) for line in lines][:2] == [("ok", "MEM002"), ("FAIL", "MEM017")]
     assert (tmp_path / "proc/sys/vm/drop_caches").read_text() == "3\n"
 
@@ -95,7 +102,7 @@ def test_memory_that_nothing_holds_wants_a_reboot(
 ) -> None:
     """(MEM017) While another container runs, that one may hold it."""
     host = machine({**DOCKER, "docker ps -q": running}, **FILES)
-    line = preflight.checked("start", {"name": "x", "image": IMAGE, "memory_bytes": 2 << 30}, host)[1]
+    line = prepared(preflight, host, memory_bytes=2 << 30)[1]
     assert (line.state, line.code, line.found) == ("FAIL", "MEM017", "1.0 GiB")
     assert ("stuck in the driver, so reboot the host" in line.hint) is stuck
     assert line.hint
@@ -105,7 +112,7 @@ def test_each_extra_file_must_be_there(preflight: ModuleType, machine: Make) -> 
     """(HST014) A directory under its name is none."""
     host = machine(DOCKER, **FILES, **{"var/files/a/parser.py": "x", "var/files/b/x": "x"})
     files = ["/var/files/a/parser.py", "/var/files/b", "/var/files/c/parser.py"]
-    lines = preflight.checked("start", {"name": "x", "image": IMAGE, "files": files}, host)
+    lines = prepared(preflight, host, files=files)
     found = [(line.state, line.found, line.wanted) for line in lines if line.code == "HST014"]
     assert found == [("ok", "present", files[0]), ("FAIL", "missing", files[1]), ("FAIL", "missing", files[2])]
     assert all("playbooks" in line.hint for line in lines if line.state == "FAIL")
@@ -114,6 +121,6 @@ def test_each_extra_file_must_be_there(preflight: ModuleType, machine: Make) -> 
 def test_a_page_cache_that_cannot_be_dropped(preflight: ModuleType, machine: Make) -> None:
     """(MEM002) Who is not root may not."""
     files = {"proc/meminfo": FILES["proc/meminfo"], "proc/sys/vm/drop_caches/x": ""}
-    line = preflight.checked("start", {"name": "x", "image": IMAGE}, machine(DOCKER, **files))[0]
+    line = prepared(preflight, machine(DOCKER, **files))[0]
     assert (line.code, line.state, line.found) == ("MEM002", "FAIL", "Is a directory")
     assert "root" in line.hint

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.host.expected import complete
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -28,7 +30,8 @@ def store(preflight: ModuleType) -> Checked:
     """Give a function that checks one model of a store and returns its lines."""
 
     def check(host: object, *models: str, **known: object) -> Any:  # noqa: ANN401  a class of the script
-        return preflight.check_host({"store": [{"path": "/srv/models", "models": list(models), **known}]}, host)
+        wanted = {"store": [{"path": "/srv/models", "models": list(models), **known}]}
+        return preflight.check_host(complete(preflight.EXPECTED, wanted), host)
 
     return check
 
@@ -130,12 +133,14 @@ def test_a_login_for_an_image_that_is_still_to_be_pulled(
 ) -> None:
     """(HST003) It only warns: the registry may give the image to everybody."""
     files = {} if config is None else {"root/.docker/config.json": config}
-    [line] = preflight.check_host(LOGIN, machine({"docker image": RuntimeError("No such image")}, **files))
+    [line] = preflight.check_host(
+        complete(preflight.EXPECTED, LOGIN), machine({"docker image": RuntimeError("No such image")}, **files)
+    )
     assert (line.code, line.state, line.wanted) == ("HST003", state, IMAGE)
     assert line.found == f"missing, and {'no' if state == 'warn' else 'a'} login for nvcr.io"
     assert ("docker login nvcr.io --username '$oauthtoken'" in line.hint) is (state == "warn")
 
 
 def test_an_image_that_is_there_needs_no_login(preflight: ModuleType, machine: Make) -> None:
-    [line] = preflight.check_host(LOGIN, machine({"docker image": "[]"}))
+    [line] = preflight.check_host(complete(preflight.EXPECTED, LOGIN), machine({"docker image": "[]"}))
     assert (line.code, line.state, line.found) == ("HST003", "ok", "present")

@@ -237,6 +237,14 @@ def test_a_record_that_names_other_places_removes_nothing_there(host: Host) -> N
     assert outside.is_dir()
 
 
+def test_needs_that_are_not_known_are_refused(host: Host) -> None:
+    """Otherwise they would be in no record, and a later run would remove what they name."""
+    done = host.apply("one", image=["a"])
+    assert (done.code, done.lines) == (1, [])
+    assert done.error == "needs: this program does not know image: generate and apply again\n"
+    assert host.run("record", "--generation", "one", "--needs", "{").code == 2
+
+
 def test_a_record_that_cannot_be_read_stops_everything(host: Host) -> None:
     host.apply("one", images=["a"])
     host.apply("two")

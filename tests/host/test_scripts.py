@@ -17,7 +17,7 @@ OLDEST_PYTHON = (3, 8)
 STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")]
 UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
 PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
-PARTS = [*PREFLIGHT, "probe_answers.py", *STAGE, *UNITS]
+PARTS = ["contract.py", *PREFLIGHT, "probe_answers.py", *STAGE, *UNITS]
 PYTHON_SCRIPTS = ["preflight", "stage", "units", *PARTS, "probe.py"]
 
 

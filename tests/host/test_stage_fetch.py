@@ -238,6 +238,20 @@ def test_a_manifest_that_leads_out_of_the_store_is_refused(store: Store, path: s
 
 
 @pytest.mark.parametrize(
+    ("key", "said"), [("sha512", "this program does not know sha512"), ("gated", "gated is missing")]
+)
+def test_a_manifest_of_another_version_is_refused(store: Store, key: str, said: str) -> None:
+    store.want(tiny())
+    manifest = store.manifests / "acme--tiny.json"
+    data = json.loads(manifest.read_text())
+    data = {each: data[each] for each in data if each != key} if key in data else {**data, key: "x"}
+    manifest.write_text(json.dumps(data))
+    done = store.verify()
+    assert (done.code, done.lines) == (1, [])
+    assert done.error == f"acme--tiny.json: {said}: generate and apply again\n"
+
+
+@pytest.mark.parametrize(
     ("key", "value"), [("commit", "main"), ("model", "../../x"), ("model", "other/name"), ("layout", "flat")]
 )
 def test_a_list_that_does_not_fit_its_manifest_is_refused(store: Store, key: str, value: str) -> None:

@@ -294,6 +294,21 @@ def test_a_run_that_ends_without_a_result_is_an_error(fleet: Fleet) -> None:
     assert done.stderr.startswith("units restart: sparkiac-restart ended without a result; see journalctl")
 
 
+@pytest.mark.parametrize("command", [["started", "a"], ["look", "--tree", "{}"], ["restart", "--here"]])
+def test_another_key_is_named_before_anything_is_done(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "units").symlink_to(SCRIPTS / "units")
+    found = Fleet(tmp_path)
+    found.write("etc/sparkiac/units.json", json.dumps({"memory_bytes": None, "units": [{**unit("a"), "lisen": "x"}]}))
+    argv = [tmp_path / "units", "--root", found.root, *command]
+    done = subprocess.run(argv, env=found.env(), capture_output=True, text=True, check=False)
+    name = "/etc/sparkiac/units.json: this program does not know units[0].lisen"
+    if command[0] == "look":
+        name = "tree: files, hashes, sysctls, plan, new_secrets are missing"
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"units {command[0]}: {name}: generate and apply again\n"
+    assert not (tmp_path / "log").exists(), "systemctl was not called"
+
+
 def test_a_look_at_files_and_kernel_settings(fleet: Fleet) -> None:
     digest = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
     for name in ("same", "mode", "content"):

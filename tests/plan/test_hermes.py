@@ -93,10 +93,10 @@ def test_another_model_port_and_variable() -> None:
 def test_its_port_and_its_secrets_are_looked_at_before_anything_starts() -> None:
     """Its port collides like any other (row 16.3), and there is no image to look for."""
     [host] = planned(fleet()).hosts
-    ports = [(each["unit"], each["port"]) for each in host.preflight["ports"]]
+    ports = [(each.unit, each.port) for each in host.preflight.ports]
     assert ports == [("sparkiac-agent", 8642), ("sparkiac-chat", 8001)]
-    assert [each["name"] for each in host.preflight["secrets"]] == ["hermes_key"]
-    assert list(host.preflight["units"]) == ["chat"]
+    assert [each.name for each in host.preflight.secrets] == ["hermes_key"]
+    assert list(host.preflight.units) == ["chat"]
     outcome = checked(fleet(more=", port: 8001"))
     assert said(outcome.report.findings)[0].endswith("port 8001 of spark-01 is used twice: by agent and by chat")
 

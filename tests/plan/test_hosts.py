@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sparkiac.memory.values import Unknown
+from sparkiac.plan.contract import DockerAccess, UnitExpectation, Versions
+from sparkiac.render import jsontext
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, service
 
 GIB = 1 << 30
@@ -89,7 +91,7 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
     host_line = "spark-01: {address: 192.168.1.11, platform: box}"
     text = deployment("api_key: {secret: team_key}", host=host_line) + SECOND + ASR + BOX
     [host] = planned(text).hosts
-    wanted = host.preflight
+    wanted = jsontext.plain(host.preflight)
     chat, code = (each for each in host.containers if each.kind == "deployment")
     assert {key: wanted[key] for key in ("host", "architecture", "gpu", "driver", "memory_bytes")} == {
         "host": "spark-01",
@@ -99,42 +101,46 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
         "memory_bytes": 119 * GIB,
     }
     assert wanted["kernel_parameters"] == {"nvidia_drm.modeset": "Y"}
-    assert wanted["versions"] == {"docker": "28.0", "systemd": "254"}
+    assert wanted["versions"] == {"docker": "28.0", "compose": None, "container_toolkit": None, "systemd": "254"}
     assert wanted["disk"] == [{"path": "/var/lib/docker", "free_bytes": 60 * GIB}]
     assert wanted["ports"] == [
         {"address": "192.168.1.11", "port": port, "unit": unit}
         for unit, port in (("sparkiac-asr", 8765), ("sparkiac-chat", 8001), ("sparkiac-code", 8002))
     ]
     assert wanted["secrets"] == [{"name": "team_key", "mode": "0600"}]
-    assert wanted["store"] == [
-        {"path": "/srv/models", "models": ["models--example--code", f"models--example--model@{COMMIT}"]}
-    ]
+    models = ["models--example--code", f"models--example--model@{COMMIT}"]
+    unknown: dict[str, object] = {"gated": [], "not_before": {}, "compared": {}}
+    assert wanted["store"] == [{"path": "/srv/models", "models": models, **unknown}]
     assert wanted["units"] == {
-        "asr": {"image": f"example.org/asr@{ONES}"},
+        "asr": {"image": f"example.org/asr@{ONES}", "memory_bytes": None, "secrets": [], "cache": None, "files": []},
         "chat": {
             "image": chat.image.pull,
             "memory_bytes": chat.memory_bytes,
             "secrets": ["team_key"],
             "cache": f"/var/cache/sparkiac/chat/{chat.storage.cache_key}",
+            "files": [],
         },
         "code": {
             "image": code.image.pull,
             "memory_bytes": code.memory_bytes,
+            "secrets": [],
             "cache": f"/var/cache/sparkiac/code/{code.storage.cache_key}",
+            "files": [],
         },
     }
 
 
 def test_what_is_not_known_is_not_expected() -> None:
     [host] = planned(service(host="spark-01: {address: 192.168.1.11, platform: pc}") + PC).hosts
-    assert host.preflight == {
+    assert {key: each for key, each in host.preflight._asdict().items() if each} == {
         "host": "spark-01",
         "architecture": "x86_64",
-        "docker_access": {"user": "sparkiac", "group": "docker"},
-        "units": {"asr": {"image": f"example.org/asr@{ONES}"}},
+        "versions": Versions(None, None, None, None),
+        "docker_access": DockerAccess("sparkiac", "docker"),
+        "units": {"asr": UnitExpectation(f"example.org/asr@{ONES}", None, (), None, ())},
     }
 
 
 def test_a_deployment_without_a_store_asks_for_no_weights() -> None:
     [host] = planned(deployment("container: {mounts: null}", defaults="{}")).hosts
-    assert "store" not in host.preflight
+    assert not host.preflight.store

@@ -56,6 +56,6 @@ def test_each_host_has_its_own() -> None:
 
 def test_preflight_does_not_look_for_a_commit_that_is_made_up() -> None:
     """Its hint would be to download that."""
-    real, example = (planned(deployment(), locked=each).hosts[0].preflight["store"] for each in (LOCK, EXAMPLE))
-    assert real == [{"path": "/srv/models", "models": [f"models--example--model@{'3' * 40}"]}]
-    assert example == [{"path": "/srv/models", "models": ["models--example--model"]}]
+    real, example = (planned(deployment(), locked=each).hosts[0].preflight.store for each in (LOCK, EXAMPLE))
+    assert [each.models for each in real] == [(f"models--example--model@{'3' * 40}",)]
+    assert [each.models for each in example] == [("models--example--model",)]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sparkiac import catalog
 from sparkiac.plan import drivers
+from sparkiac.plan.contract import DockerAccess, ImageDriver, RegistryLogin, StoreExpectation
 from sparkiac.plan.stores import stores
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, ONES, PAIR, container, deployment, planned, service
+
+if TYPE_CHECKING:
+    from sparkiac.plan.contract import Expectations
 
 GIB = 1 << 30
 PC = "platforms: {pc: {title: PC, architecture: amd64, memory_gib: 64}}\n"
@@ -19,59 +23,59 @@ NANO = "nvcr.io/nvidia/vllm:25.12.post1-py3"
 DEEPSEEK = "deepseek-ai/DeepSeek-V4-Flash"
 
 
-def wanted(text: str) -> Any:  # noqa: ANN401  plain data
+def wanted(text: str) -> Expectations:
     """Give what is expected of the first host."""
     return planned(text).hosts[0].preflight
 
 
 def test_drivers_that_sources_disagree_on_are_named_on_this_hardware_alone() -> None:
     """(DRV001) 595 is left out where the one model is served that a source ran on it."""
-    doubts = wanted(deployment())["doubted_drivers"]
-    assert [each["series"] for each in doubts] == ["590", "595"]
-    assert "SM121 reference" in doubts[0]["why"]
-    assert "dual-Spark post" in doubts[0]["why"]
-    assert "DeepSeek-V4 thread" in doubts[1]["why"]
+    doubts = wanted(deployment()).doubted_drivers
+    assert [each.series for each in doubts] == ["590", "595"]
+    assert "SM121 reference" in doubts[0].why
+    assert "dual-Spark post" in doubts[0].why
+    assert "DeepSeek-V4 thread" in doubts[1].why
     served = deployment().replace("example/model", DEEPSEEK)
-    assert [each["series"] for each in wanted(served)["doubted_drivers"]] == ["590"]
-    assert "doubted_drivers" not in wanted(deployment(host=ON_PC) + PC)
-    assert "doubted_drivers" not in wanted(service())
+    assert [each.series for each in wanted(served).doubted_drivers] == ["590"]
+    assert not wanted(deployment(host=ON_PC) + PC).doubted_drivers
+    assert not wanted(service()).doubted_drivers
 
 
 def test_an_image_brings_the_driver_that_it_was_built_for() -> None:
     """(DRV002, DRV003) Most images say nothing."""
     found = wanted(deployment(f'image: "{NANO}@{ONES}"'))
-    assert found["image_drivers"] == [{"unit": "chat", "min_driver": "590.44", "forward_compat": "580"}]
-    assert "image_drivers" not in wanted(deployment())
+    assert found.image_drivers == (ImageDriver("chat", "590.44", "580"),)
+    assert not wanted(deployment()).image_drivers
     chat = container(deployment(f'image: "{NANO}@{ONES}"'))
     assert chat.image.tag is not None
     bare = chat._replace(image=chat.image._replace(tag=chat.image.tag._replace(forward_compat=None)))
-    assert drivers.of_images([bare]) == [{"unit": "chat", "min_driver": "590.44"}]
+    assert drivers.of_images([bare]) == (ImageDriver("chat", "590.44", None),)
 
 
 def test_the_registry_that_wants_a_login_is_named_for_its_own_images() -> None:
     """(HST003) Not where a mirror is asked in its place."""
     chat = container(deployment())
-    assert wanted(deployment())["logins"] == [{"registry": "nvcr.io", "image": chat.image.pull}]
-    assert "logins" not in wanted(deployment() + "registries: {mirrors: {nvcr.io: mirror.lan}}\n")
-    assert "logins" not in wanted(service())
+    assert wanted(deployment()).logins == (RegistryLogin("nvcr.io", chat.image.pull),)
+    assert not wanted(deployment() + "registries: {mirrors: {nvcr.io: mirror.lan}}\n").logins
+    assert not wanted(service()).logins
 
 
 def test_the_user_and_group_are_those_of_the_units() -> None:
     """(HST001) The template and the role that makes the user say the same."""
-    assert wanted(deployment())["docker_access"] == {"user": "sparkiac", "group": "docker"}
+    assert wanted(deployment()).docker_access == DockerAccess(user="sparkiac", group="docker")
     text = (ROOT / "templates/host/etc/systemd/system/sparkiac.service.j2").read_text()
     assert "\nUser=sparkiac\nGroup=docker\n" in text
     assert "groups: [docker]" in (ROOT / "playbooks/roles/host/tasks/main.yml").read_text()
-    assert "docker_access" not in wanted("name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n")
+    assert not wanted("name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n").docker_access
 
 
 def test_memory_that_is_free_while_nothing_runs_is_asked_where_a_gpu_could_keep_it() -> None:
     """(MEM017) Three quarters of it; only where the machine's memory is known and an engine uses its GPU."""
-    assert wanted(deployment())["idle_memory_bytes"] == 119 * GIB * 3 // 4
-    assert "idle_memory_bytes" not in wanted(deployment(host=ON_PC) + PC)
-    assert "idle_memory_bytes" not in wanted(service())
+    assert wanted(deployment()).idle_memory_bytes == 119 * GIB * 3 // 4
+    assert not wanted(deployment(host=ON_PC) + PC).idle_memory_bytes
+    assert not wanted(service()).idle_memory_bytes
     without = PC.replace("memory_gib: 64", "gpu: {name: X, compute_capability: '9.0'}")
-    assert "idle_memory_bytes" not in wanted(deployment(host=ON_PC) + without)
+    assert not wanted(deployment(host=ON_PC) + without).idle_memory_bytes
 
 
 def test_load_tuning_is_looked_at_where_the_inventory_opts_in() -> None:
@@ -79,9 +83,9 @@ def test_load_tuning_is_looked_at_where_the_inventory_opts_in() -> None:
     host = (
         "spark-01: {address: 192.168.1.11, sysctl: {vm.min_free_kbytes: 5242880, vm.dirty_ratio: 5, vm.swappiness: 1}}"
     )
-    tuned = wanted(deployment(host=host))["load_tuning"]
+    tuned = wanted(deployment(host=host)).load_tuning
     assert tuned == {"vm.min_free_kbytes": "5242880", "vm.dirty_ratio": "5"}
-    assert "load_tuning" not in wanted(deployment())
+    assert not wanted(deployment()).load_tuning
 
 
 def test_no_shipped_platform_tunes_loads() -> None:
@@ -97,37 +101,37 @@ def test_the_files_of_a_unit_are_looked_for_before_it_starts() -> None:
     url, digest = "https://example.org/parser.py", "a" * 64
     text = deployment(f"container: {{files: {{/opt/parser.py: {{url: '{url}'}}}}}}")
     [host] = planned(text, locked=f"{LOCK}files: {{'{url}': {{sha256: '{digest}'}}}}\n").hosts
-    assert host.preflight["units"]["chat"]["files"] == [f"/var/lib/sparkiac/files/{digest}/parser.py"]
-    assert "files" not in wanted(deployment())["units"]["chat"]
+    assert host.preflight.units["chat"].files == (f"/var/lib/sparkiac/files/{digest}/parser.py",)
+    assert not wanted(deployment()).units["chat"].files
 
 
 def test_a_gated_model_is_named_as_such() -> None:
     """(HST004) Where the catalog says so, and only that one of a store."""
     text = deployment().replace("base/single-spark", "nvidia/gemma-4-31b-it-nvfp4")
     text = text.replace("    model: example/model\n", "")
-    [store] = wanted(text)["store"]
-    assert store["gated"] == ["models--nvidia--Gemma-4-31B-IT-NVFP4"]
-    assert set(store["gated"]) <= set(store["models"])
-    assert "gated" not in wanted(deployment())["store"][0]
+    [store] = wanted(text).store
+    assert store.gated == ("models--nvidia--Gemma-4-31B-IT-NVFP4",)
+    assert set(store.gated) <= set(store.models)
+    assert not wanted(deployment()).store[0].gated
     other = deployment().replace("base/single-spark", "nvidia/gemma-4-31b-it-nvfp4")
-    assert "gated" not in wanted(other)["store"][0], "of another model than the recipe's nothing is known"
+    assert not wanted(other).store[0].gated, "of another model than the recipe's nothing is known"
 
 
 def test_a_drafter_has_the_day_before_which_it_must_not_have_been_fetched() -> None:
     """(SPD007) The catalog's table of drafters has it."""
     drafter = "z-lab/Qwen3.6-35B-A3B-DFlash"
     text = deployment(f"speculative: {{method: dflash, model: {drafter}, num_speculative_tokens: 15}}")
-    [store] = wanted(text)["store"]
-    assert store["not_before"] == {"models--z-lab--Qwen3.6-35B-A3B-DFlash": "2026-04-19"}
-    assert "not_before" not in wanted(deployment())["store"][0]
+    [store] = wanted(text).store
+    assert store.not_before == {"models--z-lab--Qwen3.6-35B-A3B-DFlash": "2026-04-19"}
+    assert not wanted(deployment()).store[0].not_before
 
 
 def test_models_of_a_group_are_compared_between_its_nodes_and_others_are_not() -> None:
     """(MN008) Under the group's name: two groups may have two revisions."""
     for host in planned(PAIR).hosts:
-        [store] = host.preflight["store"]
-        assert store["compared"] == {"models--example--big": ["big"]}
-    assert "compared" not in wanted(deployment())["store"][0]
+        [store] = host.preflight.store
+        assert store.compared == {"models--example--big": ("big",)}
+    assert not wanted(deployment()).store[0].compared
 
 
 def test_a_plain_directory_is_compared_as_such() -> None:
@@ -135,13 +139,12 @@ def test_a_plain_directory_is_compared_as_such() -> None:
     found = container(deployment())
     weights = found.weights._replace(models=(), directories=("example/model",))
     chat = found._replace(weights=weights, server=found.server._replace(node=(0, 2)))
-    assert stores([chat]) == [
-        {"path": "/srv/models", "models": ["example/model"], "compared": {"example/model": ["chat"]}}
-    ]
+    compared = {"example/model": ("chat",)}
+    assert stores([chat]) == (StoreExpectation("/srv/models", ("example/model",), (), {}, compared),)
 
 
 @pytest.mark.parametrize("names", [(), None])
 def test_a_container_without_a_store_or_models_asks_for_nothing(names: tuple[str, ...] | None) -> None:
     chat = container(deployment())
     change = {"store": None} if names is None else {"models": names}
-    assert stores([chat._replace(weights=chat.weights._replace(**change))]) == []
+    assert stores([chat._replace(weights=chat.weights._replace(**change))]) == ()

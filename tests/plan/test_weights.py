@@ -70,11 +70,11 @@ def test_a_store_holds_the_repositories_whose_files_are_known(line: str, layout:
     assert (store.path, stored.layout, stored.repository.commit) == ("/srv/models", layout, COMMIT)
     assert stored.repository.files == {"config.json": (7, "a" * 64)}
     assert stored.repository.size_bytes == 7
-    assert "store" not in host.preflight, "it may not be there yet: the playbook stages it"
+    assert not host.preflight.store, "it may not be there yet: the playbook stages it"
     [host] = planned(text).hosts
     assert host.stores == ()
-    [store] = host.preflight["store"]
-    assert store["models"] == [f"models--example--model@{COMMIT}" if layout == "hub" else "example/model"]
+    [store] = host.preflight.store
+    assert store.models == (f"models--example--model@{COMMIT}" if layout == "hub" else "example/model",)
 
 
 def test_the_token_of_the_hub_is_a_secret_of_the_hosts_that_download() -> None:
@@ -106,7 +106,7 @@ def test_copied_images_run_by_their_id() -> None:
     assert first.images_from is None
     assert second.images_from == ("spark-01", "192.168.177.11")
     assert second.containers[0].image.pull == f"sha256:{'7' * 64}"
-    assert second.preflight["units"]["big"]["image"] == f"sha256:{'7' * 64}"
+    assert second.preflight.units["big"].image == f"sha256:{'7' * 64}"
     assert first.containers[0].image.pull.startswith("nvcr.io/nvidia/vllm@sha256:")
     assert planned(text).hosts[1].containers[0].image.pull == "sha256:UNLOCKED"
 

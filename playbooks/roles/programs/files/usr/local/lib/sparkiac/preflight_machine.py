@@ -27,18 +27,18 @@ def check_architecture(wanted: str, host: Host) -> Iterator[Line]:
 def check_gpus(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
     """Compare each GPU and the running driver. After an upgrade without a reboot nvidia-smi's text is the error."""
     query = host.run("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader")
-    gpu = wanted.get("gpu") or {}
+    gpu = wanted["gpu"]
     for name, capability, driver in parse_gpus(query):
-        if "name" in gpu:
+        if gpu:
+            want = gpu["compute_capability"]
             yield judge(name == gpu["name"], "gpu", name, gpu["name"], code="HST009")
-        if want := gpu.get("compute_capability"):
             yield judge(capability == want, "compute capability", capability, want, code="HST009")
-        if wanted.get("driver"):  # 580.142, or a series: 580
+        if wanted["driver"]:  # 580.142, or a series: 580
             yield judge(in_series(driver, wanted["driver"]), "driver", driver, wanted["driver"], code="DRV001")
-        for doubt in wanted.get("doubted_drivers") or []:
+        for doubt in wanted["doubted_drivers"]:
             if in_series(driver, doubt["series"]):
                 yield Line("warn", "driver", driver, f"not {doubt['series']}", doubt["why"], "DRV001")
-        for image in wanted.get("image_drivers") or []:
+        for image in wanted["image_drivers"]:
             yield image_driver(driver, image)
 
 
@@ -49,7 +49,7 @@ def in_series(driver: str, series: str) -> bool:
 
 def image_driver(driver: str, image: dict[str, str]) -> Line:
     """Compare the driver with what an image was built for."""
-    label, least, older = f"driver for {image['unit']}", image["min_driver"], image.get("forward_compat")
+    label, least, older = f"driver for {image['unit']}", image["min_driver"], image["forward_compat"]
     if parse_version(driver) >= parse_version(least):
         return Line("ok", label, driver, f">= {least}", code="DRV003")
     if older and in_series(driver, older):
@@ -130,6 +130,19 @@ def check_load_tuning(wanted: dict[str, str], host: Host) -> Iterator[Line]:
             yield Line("info", "loop that drops caches", f"process {file.parts[-2]}", "none", hint, "MEM013")
 
 
+EXPECTED = {
+    "architecture": str,
+    "gpu": ({"name": str, "compute_capability": str}, None),
+    "driver": (str, None),
+    "doubted_drivers": [{"series": str, "why": str}],
+    "image_drivers": [{"unit": str, "min_driver": str, "forward_compat": (str, None)}],
+    "kernel_parameters": {str: str},
+    "versions": dict.fromkeys(VERSION_COMMANDS, (str, None)),
+    "docker_access": ({"user": str, "group": str}, None),
+    "memory_bytes": (int, None),
+    "idle_memory_bytes": (int, None),
+    "load_tuning": {str: str},
+}
 CHECKS = {
     "architecture": Check(check_architecture, "the images are built for another machine: is this the right host?"),
     "nvidia-smi": Check(

@@ -19,12 +19,12 @@ def check_start(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
     if leftovers := host.run("docker", "ps", "-aq", "--filter", project).split():
         host.run("docker", "rm", "--force", *leftovers)
     yield drop_caches(host)
-    yield memory(wanted.get("memory_bytes") or 0, host)
-    if wanted.get("cache"):  # /var/cache may be emptied at any time
+    yield memory(wanted["memory_bytes"] or 0, host)
+    if wanted["cache"]:  # /var/cache may be emptied at any time
         host.path(wanted["cache"]).mkdir(mode=0o700, parents=True, exist_ok=True)
-    for name in wanted.get("secrets") or []:
-        yield from guarded("secrets", preflight_needs.CHECKS["secrets"], {"name": name}, host)
-    for path in wanted.get("files") or []:
+    for name in wanted["secrets"]:
+        yield from guarded("secrets", preflight_needs.CHECKS["secrets"], {"name": name, "mode": "0600"}, host)
+    for path in wanted["files"]:
         there = host.path(path).is_file()
         yield judge(there, "extra file", "present" if there else "missing", path, code="HST014")
     host.run("docker", "image", "inspect", wanted["image"])
@@ -54,4 +54,5 @@ def memory(need: int, host: Host) -> Line:
     return judge(found >= need, "available memory", gib(found), f">= {gib(need)}", hint, "MEM017")
 
 
+EXPECTED = {"image": str, "memory_bytes": (int, None), "secrets": [str], "cache": (str, None), "files": [str]}
 CHECKS = {"start": Check(check_start, "run the playbooks again; if memory is short, see what else runs, or reboot")}

@@ -9,9 +9,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from contract import agreed
 from stage_images import docker, inspect
 from stage_layouts import GIT_HASH, Directory, Hub, layout_of
-from stage_store import COMMIT, NAME, SHA256, Model, StageError, locked, write_text
+from stage_store import COMMIT, NAME, SHA256, STORES, Model, StageError, locked, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 GENERATIONS = Path("/var/lib/sparkiac/generations")
 CACHES = Path("/var/cache/sparkiac")
 FILES = Path("/var/lib/sparkiac/files")
+NEEDS = {"images": [str], "stores": STORES, "extra_files": [str], "caches": [str]}
 GENERATION = re.compile(r"[0-9a-zA-Z][\w.-]*")
 
 
@@ -70,6 +72,7 @@ def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool)
     if not GENERATION.fullmatch(generation):
         message = f"not the name of a generation: {generation!r}"
         raise StageError(message)
+    agreed("program", "needs", needs, NEEDS)
     former = records(roots)
     newest = max((each.sequence for each in former), default=0)
     images = {name: (inspect(name) or ("", 0))[0] for name in sorted(needs["images"])}

@@ -14,12 +14,19 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from contract import agreed
+
 PLAN = "/etc/sparkiac/units.json"
 STARTED = "/run/sparkiac/started"
 SECRETS = "/etc/sparkiac/secrets"
 PROPERTIES = (
     "LoadState", "ActiveState", "SubState", "UnitFileState", "InvocationID", "DropInPaths", "NeedDaemonReload",
 )  # fmt: skip
+
+
+UNIT = {"name": str, "files": [str], "secrets": [str], "memory_bytes": (int, None), "listen": (str, None)}
+UNITS = {"memory_bytes": (int, None), "units": [UNIT]}
+RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
 
 
 class Done(NamedTuple):
@@ -61,7 +68,7 @@ class Machine:
 
 def plan(machine: Machine) -> dict[str, Any]:
     """Return what the generated tree says about the units of this host."""
-    return dict(json.loads(machine.read(PLAN)))
+    return dict(agreed("program", PLAN, json.loads(machine.read(PLAN)), UNITS))
 
 
 def write(machine: Machine, name: str, text: str) -> None:
@@ -111,7 +118,7 @@ def record(machine: Machine, planned: dict[str, Any], name: str) -> None:
 def recorded(machine: Machine, name: str, state: dict[str, str]) -> dict[str, Any] | None:
     """Return the record of the start that runs now, if there is one."""
     try:
-        found = dict(json.loads(machine.read(f"{STARTED}/{name}.json")))
-    except (OSError, ValueError):
+        found = agreed("program", name, json.loads(machine.read(f"{STARTED}/{name}.json")), RECORD)
+    except (OSError, ValueError):  # one of another version is none
         return None
-    return found if found.get("invocation") and found["invocation"] == state["InvocationID"] else None
+    return dict(found) if found["invocation"] and found["invocation"] == state["InvocationID"] else None

@@ -99,5 +99,6 @@ def guarded(key: str, check: Check, wanted: object, host: Host) -> list[Line]:
     except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
         reason = f"{error.filename or key}: {error.strerror}" if isinstance(error, OSError) else str(error)
         label = wanted[0] if isinstance(wanted, tuple) else key
-        lines.append(Line("FAIL", label, reason, json.dumps(wanted), code=check.code or CODES.get(label, "")))
+        shown = {key: value for key, value in wanted.items() if value} if isinstance(wanted, dict) else wanted
+        lines.append(Line("FAIL", label, reason, json.dumps(shown), code=check.code or CODES.get(label, "")))
     return [line._replace(hint=line.hint or check.hint) if line.state == "FAIL" else line for line in lines]

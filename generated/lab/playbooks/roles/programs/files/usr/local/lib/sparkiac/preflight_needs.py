@@ -29,7 +29,7 @@ def check_disk(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
 
 def port_holders(port: int, unit: str, host: Host) -> list[str]:
     """Return our active units that may hold a port: those which the last deployment gave it to."""
-    try:
+    try:  # its file may be one of another version
         former = json.loads(host.read(EXPECTATIONS)).get("ports", [])
         units = [entry["unit"] for entry in former if entry["port"] == port]
     except (OSError, ValueError, KeyError):
@@ -40,7 +40,7 @@ def port_holders(port: int, unit: str, host: Host) -> list[str]:
 
 def check_port(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
     """See that a port is free, or held by a unit of ours, which gives it up when it restarts."""
-    port, address = wanted["port"], wanted.get("address") or "0.0.0.0"  # noqa: S104 - docker's own default
+    port, address = wanted["port"], wanted["address"]
     found, ours = "free", []
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # closed connections do not count
@@ -56,7 +56,7 @@ def check_port(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
 
 def check_secret(wanted: dict[str, str], host: Host) -> Iterator[Line]:
     """See that a secret is there for root alone, or is about to be written."""
-    label, mode = f"secret {wanted['name']}", wanted.get("mode", "0600") + " root"
+    label, mode = f"secret {wanted['name']}", wanted["mode"] + " root"
     if wanted["name"] in host.provided_secrets:
         yield Line("ok", label, "provided", mode)
         return
@@ -97,15 +97,15 @@ def check_store(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
         target = f"--local-dir {path}/{name}" if "/" in name else f"--cache-dir {hub}"
         hint = f"stage it: hf download {model}{' --revision ' + commit if commit else ''} {target}"
         code = "HST006"
-        if name in wanted.get("gated", []) and not staged:
+        if name in wanted["gated"] and not staged:
             hint = f"accept its licence on https://huggingface.co/{model}, set HF_TOKEN to your token, then {hint}"
             code = "HST004"
         yield judge(bool(staged), f"store {entry}", "staged" if staged else "missing", path, hint, code)
         for place in staged[:1]:
             chosen = place if commit or "/" in name else served(place)
-            if name in wanted.get("not_before", {}):
+            if name in wanted["not_before"]:
                 yield age(model, wanted["not_before"][name], chosen)
-            for group in wanted.get("compared", {}).get(name, []):
+            for group in wanted["compared"].get(name, []):
                 yield revision(f"{model} for {group}", chosen)
 
 
@@ -152,6 +152,13 @@ def revision(what: str, place: Path) -> Line:
     return Line("ok", label, found, wanted, code="MN008")
 
 
+EXPECTED = {
+    "disk": [{"path": str, "free_bytes": int}],
+    "ports": [{"address": str, "port": int, "unit": str}],
+    "secrets": [{"name": str, "mode": str}],
+    "logins": [{"registry": str, "image": str}],
+    "store": [{"path": str, "models": [str], "gated": [str], "not_before": {str: str}, "compared": {str: [str]}}],
+}
 CHECKS = {
     "disk": Check(check_disk, "make room; docker system df shows what images take"),
     "ports": Check(check_port, "see who listens (ss -ltnp) and that the address is this host's (ip -br address)"),

@@ -14,6 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from contract import ContractError, agreed
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -24,6 +26,8 @@ AT_ONCE = 4
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 LAYOUTS = ("hub", "directory")
+STORES = [{"path": str, "models": [{"model": str, "commit": str, "layout": str, "manifest": str}]}]
+MANIFEST = {"model": str, "commit": str, "gated": bool, "files": {str: {"sha256": str, "size_bytes": int}}}
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -77,21 +81,24 @@ def read_models(stores: str, read: Callable[[str], str]) -> list[Model]:
     try:
         return [
             read_model(Path(store["path"]), entry, json.loads(read(entry["manifest"])))
-            for store in json.loads(stores)
+            for store in agreed("program", "stores", json.loads(stores), STORES)
             for entry in store["models"]
         ]
-    except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+    except ContractError:
+        raise
+    except (OSError, ValueError) as error:
         message = f"no usable list of models or manifest: {type(error).__name__}: {error}"
         raise StageError(message) from None
 
 
 def read_model(store: Path, entry: dict[str, Any], manifest: dict[str, Any]) -> Model:
     """Join what a host wants with the manifest of the model; names that lead elsewhere are refused."""
+    agreed("program", entry["manifest"], manifest, MANIFEST)
     files = tuple(File(path, each["size_bytes"], each["sha256"]) for path, each in manifest["files"].items())
-    model = Model(store, entry["model"], entry["commit"], entry["layout"], bool(manifest.get("gated")), files)
-    agreed = (manifest["model"], manifest["commit"]) == (model.name, model.commit) and model.layout in LAYOUTS
+    model = Model(store, entry["model"], entry["commit"], entry["layout"], manifest["gated"], files)
+    same = (manifest["model"], manifest["commit"]) == (model.name, model.commit) and model.layout in LAYOUTS
     good = NAME.fullmatch(model.name) and COMMIT.fullmatch(model.commit) and ".." not in model.name
-    if not (agreed and good and files and store.is_absolute()):
+    if not (same and good and files and store.is_absolute()):
         message = f"{entry['manifest']} is not the manifest of {model.id}, or lists no file"
         raise ValueError(message)
     for file in files:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import units_host
-from units_host import Machine
+from contract import agreed
+from units_host import UNITS, Machine
 
 RUNNING = ("active", "reloading")
+TREE = {
+    "files": [{"path": str, "mode": str}],
+    "hashes": [str],
+    "sysctls": [{"key": str, "value": str}],
+    "plan": UNITS,
+    "new_secrets": [str],
+}
 
 
 class Step(NamedTuple):
@@ -20,6 +28,7 @@ class Step(NamedTuple):
 
 def look(machine: Machine, tree: dict[str, Any]) -> dict[str, Any]:
     """Return all that differs: `tree` has files and their hashes, sysctls, the plan of the units, new secrets."""
+    agreed("program", "tree", tree, TREE)
     hashes = {file["path"]: digest for file, digest in zip(tree["files"], tree["hashes"])}  # noqa: B905 - Python 3.8
     # The value of a secret that is about to be written is not known here: it counts as another one.
     hashes.update({f"etc/sparkiac/secrets/{name}": "new" for name in tree["new_secrets"]})

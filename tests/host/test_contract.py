@@ -1,0 +1,140 @@
+"""The keys of every file that a program on a host reads: those which sparkiac writes, and no others."""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sparkiac.plan import contract
+from tests.host.conftest import load
+from tests.host.expected import complete
+
+ROOT = Path(__file__).parents[2]
+FILES = [
+    ("preflight", "EXPECTED", contract.Expectations),
+    ("units_host.py", "UNITS", contract.Restarts),
+    ("stage_store.py", "STORES", list[contract.StagedStore]),
+    ("stage_store.py", "MANIFEST", contract.ModelManifest),
+]
+
+
+def shape(kind: Any) -> Any:  # noqa: ANN401  a type
+    """Write a type of the plan as the programs write the shape of its JSON."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is types.UnionType:
+        return shape(arguments[0]), None
+    if origin in {tuple, list}:
+        return [shape(arguments[0])]
+    if origin is Mapping:
+        return {str: shape(arguments[1])}
+    if hasattr(kind, "_fields"):
+        hints = typing.get_type_hints(kind, localns={"Mapping": Mapping})
+        return {name: shape(hints[name]) for name in kind._fields}
+    return kind
+
+
+def variables(role: str, file: str, name: str) -> set[str]:
+    """Give the keys of an object that a task of a role puts together."""
+    tasks = yaml.safe_load((ROOT / f"playbooks/roles/{role}/tasks/{file}").read_text())
+    [found] = [task["vars"][name] for task in tasks if name in task.get("vars", {})]
+    return set(found)
+
+
+@pytest.mark.parametrize(("program", "name", "kind"), FILES)
+def test_both_sides_have_the_same_keys_and_types(program: str, name: str, kind: Any) -> None:  # noqa: ANN401
+    assert getattr(load(program), name) == shape(kind)
+
+
+def test_what_the_playbooks_put_together_has_the_keys_that_the_programs_read() -> None:
+    tree, needs = load("units_look.py").TREE, load("stage_prune.py").NEEDS
+    assert set(tree) == variables("look", "main.yml", "look_tree")
+    assert set(needs) == variables("prune", "record.yml", "prune_needs")
+    assert (tree["files"], tree["sysctls"]) == ([shape(contract.PlacedFile)], [shape(contract.Sysctl)])
+    assert needs["stores"] == load("stage_store.py").STORES
+    refused = yaml.safe_load((ROOT / "playbooks/roles/files/tasks/main.yml").read_text())[1]
+    assert f"files_keys == {sorted(shape(contract.HostOwned))}" in refused["ansible.builtin.assert"]["that"]
+
+
+def test_every_expectation_has_a_check() -> None:
+    preflight = load("preflight")
+    assert set(preflight.EXPECTED) - {"host", "units"} == {*preflight.CHECKS, *preflight.GPU} - {"nvidia-smi", "start"}
+
+
+@pytest.fixture
+def preflight() -> Any:  # noqa: ANN401  a program
+    return load("preflight")
+
+
+def test_misspelt_expectations_fail(preflight: Any, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: ANN401
+    """Before any check runs: the host is asked nothing."""
+    said = "expectations: this preflight does not know architekture, memory_bites: generate and apply again"
+    wanted = {"host": "x", "architekture": "aarch64", "memory_bites": 5}
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        preflight.check_host(wanted, None)
+    assert preflight.main(["--expect-json", json.dumps(wanted)], preflight.Host()) == 1
+    assert capsys.readouterr() == ("", f"{said}\n")
+
+
+WHOLE = {
+    "gpu": {"name": "NVIDIA GB10", "compute_capability": "12.1"},
+    "ports": [{"address": "127.0.0.1", "port": 1, "unit": "u"}],
+    "store": [{"path": "/srv", "models": ["a/b"]}],
+    "units": {"chat": {"image": "i"}},
+}
+
+
+@pytest.mark.parametrize("start", [[], ["--start", "chat"]])
+@pytest.mark.parametrize(
+    ("place", "change", "said"),
+    [
+        (("rack",), "R7", "this preflight does not know rack"),
+        (("gpu", "nme"), "x", "this preflight does not know gpu.nme"),
+        (("ports", 0, "prt"), 1, "this preflight does not know ports[0].prt"),
+        (("units", "chat", "memory"), 1, "this preflight does not know units.chat.memory"),
+        (("driver",), ..., "driver is missing"),
+        (("gpu", "name"), ..., "gpu.name is missing"),
+        (("store", 0, "gated"), ..., "store[0].gated is missing"),
+        (("units", "chat", "files"), ..., "units.chat.files is missing"),
+        (("ports", 0, "port"), "80", "this preflight reads another type of ports[0].port"),
+        (("memory_bytes",), True, "this preflight reads another type of memory_bytes"),
+        (("units",), [], "this preflight reads another type of units"),
+        (("x\ny",), 1, "this preflight does not know x\\ny"),
+    ],
+)
+def test_each_other_key_stops_the_preflight(  # noqa: PLR0913, PLR0917
+    preflight: Any,  # noqa: ANN401
+    capsys: pytest.CaptureFixture[str],
+    start: list[str],
+    place: tuple[Any, ...],
+    change: Any,  # noqa: ANN401
+    said: str,
+) -> None:
+    wanted = complete(preflight.EXPECTED, WHOLE)
+    *above, key = place
+    inner = wanted
+    for each in above:
+        inner = inner[each]
+    inner[key] = change
+    if change is ...:
+        del inner[key]
+    code = preflight.main([*start, "--expect-json", json.dumps(wanted)], preflight.Host())
+    assert (code, *capsys.readouterr()) == (1, "", f"expectations: {said}: generate and apply again\n")
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "text"),
+    [("units_host.py", "UNITS", '{"memory_bites": 5, "units": []}'), ("stage_store.py", "STORES", '[{"pth": "/srv"}]')],
+)
+def test_another_key_of_another_file_is_named(program: str, name: str, text: str) -> None:
+    agreed, known = load("contract.py").agreed, getattr(load(program), name)
+    place = "memory_bites" if name == "UNITS" else "[0].pth"
+    with pytest.raises(ValueError, match="does not know") as found:
+        agreed("program", "file", json.loads(text), known)
+    assert str(found.value) == f"file: this program does not know {place}: generate and apply again"
