@@ -1,0 +1,192 @@
+"""Nothing that an inventory may say is lost: each field changes what is written, what is pinned, or what is found.
+
+Each field of each model is set to one value and then to another one, in small valid inventories of all shapes. The
+files, what the lock must hold, or the findings must differ in one of these inventories at least.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import cache
+from typing import Any, Final
+
+import pytest
+
+from sparkiac import pipeline, source
+from sparkiac.model.inventory import Inventory
+from tests.everyfield import Place, choices, places, put
+from tests.plan.fleets import LOCK, ONES
+from tests.resolve.built import as_yaml
+
+
+def _link(number: int) -> str:
+    return f"fabric: {{links: [{{interface: enp1s0f1np1, hca: rocep1s0f1, address: 10.0.0.{number}/24}}]}}"
+
+
+_HEAD: Final = f"""\
+name: fleet
+defaults: {{model_store: /srv/models}}
+hosts:
+  spark-01: {{address: 192.168.1.11, {_link(1)}}}
+  spark-02: {{address: 192.168.1.12, {_link(2)}}}
+  spark-03: {{address: 192.168.1.13, {_link(3)}}}
+"""
+_CHAT: Final = (
+    _HEAD + "deployments:\n  chat: {recipe: base/single-spark, model: example/model, on: spark-01, port: 8001}\n"
+)
+_IMAGE: Final = f"image: 'example.org/image@{ONES}', on: spark-01"
+_OLLAMA: Final = f"  ollama: {{kind: ollama, {_IMAGE}, models: ['qwen3:8b']}}\n"
+SHAPES: Final = {
+    "solo": _CHAT,
+    "platform": _CHAT.replace("192.168.1.11,", "192.168.1.11, platform: bench,")
+    + """\
+platforms:
+  bench: {title: Bench, architecture: arm64, gpu: {name: NVIDIA GB10, compute_capability: "12.1"}}
+""",
+    "group": _CHAT.replace(
+        "on: spark-01", "on: [spark-01, spark-02], per_host: {spark-01: {container: {ipc: private}}}"
+    ),
+    "images from a host": _CHAT.replace("192.168.1.11,", "192.168.1.11, images_from: spark-02,"),
+    "variant": _CHAT.replace("base/single-spark, model: example/model", "redhatai/qwen3.5-122b-a10b-nvfp4").replace(
+        "port: 8001",
+        "port: 8001, container: {files: {/opt/sparkiac/qwen3.5-chat-template.jinja: {url: 'https://example.org/one'}}}",
+    ),
+    "fork": _CHAT.replace(
+        "port: 8001",
+        "port: 8001, image: 'vllm/vllm-openai:v0.20.0', set: {option_one: 1}, env: {VLLM_ONE: 1}",
+    ),
+    "no recipe": _HEAD
+    + """\
+deployments:
+  chat:
+    engine: vllm
+    image: nvcr.io/nvidia/vllm:26.04-py3
+    model: example/model
+    on: spark-01
+    port: 8001
+    bind: lan
+    container: {ipc: private, tmp_size_gib: 1, read_only: true}
+    timeouts: {ready_s: 900, stop_s: 90, restart_delay_s: 5}
+    set: {port: 8000}
+""",
+    "llama.cpp": _HEAD
+    + """\
+deployments:
+  chat:
+    {recipe: base/llama-cpp, image: 'example.org/llama:1', model: example/model, model_file: model.gguf,
+     on: spark-01, port: 8001}
+""",
+    "container": _HEAD + f"services:\n  asr: {{kind: container, {_IMAGE}, port: 8765}}\n",
+    "ollama": _HEAD + "services:\n" + _OLLAMA,
+    "open-webui": _CHAT
+    + "services:\n"
+    + _OLLAMA
+    + f"  webui: {{kind: open-webui, {_IMAGE}, port: 3000, uses: [chat]}}\n",
+    "hermes-agent": _CHAT.replace("port: 8001", "port: 8001, served_names: [first, second]")
+    + "services:\n"
+    + _OLLAMA
+    + "  agent: {kind: hermes-agent, on: spark-01, uses: chat, user: spark, program: /opt/hermes,\n"
+    + "    api_key: {secret: agent_key}}\n",
+    "openclaw": _CHAT.replace("port: 8001", "port: 8001, served_names: [first, second]")
+    + "  other: {recipe: base/single-spark, model: example/big, on: spark-02, port: 8001}\n"
+    + "services:\n"
+    + _OLLAMA
+    + "  claw: {kind: openclaw, on: spark-01, aliases: {first: {to: chat}}}\n",
+    "build": _CHAT.replace("port: 8001", "port: 8001, image: built")
+    + """\
+builds:
+  built:
+    why: a fix that no release has
+    repository: https://example.org/vllm.git
+    commit: "1111111111111111111111111111111111111111"
+    base: nvcr.io/nvidia/vllm:26.04-py3
+    install: [python3, -m, pip, install, .]
+    mods:
+    - {path: mods/quiet, commit: "2222222222222222222222222222222222222222", repository: https://example.org/mods.git}
+""",
+    "build by a program": _CHAT.replace("port: 8001", "port: 8001, image: built")
+    + """\
+builds:
+  built:
+    why: a fix that no release has
+    repository: https://example.org/vllm.git
+    commit: "1111111111111111111111111111111111111111"
+    program: [make-image, "{image}"]
+""",
+}
+"""Valid inventories, one for each way to serve something."""
+EXCEPTIONS: Final = {
+    "sources": "read by whoever reviews the inventory",
+    "allow.*.reason": "read by whoever reviews the inventory; a waiver without a reason is refused",
+    "extra_flags.why": "read by whoever reviews the inventory",
+    "builds.*.why": "read by whoever reviews the inventory; a build without it is refused",
+    "<OpenClawService>.memory_gib": "a configuration file takes no memory; all services share the field",
+    "container.files.*.why": "shown only while nothing says where the file comes from, and then there is no plan",
+}
+"""End of a field's place → why nothing depends on its value."""
+
+
+@cache
+def outcome(text: str) -> tuple[object, ...] | None:
+    """Give what becomes of an inventory, without the lines and columns of findings; None if there is no plan."""
+    inventory, lock = pipeline.File("lab.yaml", text.encode()), pipeline.File("lab.lock.yaml", LOCK.encode())
+    checked = pipeline.check(inventory, lock, allow_unlocked=True, hidden=frozenset())
+    if checked.plan is None:
+        return None
+    found = {(each.code, each.severity, each.message, each.hint) for each in checked.report.findings}
+    wants = [
+        (each.key, each.users, each.source, each.revision, each.files) for each in pipeline.wants(inventory, lock).wants
+    ]
+    return found, wants, pipeline.render(checked.plan)
+
+
+def read(shape: str) -> dict[str, Any]:
+    """Read one of the inventories as plain data that can be changed. PyYAML would read the key `on` as true."""
+    document = source.load(SHAPES[shape].encode(), name=shape, model=Inventory).document
+    data: dict[str, Any] = json.loads(json.dumps(document.data))
+    return data
+
+
+def with_value(shape: str, place: Place, value: object) -> str:
+    """Write an inventory with this value at that place."""
+    data = read(shape)
+    return as_yaml(data) if put(data, place.steps, copy.deepcopy(value)) else ""
+
+
+def reaches(place: Place, values: list[Any]) -> bool:
+    """Whether two values of a field lead to two outcomes, in any of the inventories."""
+    for shape in SHAPES:
+        texts = [with_value(shape, place, value) for value in values[:2]]
+        found = [outcome(text) if text else None for text in texts]
+        if None not in found and found[0] != found[1]:
+            return True
+    return False
+
+
+def told(place: Place) -> bool:
+    """Whether there is more than one value to choose: a kind or a method that names its class has only one."""
+    return len(choices(place.owner, place.steps[-1].key, place.hint)) > 1
+
+
+EVERY: Final = {str(place): place for place in places(Inventory) if told(place)}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_inventories_are_valid(shape: str) -> None:
+    assert outcome(SHAPES[shape]) is not None
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if not name.endswith(tuple(EXCEPTIONS))])
+def test_a_field_is_not_lost(name: str) -> None:
+    place = EVERY[name]
+    assert reaches(place, choices(place.owner, place.steps[-1].key, place.hint)), (
+        f"{name} is accepted, and nothing depends on it: let it reach a file, a pin or a check"
+    )
+
+
+@pytest.mark.parametrize("end", EXCEPTIONS)
+def test_an_exception_is_still_needed(end: str) -> None:
+    found = [place for name, place in EVERY.items() if name.endswith(end)]
+    assert found
+    assert not any(reaches(each, choices(each.owner, each.steps[-1].key, each.hint)) for each in found)
