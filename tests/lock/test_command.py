@@ -157,12 +157,12 @@ def test_a_name_that_stands_for_nothing_gets_the_nearest(upstream: Upstream, cli
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["chat"], "'chat' would name what to upgrade; add --upgrade"),
+        (["chat"], "'chat' selects pins to upgrade; add --upgrade"),
         (["--check", "--upgrade"], "--check and --upgrade do not go together"),
         (["--check", "--dry-run"], "--check and --dry-run do not go together"),
         (["--record", "lab.yaml", "--verify"], "--record and --verify do not go together"),
         (["--record", "lab.yaml", "--check"], "--record and --check do not go together"),
-        (["--key", "lab.yaml"], "--key is for looking at signatures; add --verify"),
+        (["--key", "lab.yaml"], "--key needs --verify"),
         (["--key", "none.pub", "--verify"], "none.pub"),
     ],
 )

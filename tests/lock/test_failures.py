@@ -162,7 +162,7 @@ def test_a_lock_that_somebody_changed_meanwhile_is_left(upstream: Upstream, cli:
     outcome = cli("lock", "lab.yaml")
     written.join()
     assert outcome.code == 5
-    assert outcome.err == "lab.lock.yaml was changed while upstream was asked; it is left as it is now\n"
+    assert outcome.err == "lab.lock.yaml changed during the run; nothing was written\n"
     assert upstream.lock.read_text() == "# mine\n"
 
 
