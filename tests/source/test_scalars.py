@@ -47,7 +47,8 @@ def test_plain_words(word: str, value: object) -> None:
     [
         ("no", "a truth value to some"), ("Off", "a truth value to some"), ("Y", "a truth value to some"),
         ("~", "not a plain scalar"), ("=", "not a plain scalar"), ("<<", "merge key"),
-        ("010", "octal"), ("08", "octal"), ("0o17", "octal"), ("-012", "octal"), ("0x1F", "another base"), ("0b1", "another base"),
+        ("010", "octal"), ("08", "octal"), ("0o17", "octal"), ("-012", "octal"), ("0x1F", "another base"),
+        ("0b1", "another base"),
         ("1_000", "a number to some"), ("1e3", "a number to some"), ("1234567e12", "a number to some"),
         (".5e3", "a number to some"), ("-.5", "a number to some"), ("01.5", "a number to some"),
         ("1.5_0", "a number to some"), ("22:22", "base-60"), ("1_0:30", "base-60"), ("12:30:00", "base-60"),
