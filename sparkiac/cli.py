@@ -1,4 +1,4 @@
-"""The command line: a group that imports a command when it is called."""
+"""The command line. A command is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from sparkiac.commands.inputs import Group
 COMMANDS: Final = {
     "generate": "Render an inventory into reviewed files.",
     "check": "Check an inventory and its lock.",
-    "plan": "Show what runs where, and that it fits.",
+    "plan": "Show what runs where and how much memory it needs.",
     "memory": "Compare the plan with a vLLM startup log.",
-    "recipes": "Look through recipes, variants and fragments.",
-    "images": "Look through images: releases, drivers, limits.",
-    "rules": "Look through what is checked, and why.",
-    "lock": "Pin what images, models and files stand for.",
+    "recipes": "List and search recipes, variants and fragments.",
+    "images": "List images: vLLM releases, drivers, limits.",
+    "rules": "List the rules and explain why they exist.",
+    "lock": "Pin image tags, model revisions and files.",
     "schema": "Print the JSON Schema of the inventory.",
     "import": "Draft an inventory from recipes, command lines and containers.",
-    "export": "Write a deployment for another tool.",
-    "init": "Make a repository for a fleet.",
+    "export": "Convert a deployment for another tool.",
+    "init": "Create a repository for a fleet.",
 }
-"""Command → its line in the help, kept here so that `--help` imports none of them."""
+"""Command → its line in the help; kept here so that `--help` imports no command."""
 
 
 class _Lazy(Group):
@@ -50,6 +50,6 @@ class _Lazy(Group):
 def cli() -> None:
     """Infrastructure as code for large language models on NVIDIA DGX Spark.
 
-    One inventory in; docker-compose files, systemd units, host checks and Ansible playbooks out, pinned to image
+    Renders one inventory into docker-compose files, systemd units, host checks and Ansible playbooks, pinned to image
     digests. Review them in Git, then apply them: cd generated/NAME && ansible-playbook site.yml
     """

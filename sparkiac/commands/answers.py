@@ -1,4 +1,4 @@
-"""What upstream says of the names that a lock lacks. This is the door from the commands to the network."""
+"""Send the requests that complete a lock. Commands reach the network only through this module."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ if TYPE_CHECKING:
     Outcomes: TypeAlias = dict[Key, Entry | Refusal]
 
 _SOON_SECONDS: Final = 1.0
-"""Nobody needs to be told of work that is done before."""
+"""Progress is shown only for work that takes longer than this."""
 _TICK_SECONDS: Final = 0.2
 _CLEAR: Final = "\r\x1b[K"
 _AT_ONCE: Final = 8
 
 
 class Answers(NamedTuple):
-    """What became of all that was asked."""
+    """Results of the upstream requests."""
 
     found: dict[Key, Entry]
     refusals: dict[Key, Refusal]
 
 
 class Signatures(NamedTuple):
-    """Images whose signatures are looked for."""
+    """Images whose signatures are verified."""
 
     wants: tuple[Want, ...]
     lock: Lock | None
-    """Has the digests of those that nobody asks for."""
+    """Contains the digests of images that are not requested again."""
     key: str | None
-    """File of a public key."""
+    """Path of a public key file."""
 
 
 def ask(asks: tuple[Ask, ...], signatures: Signatures | None = None) -> Answers:
-    """Ask registries, the model hub and servers of files, and tell on a terminal how far it is.
+    """Send requests to registries, the model hub and file servers, and show progress on a terminal.
 
-    It is done beside this thread, so that an interrupt does not wait for a server that hangs.
+    The requests run in another thread, so that an interrupt does not wait for a server that hangs.
     """
     done: list[object] = []  # one call of append is whole, whatever thread it comes from
     future: Future[Answers] = Future()
@@ -61,7 +61,7 @@ def ask(asks: tuple[Ask, ...], signatures: Signatures | None = None) -> Answers:
     shown = thread.is_alive() and sys.stderr.isatty()
     while thread.is_alive():
         if shown:
-            click.echo(f"{_CLEAR}asked upstream: {len(done)} of {len(asks)}", err=True, nl=False)
+            click.echo(f"{_CLEAR}upstream requests: {len(done)} of {len(asks)}", err=True, nl=False)
         thread.join(_TICK_SECONDS)
     if shown:
         click.echo(_CLEAR, err=True, nl=False)
@@ -99,7 +99,7 @@ def _images(asks: tuple[Ask, ...], count: Callable[..., object]) -> Outcomes:
 
 
 def _beside(ask: Ask, outcomes: Outcomes) -> Ask:
-    """Ask for a file at the commit that its repository was just found at: a branch may move at any moment."""
+    """Request a file at the commit that its repository was just resolved to: a branch can move in between."""
     model = outcomes.get(("model", ask.want.repository or ""))
     return ask._replace(commit=model.commit) if isinstance(model, LockedModel) else ask
 
@@ -129,7 +129,7 @@ def _files(asks: tuple[Ask, ...], count: Callable[..., object]) -> Outcomes:
 
 
 def _group(asks: list[Ask], count: Callable[..., object]) -> Outcomes:
-    """Ask for the files of one repository, all at the commit of the first."""
+    """Request the files of one repository, all at the commit of the first one."""
     found: Outcomes = {}
     commit = None
     for each in asks:
@@ -149,13 +149,13 @@ def _file(ask: Ask, revision: str) -> Entry | Refusal:
     except Refusal as refusal:
         return refusal
     if ask.pin is not None and found.sha256 != ask.pin:
-        message = f"{url} is not what the lock pins any more, and at which commit it was is not known"
-        return Refusal("LCK020", message, f"take what it is now: --upgrade {url}")
+        message = f"{url} no longer has the content that the lock pins, and the pinned commit is unknown"
+        return Refusal("LCK020", message, f"to pin the current content, run with --upgrade {url}")
     return found
 
 
 def _signed(signatures: Signatures, outcomes: Outcomes) -> Outcomes:
-    """Note in what is known of each image what is known of its signature."""
+    """Add the result of the signature check to each image."""
     from sparkiac.upstream import registry
 
     trust = registry.Key(signatures.key) if signatures.key else None

@@ -1,4 +1,4 @@
-"""`sparkiac check`: findings only."""
+"""`sparkiac check`: print findings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WITH_FIX: Final = ("text", "json")
 _FAMILY: Final = 3
-"""Letters that codes of one kind share."""
+"""Number of letters at the start of a code that name its family, such as SPD."""
 
 
 @click.command()
@@ -29,28 +29,29 @@ _FAMILY: Final = 3
     "output_format",
     type=click.Choice(["text", "json", "sarif", "github"]),
     default="text",
-    help="How to print findings: for people, for machines, for code scanning, as annotations of a GitHub workflow.",
+    help="Output format: text, JSON, SARIF for code scanning, or annotations for a GitHub workflow.",
 )
 @click.option("--strict", is_flag=True, help="Exit 1 on warnings as well.")
-@click.option("--profile", metavar="NAME", help="How much to look at: minimal, recommended (the default) or strict.")
-@click.option("--select", metavar="CODES", help="Look at these rules only, as in ENT001,SPD; --profile is not asked.")
-@click.option("--ignore", metavar="CODES", help="Leave these rules out, as in ENG003,SPD.")
-@click.option("--allow-unlocked", is_flag=True, help="Warn of pins that are missing or examples, for a first look.")
-@click.option("--fix", is_flag=True, help="Mend in INVENTORY what can be mended mechanically, and show the diff.")
+@click.option("--profile", metavar="NAME", help="Set of rules: minimal, recommended (the default) or strict.")
+@click.option("--select", metavar="CODES", help="Run only these rules, such as ENT001,SPD; excludes --profile.")
+@click.option("--ignore", metavar="CODES", help="Skip these rules, such as ENG003,SPD.")
+@click.option("--allow-unlocked", is_flag=True, help="Report missing and example pins as warnings.")
+@click.option("--fix", is_flag=True, help="Apply automatic fixes to INVENTORY and print the diff.")
 def check(
     inventory: Path, output_format: str, *, strict: bool, allow_unlocked: bool, fix: bool, **chosen: str | None
 ) -> int:
-    """Check an inventory and its lock; write nothing, unless --fix says so.
+    """Check an inventory and its lock. Nothing is written without --fix.
 
-    Errors that no inventory may waive are always shown. `sparkiac rules list` has all codes and profiles.
+    Errors that cannot be waived are always shown. `sparkiac rules list` prints all codes and profiles.
 
-    Pins that are missing are errors, and an example lock is one. With --allow-unlocked both are warnings, as in
+    Missing pins and an example lock are errors. With --allow-unlocked they are warnings, as in
     `sparkiac generate --allow-unlocked`.
 
-    --fix changes only the lines of a fix: comments and layout stay. An inventory that does not load is not touched.
+    --fix changes only the lines of a fix and keeps comments and layout. It does not change an inventory that does not
+    load.
 
-    Exits 0 when there is no error, 1 when a rule refuses something, 2 when the input is bad. With --fix this is said
-    of what is left; 5 when the file was changed meanwhile, 6 when it cannot be written: then it is as it was.
+    Exit codes: 0 no error, 1 errors found, 2 bad input. With --fix, these describe what is left after the fixes; 5 the
+    file changed during the check, 6 the file cannot be written. In both cases the file is not modified.
     """
     from sparkiac import pipeline
 
@@ -67,21 +68,21 @@ def check(
 
 
 def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: frozenset[str] | None) -> Outcome | None:
-    """Mend the file and print the diff and what is left; None if somebody else changed it meanwhile."""
+    """Fix the file, print the diff and the remaining findings; return None if the file changed meanwhile."""
     from sparkiac import pipeline, write
     from sparkiac.formats.json import plain
 
     if output_format not in _WITH_FIX:
-        message = f"--fix shows a diff, which --format {output_format} has no place for; use text or json"
+        message = f"--fix prints a diff, which --format {output_format} cannot contain; use text or json"
         raise click.UsageError(message)
     if inventory.is_symlink():
-        message = f"{click.format_filename(inventory)} is a symbolic link; for --fix name the file itself"
+        message = f"{click.format_filename(inventory)} is a symbolic link; pass the path of the file itself to --fix"
         raise click.UsageError(message)
     files = read(inventory)
     fixed = pipeline.fix(*files, allow_unlocked=allow_unlocked, hidden=hidden)
     if fixed.raw != files[0].raw:
         if inventory.read_bytes() != files[0].raw:
-            click.echo(f"{inventory} was changed while it was checked; it is left as it is now", err=True)
+            click.echo(f"{inventory} changed during the check; nothing was written", err=True)
             return None
         write.replace(inventory, fixed.raw)
     diff = write.diff_of(str(inventory), files[0].raw, fixed.raw)
@@ -121,7 +122,7 @@ def _print(outcome: Outcome, output_format: str, *, file: str) -> None:
 
 
 def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> frozenset[str]:
-    """Give the codes that are not wanted. What cannot be waived is never among them."""
+    """Return the codes to hide. Codes that cannot be waived are never hidden."""
     from sparkiac import catalog
     from sparkiac.rules import profiles
     from sparkiac.rules.pages import pages
@@ -129,7 +130,7 @@ def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> f
     rules = {code: page.rule for code, page in pages().items()}
     firm = {code for code, rule in rules.items() if profiles.firm(rule)}
     if select is not None and profile is not None:
-        message = "--select names the rules by itself; leave --profile out"
+        message = "--select and --profile exclude each other; remove --profile"
         raise click.UsageError(message)
     if select is not None:
         hidden = frozenset(rules.keys() - _codes(select, rules))
@@ -143,15 +144,15 @@ def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> f
 
 
 def _codes(words: str, codes: Iterable[str], *, without: Container[str] = frozenset()) -> set[str]:
-    """Give the codes that a list names, in full or by their first three letters; refuse those of `without`."""
+    """Return the codes of a list of codes and three-letter families; refuse those of `without`."""
     found = set[str]()
     for word in (part.strip().upper() for part in words.split(",")):
         if not word:
-            message = f"{words!r} is no list of codes, such as ENT001,SPD"
+            message = f"{words!r} is not a list of codes such as ENT001,SPD"
             raise click.UsageError(message)
         known("rule", word, [*codes, *sorted({code[:_FAMILY] for code in codes})])
         found |= {code for code in codes if code.startswith(word)}
         if refused := [code for code in sorted(found) if code in without]:
-            message = f"an error that no inventory may waive cannot be ignored: {', '.join(refused)}"
+            message = f"these errors cannot be waived or ignored: {', '.join(refused)}"
             raise click.UsageError(message)
     return found

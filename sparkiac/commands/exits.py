@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What a command says to the shell."""
+    """Exit code of a command."""
 
     OK = 0
     FINDINGS = 1

@@ -1,4 +1,4 @@
-"""`sparkiac export`: a deployment as another tool has it."""
+"""`sparkiac export`: convert a deployment for another tool."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from sparkiac.commands.inputs import INVENTORY, known, read, show
 @INVENTORY
 @click.argument("deployment")
 @click.option("--as", "kind", metavar="FORMAT", required=True, help="docker-run, compose, eugr or sparkrun.")
-@click.option("--output", type=click.Path(path_type=Path), help="File to write it to; it must not exist.")
+@click.option("--output", type=click.Path(path_type=Path), help="Output file; it must not exist.")
 def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> int:
-    """Write DEPLOYMENT of INVENTORY for another tool, so that nobody is bound to this one.
+    """Convert DEPLOYMENT of INVENTORY to the format of another tool.
 
-    `docker run` script, docker-compose project, recipe of eugr/spark-vllm-docker, or recipe of sparkrun. Images stay
-    pinned as the lock has them; secrets are variables that the caller sets. What a format cannot say, and what it
-    leaves to do, is told on standard error and in comments.
+    Formats: `docker run` script, docker-compose project, recipe of eugr/spark-vllm-docker, recipe of sparkrun. Images
+    keep the digests of the lock; secrets become variables that the caller sets. Settings that the format cannot
+    express, and steps that are left to do, are listed on standard error and in comments.
 
-    Exits 0, or 2 when the input is bad or the format has no words for the deployment.
+    Exit codes: 0 done, 2 bad input, or the format cannot express the deployment.
     """
     from sparkiac import exporters, pipeline, write
 

@@ -1,4 +1,4 @@
-"""Files by other hands, read for a command: what they start, and what cannot be read."""
+"""Read files of other tools: what they start, and what cannot be read."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _MAX_BYTES: Final = 1 << 20
 
 
 class Foreign(NamedTuple):
-    """What was read of files."""
+    """Result of reading files of other tools."""
 
     entries: tuple[tuple[str, Entry], ...]
-    """File and deployment or service, one by one; none where something cannot be read."""
+    """Pairs of a file and a deployment or service; empty if a file cannot be read."""
     skipped: tuple[str, ...]
-    """Files of a directory that are nothing to import."""
+    """Files of a directory that contain nothing to import."""
     findings: tuple[Finding, ...]
-    """Why a file cannot be read."""
+    """One text for each file that cannot be read."""
 
 
 def read(files: Sequence[Path], source: str | None = None) -> Foreign:
-    """Read files, directories and standard input (`-`) as one of the formats, or as what each looks like.
+    """Read files, directories and standard input (`-`) in the given format, or detect each format.
 
     Raises click.UsageError for a file that is not there.
     """
@@ -68,13 +68,13 @@ def _launches(text: str, name: str, source: str | None) -> Sequence[Launch]:
 
     chosen = source or importers.recognised(text, name)
     if chosen is None:
-        message = f"no format is recognised; `sparkiac import --from` names one of {', '.join(importers.FORMATS)}"
+        message = f"format not recognised; set it with `sparkiac import --from`, one of {', '.join(importers.FORMATS)}"
         raise importers.StartsNothing(message)
     return importers.named(chosen).read(text, name=name)
 
 
 def _texts(files: Sequence[Path]) -> Iterator[tuple[str, bytes, bool]]:
-    """Give each file with its bytes, and whether it was named itself; those of a directory by name."""
+    """Return each file with its bytes and whether it was named itself; a directory's files in order of name."""
     for path in files:
         printable(path)
         if str(path) == _STDIN:
@@ -86,7 +86,7 @@ def _texts(files: Sequence[Path]) -> Iterator[tuple[str, bytes, bool]]:
         elif path.is_file():
             yield str(path), _bytes(path), True
         else:
-            message = f"{click.format_filename(path)} does not exist, or is no file"
+            message = f"{click.format_filename(path)} does not exist or is not a file"
             raise click.UsageError(message)
 
 

@@ -1,4 +1,4 @@
-"""`sparkiac generate`: the inventory as reviewed files."""
+"""`sparkiac generate`: render the inventory into files."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ _WRITE_EXITS: Final = {"Refused": Exit.STALE, "Unsafe": Exit.IO, "Busy": Exit.BU
 @click.command()
 @INVENTORY
 @FORMAT
-@click.option("--output", type=click.Path(path_type=Path), help="Directory to write; generated/<name> if not given.")
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 3 if the tree is not up to date.")
-@click.option("--diff", "show_diff", is_flag=True, help="Write nothing; print what would change, exit 3 if anything.")
-@click.option("--force", is_flag=True, help="Overwrite files that were changed by hand.")
-@click.option("--allow-unlocked", is_flag=True, help="Render without pins, for a first look that cannot be applied.")
+@click.option("--output", type=click.Path(path_type=Path), help="Output directory; default: generated/<name>.")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 3 if the files are out of date.")
+@click.option(
+    "--diff", "show_diff", is_flag=True, help="Write nothing; print what would change; exit 3 if anything would."
+)
+@click.option("--force", is_flag=True, help="Overwrite files that were edited by hand.")
+@click.option("--allow-unlocked", is_flag=True, help="Render even if pins are missing; the result cannot be applied.")
 def generate(  # noqa: PLR0913  one parameter for each option
     inventory: Path,
     output_format: str,
@@ -40,13 +42,13 @@ def generate(  # noqa: PLR0913  one parameter for each option
     force: bool,
     allow_unlocked: bool,
 ) -> int:
-    """Render INVENTORY into generated/<name>, to be reviewed, committed and applied.
+    """Render INVENTORY into generated/<name>, for review, commit and apply.
 
-    With an example lock, or with --allow-unlocked, the files can be looked at but not applied: the playbook refuses
-    them in its first task.
+    Files rendered from an example lock or with --allow-unlocked cannot be applied: the first task of the playbook
+    fails.
 
-    Exits 0 when done, 1 on findings, 2 on bad input, 3 when the tree is stale or was changed by hand, 4 when the
-    lock is missing or incomplete, 5 when another run is writing, 6 when a file cannot be read or written.
+    Exit codes: 0 done, 1 errors found, 2 bad input, 3 files out of date or edited by hand, 4 lock missing or
+    incomplete, 5 another run is writing, 6 a file cannot be read or written.
     """
     from sparkiac import pipeline, write
 
@@ -77,7 +79,7 @@ def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:
 
 
 def _inputs(files: tuple[File, File | None]) -> dict[str, str]:
-    """Give name and hash of each input; names without folders, so that the working folder does not show."""
+    """Return name and hash of each input. Names have no folder, so that output does not depend on where it runs."""
     return {Path(file.name).name: hashlib.sha256(file.raw).hexdigest() for file in files if file is not None}
 
 
@@ -86,12 +88,14 @@ def _missing_lock(inventory: Path, output_format: str) -> int:
         lock = lock_path(inventory)
         state = "does not pin everything" if lock.is_file() else "does not exist"
         name = click.format_filename(inventory)
-        click.echo(f"{lock} {state}: run sparkiac lock {name}; --allow-unlocked renders a first look", err=True)
+        click.echo(
+            f"{lock} {state}: run sparkiac lock {name}; --allow-unlocked renders files that cannot be applied", err=True
+        )
     return Exit.LOCK
 
 
 def _warn(plan: Plan, inventory: Path) -> None:
-    """Print a banner if the tree cannot be applied."""
+    """Print a warning if the files cannot be applied."""
     from sparkiac import hints
     from sparkiac.formats.text import wants_colour
 

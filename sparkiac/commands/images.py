@@ -1,4 +1,4 @@
-"""`sparkiac images`: what is known of the images that recipes run."""
+"""`sparkiac images`: facts about the images that recipes run."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _PATH: Final = click.Path(path_type=Path)
 
 @click.group(cls=Group)
 def images() -> None:
-    """Look through images: releases inside, drivers, how they start, what they lack."""
+    """List images: the vLLM releases inside, drivers, entrypoints and known limits."""
 
 
 @images.command("list")
 @AS_JSON
 def list_(output_format: str) -> int:
-    """List all images, tag by tag."""
+    """List all images with their tags."""
     from sparkiac.formats import images as tables
     from sparkiac.formats import plain_images, terminal
 
@@ -41,9 +41,9 @@ def list_(output_format: str) -> int:
 @click.argument("name")
 @AS_JSON
 def show(name: str, output_format: str) -> int:
-    """Show all that is known of an image.
+    """Show all facts about an image.
 
-    NAME is a family of the list, its repository, or a reference with a tag.
+    NAME is a name from `sparkiac images list`, a repository, or a reference with a tag.
     """
     from sparkiac.formats import images as tables
     from sparkiac.formats import plain_images, terminal
@@ -58,24 +58,24 @@ def show(name: str, output_format: str) -> int:
 
 @images.command()
 @click.argument("image")
-@click.option("--inventory", type=_PATH, help="Inventory that runs it: its lock pins it, and it uses the answer.")
-@click.option("--host", metavar="USER@ADDRESS", help="Machine where the image lies, by ssh; this one if not given.")
-@click.option("--output", type=_PATH, help="File to write, if not one beside the inventory.")
+@click.option("--inventory", type=_PATH, help="Inventory that uses the image; its lock provides the digest.")
+@click.option("--host", metavar="USER@ADDRESS", help="Machine that has the image, over ssh; default: this machine.")
+@click.option("--output", type=_PATH, help="Output file; default: a file beside the inventory.")
 def capture(image: str, *, inventory: Path | None, host: str | None, output: Path | None) -> int:
-    """Ask IMAGE itself what its vLLM takes, so that options are checked against exactly that.
+    """Read from IMAGE which options its vLLM accepts, so that options are checked against that list.
 
-    A container of IMAGE runs for some seconds, without a network and without the GPU. The answer is written into the
-    folder `interfaces` beside the inventory, named after the image; commit it. It holds for the image with that digest
-    or ID, and for no other one.
+    A container of IMAGE runs for some seconds, without network and GPU. The result is written to the folder
+    `interfaces` beside the inventory, in a file named after the image; commit it. It applies only to the image with
+    that digest or ID.
 
-    Exits 0 when it is written, 1 or 2 when the inventory is not good enough, 4 when its lock does not pin the image,
-    6 when the image cannot be asked or the file not be written.
+    Exit codes: 0 written, 1 or 2 errors in the inventory, 4 the lock does not pin the image, 6 the image cannot be
+    read or the file cannot be written.
     """
     from sparkiac.upstream.capture import Failed
     from sparkiac.upstream.capture import capture as ask
 
     if output is None and inventory is None:
-        message = "say for which inventory, with --inventory, or where to write, with --output"
+        message = "--inventory or --output is missing"
         raise click.UsageError(message)
     if host is not None and not _HOST.fullmatch(host):
         message = f"--host takes USER@ADDRESS, not {host!r}"
@@ -93,7 +93,7 @@ def capture(image: str, *, inventory: Path | None, host: str | None, output: Pat
 
 
 def _form(image: str) -> str:
-    """Give a reference back; refuse what is none."""
+    """Return an image reference; refuse any other text."""
     from sparkiac.model.forms import FORMS, IMAGE
 
     if not re.match(IMAGE, image) or "\n" in image:
@@ -103,7 +103,7 @@ def _form(image: str) -> str:
 
 
 def _pinned(image: str, inventory: Path) -> str | Exit:
-    """Give what the inventory runs under this name."""
+    """Return the image that the inventory uses under this name."""
     from sparkiac import pipeline
 
     outcome = pipeline.check(*inputs.read(inventory), allow_unlocked=True)
@@ -120,7 +120,7 @@ def _pinned(image: str, inventory: Path) -> str | Exit:
 
 
 def _file_name(image: str) -> str:
-    """Name the file after the image, so that a newer one of that name takes its place."""
+    """Name the file after the image, so that a newer capture of the same name replaces it."""
     return re.sub(r"[:@]", "-", image.partition("@")[0].rpartition("/")[2]) + ".json"
 
 

@@ -1,4 +1,4 @@
-"""`sparkiac import`: foreign files → a draft, and a report of what was lost."""
+"""`sparkiac import`: convert files of other tools to a draft inventory, and report what was lost."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ if TYPE_CHECKING:
     from sparkiac.report import Report
 
 _DRAFT: Final = "draft.yaml"
-"""What findings call a draft that goes to standard output."""
+"""File name in findings of a draft that goes to standard output."""
 
 
 @click.command("import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True), metavar="FILE…")
-@click.option("--from", "source", metavar="FORMAT", help="Format of the files, if it shall not be recognised.")
-@click.option("--as", "kind", type=click.Choice(["inventory", "recipe"]), default="inventory", help="What to draft.")
-@click.option("--host", "hosts", metavar="NAME=ADDRESS", multiple=True, help="Host to place it on; again for more.")
-@click.option("--output", type=click.Path(path_type=Path), help="File to write the draft to; it must not exist.")
+@click.option("--from", "source", metavar="FORMAT", help="Input format; detected if omitted.")
+@click.option("--as", "kind", type=click.Choice(["inventory", "recipe"]), default="inventory", help="Kind of draft.")
+@click.option(
+    "--host", "hosts", metavar="NAME=ADDRESS", multiple=True, help="Host for the deployments. May be repeated."
+)
+@click.option("--output", type=click.Path(path_type=Path), help="Output file for the draft; it must not exist.")
 @AS_JSON
 def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each option
     files: tuple[Path, ...],
@@ -38,16 +40,16 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
     output: Path | None,
     output_format: str,
 ) -> int:
-    """Draft an inventory from recipes, command lines and containers by other hands.
+    """Draft an inventory from recipes, command lines and containers of other tools.
 
     FILE is a file, a directory, or - for standard input: `docker run` command lines, shell scripts, Markdown pages,
     docker-compose files, systemd units, `docker inspect` JSON, recipes of eugr/spark-vllm-docker and of sparkrun.
 
-    The draft goes to standard output or to --output, the report to standard error: what was understood, corrected,
-    not used and lost, and what `check` says of the draft. A secret in a file is never written out.
+    The draft goes to standard output or to --output. The report goes to standard error: what was understood,
+    corrected, unused and lost, and the findings of `check` for the draft. Secrets are never written.
 
-    Exits 0 when nothing of a launch was lost, 1 when something was lost or the draft has an error beside what is
-    left to fill in, 2 when a file cannot be read; then nothing is written.
+    Exit codes: 0 nothing was lost, 1 something was lost or the draft has errors other than values to fill in, 2 a
+    file cannot be read and nothing is written.
     """
     from sparkiac import importers
     from sparkiac.report import Report
@@ -99,7 +101,7 @@ def _recipe(entries: Sequence[tuple[str, Entry]]) -> str:
 
 
 def _print(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report, output_format: str) -> None:
-    """Print the report to standard error: the draft has the other stream."""
+    """Print the report to standard error; standard output contains the draft."""
     import json
 
     from sparkiac.formats import imports

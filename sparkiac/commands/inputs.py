@@ -1,4 +1,4 @@
-"""What commands read and print in common: the inventory, its lock, and the findings."""
+"""Shared by commands: read the inventory and its lock, print findings."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 _LOCK: Final = ".lock.yaml"
 INVENTORY = click.argument("inventory", type=click.Path(path_type=Path))
 FORMAT = click.option(
-    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="How to print findings."
+    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="Output format of findings."
 )
 
 AS_JSON = click.option(
-    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="Text, or JSON for machines."
+    "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="Output format."
 )
 
 
 class Group(click.Group):
-    """A command with commands below it; a wrong word gets the nearest one."""
+    """A command with subcommands; an unknown subcommand is an error that suggests the nearest name."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first word names."""
+        """Return the subcommand that the first word names."""
         if args and not args[0].startswith("-"):
             known("command", args[0], self.list_commands(ctx), ctx=ctx)
         return super().resolve_command(ctx, args)
 
 
 def known(what: str, word: str, words: Iterable[str], *, ctx: click.Context | None = None) -> str:
-    """Give the word back if it is known; otherwise end with the nearest one."""
+    """Return the word if it is known; otherwise raise an error that suggests the nearest one."""
     words = list(words)
     if word in words:
         return word
@@ -51,17 +51,17 @@ def known(what: str, word: str, words: Iterable[str], *, ctx: click.Context | No
     # Many know a recipe by the part of its name that follows the vendor.
     ends = [each for each in words if each.partition("/")[2] == word]
     hint = f"did you mean {' or '.join(map(repr, ends))}?" if ends else nearest(word, words)
-    message = f"no {what} is called {word!r}; {hint}"
+    message = f"unknown {what} {word!r}; {hint}"
     raise click.UsageError(message, ctx or click.get_current_context())
 
 
 def print_json(data: dict[str, Any]) -> None:
-    """Print plain data, sorted, in ASCII."""
+    """Print data as sorted ASCII JSON."""
     click.echo(json.dumps({"format_version": 1} | data, indent=1, sort_keys=True))
 
 
 def read(inventory: Path) -> tuple[File, File | None]:
-    """Read an inventory and, if it is there, the lock beside it."""
+    """Read an inventory and its lock, if there is one."""
     from sparkiac.pipeline import File
 
     if not inventory.is_file():
@@ -81,22 +81,22 @@ def read(inventory: Path) -> tuple[File, File | None]:
 
 
 def _missing(path: Path) -> str:
-    """Say why there is no file to read."""
+    """Return why the path cannot be read as a file."""
     if path.is_dir():
         return "is a directory"
     if path.is_symlink() and not path.exists():
-        return "is a symbolic link to itself, or to nothing"
+        return "is a symbolic link to itself or to a missing file"
     return "is not a file" if path.exists() else "does not exist"
 
 
 def captured(inventory: Path) -> Mapping[str, Interface]:
-    """Read what images said of their vLLM, from the folder `interfaces` beside an inventory."""
+    """Read the vLLM interfaces that were captured from images, from the folder `interfaces` beside an inventory."""
     said = captures(inventory).values()
     return {digest: each.interface for each in said for digest in each.digests}
 
 
 def captures(inventory: Path) -> dict[str, Captured]:
-    """Read the files of the folder `interfaces` beside an inventory, by their names."""
+    """Read the files of the folder `interfaces` beside an inventory, keyed by name."""
     found: dict[str, Captured] = {}
     for path in sorted(interfaces_path(inventory).glob("*.json")):
         from sparkiac.catalog import interfaces
@@ -110,25 +110,25 @@ def captures(inventory: Path) -> dict[str, Captured]:
 
 
 def interfaces_path(inventory: Path) -> Path:
-    """Give the folder of what images said of their vLLM: one for all inventories beside it."""
+    """Return the folder of captured vLLM interfaces; inventories in one folder share it."""
     return inventory.with_name("interfaces")
 
 
 def printable(path: Path) -> Path:
-    """Give the path back; refuse one that no message and no manifest could carry."""
+    """Return the path; refuse one with characters that cannot be printed in a message or manifest."""
     if not str(path).isprintable():
-        message = f"{click.format_filename(path)} has a character in its name that cannot be printed"
+        message = f"{click.format_filename(path)} has an unprintable character in its name"
         raise click.UsageError(message)
     return path
 
 
 def lock_path(inventory: Path) -> Path:
-    """Give the path of an inventory's lock: lab.yaml → lab.lock.yaml."""
+    """Return the path of an inventory's lock: lab.yaml → lab.lock.yaml."""
     return inventory.with_name(f"{inventory.stem}{_LOCK}")
 
 
 def exit_code(outcome: Outcome) -> Exit:
-    """Give the exit code that a check deserves."""
+    """Return the exit code for the result of a check."""
     if outcome.plan is None:
         return Exit.BAD_INPUT
     return Exit.FINDINGS if outcome.report.failed else Exit.OK

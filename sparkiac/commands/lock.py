@@ -1,4 +1,4 @@
-"""`sparkiac lock`: what every moving name stands for, beside the inventory."""
+"""`sparkiac lock`: resolve tags, revisions and files to exact versions in the lock file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 _OPTIONS: Final = ("record", "only_check", "upgrade", "verify", "dry_run")
 _ALONE: Final = 2
-"""So many of these stand alone."""
+"""The first options of `_OPTIONS`, up to this number, exclude all others."""
 
 
 class _Run(NamedTuple):
-    """What a run is about."""
+    """Inputs of one run."""
 
     path: Path
     """The lock."""
@@ -39,22 +39,28 @@ class _Run(NamedTuple):
 @INVENTORY
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @FORMAT
-@click.option("--upgrade", is_flag=True, help="Move pins to what upstream has now: all, or those of each NAME.")
-@click.option("--check", "only_check", is_flag=True, help="Ask and write nothing; exit 3 if the lock is not complete.")
-@click.option("--dry-run", is_flag=True, help="Write nothing; show what would change, exit 3 if anything.")
-@click.option("--verify", is_flag=True, help="Look for the signatures of all images, and note what was found.")
-@click.option("--key", type=_FILE, help="Public key with which cosign checks these signatures.")
-@click.option("--record", type=_FILE, help="Pin a local build's image, and nothing else: what builds/NAME/build wrote.")
+@click.option(
+    "--upgrade", is_flag=True, help="Update pins to the current upstream versions: all, or those of each NAME."
+)
+@click.option(
+    "--check", "only_check", is_flag=True, help="Send no requests and write nothing; exit 3 if the lock is incomplete."
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what would change; exit 3 if anything would.")
+@click.option("--verify", is_flag=True, help="Verify the signatures of all images and record the results.")
+@click.option("--key", type=_FILE, help="Public key that cosign uses with --verify.")
+@click.option(
+    "--record", type=_FILE, help="Pin only the image of a local build, from the record that builds/NAME/build wrote."
+)
 def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options: Any) -> int:  # noqa: ANN401
-    """Pin in the lock beside INVENTORY what its names stand for: images, models, files.
+    """Resolve image tags, model revisions and files of INVENTORY to exact versions and write them to its lock.
 
-    Registries and the model hub are asked only for what the lock lacks. What it pins stays as it is, until --upgrade:
-    that shows what moves, and then writes it. NAME is an image, a model or a file as the inventory names it, or a
-    deployment, service or build, which stands for all that it wants.
+    Requests are sent only for missing pins. Existing pins do not change without --upgrade, which prints each change
+    before it is written. NAME is an image, a model or a file as in the inventory, or a deployment, service or build,
+    which stands for all its pins.
 
-    Exits 0 when the lock is complete, 1 when upstream refuses something, 2 when the input is bad, 3 when --check or
-    --dry-run finds something to do, 5 when the lock was changed meanwhile, 6 when nobody answers or the lock cannot
-    be written. The lock is written as a whole or stays as it was.
+    Exit codes: 0 the lock is complete, 1 upstream refused a request, 2 bad input, 3 --check or --dry-run found
+    changes, 5 the lock was changed meanwhile, 6 no response from upstream, or the lock cannot be written. The lock is
+    replaced as a whole or not at all.
     """
     _refuse_mixtures(names, options)
     files = read(inventory)
@@ -75,13 +81,13 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
 
 
 def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Refuse what says two things."""
+    """Refuse options that contradict each other."""
     given = [name for name in _OPTIONS if options[name]]
     message = ""
     if names and not options["upgrade"]:
-        message = f"{names[0]!r} would name what to upgrade; add --upgrade"
+        message = f"{names[0]!r} selects pins to upgrade; add --upgrade"
     if options["key"] and not options["verify"]:
-        message = "--key is for looking at signatures; add --verify"
+        message = "--key needs --verify"
     if len(given) > 1 and given[0] in _OPTIONS[:_ALONE]:
         first, second = (f"--{name.removeprefix('only_').replace('_', '-')}" for name in given[:2])
         message = f"{first} and {second} do not go together"
@@ -90,7 +96,7 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
 
 
 def _named(names: tuple[str, ...], wanted: Wanted) -> frozenset[Key]:
-    """Give the pins that names stand for; all of them if none is named."""
+    """Return the pins that the names select; all of them if there is no name."""
     by_name: dict[str, set[Key]] = {}
     for want in wanted.wants:
         for name in (want.name, *want.users):
@@ -100,7 +106,7 @@ def _named(names: tuple[str, ...], wanted: Wanted) -> frozenset[Key]:
 
 
 def _asked(run: _Run, upgraded: frozenset[Key], options: dict[str, Any]) -> tuple[dict[Key, Entry], list[Finding]]:
-    """Ask for what is missing or upgraded. With nothing to ask, nothing that can ask is loaded."""
+    """Request missing and upgraded pins. Without requests, the network modules are not imported."""
     from sparkiac import lock as locks
 
     wants, lock = run.wanted.wants, run.wanted.lock
@@ -117,7 +123,7 @@ def _asked(run: _Run, upgraded: frozenset[Key], options: dict[str, Any]) -> tupl
 
 
 def _refuse(run: _Run, refused: Iterable[Finding]) -> int:
-    """Print all that is wrong; nothing is written."""
+    """Print all findings and write nothing."""
     from sparkiac import lock as locks
     from sparkiac.report import Report
 
@@ -129,7 +135,7 @@ def _refuse(run: _Run, refused: Iterable[Finding]) -> int:
 
 
 def _check(run: _Run) -> int:
-    """Say what `lock` would have to do."""
+    """Print what is missing in the lock."""
     from sparkiac import pipeline
     from sparkiac.report import Report
 
@@ -142,7 +148,7 @@ def _check(run: _Run) -> int:
 
 
 def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
-    """Show what moves, and write it."""
+    """Print the changes and write the lock."""
     from sparkiac.formats import lock as formats
     from sparkiac.pipeline import File, read_lock
     from sparkiac.report import Report
@@ -164,7 +170,7 @@ def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
 
 
 def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
-    """Find what images said before the lock moved them."""
+    """Return findings for captured interfaces whose image has another digest in the lock."""
     from sparkiac import lock as locks
 
     inventory = Path(run.files[0].name)
@@ -175,19 +181,19 @@ def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
 
 
 def _replaced(run: _Run, text: bytes) -> Exit:
-    """Write the lock, unless somebody else did meanwhile."""
+    """Write the lock unless it changed meanwhile."""
     from sparkiac import write
 
     former = run.files[1].raw if run.files[1] else None
     if (run.path.read_bytes() if run.path.exists() else None) != former:
-        click.echo(f"{run.path} was changed while upstream was asked; it is left as it is now", err=True)
+        click.echo(f"{run.path} changed during the run; nothing was written", err=True)
         return Exit.BUSY
     write.replace(run.path, text)
     return Exit.OK
 
 
 def _record(target: Path, files: tuple[File, File | None], record: Path) -> int:
-    """Pin what a build made."""
+    """Pin the image of a local build."""
     from sparkiac import pipeline, write
     from sparkiac.lock import Refused
 

@@ -20,15 +20,16 @@ from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, read
     required=True,
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
-    help="What vLLM printed as it started; - reads standard input.",
+    help="vLLM startup log; - reads standard input.",
 )
 @AS_JSON
 def memory(inventory: Path, deployment: str, output_format: str, *, log: Path) -> int:
     """Compare the planned memory of DEPLOYMENT in INVENTORY with a vLLM startup log, and print lines for the inventory.
 
-    With those lines in it the next plan is exact. On the host: journalctl --boot --unit sparkiac-DEPLOYMENT > start.log
+    With these lines in the inventory, the plan uses the measured values. To save a log on the host:
+    journalctl --boot --unit sparkiac-DEPLOYMENT > start.log
 
-    Exits 0, 1 if the log says nothing of memory, and 2 on bad input.
+    Exit codes: 0 done, 1 the log has no memory figures, 2 bad input.
     """
     from sparkiac import pipeline
     from sparkiac.formats import startup, terminal
@@ -51,6 +52,6 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path) -
 
 
 def _text(log: Path) -> str:
-    """Read a log; what is no text in it is passed over, as other lines are."""
+    """Read a log; bytes that are not UTF-8 are replaced."""
     raw = sys.stdin.buffer.read() if str(log) == "-" else log.read_bytes()
     return raw.decode(errors="replace")

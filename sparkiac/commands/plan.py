@@ -1,4 +1,4 @@
-"""`sparkiac plan`: what runs where, before anything is written."""
+"""`sparkiac plan`: show what runs where; write nothing."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     "output_format",
     type=click.Choice(["text", "json", "html"]),
     default="text",
-    help="Text, JSON for machines, or a page that stands alone.",
+    help="Output format; html is one self-contained page.",
 )
-@click.option("--explain", metavar="PATH", help="Tell where a value comes from, as in deployments.chat.set.port.")
+@click.option("--explain", metavar="PATH", help="Show where a value comes from, such as deployments.chat.set.port.")
 def plan(inventory: Path, output_format: str, *, explain: str | None) -> int:
-    """Show what runs where in INVENTORY, whether its memory suffices, and what speed to expect.
+    """Show what INVENTORY runs on each host, whether it fits in memory, and the expected speed.
 
-    --explain names the layer and the line of every value at PATH and below it, and what they took the place of.
+    --explain prints the layer and line of every value at PATH and below it, and the values that it overrides.
 
-    Exits 0, or 1 on findings and 2 on bad input.
+    Exit codes: 0 no error, 1 errors found, 2 bad input.
     """
     from sparkiac import pipeline
 
@@ -51,10 +51,11 @@ def _print(outcome: Outcome, output_format: str) -> None:
     if outcome.plan is None:
         return
     if output_format == "html":
-        from sparkiac.formats import json
+        from sparkiac.formats import cited, json
         from sparkiac.render import page
 
-        findings = [json.plain(finding) for finding in outcome.report.findings]
+        cleaned = (finding._replace(source=cited.titles(finding.source)) for finding in outcome.report.findings)
+        findings = [json.plain(finding) for finding in cleaned]
         click.echo(page.render(outcome.plan, findings), nl=False)
     else:
         from sparkiac.formats.tables import print_plan
@@ -64,7 +65,7 @@ def _print(outcome: Outcome, output_format: str) -> None:
 
 def _explain(inventory: Path, asked: str, output_format: str) -> int:
     if output_format == "html":
-        message = "--explain prints text or JSON; leave --format html out"
+        message = "--explain prints text or JSON; remove --format html"
         raise click.UsageError(message)
     from sparkiac import pipeline
     from sparkiac.formats import explained

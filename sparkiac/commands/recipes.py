@@ -15,15 +15,20 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group)
 def recipes() -> None:
-    """Look through the catalog: what is known to run, with its sources."""
+    """List and search the catalog: models with options that a source has shown to work."""
 
 
 @recipes.command("list")
 @AS_JSON
-@click.option("--all", "everything", is_flag=True, help="Also what is only mentioned, superseded or retired, and why.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Include entries that are only mentioned, superseded or retired, with the reason.",
+)
 @click.option("--fragments", "only_fragments", is_flag=True, help="Only fragments.")
 def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
-    """List what can be deployed: recipes, their variants, and fragments."""
+    """List recipes, their variants, and fragments."""
     from sparkiac import catalog
     from sparkiac.formats import plain, terminal
     from sparkiac.formats import recipes as tables
@@ -50,7 +55,7 @@ def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
 @click.argument("name", nargs=-1, required=True)
 @AS_JSON
 def show(name: tuple[str, ...], output_format: str) -> int:
-    """Show all that is known of a recipe, a variant or a fragment.
+    """Show a recipe, a variant or a fragment with its sources.
 
     NAME is vendor/name, vendor/name#variant, or the name of a fragment.
     """
@@ -66,8 +71,10 @@ def show(name: tuple[str, ...], output_format: str) -> int:
 
 @recipes.command()
 @click.option("--model", help="Part of the recipe's name, its model or its title.")
-@click.option("--use-case", "use_cases", multiple=True, help="What it is good for: coding, vision, … May be repeated.")
-@click.option("--max-weights-gib", type=click.FloatRange(min=0, min_open=True), help="Largest size of the weights.")
+@click.option("--use-case", "use_cases", multiple=True, help="Use case: coding, vision, … May be repeated.")
+@click.option(
+    "--max-weights-gib", type=click.FloatRange(min=0, min_open=True), help="Maximum size of the weights in GiB."
+)
 @click.option("--nodes", type=click.IntRange(min=1), help="Number of machines.")
 @click.option("--quantization", help="Part of the weights' format, such as nvfp4.")
 @click.option("--engine", help="Serving engine.")
@@ -77,13 +84,13 @@ def show(name: tuple[str, ...], output_format: str) -> int:
     "beside",
     multiple=True,
     metavar="RECIPE",
-    help="Runs on one machine with this one. May be repeated.",
+    help="Fits in the memory of one host together with RECIPE. May be repeated.",
 )
 @AS_JSON
 def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int:  # noqa: ANN401  click's values
-    """Find recipes, also by what they fit beside.
+    """Find recipes by model, use case, size, engine, image, or by what fits beside another one.
 
-    Each option narrows the list; what is not known of a recipe does not match.
+    A recipe must match every option; an unknown value does not match.
     """
     from sparkiac.formats import plain, terminal
     from sparkiac.formats import recipes as tables
@@ -112,7 +119,7 @@ def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int
 
 
 def _entry(words: Iterable[str]) -> str:
-    """Give the name of an entry that exists; `fragment NAME` is what findings call a fragment."""
+    """Return the name of an existing entry; accept `fragment NAME`, as findings print it."""
     from sparkiac.formats import plain
 
     parts = list(words)
@@ -125,6 +132,6 @@ def _one_machine(name: str) -> str:
 
     found = catalogued.named(known("recipe or variant", name, catalogued.names()))
     if found.nodes > 1:
-        message = f"{name} spans {found.nodes} machines, and --fits-beside is about one"
+        message = f"{name} needs {found.nodes} hosts; --fits-beside accepts only recipes for one host"
         raise click.UsageError(message)
     return name

@@ -1,4 +1,4 @@
-"""`sparkiac rules`: everything that is checked, with its reasons."""
+"""`sparkiac rules`: list and explain the rules."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sparkiac.commands.inputs import AS_JSON, Group, known, print_json
 
 @click.group(cls=Group)
 def rules() -> None:
-    """Look through what is checked: every code that a finding can have, and why it matters."""
+    """List and explain the rules: every code that a finding can have."""
 
 
 @rules.command("list")
-@click.option("--severity", type=click.Choice(["error", "warning", "info"]), help="Only codes of this severity.")
+@click.option("--severity", type=click.Choice(["error", "warning", "info"]), help="List only codes of this severity.")
 @AS_JSON
 def list_(output_format: str, *, severity: str | None) -> int:
-    """List all codes, also those of findings that no rule gives."""
+    """List all codes, including findings from reading and resolving the inventory."""
     from sparkiac.formats import plain_rules, terminal
     from sparkiac.formats import rules as tables
     from sparkiac.report import Severity
@@ -34,7 +34,7 @@ def list_(output_format: str, *, severity: str | None) -> int:
 @click.argument("code")
 @AS_JSON
 def explain(code: str, output_format: str) -> int:
-    """Say why a code matters, what has it and what has not, and how to waive it.
+    """Explain a code: the reason, a bad and a good example, and how to waive it.
 
     CODE is a code such as ENT001, or its name, such as double-vllm-serve.
     """

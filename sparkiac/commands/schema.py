@@ -13,7 +13,7 @@ from sparkiac.commands.exits import Exit
 def schema() -> int:
     """Print the JSON Schema of the inventory.
 
-    Save it as schema/inventory.schema.json and start an inventory with the line
+    Save it as schema/inventory.schema.json and put this line at the top of an inventory:
     `# yaml-language-server: $schema=../schema/inventory.schema.json`.
     """
     from sparkiac.model.inventory import Inventory

@@ -1,4 +1,4 @@
-"""Findings for people: place, sentence, the user's own line, hint, source."""
+"""Findings as text: position, message, the line of the inventory, hint, sources."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final, TextIO
 
 from sparkiac.characters import line
+from sparkiac.formats.cited import titles
 from sparkiac.report import Severity
 
 if TYPE_CHECKING:
@@ -53,14 +54,14 @@ def _finding(finding: Finding, *, colour: bool) -> Iterator[str]:
 
 
 def details(finding: Finding) -> Iterator[str]:
-    """Write what is to be known beside the message: what to do, where the value comes from, who says so."""
-    for label, text in (("hint", finding.hint), ("from", finding.origin), ("source", finding.source)):
+    """Return the lines below a message: the hint, the layer of the value, and the sources."""
+    for label, text in (("hint", finding.hint), ("from", finding.origin), ("source", titles(finding.source))):
         if text:
             yield f"{label}: {text}"
 
 
 def _excerpt(loc: Loc) -> Iterator[str]:
-    """Show the line with carets under the place; a very long line is cut around it."""
+    """Show the line with carets under the position; a very long line is cut around it."""
     mark, text = loc.mark, loc.text.replace("\t", " ").rstrip("\r\n")
     start = max(0, mark.column - 1 - _WIDEST // 2) if len(text) > _WIDEST else 0
     cut = text[start : start + _WIDEST]

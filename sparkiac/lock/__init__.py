@@ -1,6 +1,6 @@
-"""What an inventory wants pinned, the lock that there is, and what upstream answered → the text of the new lock.
+"""Compute the text of the new lock from the required pins, the current lock and the responses from upstream.
 
-Reads and writes no file, and asks nobody.
+Reads and writes no file and sends no request.
 """
 
 from sparkiac.lock.findings import conflicts, example, only_silence, outdated, refused, stale, unbuilt

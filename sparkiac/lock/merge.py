@@ -23,30 +23,30 @@ _ALWAYS: Final = ("version", "images")
 
 
 class Ask(NamedTuple):
-    """One name that must be asked for upstream."""
+    """One request to send upstream."""
 
     want: Want
     reason: Reason
     pin: str | None = None
-    """Digest, commit or sha256 of a pin that is completed and must not move."""
+    """Digest, commit or sha256 of an incomplete pin, which must stay the same."""
     commit: str | None = None
-    """Commit at which the lock has another thing of the same repository, which it must not leave."""
+    """Commit that the lock pins for the same repository; all its files must have it."""
 
     @property
     def source(self) -> str:
-        """Reference of an image at the registry that is asked; a pin stands in the place of the tag."""
+        """Reference of an image at the requested registry; a pin replaces the tag."""
         return f"{_TAG.sub('', self.want.source)}@{self.pin}" if self.pin else self.want.source
 
 
 class Gone(NamedTuple):
-    """A pin that nothing wants any more."""
+    """A pin that is no longer used."""
 
     kind: Kind
     name: str
 
 
 def asks(lock: Lock | None, wants: Iterable[Want], *, upgraded: Collection[Key] = ()) -> tuple[Ask, ...]:
-    """Give what must be asked for. The pins of an example name nothing real, so none of them is kept.
+    """Return the requests to send. The pins of an example lock are invented, so none of them is kept.
 
     All of one repository has one commit: what lies in the repository of something that is upgraded moves with it.
     """
@@ -60,14 +60,14 @@ def asks(lock: Lock | None, wants: Iterable[Want], *, upgraded: Collection[Key] 
 
 
 def gone(lock: Lock | None, wants: Iterable[Want]) -> tuple[Gone, ...]:
-    """Give the pins that nothing wants any more."""
+    """Return the pins that are no longer used."""
     kept = {want.key for want in wants}
     found = ((kind, name) for kind, section in SECTIONS.items() for name in (getattr(lock, section) if lock else ()))
     return tuple(Gone(*key) for key in sorted(found) if key not in kept)
 
 
 def merged(data: Mapping[str, Any] | None, wants: Iterable[Want], answers: Mapping[Key, Entry]) -> dict[str, Any]:
-    """Give the data of the new lock: answers over the former pins, without what nothing wants.
+    """Return the data of the new lock: responses override former pins, unused pins are dropped.
 
     What is kept stays as it was written. `data` is that of the former lock; an example keeps nothing.
     """
@@ -82,7 +82,7 @@ def merged(data: Mapping[str, Any] | None, wants: Iterable[Want], answers: Mappi
 
 
 def entry(answer: Entry) -> dict[str, Any]:
-    """Give an entry as plain data, as a document has it: nothing that says no more than its absence does."""
+    """Return an entry as plain data, without fields that have their default value."""
     plain: dict[str, Any] = _tupled(answer.model_dump(mode="json", exclude_defaults=True))
     return {key: dict(sorted(value.items())) if isinstance(value, dict) else value for key, value in plain.items()}
 
@@ -97,7 +97,7 @@ def _finished(answer: Entry, want: Want, old: Mapping[str, Any]) -> Entry:
 
 
 def _pin(lock: Lock | None, want: Want) -> Entry | None:
-    """Give what the lock has of something, unless it is only an example."""
+    """Return the entry of the lock, or None if there is none or the lock is an example."""
     return getattr(lock, SECTIONS[want.kind]).get(want.name) if lock and not lock.example else None
 
 
@@ -143,7 +143,7 @@ def _ask_model(locked: LockedModel, want: Want) -> Iterator[Ask]:
 
 
 def _has(locked: LockedModel, want: Want) -> bool:
-    """Whether all files that are wanted of a model are listed."""
+    """Return whether the lock lists every file that the model needs."""
     single = all(file in locked.files for file in want.files if file is not None)
     return bool(locked.files) and single and not set(want.forms) & set(locked.left_out)
 
@@ -158,7 +158,7 @@ def _ask_file(locked: LockedFile, want: Want, commit: str | None) -> Iterator[As
 
 
 def _tupled(value: Any) -> Any:  # noqa: ANN401  plain JSON data
-    """Make tuples of lists, as a document has them."""
+    """Convert lists to tuples, as in a document."""
     if isinstance(value, dict):
         return {key: _tupled(inner) for key, inner in value.items()}
     return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""Old lock and new → what moves: which pins come, go or change, and in what."""
+"""Compare two locks: which pins are added, removed or changed, and how."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 State: TypeAlias = Literal["new", "moved", "completed", "gone"]
 _PIN: Final[dict[str, str]] = {"image": "digest", "model": "commit", "file": "sha256"}
-"""What hosts fetch by: a pin has moved if this is another one."""
+"""Key by which hosts fetch; a pin has changed if its value differs."""
 _PLAIN: Final = {
     "image": ("digest", "created", "size_bytes", "manifest", "config", "entrypoint", "command", "signature"),
     "model": ("commit", "revision", "licence", "gated", "remote_code", "left_out", "tensor_bytes"),
@@ -24,7 +24,7 @@ _BY_NAME: Final = {"image": "versions", "model": "config"}
 
 
 class Change(NamedTuple):
-    """One thing that is said otherwise; None where nothing is said."""
+    """One changed value; None for a missing value."""
 
     what: str
     before: Any
@@ -32,23 +32,23 @@ class Change(NamedTuple):
 
 
 class Files(NamedTuple):
-    """What becomes of a model's files."""
+    """Changes to the files of a model."""
 
     added: int
     changed: int
     removed: int
     fetched_bytes: int
-    """Bytes of the files that hosts do not have yet."""
+    """Bytes that hosts have to download."""
 
 
 class Move(NamedTuple):
-    """One pin that is written, changed or taken out."""
+    """One pin that is added, changed or removed."""
 
     kind: Kind
     name: str
     state: State
     changes: tuple[Change, ...]
-    """In the order in which people read them."""
+    """In the order of the output."""
     files: Files | None = None
     """Of a model."""
 

@@ -1,4 +1,4 @@
-"""The file that builds/<name>/build writes: what came out of a build."""
+"""The record of a finished build, which builds/<name>/build writes."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 class Refused(Exception):  # noqa: N818  the word that the exit code and the guides use
-    """The record cannot go into the lock; the text says why."""
+    """The record cannot be added to the lock; the text says why."""
 
 
 class Picked(Model):
-    """One commit that was put on top."""
+    """One commit that was applied on top."""
 
     asked: Line
-    """What the build asks for: a commit, or # and the number of a pull request."""
+    """Entry in the build: a commit, or # and the number of a pull request."""
     picked: Commit
-    """The commit that was taken."""
+    """The commit that was applied."""
 
 
 class Record(Model):
-    """What came out of a build."""
+    """The result of a build."""
 
     name: Name
     """Name of the build."""
@@ -51,7 +51,7 @@ class Record(Model):
     """Default command of the image."""
 
     def entry(self) -> dict[str, Any]:
-        """Give the lock's entry for it."""
+        """Return the entry for the lock."""
         wanted = {"id": self.id, "spec": self.spec, "entrypoint": self.entrypoint, "command": self.command}
         return {key: value for key, value in wanted.items() if value is not None}
 
@@ -64,27 +64,27 @@ def read(raw: bytes, builds: Iterable[Build]) -> Record:
     try:
         data = _tupled(json.loads(raw))
     except (ValueError, RecursionError) as error:
-        message = f"it is no record of a build: it is no JSON: {error}"
+        message = f"not a record of a build: invalid JSON: {error}"
         raise Refused(message) from None
     try:
         record = Record.model_validate(data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = wording.dotted(first["loc"])
-        message = f"it is no record of a build: {f'{where}: ' if where else ''}{wording.reason([first])}"
+        message = f"not a record of a build: {f'{where}: ' if where else ''}{wording.reason([first])}"
         raise Refused(message) from None
     known = {build.name: build for build in builds}
     if record.name not in known:
-        message = f"it is of the build {record.name!r}, which nothing in this inventory runs"
+        message = f"it belongs to the build {record.name!r}, which this inventory does not use"
         raise Refused("; ".join(filter(None, (message, nearest(record.name, known)))))
     if record.spec != known[record.name].digest:
-        message = f"the build {record.name} was changed since; build it again, or take the change back"
+        message = f"the build {record.name} has changed since; build it again or revert the change"
         raise Refused(message)
     return record
 
 
 def _tupled(value: Any) -> Any:  # noqa: ANN401  plain JSON data
-    """Make tuples of lists, as a document has them."""
+    """Convert lists to tuples, as in a document."""
     if isinstance(value, dict):
         return {key: _tupled(inner) for key, inner in value.items()}
     return tuple(map(_tupled, value)) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""The lock as text. What did not change keeps its lines, with their comments, their order and their layout."""
+"""The lock as text. Unchanged entries keep their lines, comments, order and layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lock must hold for a plan: each image, model and file once, with everything that wants it."""
+"""The pins that a plan needs: each image, model and file once, with its users."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["image", "model", "file"]
 _BARE: Final = ("tokenizer", "tokenizer_path", "hf_config_path")
-"""Options of vLLM and SGLang that name a repository of which no weights are read."""
+"""Options of vLLM and SGLang that name a repository whose weights are not read."""
 _AUTO: Final = "auto"
 _NATIVE_SINCE: Final = "0.12"
-"""Release of vLLM that takes Mistral's own form by itself."""
+"""First vLLM release that loads Mistral's own format without an option."""
 DEFAULT_REVISION: Final = "main"
-"""Branch of a repository that nothing says another one of."""
+"""Default branch of a repository."""
 
 
 class Want(NamedTuple):
@@ -35,39 +35,39 @@ class Want(NamedTuple):
 
     kind: Kind
     name: str
-    """As the lock writes it: reference, handle or address."""
+    """Key in the lock: image reference, model handle or URL."""
     users: tuple[str, ...]
-    """Deployments, services and builds that want it, sorted."""
+    """Deployments, services and builds that use it, sorted."""
     places: tuple[Loc, ...]
-    """Where the inventory says so, sorted; never empty."""
+    """Positions in the inventory that need it, sorted; never empty."""
     origin: Origin | None = None
-    """Layer that names it at the first place, if that is not the inventory."""
+    """Layer that sets it for the first position, if that is not the inventory."""
     source: str = ""
-    """An image's reference at the registry that is asked, which may be a mirror."""
+    """An image's reference at the registry that gets the request, which may be a mirror."""
     architectures: tuple[str, ...] = ()
     """Architectures of the hosts that run an image, sorted."""
     revision: str = DEFAULT_REVISION
     """Branch, tag or commit of a repository on the model hub."""
     revision_loc: Loc | None = None
-    """Where the inventory names the revision."""
+    """Position of the revision in the inventory."""
     files: tuple[str | None, ...] = ()
-    """The files that are wanted of a model, sorted; None stands for all that an engine loads by itself."""
+    """Required files of a model, sorted; None stands for all files that the engine loads by default."""
     forms: tuple[Form, ...] = ()
-    """In which forms the engines load that, sorted."""
+    """Weight formats that the engines load by default, sorted."""
 
     @property
     def key(self) -> tuple[Kind, str]:
-        """What tells it from others."""
+        """Unique key of the pin."""
         return self.kind, self.name
 
     @property
     def repository(self) -> str | None:
-        """The repository of the model hub that it is, or that holds it. All of one have one commit."""
+        """The model hub repository that it is or belongs to. All pins of one repository have the same commit."""
         return repository(self.kind, self.name)
 
 
 class _Use(NamedTuple):
-    """One place that wants something."""
+    """One use of a pin."""
 
     kind: Kind
     name: str
@@ -78,11 +78,11 @@ class _Use(NamedTuple):
     architecture: str = ""
     file: str | None = None
     form: Form | None = None
-    """Of a model that is wanted as a whole."""
+    """Set for a model that is needed as a whole."""
 
 
 def repository(kind: Kind, name: str) -> str | None:
-    """Give the repository of the model hub that something is or lies in."""
+    """Return the model hub repository that a pin is or belongs to."""
     if kind == "file":
         handle, _ = hub_file(name) or (None, "")
         return handle
@@ -90,7 +90,7 @@ def repository(kind: Kind, name: str) -> str | None:
 
 
 def wanted(plan: Plan, resolved: Resolved) -> tuple[Want, ...]:
-    """Give what must be pinned, sorted by kind and name. Models that an Ollama server pulls have no pin."""
+    """Return everything that must be pinned, sorted by kind and name. Models of an Ollama server have no pin."""
     uses: dict[tuple[Kind, str], list[_Use]] = {}
     for use in _uses(plan, resolved):
         uses.setdefault((use.kind, use.name), []).append(use)
@@ -160,7 +160,7 @@ def _image(image: Image, host: HostPlan, user: str, path: Path, leaf: Path) -> _
 
 
 def _base(build: Build, plan: Plan) -> Iterator[_Use]:
-    """Give the image that a build starts from, once for each host that runs what comes out."""
+    """Return the base image of a build, once for each host that runs the built image."""
     for host in plan.hosts if build.base is not None else ():
         if any(container.image.build == build.name for container in host.containers):
             assert build.base is not None  # noqa: S101  asked above
@@ -169,7 +169,7 @@ def _base(build: Build, plan: Plan) -> Iterator[_Use]:
 
 
 def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_Use]:
-    """Give the repositories that the model store must hold: weights, tokenizers and drafters."""
+    """Return the repositories that the model store needs: weights, tokenizers and drafters."""
     if container.kind != "deployment":
         return
     values = resolved.fleet.deployments[container.name][str(leaf[-1])]
@@ -183,7 +183,7 @@ def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_U
 
 
 def _form(container: Container, handle: str) -> Form:
-    """Give the form in which weights are loaded.
+    """Return the format in which weights are loaded.
 
     vLLM takes Mistral's own form wherever it is, unless it is told otherwise (vLLM 0.32.0, default_loader.py; since
     0.12). Engines beside it, such as SGLang, take it only if they are told to.
@@ -205,14 +205,14 @@ def _is_old(container: Container) -> bool:
 
 
 def _split(named: str) -> tuple[str | None, str | None]:
-    """Cut organisation/name/file into handle and file. A directory of another form is not the hub's."""
+    """Split organisation/name/file into handle and file; None if the path has another form."""
     organisation, name, *rest = *named.split("/"), ""
     handle = f"{organisation}/{name}"
     return (handle if re.fullmatch(forms.HANDLE, handle) else None), "/".join(filter(None, rest)) or None
 
 
 def _key(named: str, values: ResolvedDeployment) -> Path:
-    """Give the place in a deployment that names a model."""
+    """Return the path in a deployment that names a model."""
     if named == values.model:
         return ("model",)
     needed = values.needs_models
@@ -220,7 +220,7 @@ def _key(named: str, values: ResolvedDeployment) -> Path:
 
 
 def _revision(repository: str | None, models: Sequence[_Use], resolved: Resolved) -> tuple[str, Loc | None]:
-    """Give the revision of a repository: the inventory's, the commit that a source ran, or the default branch."""
+    """Return the revision of a repository: the inventory's, the commit of a source, or the default branch."""
     written = resolved.written
     if repository in written.revisions:
         return written.revisions[repository], resolved.inventory.document.at_value(("revisions", repository))
@@ -228,7 +228,7 @@ def _revision(repository: str | None, models: Sequence[_Use], resolved: Resolved
 
 
 def _ran(use: _Use, resolved: Resolved) -> Iterator[str]:
-    """Give the commits that the sources of a deployment's recipe ran of this model."""
+    """Return the commits of this model that the sources of a deployment's recipe used."""
     written = resolved.written
     deployment = written.deployments[use.user]
     if deployment.recipe is None:

@@ -1,7 +1,7 @@
-"""Inventory, catalog and lock → every value that holds, each with its origin.
+"""Merge inventory, catalog and lock into resolved values, each with its origin.
 
 Precedence, later wins: engine default < platform < recipe < variant < fragments < what the speculative method needs <
-inventory defaults < deployment < one host of it. Names that lead nowhere are findings; nothing after this stage looks
+inventory defaults < deployment < one host of it. Unknown names are findings; no later stage looks
 a name up again.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Resolved(NamedTuple):
-    """Everything decided by names and layers."""
+    """The result of resolving names and merging layers."""
 
     inventory: Source[Inventory]
     lock: Lock | None
@@ -35,7 +35,7 @@ class Resolved(NamedTuple):
     fleet: ResolvedFleet
     """The same values, typed."""
     interfaces: Mapping[str, Interface] = MappingProxyType({})
-    """Digest of an image → what its vLLM takes, as the image itself said."""
+    """Digest of an image → the options of its vLLM, captured from the image."""
 
     @property
     def written(self) -> Inventory:
@@ -47,7 +47,7 @@ class Resolved(NamedTuple):
 def resolve(
     inventory: Source[Inventory], lock: Lock | None, interfaces: Mapping[str, Interface] = MappingProxyType({})
 ) -> tuple[tuple[Finding, ...], Resolved | None]:
-    """Resolve a valid inventory; without a result if something is wrong. Opens no file but the catalog's."""
+    """Resolve a valid inventory; return None if there are errors. Reads only the catalog's files."""
     assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
     findings = check_names(inventory)
     if findings:
@@ -62,7 +62,7 @@ def resolve(
 
 
 def merged_layers(inventory: Source[Inventory]) -> Leaves:
-    """Merge the layers of every host, deployment, service and build of a valid inventory whose names were checked."""
+    """Merge the layers of every host, deployment, service and build. Names must be checked before."""
     written = inventory.value
     assert written is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
     leaves: Leaves = {}
@@ -77,12 +77,12 @@ def merged_layers(inventory: Source[Inventory]) -> Leaves:
 
 
 def check_names(inventory: Source[Inventory]) -> tuple[Finding, ...]:
-    """Check the names of an inventory, also of a faulty one: all its faults shall come at once."""
+    """Check the names of an inventory, also of an invalid one, so that all findings are shown together."""
     return (*references.check(inventory.document), *uses.check(inventory.document))
 
 
 def hosts_of(deployment: Deployment) -> tuple[str, ...]:
-    """Give the hosts of a deployment, the leading one first."""
+    """Return the hosts of a deployment, the leader first."""
     return (deployment.on,) if isinstance(deployment.on, str) else deployment.on
 
 

@@ -1,4 +1,4 @@
-"""Builds that something runs: the inventory's keys over the catalog's, and what is still missing then."""
+"""Merge the inventory's builds over the catalog's, and check that the builds in use are complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KEYS: Final = tuple(Build.model_fields)
 _DEFAULTS: Final = {"allow_subject_match": False}
 _OF_ANY: Final = ("why", "repository", "commit")
 _OF_CHECKOUT: Final = ("base", "install")
-"""What a build needs unless it runs a program, which chooses both by itself."""
+"""Keys that a build needs, unless it runs a program that chooses both."""
 _EXAMPLES: Final = {
     "base": "registry/image:tag",
     "commit": "'<40 hex digits>'",
@@ -46,12 +46,12 @@ def resolve(inventory: Source[Inventory], leaves: Leaves) -> Leaves:
 
 
 def stack(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
-    """Give everything that is said of a build, the lowest layer first."""
+    """Return the layers of a build, lowest first."""
     return constant(_DEFAULTS, layer="build default"), _catalogued(name), _own(inventory, name)
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:
-    """Give a finding for every build in use that lacks something, at the place of whoever runs it."""
+    """Return a finding for every incomplete build, at the deployment or service that uses it."""
     for user, name in _used(inventory, leaves):
         build = values["builds"][name]
         place = inventory.document.at_value((*user, "image"))
@@ -60,7 +60,7 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
 
 
 def images(leaves: Leaves) -> Iterator[tuple[Path, str]]:
-    """Give each deployment and service with its image, a deployment once for each of its hosts."""
+    """Return each deployment and service with its image, a deployment once per host."""
     for path, (value, _) in leaves.items():
         match path:
             case ("deployments", _, _, "image") | ("services", _, "image"):
@@ -68,7 +68,7 @@ def images(leaves: Leaves) -> Iterator[tuple[Path, str]]:
 
 
 def _used(inventory: Source[Inventory], leaves: Leaves) -> Iterator[tuple[Path, str]]:
-    """Give each deployment and service whose image is the name of a build, once."""
+    """Return each deployment and service whose image is a build, once."""
     assert inventory.value is not None  # noqa: S101
     for user, name in dict.fromkeys(images(leaves)):
         if name in inventory.value.builds or _known(name) is not None:
@@ -94,7 +94,7 @@ def _missing(name: str, build: Mapping[str, Any], *, user: str, place: Loc) -> I
     needed = (*_OF_ANY, *(() if "program" in build else _OF_CHECKOUT), *asks)
     lacking = [key for key in dict.fromkeys(needed) if key not in build]
     if lacking:
-        message = f"{user} runs the build {name}, and nothing says its {' and its '.join(lacking)}"
+        message = f"{user} uses the build {name}, which has no {' and no '.join(lacking)}"
         said = "".join(f"; {key}: {asks[key]}" for key in lacking if key in asks)
         wanted = ", ".join(f"{key}: {_EXAMPLES[key]}" for key in lacking)
         yield _error(_NEEDED, message, place, f"add `builds: {{{name}: {{{wanted}}}}}`{said}")
@@ -103,18 +103,18 @@ def _missing(name: str, build: Mapping[str, Any], *, user: str, place: Loc) -> I
 def _contradictions(inventory: Source[Inventory], name: str, build: Mapping[str, Any], place: Loc) -> Iterator[Finding]:
     for key in _OF_CHECKOUT if "program" in build else ():
         if key in build:
-            message = f"the build {name} runs a program, which takes no {key}"
+            message = f"build {name} runs a program and cannot have a {key}"
             yield _error(_VALUE, message, _place(inventory, name, key) or place, f"remove one of them: `{key}: null`")
     base = build.get("base", "")
     assert inventory.value is not None  # noqa: S101
     if base in inventory.value.builds or _known(base) is not None:
-        message = f"the build {name} starts from {base}, which is a build itself"
-        hint = "start from an image of a registry, and write all changes into one build"
+        message = f"build {name} starts from {base}, which is a build itself"
+        hint = "start from an image of a registry and put all changes into one build"
         yield _error(_VALUE, message, _place(inventory, name, "base") or place, hint)
 
 
 def _place(inventory: Source[Inventory], name: str, key: str) -> Loc | None:
-    """Give the user's own line of a build's key, if there is one."""
+    """Return the position of a build's key in the inventory, if it is there."""
     path: Path = ("builds", name, key)
     return inventory.document.at_value(path) if path in inventory.document.values else None
 

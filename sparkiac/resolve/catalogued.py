@@ -1,4 +1,4 @@
-"""A catalog entry as layers: what a deployment starts from, before the inventory says anything."""
+"""A catalog entry as layers, which the layers of the inventory override."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ class Catalogued(NamedTuple):
 
     @property
     def entry(self) -> Recipe | Variant:
-        """Give the entry that the name leads to."""
+        """Return the catalog entry: the variant if there is one, else the recipe."""
         return self.variant or self.recipe
 
     @property
     def status(self) -> Status:
-        """Give its status: a variant of what cannot be deployed is no better."""
+        """Return the status; a variant of a recipe that cannot be deployed cannot be deployed either."""
         return self.recipe.status if self.entry.status == "recipe" else self.entry.status
 
     @property
     def usable(self) -> bool:
-        """Whether it is meant to be deployed."""
+        """Return whether it can be deployed."""
         return self.status == "recipe"
 
     @property
     def nodes(self) -> int:
-        """Count the machines that it needs."""
+        """Return the number of hosts that it needs."""
         return (self.variant.nodes if self.variant else None) or self.recipe.nodes
 
     @property
     def use_cases(self) -> tuple[str, ...]:
-        """Name what it is good for, sorted: what the recipe says, and what the variant adds."""
+        """Return the use cases of the recipe and the variant, sorted."""
         return tuple(sorted({*self.recipe.use_cases, *self.entry.use_cases}))
 
     @property
     def facts(self) -> ModelFacts:
-        """Give what is known of its model."""
+        """Return the catalog's facts about its model."""
         return (self.variant.facts if self.variant else None) or self.recipe.facts
 
 
 def layers(recipe: str | None, variant: str | None, fragments: tuple[str, ...] = ()) -> Iterator[Leaves]:
-    """Give the layers of a recipe, its variant and fragments; the names must be known."""
+    """Return the layers of a recipe, its variant and fragments; the names must exist."""
     if recipe is not None:
         known = catalog.recipe(recipe)
         assert known is not None, "references were checked"  # noqa: S101
@@ -74,12 +74,12 @@ def layers(recipe: str | None, variant: str | None, fragments: tuple[str, ...] =
 
 
 def laid(recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> Leaves:
-    """Lay engine, catalog and the inventory's `own` layers, with what the chosen method of speculation needs."""
+    """Merge engine, catalog, speculation and the inventory's `own` layers."""
     return merge(*stack(recipe, variant, fragments, *own))
 
 
 def stack(recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> tuple[Leaves, ...]:
-    """Give these layers one by one, the lowest first. Without a recipe, one of the `own` layers names the engine."""
+    """Return these layers, lowest first. Without a recipe, one of the `own` layers must set the engine."""
     chosen = tuple(layers(recipe, variant, fragments))
     engine = engines.named(merge(*chosen, *own)["engine",][0])
     below = (constant(engine.defaults, layer=f"engine {engine.name}"), *chosen)
@@ -91,24 +91,24 @@ def stack(recipe: str | None, variant: str | None, fragments: tuple[str, ...], *
 
 
 def of_fragment(name: str) -> Leaves:
-    """Give the one layer of a fragment that is known."""
+    """Return the layer of a fragment; the name must exist."""
     known = catalog.fragment(name)
     assert known is not None, "the name is known"  # noqa: S101
     return from_document(known.document, (), layer=f"fragment {name}", keys=_SETTINGS)
 
 
 def names() -> tuple[str, ...]:
-    """Name all recipes and variants, each recipe before its variants."""
+    """Return the names of all recipes and variants, each recipe before its variants."""
     return tuple(name for recipe in catalog.recipe_names() for name in (recipe, *variants(recipe)))
 
 
 def variants(recipe: str) -> tuple[str, ...]:
-    """Give the full names of a recipe's variants, sorted."""
+    """Return the full names of a recipe's variants, sorted."""
     return tuple(f"{recipe}#{variant}" for variant in catalog.variant_names(recipe))
 
 
 def named(name: str) -> Catalogued:
-    """Give the entry of a name that `names` has."""
+    """Return the entry of a name; the name must exist."""
     recipe, _, variant = name.partition("#")
     known, edited = catalog.recipe(recipe), catalog.variant(recipe, variant) if variant else None
     assert known is not None and known.value is not None, "the name is known"  # noqa: S101, PT018
@@ -117,10 +117,10 @@ def named(name: str) -> Catalogued:
 
 
 def serving(model: str) -> Iterator[Catalogued]:
-    """Give the recipes and variants that serve a model, by its handle, each recipe before its variants."""
+    """Return the recipes and variants that serve a model handle, each recipe before its variants."""
     return (each for each in map(named, catalog.holding(model)) if each.values.get("model") == model)
 
 
 def everything() -> tuple[Catalogued, ...]:
-    """Give all recipes and variants, each recipe before its variants."""
+    """Return all recipes and variants, each recipe before its variants."""
     return tuple(named(name) for name in names())

@@ -1,4 +1,4 @@
-"""Where a resolved value comes from, for whoever asks by its path in dots."""
+"""Find where a resolved value comes from, by its dotted path."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class Explained(NamedTuple):
-    """One resolved value, with all that was said for it."""
+    """One resolved value, with the value of each layer."""
 
     path: str
-    """In dots; that of a deployment has no host where all its hosts agree."""
+    """Dotted path; without a host if all hosts of the deployment have the same value."""
     said: tuple[tuple[object, Origin], ...]
-    """Each value that some layer has, the lowest first; the last one holds."""
+    """The value of each layer, lowest first; the last one is used."""
 
 
 def explain(resolved: Resolved, asked: str) -> tuple[Explained, ...]:
-    """Give the values at a path and below it, sorted; none if nothing is there.
+    """Return the values at a path and below it, sorted; empty if there are none.
 
     A deployment's path may leave its host out: deployments.chat.set.max_model_len.
     """
@@ -34,7 +34,7 @@ def explain(resolved: Resolved, asked: str) -> tuple[Explained, ...]:
 
 
 def paths(resolved: Resolved) -> tuple[str, ...]:
-    """Name every path that can be asked for, sorted."""
+    """Return every path that --explain accepts, sorted."""
     return tuple(sorted({_short(path) for path in resolved.leaves}))
 
 

@@ -1,7 +1,6 @@
-"""Layers of values that remember where each one came from.
+"""Layers of values with the origin of each value.
 
-A layer is flat: path → (value, origin). Merging is then one dictionary update per layer, and no leaf can
-lose its origin on the way.
+A layer is flat: path → (value, origin). Merging is one dictionary update per layer, so every leaf keeps its origin.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ Leaves = dict[Path, tuple[Any, Origin]]
 
 
 def from_document(document: Document, base: Path, *, layer: str, keys: Iterable[str], target: Path = ()) -> Leaves:
-    """Flatten the named keys of the mapping at `base` of a document; a mapping that is not there is empty."""
+    """Flatten the given keys of the mapping at `base` of a document; a missing mapping counts as empty."""
     data = _at(document.data, base)
     chosen = {key: data[key] for key in keys if key in data}
 
@@ -31,12 +30,12 @@ def from_document(document: Document, base: Path, *, layer: str, keys: Iterable[
 
 
 def constant(data: Mapping[str, Any], *, layer: str) -> Leaves:
-    """Flatten values that no file holds."""
+    """Flatten values that do not come from a file."""
     return _flatten(data, (), lambda _: Origin(layer))
 
 
 def merge(*layers: Leaves) -> Leaves:
-    """Lay later layers over earlier ones. None takes a value away, with all below it."""
+    """Merge layers; later ones override earlier ones. None removes a value and everything below it."""
     merged: Leaves = {}
     for layer in layers:
         for path, leaf in layer.items():
@@ -49,7 +48,7 @@ def merge(*layers: Leaves) -> Leaves:
 
 
 def nest(leaves: Leaves) -> dict[str, Any]:
-    """Build the nested mapping that these leaves describe, keys sorted."""
+    """Return the leaves as a nested mapping with sorted keys."""
     nested: dict[str, Any] = {}
     for path in sorted(leaves, key=lambda path: tuple(map(str, path))):
         inner = nested
@@ -71,7 +70,7 @@ def _flatten(data: Mapping[str, Any], path: Path, origin: Callable[[Path], Origi
 
 
 def _is_atomic(path: Path) -> bool:
-    """Whether a mapping at this path is one value: an option, a mount, a file, a secret, a GPU, a method, flags."""
+    """Return whether a mapping at this path is one value (option, mount, file, secret, GPU, method, flags)."""
     match path:
         case (
             ("set", _)

@@ -1,7 +1,7 @@
-"""Names of the inventory that must lead somewhere: what resolving checks before it merges layers.
+"""Check that every name in the inventory refers to something that exists, before layers are merged.
 
-Names are read from the document, not from the model: so they are checked in a faulty file as well, and all its
-faults come at once. Of a value that has not the shape of a name nothing is said here; the model says it.
+Names are read from the document, not from the model, so that an invalid file gets these findings as well. A value
+that does not have the form of a name is skipped here; the model reports it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NO_RECIPE: Final = ("REF004", "no-recipe")
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Give a finding for every name of the inventory that leads nowhere or is used twice."""
+    """Return a finding for every name in the inventory that is unknown or used twice."""
     hosts, deployments = _entries(document, "hosts"), _entries(document, "deployments")
     platforms = {*_entries(document, "platforms"), *catalog.platform_names()}
     for name, host in hosts.items():
@@ -45,12 +45,12 @@ def check(document: Document) -> Iterator[Finding]:
         yield from _hosts(document, ("services", name), service, known=hosts)
         if name in deployments:
             line = document.at_key(("deployments", name)).mark.line
-            message = f"{name!r} is a deployment already (line {line}); both would be unit sparkiac-{name}"
+            message = f"{name!r} is also a deployment (line {line}); both would get the unit sparkiac-{name}"
             yield _error(_TWICE, message, document.at_key(("services", name)), "rename one of them")
 
 
 def _entries(document: Document, kind: str) -> Entries:
-    """Give the named entries under a key of the document."""
+    """Return the named entries under a key of the document."""
     data: Any = document.data
     entries = data.get(kind) if isinstance(data, dict) else None
     entries = entries if isinstance(entries, dict) else {}
@@ -58,30 +58,28 @@ def _entries(document: Document, kind: str) -> Entries:
 
 
 def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
-    """Find two names for one machine: each would undo what the other one did."""
+    """Find hosts with the same address: each would overwrite the files of the other."""
     first: dict[tuple[str, str], str] = {}
     for name, host in hosts.items():
         address = host.get("address")
         other = first.setdefault((address, repr(host.get("ssh"))), name) if isinstance(address, str) else name
         if other != name:
             place = document.at_value(("hosts", name, "address"))
-            message = f"{name} and {other} are one machine: both are reached at {address}"
+            message = f"hosts {name} and {other} have the same address {address}"
             yield _error(_TWICE, message, place, "give each host its own address, or remove one of them")
 
 
 def _images(document: Document, name: str, host: dict[str, Any], hosts: Entries) -> Iterator[Finding]:
-    """Find a host that gets its images from nobody, from itself, or from one that has none before it asks."""
+    """Find a host whose `images_from` is unknown, is the host itself, or does not pull images."""
     giver, place = host.get("images_from"), document.at_value(("hosts", name, "images_from"))
     if not isinstance(giver, str):
         return
     if giver not in hosts or giver == name:
-        hint = (
-            nearest(giver, hosts.keys() - {name}) or "there is no other host: remove it, and this one pulls its images"
-        )
-        yield _error(_UNKNOWN, f"no other host is called {giver!r}", place, hint)
+        hint = nearest(giver, hosts.keys() - {name}) or "remove it: no other host can provide the images"
+        yield _error(_UNKNOWN, f"unknown host {giver!r}", place, hint)
     elif hosts[giver].get("images_from") is not None:
-        message = f"{name} gets its images from {giver}, which gets its own from another host"
-        yield _error(_NEEDED, message, place, f"name a host that pulls them: {hosts[giver]['images_from']}")
+        message = f"{name} gets its images from {giver}, which gets its images from another host"
+        yield _error(_NEEDED, message, place, f"use the host that pulls the images: {hosts[giver]['images_from']}")
 
 
 def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterator[Finding]:
@@ -91,8 +89,8 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterat
         yield from _inline(document, base, deployment)
         return
     if "engine" in deployment:
-        message = f"{name} names a recipe, which says the engine"
-        yield _error(_TWICE, message, document.at_key((*base, "engine")), "remove `engine`, or `recipe`")
+        message = f"deployment {name} sets both recipe and engine; the recipe sets the engine"
+        yield _error(_TWICE, message, document.at_key((*base, "engine")), "remove `engine` or `recipe`")
     known = catalog.recipe(recipe)
     if known is None or known.value is None:
         place = document.at_value((*base, "recipe"))
@@ -107,29 +105,29 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterat
     yield from _fragments(document, base, deployment.get("fragments"), engine=known.value.engine)
     yield from _nodes(document, base, deployment.get("on"), (known.value, chosen.value if chosen else None))
     if known.value.model is None and deployment.get("model") is None and known.value.status == "recipe":
-        message = f"recipe {recipe} serves any model, and {name} names none"
+        message = f"deployment {name} has no model: recipe {recipe} serves any model and sets none"
         yield _error(_NEEDED, message, document.at_key(base), "add `model: organisation/name`, as on the model hub")
 
 
 def _inline(document: Document, base: Path, deployment: dict[str, Any]) -> Iterator[Finding]:
-    """Find what a deployment without a recipe lacks."""
+    """Find required keys that a deployment without a recipe does not set."""
     if "recipe" in deployment:
         return
     if "engine" not in deployment:
-        hint = "add `recipe:`, as `sparkiac recipes list` names them, or `engine:`, `image:` and `model:`"
-        yield _error(_NEEDED, f"{base[-1]} names no recipe and no engine", document.at_key(base), hint)
+        hint = "add `recipe:` with a name from `sparkiac recipes list`, or add `engine:`, `image:` and `model:`"
+        yield _error(_NEEDED, f"deployment {base[-1]} has neither a recipe nor an engine", document.at_key(base), hint)
     if "variant" in deployment:
-        message = f"{base[-1]} names a variant and no recipe that it would be one of"
-        yield _error(_NEEDED, message, document.at_key((*base, "variant")), "add `recipe:`, or remove `variant`")
+        message = f"deployment {base[-1]} has a variant but no recipe"
+        yield _error(_NEEDED, message, document.at_key((*base, "variant")), "add `recipe:` or remove `variant`")
     if isinstance(engine := deployment.get("engine"), str):
         yield from _fragments(document, base, deployment.get("fragments"), engine=engine)
 
 
 def _usable(entry: Entry, name: str, place: Loc) -> Iterator[Finding]:
-    """Refuse what a source only mentions, or took out of service: there is no command to render."""
+    """Refuse a recipe that its source only mentions or has retired: there is no command to render."""
     if entry.status in {"mention", "retired"}:
-        state = "only mentioned by its source" if entry.status == "mention" else "out of service"
-        hint = f"the nearest recipe is {entry.instead}" if entry.instead else "write a recipe of your own from base/"
+        state = "only mentioned by its source, without a command" if entry.status == "mention" else "retired"
+        hint = f"the nearest recipe is {entry.instead}" if entry.instead else "start from a recipe under base/"
         yield Finding(*_NO_RECIPE, Severity.ERROR, f"{name} is {state}: {entry.why}", place, hint, entry.sources[0])
 
 
@@ -140,18 +138,18 @@ def _fragments(document: Document, base: Path, chosen: object, *, engine: str) -
         if isinstance(name, str) and found is None:
             yield _unknown("fragment", name, catalog.fragment_names(), place)
         elif found is not None and found.value is not None and found.value.engine not in {None, engine}:
-            message = f"fragment {name} is for {found.value.engine}, and {base[-1]} runs {engine}"
+            message = f"fragment {name} is for {found.value.engine}, but deployment {base[-1]} runs {engine}"
             yield _error(_NEEDED, message, place, "remove it")
 
 
 def _nodes(document: Document, base: Path, on: object, entries: tuple[Recipe, Variant | None]) -> Iterator[Finding]:
-    """Find a deployment on fewer hosts than its recipe was made for."""
+    """Find a deployment on fewer hosts than its recipe needs."""
     recipe, variant = entries
     needed = (variant.nodes if variant else None) or recipe.nodes
     given = len(on) if isinstance(on, tuple) else 1
     if given < needed:
-        message = f"{base[-1]} needs {needed} hosts, and `on` names {given}"
-        yield _error(_NEEDED, message, document.at_value((*base, "on")), "name them all: on: [spark-01, spark-02]")
+        message = f"deployment {base[-1]} needs {needed} hosts, but `on` lists {given}"
+        yield _error(_NEEDED, message, document.at_value((*base, "on")), "add hosts: on: [spark-01, spark-02]")
 
 
 def _name(form: str, value: object) -> str | None:
@@ -159,16 +157,16 @@ def _name(form: str, value: object) -> str | None:
 
 
 def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entries) -> Iterator[Finding]:
-    """Check the hosts that a deployment or service is on, and those that it says something special of."""
+    """Check the hosts under `on` and under `per_host`."""
     seen = set[str]()
     chosen = dict(_chosen(entry.get("on"), (*base, "on")))
     for path, host in chosen.items():
         if host not in known:
             yield _unknown("host", host, known, document.at_value(path))
         elif host in seen:
-            yield _error(_TWICE, f"{host} is named twice", document.at_value(path), "a group needs different hosts")
+            yield _error(_TWICE, f"host {host} is listed twice", document.at_value(path), "list each host once")
         elif len(chosen) > 1 and known[host].get("fabric") is None:
-            message = f"{host} has no fabric link, and {base[-1]} spans {len(chosen)} hosts"
+            message = f"host {host} has no fabric link, but {base[-1]} runs on {len(chosen)} hosts"
             yield _error(_NEEDED, message, document.at_value(path), f"add hosts.{host}.fabric.links")
         seen.add(host)
     special = entry.get("per_host")
@@ -179,7 +177,7 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
 
 
 def _chosen(on: object, path: Path) -> Iterator[tuple[Path, str]]:
-    """Give path and name of each host of `on`, which is one name or a list of names."""
+    """Return path and name of each host of `on`, which is one name or a list of names."""
     if isinstance(on, str):
         yield path, on
     elif isinstance(on, tuple):
@@ -187,7 +185,7 @@ def _chosen(on: object, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _unknown(what: str, name: str, known: Iterable[Any], loc: Loc) -> Finding:
-    return _error(_UNKNOWN, f"no {what} is called {name!r}", loc, nearest(name, known))
+    return _error(_UNKNOWN, f"unknown {what} {name!r}", loc, nearest(name, known))
 
 
 def _error(code: tuple[str, str], message: str, loc: Loc, hint: str) -> Finding:

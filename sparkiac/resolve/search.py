@@ -1,4 +1,4 @@
-"""Choosing among the catalog's entries."""
+"""Search the catalog's recipes and variants."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from sparkiac.resolve.catalogued import Catalogued
 
 MACHINE: Final = "dgx-spark"
-"""The machine that `fits beside` is about."""
+"""The platform that --fits-beside assumes."""
 
 
 class Wanted(NamedTuple):
-    """What is looked for; what is not given does not matter. Texts are parts, in any case."""
+    """Search criteria; None matches everything. Texts match as substrings, ignoring case."""
 
     model: str | None = None
     """Part of name, model handle or title."""
     use_cases: tuple[str, ...] = ()
-    """All of them."""
+    """An entry must have all of them."""
     max_weights_gib: float | None = None
     nodes: int | None = None
     quantization: str | None = None
@@ -34,17 +34,17 @@ class Wanted(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """An entry that is wanted."""
+    """An entry that matches."""
 
     found: Catalogued
     variants: tuple[Catalogued, ...]
-    """Variants of it that are wanted as well, and need the same room."""
+    """Its variants that match too and need the same memory."""
     room: Room | None = None
-    """What it needs together with those that it shall fit beside."""
+    """Memory that it needs together with the recipes of --fits-beside."""
 
 
 def search(wanted: Wanted, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
-    """Give all usable entries that match, without those that are known not to fit beside the others."""
+    """Return all usable entries that match, except those known not to fit beside the others."""
     chosen = [found for found in catalogued.everything() if found.usable and matches(found, wanted)]
     if not beside:
         return _grouped((found, None) for found in chosen)
@@ -54,7 +54,7 @@ def search(wanted: Wanted, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
 
 
 def matches(found: Catalogued, wanted: Wanted) -> bool:
-    """Whether an entry is what is wanted. What is not known does not match."""
+    """Return whether an entry matches. An unknown value does not match."""
     values, quantization = found.values, found.facts.quantization
     weights = fitting.weights_gib(found.facts.weights)
     named = (found.name, found.entry.title, values.get("model", ""))
@@ -70,14 +70,14 @@ def matches(found: Catalogued, wanted: Wanted) -> bool:
 
 
 def load(found: Catalogued) -> Load:
-    """Say what an entry loads on one machine."""
+    """Return the weights and other memory that an entry needs on one host."""
     if "model" not in found.values:
         return Load(found.name, None, "serves any model")
     return fitting.load(found.name, found.facts, found.values.get("speculative"), nodes=found.nodes)
 
 
 def memory_gib() -> float:
-    """Give the memory of the machine."""
+    """Return the memory of the platform in GiB."""
     known = catalog.platform(MACHINE)
     assert known is not None and known.value is not None, "it is shipped"  # noqa: S101, PT018
     assert known.value.memory_gib is not None, "it is known"  # noqa: S101
@@ -89,7 +89,7 @@ def _has(text: str, part: str) -> bool:
 
 
 def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[Hit, ...]:
-    """Put variants below their recipe if that is wanted too; with another need of room they stand for themselves."""
+    """Group variants under their recipe if it matches too; a variant with another memory need stays on its own."""
     hits: list[Hit] = []
     for found, room in chosen:
         base = next(_bases(hits, found, room), None)

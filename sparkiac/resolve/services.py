@@ -1,4 +1,4 @@
-"""A service's layers, by its kind, and the values that it must have once they are merged.
+"""The layers of a service, which depend on its kind, and checks of the merged values.
 
 Precedence, later wins: service default < its kind, from the catalog < inventory defaults (`bind` only) < service.
 """
@@ -36,7 +36,7 @@ DEFAULTS: Final = {
     "read_only": True,
     "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 2},
 }
-"""The lowest layer of every container, and as far as it fits, of every program."""
+"""The lowest layer of every container; programs use the keys that apply to them."""
 _SHAPES: Final = (ContainerService, OllamaService, OpenWebuiService, HermesAgentService, OpenClawService)
 _OWN: Final = tuple(sorted({field for shape in _SHAPES for field in shape.model_fields} - {"allow"}))
 _OF_KIND: Final = tuple(sorted(ServiceKind.model_fields.keys() - {"title", "sources", "notes", "not_verified"}))
@@ -47,7 +47,7 @@ _NEEDED: Final = ("REF003", "needed")
 
 
 def stack(document: Document, name: str, kind: str, *, store: Leaves) -> tuple[Leaves, ...]:
-    """Give everything that is said of a service, the lowest layer first."""
+    """Return the layers of a service, lowest first."""
     own = from_document(document, ("services", name), layer="inventory", keys=_OWN)
     if kind == "openclaw":
         return (own,)
@@ -61,7 +61,7 @@ def stack(document: Document, name: str, kind: str, *, store: Leaves) -> tuple[L
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:
-    """Give a finding for every value that a service needs and no layer gives."""
+    """Return a finding for every required value that no layer sets."""
     for name, found in values.get("services", {}).items():
         base, kind = ("services", name), found["kind"]
         if kind == "hermes-agent":
@@ -76,9 +76,9 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
 def _container(inventory: Source[Inventory], leaves: Leaves, base: Path, found: dict[str, Any]) -> Iterator[Finding]:
     document, kind = inventory.document, found["kind"]
     if "image" not in found:
-        unknown = "" if kind == "container" else f", and no source names one for kind {kind}"
-        message = f"{base[1]} needs an image{unknown}"
-        yield _error(_NEEDED, message, document, base, "add `image:`, and its digest to the lock")
+        unknown = "" if kind == "container" else f", and the catalog has none for kind {kind}"
+        message = f"service {base[1]} has no image{unknown}"
+        yield _error(_NEEDED, message, document, base, "add `image:` and run `sparkiac lock`")
     yield from wanted.missing(inventory, leaves, base, _OF_CONTAINER if kind == "container" else _OF_PROGRAM)
     yield from wanted.store(inventory, base, found, found.get("mounts", {}))
     if "port" in found:
@@ -88,29 +88,29 @@ def _container(inventory: Source[Inventory], leaves: Leaves, base: Path, found: 
 
 
 def _portless(inventory: Source[Inventory], found: dict[str, Any], base: Path) -> Iterator[Finding]:
-    """Find what has no effect without a port: a health check that is never asked is worse than none."""
+    """Find keys that have no effect without a port, such as a health check."""
     for key in ("health", "container_port"):
         if key in found:
-            message = f"{base[1]} has a {key} and no port"
+            message = f"service {base[1]} has a {key} but no port"
             yield _error(_NEEDED, message, inventory.document, (*base, key), "add `port:`")
 
 
 def _model(inventory: Source[Inventory], values: dict[str, Any], use: uses.Use, *, name: str) -> Iterator[Finding]:
-    """Find a model that what is used does not serve, or that must be named and is not."""
+    """Find a used model that is not served, or a model that is required and not set."""
     if values["services"][name]["kind"] == "open-webui":
         return
     offered = served(values, use.name)
     path = (*use.path[:-1], "model")
     if use.model is None and not offered:
-        message = f"{name} uses {use.name}, which names no model"
-        yield _error(_NEEDED, message, inventory.document, use.path, f"add `model:`, or services.{use.name}.models")
+        message = f"service {name} uses {use.name}, but no model is set"
+        yield _error(_NEEDED, message, inventory.document, use.path, f"add `model:` or services.{use.name}.models")
     elif use.model is not None and offered and use.model not in offered:
-        message = f"{use.name} serves no model called {use.model!r}"
+        message = f"{use.name} does not serve the model {use.model!r}"
         yield _error(_UNKNOWN, message, inventory.document, path, nearest(use.model, offered))
 
 
 def served(values: dict[str, Any], name: str) -> tuple[str, ...]:
-    """Name the models that a deployment or service serves, as far as they are known."""
+    """Return the names of the models that a deployment or service serves, as far as they are known."""
     if name in values.get("deployments", {}):
         placed = next(iter(values["deployments"][name].values()))
         return tuple(placed.get("served_names") or filter(None, (placed.get("model"),)))

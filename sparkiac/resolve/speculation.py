@@ -1,4 +1,4 @@
-"""What a method of speculative decoding changes beside itself: a layer of its own, and the drafter of the target."""
+"""Settings that a method of speculative decoding requires, as a layer, and the drafter for the target model."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _METHOD = ("speculative",)
 
 
 def edits(leaves: Leaves, engine: Engine) -> Leaves:
-    """Give the settings that the chosen method needs, above the catalog's and below the inventory's."""
+    """Return the settings that the chosen method needs; they override the catalog, the inventory overrides them."""
     method = leaves[_METHOD][0]["method"]
     return constant(engine.edits.get(method, {}), layer=f"speculative {method}")
 
 
 def completed(leaves: Leaves) -> Leaves:
-    """Fill in drafter and number of tokens where the catalog knows them for the target: a layer above all others."""
+    """Fill in drafter and number of tokens from the catalog, as a layer above all others."""
     chosen, origin = leaves[_METHOD]
     target = leaves["model",][0] if ("model",) in leaves else None
     pair = catalog.drafter(target, method=chosen["method"])

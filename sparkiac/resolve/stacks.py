@@ -1,4 +1,4 @@
-"""What is said of one host, deployment or service: its layers, the lowest first."""
+"""The layers of one host, deployment or service, lowest first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.source import Source
 
 DEFAULT_PLATFORM: Final = "dgx-spark"
-"""Hardware profile of a host that names none."""
+"""Default platform of a host."""
 _SETTINGS: Final = tuple(Settings.model_fields)
 _PLATFORM: Final = tuple(name for name in Platform.model_fields if name != "sources")
 _HOST: Final = tuple(name for name in Host.model_fields if name in ResolvedHost.model_fields and name != "ssh")
@@ -27,7 +27,7 @@ _DEPLOYMENT: Final = tuple(name for name in Deployment.model_fields if name in R
 
 
 def host(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
-    """Give the layers of a machine."""
+    """Return the layers of a host."""
     base = ("hosts", name)
     own = _said(inventory, base, _HOST)
     memory = _said(inventory, (*base, "memory"), tuple(HostMemory.model_fields))
@@ -40,7 +40,7 @@ def host(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
 
 
 def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves) -> tuple[Leaves, ...]:
-    """Give the layers of a deployment on one of its hosts, of which everything is resolved."""
+    """Return the layers of a deployment on one host; the host must be resolved."""
     assert inventory.value is not None  # noqa: S101
     chosen = inventory.value.deployments[name]
     base = ("deployments", name)
@@ -56,14 +56,14 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves) 
 
 
 def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:
-    """Give the layers of a service, of whose host everything is resolved."""
+    """Return the layers of a service; its host must be resolved."""
     assert inventory.value is not None  # noqa: S101
     chosen = inventory.value.services[name]
     return services.stack(inventory.document, name, chosen.kind, store=_store(hosts, chosen.on))
 
 
 def history(inventory: Source[Inventory], path: Path, leaves: Leaves) -> tuple[tuple[object, Origin], ...]:
-    """Give every value that some layer has for a resolved path, the lowest first; the last one holds."""
+    """Return the value of each layer for a path, lowest first; the last one is used."""
     match path:
         case ("hosts", str(name), *rest):
             found = host(inventory, name)
@@ -93,6 +93,6 @@ def _platform(inventory: Source[Inventory], name: str) -> Leaves:
 
 
 def _store(leaves: Leaves, on: str) -> Leaves:
-    """Give where a host keeps weights, from what is resolved of it already."""
+    """Return the model store of a host that is resolved."""
     path: Path = ("hosts", on, "model_store")
     return {("model_store",): leaves[path]} if path in leaves else {}

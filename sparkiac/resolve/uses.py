@@ -1,6 +1,6 @@
-"""What services use of each other: that it exists, that it can be asked, and that no name is there twice.
+"""Check what services use: that it exists, that it has an API, and that no name is listed twice.
 
-Read from the document, like all names, so that a faulty file shows these faults as well.
+Names are read from the document, so that an invalid file gets these findings as well.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_API: Final = ("REF005", "no-api")
 
 
 class Use(NamedTuple):
-    """One name that a service uses, where it stands, and the model that it wants of it."""
+    """One name that a service uses, its path in the inventory, and the model that the service uses there."""
 
     path: Path
     name: str
@@ -34,7 +34,7 @@ class Use(NamedTuple):
 
 
 def check(document: Document) -> Iterator[Finding]:
-    """Give a finding for everything that a service uses and cannot."""
+    """Return a finding for every name that a service lists under `uses` and cannot use."""
     data: Any = document.data
     services, deployments = (_names(data, key) for key in ("services", "deployments"))
     offers = {name: _offers(service) for name, service in services.items()} | dict.fromkeys(deployments, "openai")
@@ -43,7 +43,7 @@ def check(document: Document) -> Iterator[Finding]:
         for use in of(("services", name), service):
             fault = _fault(name, service, use.name, offers)
             if fault is None and use.name in seen and service.get("kind") != "openclaw":
-                fault = _TWICE, f"{use.name} is named twice", "remove one of them"
+                fault = _TWICE, f"{use.name} is listed twice", "remove one of them"
             seen.add(use.name)
             if fault is not None:
                 code, message, hint = fault
@@ -51,7 +51,7 @@ def check(document: Document) -> Iterator[Finding]:
 
 
 def of(base: Path, service: dict[str, Any]) -> Iterator[Use]:
-    """Give everything that a service uses, in the order in which it says so."""
+    """Return everything that a service uses, in the order of the inventory."""
     uses, aliases = service.get("uses"), service.get("aliases")
     if isinstance(uses, str):
         yield Use((*base, "uses"), uses, service.get("model"))
@@ -70,19 +70,19 @@ def _fault(
     if re.fullmatch(forms.NAME, used) is None:
         return None
     if used not in offers:
-        return _UNKNOWN, f"no deployment or service is called {used!r}", nearest(used, known) or "remove it"
+        return _UNKNOWN, f"unknown deployment or service {used!r}", nearest(used, known) or "remove it"
     if used == name:
         return _NO_API, f"{name} uses itself", nearest(used, known) or "remove it"
     if offers[used] is None:
-        return _NO_API, f"{used} offers no API that {name} could use", nearest(used, known) or "remove it"
+        return _NO_API, f"{used} has no API that {name} can use", nearest(used, known) or "remove it"
     if service.get("kind") == offers[used] == AGENT:
-        message = f"{name} thinks with {used}, which is an agent itself"
-        return _NO_API, message, "name a deployment, or an Ollama server"
+        message = f"agent {name} uses {used}, which is an agent itself"
+        return _NO_API, message, "use a deployment or an Ollama server"
     return None
 
 
 def _offers(service: dict[str, Any]) -> str | None:
-    """Say what others can ask a service: an API, an agent, or nothing."""
+    """Return what a service offers to others: an API, an agent, or None."""
     kind = service.get("kind")
     found = catalog.service_kind(kind) if isinstance(kind, str) and re.fullmatch(forms.NAME, kind) else None
     if found is None or found.value is None:

@@ -1,4 +1,4 @@
-"""Values that the plan needs once all layers are merged: that they are there, and that they can be read."""
+"""Check that the merged values which the plan needs exist and have the right type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_DEPLOYMENT: Final = (
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:
-    """Give a finding for every value that something asks for and no layer gives, or gives as another type."""
+    """Return a finding for every required value that is missing or has the wrong type."""
     for base, found in _placements(values):
         engine = engines.named(found["engine"])
         if len(values["deployments"][base[1]]) > 1:
@@ -50,63 +50,68 @@ def _placements(values: dict[str, Any]) -> Iterator[tuple[Path, dict[str, Any]]]
 
 
 def missing(inventory: Source[Inventory], leaves: Leaves, base: Path, needed: tuple[Path, ...]) -> Iterator[Finding]:
-    """Find values that no layer gives, or that a `null` takes away."""
+    """Find required values that no layer sets, or that `null` removes."""
     for tail in needed:
         if (*base, *tail) not in leaves:
             key = ".".join(map(str, tail))
             place = inventory.document.at_value((*base[:2], *tail))
-            yield _error(_NEEDED, f"no layer gives {base[1]} a value for {key}", place, f"add `{key}:`")
+            yield _error(_NEEDED, _unset(base, key), place, f"add `{key}:`")
+
+
+def _unset(base: Path, key: str) -> str:
+    kind = str(base[0]).removesuffix("s")
+    return f"{kind} {base[1]} has no {key}: neither the catalog nor the inventory sets it"
 
 
 def _engine(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:
-    """Find keys that the engine cannot do without."""
+    """Find missing keys that the engine requires."""
     for key, why in engine.needs.items():
         if (*base, key) not in leaves:
-            message = f"no layer gives {base[1]} a value for {key}: {why}"
+            message = f"{_unset(base, key)}; {why}"
             yield _error(_NEEDED, message, inventory.document.at_value((*base[:2], key)), f"add `{key}:`")
 
 
 def store(
     inventory: Source[Inventory], base: Path, values: dict[str, Any], mounts: dict[str, Any]
 ) -> Iterator[Finding]:
-    """Find mounts of the model store on a host that has none."""
+    """Find mounts of the model store on a host without one."""
     mounted = any(mount["source"] == "model_store" for mount in mounts.values()) or "model_path" in values
     if "model_store" not in values and mounted:
-        message = f"{base[1]} mounts the model store, and nothing says where that is"
+        message = f"{base[1]} mounts the model store, but no model_store is set"
         hint = "add `model_store: /srv/models` to defaults"
         yield _error(_NEEDED, message, inventory.document.at_key(base[:2]), hint)
 
 
 def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str) -> Iterator[Finding]:
-    """Find an address to listen on that the host does not have, or that nothing tells."""
+    """Find a `bind` address that the host does not have or that is unknown."""
     chosen = leaves[*base, "bind"][0] if (*base, "bind") in leaves else None
     address = leaves["hosts", host, "address"][0]
     place = inventory.document.at_value((*base[:2], "bind"))
     if chosen == "lan" and not _is_ip(address):
-        message = f"bind: lan needs an IP address, and {host} is reached as {address!r}"
-        yield _error(_NEEDED, message, place, f"write hosts.{host}.address as an IP address, or choose bind: any")
+        message = f"bind: lan needs an IP address, but the address of {host} is {address!r}"
+        yield _error(_NEEDED, message, place, f"set hosts.{host}.address to an IP address, or use bind: any")
     if chosen == "fabric" and ("hosts", host, "fabric", "links") not in leaves:
-        message = f"bind: fabric, and {host} has no fabric link"
-        yield _error(_NEEDED, message, place, f"add hosts.{host}.fabric.links, or choose bind: lan")
+        message = f"bind: fabric needs a fabric link, but {host} has none"
+        yield _error(_NEEDED, message, place, f"add hosts.{host}.fabric.links or use bind: lan")
 
 
 def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
-    """Find options that the plan must read and cannot."""
+    """Find options with values that the plan cannot use."""
     for option, (fits, wanted) in _READ.items():
         leaf = leaves.get((*base, option))
         if leaf is not None and not fits(leaf[0]):
             told = "" if fits is _never else f", not {leaf[0]!r}"
-            message = f"set.{option} of {base[1]}: {wanted} is wanted{told}"
+            message = f"set.{option} of {base[1]} must be {wanted}{told}"
             yield _error(_VALUE, message, _place(inventory, leaf, base, option), "")
 
 
 def _worked_out(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
-    """Find options of a group that are worked out from its hosts, where a layer says something else."""
+    """Find options of a group that the plan computes from its hosts and a layer sets as well."""
     for option in vllm.group_options(rank=1, size=2, master=""):
         leaf = leaves.get((*base, option))
         if leaf is not None and (option, leaf[0]) != ("distributed_executor_backend", "mp"):
-            message = f"set.{option} of {base[1]}: it is worked out for a group, and {leaf[0]!r} would not be heard"
-            hint = "remove it: the hosts under `on` and their links say who leads, and vLLM runs without Ray"
+            message = f"set.{option} of {base[1]} is computed from the hosts of the group; {leaf[0]!r} would be ignored"
+            hint = "remove it: the first host under `on` leads the group, and vLLM runs without Ray"
             yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
 
 
@@ -125,7 +130,7 @@ def _is_share(value: object) -> bool:
 
 
 def _never(_value: object) -> bool:
-    """Fit nothing: the option has a key of its own."""
+    """Accept no value: the inventory has its own key for this option."""
     return False
 
 
@@ -133,35 +138,35 @@ _READ: Final = {
     "port": (_is_port, "a port number"),
     "gpu_memory_utilization": (_is_share, "a number above 0 and at most 1"),
     "mem_fraction_static": (_is_share, "a number above 0 and at most 1"),
-    "speculative_config": (_never, "`speculative:`, which says the same,"),
-    "served_model_name": (_never, "`served_names:`, which the checks read as well,"),
+    "speculative_config": (_never, "set with the key `speculative:` instead"),
+    "served_model_name": (_never, "set with the key `served_names:` instead"),
 }
-"""Engine options that the plan reads: everything else is the engine's own."""
+"""Engine options that the plan reads; all others are passed to the engine unread."""
 
 
 def _files(inventory: Source[Inventory], base: Path, files: dict[str, Any]) -> Iterator[Finding]:
-    """Find files of which the catalog knows that they are needed, and not where they come from."""
+    """Find required files for which the catalog has no URL."""
     for target, file in files.items():
         if file.get("url") is None:
             path = (*base[:2], "container", "files", target, "url")
-            message = f"{base[1]} needs a file at {target}, and nothing says where it comes from: {file.get('why', '')}"
+            message = f"{base[1]} needs a file at {target}, but no url is set: {file.get('why', '')}"
             hint = f"add container.files: {{{target}: {{url: …}}}}"
             yield _error(_NEEDED, message.removesuffix(": "), inventory.document.at_value(path), hint)
 
 
 def _drafter(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:
-    """Find a method that needs a drafter, and a target that none is known for, or one that would be downloaded."""
+    """Find a method that needs a drafter if none is known for the target, or if it would be downloaded."""
     leaf = leaves.get((*base, "speculative"))
     if leaf is None:
         return
     drafter, place = leaf[0].get("model"), inventory.document.at_value((*base[:2], "speculative"))
     if leaf[0]["method"] == "dflash" and drafter is None:
         model = leaves[*base, "model"][0] if (*base, "model") in leaves else "no model"
-        message = f"no DFlash drafter is known for {model}"
-        yield _error(_NEEDED, message, place, "add speculative.model; `sparkiac recipes show` names what sources pair")
+        message = f"the catalog has no DFlash drafter for {model}"
+        yield _error(_NEEDED, message, place, "set speculative.model; `sparkiac recipes show` lists known drafters")
     if engine.local and drafter is not None and not drafter.startswith("/"):
-        message = f"{engine.title} would download the drafter {drafter} of {base[1]} at the start"
-        yield _error(_NEEDED, message, place, "mount it with container.mounts, and give speculative.model its path")
+        message = f"{engine.title} would download the drafter {drafter} of {base[1]} when it starts"
+        yield _error(_NEEDED, message, place, "mount it with container.mounts and set speculative.model to its path")
 
 
 def _is_ip(address: str) -> bool:

@@ -1,6 +1,6 @@
-"""Text of a YAML file → a document with marks, and the model that it describes.
+"""Read a YAML file into a document with positions and a validated model.
 
-`load` is the stage: nothing after it reads YAML, and every finding about the file has its place.
+`load` is the stage: no later stage reads YAML, and every finding about the file has a position.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MISSING: Final = "INV003"
 
 
 class Source(NamedTuple, Generic[M]):
-    """One file: its document, the model if it is valid, and what is wrong with it."""
+    """One file: its document, the model if the file is valid, and the findings."""
 
     document: Document
     value: M | None
@@ -30,7 +30,7 @@ class Source(NamedTuple, Generic[M]):
 def load(raw: bytes, *, name: str, model: type[M]) -> Source[M]:
     """Read `raw` as a strict YAML document called `name` and validate it as `model`.
 
-    Never raises for what the file says: all faults come back as findings, at once, up to MAX_FAULTS.
+    Never raises for the file's content: all errors are returned together as findings, up to MAX_FAULTS.
     """
     document, findings = read(raw, name=name)
     if document.data is None:
@@ -46,7 +46,7 @@ def load(raw: bytes, *, name: str, model: type[M]) -> Source[M]:
 
 
 def _merged(of_text: tuple[Finding, ...], of_model: tuple[Finding, ...], document: Document) -> tuple[Finding, ...]:
-    """Join the findings of both stages. What the model says of a key or value that the text has wrong is an echo."""
+    """Join the findings of both stages. The model's findings about values with a syntax error are dropped."""
     places = {_place(finding) for finding in of_text}
     news = [finding for finding in of_model if finding.code == _MISSING or _place(finding) not in places]
     return (*(finding._replace(loc=document.loc(finding.loc.mark)) for finding in of_text if finding.loc), *news)
@@ -57,9 +57,9 @@ def _place(finding: Finding) -> tuple[int, int] | None:
 
 
 def _first(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Cut a long list, and say so."""
+    """Limit the number of findings; the last one tells that there are more."""
     if len(findings) <= MAX_FAULTS:
         return findings
     chosen = sorted(findings, key=Finding.sort_key)[:MAX_FAULTS]
-    message = f"{MAX_FAULTS} faults of this file are shown; there are more"
+    message = f"only the first {MAX_FAULTS} errors of this file are shown"
     return (*chosen, Finding("YML009", "too-many", Severity.ERROR, message, chosen[-1].loc))

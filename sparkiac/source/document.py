@@ -1,4 +1,4 @@
-"""Data of a YAML file together with the place of every key and value."""
+"""Data of a YAML file with the position of every key and value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Document(NamedTuple):
-    """What a file says, and where.
+    """Content of a file, with positions.
 
     `data` holds plain values: dict, tuple, str, int, float, bool, None. `values` and `keys` map a path
     to the mark of the value and of the key that introduces it. `lines` are for printing: a literal secret
@@ -25,18 +25,18 @@ class Document(NamedTuple):
     keys: dict[Path, Mark]
 
     def loc(self, mark: Mark) -> Loc:
-        """Add the file's name and the user's line to a mark."""
+        """Return a mark with the file name and the text of its line."""
         return Loc(self.name, mark, self.lines[mark.line - 1])
 
     def at_value(self, path: Path) -> Loc:
-        """Place of the value at `path` if it stands on one line, of its key or its deepest known ancestor if not."""
+        """Position of the value at `path` if it is on one line, else of its key or its nearest known ancestor."""
         mark = self.values.get(path)
         if mark is not None and mark.end_line == mark.line:
             return self.loc(mark)
         return self.at_key(path)
 
     def at_key(self, path: Path) -> Loc:
-        """Place of the key at `path`, or of its deepest known ancestor."""
+        """Position of the key at `path`, or of its nearest known ancestor."""
         for length in range(len(path), 0, -1):
             mark = self.keys.get(path[:length]) or self.values.get(path[:length])
             if mark is not None:
@@ -44,6 +44,6 @@ class Document(NamedTuple):
         return self.loc(self._start())
 
     def _start(self) -> Mark:
-        """First character of the data: comments may stand before it."""
+        """Position of the first character after leading comments."""
         line, column = self.values[()][:2] if () in self.values else (1, 1)
         return Mark(line, column, line, column + 1)

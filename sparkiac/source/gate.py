@@ -1,9 +1,8 @@
-"""The YAML gate: a strict subset, checked on parser events before any object is built.
+"""Read a strict subset of YAML, checked on parser events before any object is built.
 
-Nothing that a reader could take in two ways gets through, and no input can make the parser run away:
-size, depth and number of nodes are bounded. Sources of the rules: YAML 1.2.2 and 1.1, and what
-PyYAML 6.0.3 was seen to do without this gate (duplicate keys merged silently, aliases expanded without
-bound, U+0085 taken for a line end).
+Text that YAML parsers read in different ways is refused, and size, depth and number of nodes are limited.
+Sources of the rules: YAML 1.2.2 and 1.1, and the behaviour of PyYAML 6.0.3 without these checks (duplicate
+keys merged silently, aliases expanded without limit, U+0085 read as a line end).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, re
 MAX_DEPTH: Final = 20
 MAX_NODES: Final = 200_000
 MAX_FAULTS: Final = 100
-"""More are not looked for: a file with so many is another kind of file."""
+"""Maximum number of faults that are collected."""
 
 _LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _SLUGS: Final = {
@@ -38,22 +37,22 @@ _SLUGS: Final = {
     "SEC003": "literal-secret",
 }
 _KEY_ON: Final = "on"
-"""The one word of the traps that is a key of the inventory: YAML 1.2, and so editors, read it as a text."""
-_QUOTE: Final = "quote it if a text is meant; write a plain decimal number, true, false or null otherwise"
-_COMMA: Final = "a comma without a blank starts a key here: write a decimal point, or quote the value"
+"""The key `on` is a truth value in YAML 1.1 and a text in YAML 1.2, which editors follow; it is read as text."""
+_QUOTE: Final = "quote a text; otherwise write a plain decimal number, true, false or null"
+_COMMA: Final = "write a decimal point, or quote the value: a comma without a space starts a new key here"
 _BEGIN: Final = "an inventory starts with `name:` and `hosts:`; `sparkiac lock` writes a lock"
 _LONGEST: Final = 40
 _HIDDEN: Final = "***"
 _SECOND: Final = -1
-"""Index under which the value of a repeated key is read, so that it does not take the first one's places."""
+"""Path index of the value of a repeated key, so that it does not replace the positions of the first one."""
 
 
 class _Stop(Exception):  # noqa: N818  ends the walk, is no error to the caller
-    """The document cannot be read any further."""
+    """Stops reading after a fault that the parser cannot recover from."""
 
 
 def read(raw: bytes, *, name: str) -> tuple[Document, tuple[Finding, ...]]:
-    """Turn bytes into a Document and what is wrong with it.
+    """Read bytes into a Document and the findings about it.
 
     `data` of the document is None when it could not be read to its end; then there is a finding.
     """
@@ -82,7 +81,7 @@ def _findings(document: Document, faults: list[Fault]) -> tuple[Finding, ...]:
 
 
 class _Walk:
-    """Builds data from parser events and collects what is wrong on the way."""
+    """Builds data from parser events and collects faults."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -90,12 +89,12 @@ class _Walk:
         self.values: dict[Path, Mark] = {}
         self.keys: dict[Path, Mark] = {}
         self.literals: list[Mark] = []
-        """Places of what stands where a reference to a secret is wanted."""
+        """Positions of values where a reference to a secret is required."""
         self.nodes = 0
         self.in_secret = 0
 
     def run(self) -> object:
-        """Give the data, or None after a fault that ends reading."""
+        """Return the data, or None after a fault that ends reading."""
         loader = _LOADER(self.text)
         try:
             return self._document(loader)
@@ -118,24 +117,29 @@ class _Walk:
             mark = _mark(loader.get_event())
             self._stop("YML006", mark, "a second document starts here", "one file holds one document")
         if data is None:
-            self._stop("YML004", START, "the file says nothing", _BEGIN)
+            self._stop("YML004", START, "the file has no data", _BEGIN)
         return data
 
     def _node(self, loader: Any, event: Any, path: Path) -> object:  # noqa: ANN401
         self._count(event)
         if len(path) > MAX_DEPTH:
-            self._stop("YML002", _mark(event), f"nested more than {MAX_DEPTH} levels deep", "no key needs that")
+            self._stop(
+                "YML002",
+                _mark(event),
+                f"nested more than {MAX_DEPTH} levels deep",
+                "reduce the nesting; no key needs more",
+            )
         if isinstance(event, yaml.AliasEvent):
             self.values[path] = _mark(event)
             message = f"alias *{self._shown(str(event.anchor))}"
-            self._report("YML006", _mark(event), message, "write the value out; `defaults:` is shared")
+            self._report("YML006", _mark(event), message, "repeat the value here; use `defaults:` for shared values")
             return None
         if event.anchor is not None:
             message = f"anchor &{self._shown(event.anchor)}"
-            self._report("YML006", _mark(event), message, "write the value out where it is used")
+            self._report("YML006", _mark(event), message, "repeat the value where it is used")
         if event.tag is not None:
             tag = self._shown(event.tag.replace("tag:yaml.org,2002:", "!!"))
-            self._report("YML006", _mark(event), f"tag {tag}", "remove it; values have their plain types")
+            self._report("YML006", _mark(event), f"tag {tag}", "remove the tag")
         if isinstance(event, yaml.ScalarEvent):
             self.values[path] = _mark(event)
             return self._open(event, path)
@@ -144,7 +148,7 @@ class _Walk:
         return self._mapping(loader, event, path)
 
     def _open(self, event: Any, path: Path) -> object:  # noqa: ANN401
-        """Read a value that may be printed: a literal secret is refused here, and no later stage has it."""
+        """Read a scalar. A literal secret is refused and replaced here, so that no later stage can print it."""
         found = secrets.literal(event.value, path)
         if found is None or (self.in_secret and not secrets.is_variable(path)):
             return self._scalar(event)
@@ -153,7 +157,7 @@ class _Walk:
 
     def _refuse(self, event: Any, found: str) -> None:  # noqa: ANN401
         self.literals.append(_mark(event))
-        message = f"literal secret, value hidden: it {found}"
+        message = f"literal secret (value hidden): it {found}"
         self._report("SEC003", _mark(event), message, secrets.TAKE_OUT)
 
     def _sequence(self, loader: Any, event: Any, path: Path) -> tuple[object, ...]:  # noqa: ANN401
@@ -178,14 +182,14 @@ class _Walk:
                 self.keys[here] = _mark(key_event)
                 items[key] = self._value(loader, here, key)
                 continue
-            message = f"key '{self._shown(key)}' stands here a second time; the first is in line {self.keys[here].line}"
-            self._report("YML005", _mark(key_event), message, "keep one of them")
+            message = f"key '{self._shown(key)}' is repeated; it is already in line {self.keys[here].line}"
+            self._report("YML005", _mark(key_event), message, "remove one of the two")
             self._value(loader, (*here, _SECOND), key)
         self.values[path] = _mark(event, loader.get_event())
         return items
 
     def _value(self, loader: Any, path: Path, key: str) -> object:  # noqa: ANN401
-        """Read the value of `key`, and remember its place if it is a literal secret."""
+        """Read the value of `key` and record its position if it is a literal secret."""
         secret = literals.is_secret(key)
         self.in_secret += secret
         value = self._node(loader, loader.get_event(), path)
@@ -199,16 +203,18 @@ class _Walk:
             self._stop(
                 "YML008",
                 _mark(event),
-                "a key must be a word",
-                "no list or mapping is a key; quote a value that starts with two brackets",
+                "a key must be a single word",
+                "a list or mapping cannot be a key; quote a value that starts with two brackets",
             )
         self._count(event)
         mark, shown = _mark(event), self._shown(event.value)
         plain = event.style in (None, "")
         if event.anchor is not None or event.tag is not None:
-            self._report("YML006", mark, "anchors and tags are not read", "remove it")
+            self._report("YML006", mark, "anchors and tags are not supported", "remove it")
         elif plain and event.value == "<<":
-            self._report("YML006", mark, "a merge key is not read", "write the keys out; `defaults:` is shared by all")
+            self._report(
+                "YML006", mark, "merge keys are not supported", "repeat the keys; use `defaults:` for shared values"
+            )
         elif secrets.literal(event.value, ()):
             self._refuse(event, "looks like a secret")
             return _HIDDEN
@@ -221,7 +227,7 @@ class _Walk:
         return str(event.value)
 
     def _follows_comma(self, event: Any) -> bool:  # noqa: ANN401
-        """Whether a key stands directly behind a comma, as the digits of 0,85 do."""
+        """Return whether a key directly follows a comma, like the digits of 0,85."""
         before: str = self.text.split("\n")[event.start_mark.line][: event.start_mark.column]
         return before.endswith(",")
 
@@ -240,7 +246,7 @@ class _Walk:
             return str(event.value)
 
     def _shown(self, text: str) -> str:
-        """Make a text of the file fit for a message."""
+        """Escape and shorten a text of the file for a message."""
         if self.in_secret or secrets.literal(text, ()):
             return _HIDDEN
         return line(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
@@ -263,6 +269,6 @@ class _Walk:
 
 
 def _mark(start: Any, end: Any = None) -> Mark:  # noqa: ANN401
-    """Give the place of an event, or from the first event of a collection to its last."""
+    """Return the position of an event, or the range of a collection."""
     first, last = start.start_mark, (end or start).end_mark
     return Mark(first.line + 1, first.column + 1, last.line + 1, last.column + 1)

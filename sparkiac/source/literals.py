@@ -1,4 +1,4 @@
-"""Literal secrets in any text: tokens by their form, passwords in URLs, values of options and variables by their names.
+"""Find literal secrets in text: known token formats, passwords in URLs, values of options and variables.
 
 One pass for each pattern, in time linear in the text: a pattern starts only where a run of its characters starts.
 """
@@ -27,7 +27,7 @@ _FORMS: Final = {
     "bearer token": r"(?i:bearer)[ ]+(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{16,}",
     "private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
 }
-"""What a secret is called → how its text begins, long enough for a real one."""
+"""Kind of secret → pattern of its text, with the minimum length of a real one."""
 _FORM: Final = re.compile("(?<![A-Za-z0-9_-])(?:" + "|".join(f"({form})" for form in _FORMS.values()) + ")")
 _USER: Final = re.compile(r"://([^\s/?#'\"<>\\]*)@")
 """User and password of a URL (RFC 3986, 3.2.1)."""
@@ -52,7 +52,7 @@ _SHORTEST: Final = 4
 
 
 class Literal(NamedTuple):
-    """A secret in a text: from where to where, and how it is known."""
+    """A secret in a text: start, end, and the reason it counts as one."""
 
     start: int
     end: int
@@ -60,17 +60,17 @@ class Literal(NamedTuple):
 
 
 def literals(text: str) -> list[Literal]:
-    """Find all secrets of a text, in its order; they may overlap."""
+    """Return all secrets of a text, in order of position; they may overlap."""
     return sorted((*_by_form(text), *passwords(text), *_by_name(text)))
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of this key is a secret's reference, however the key is spelt."""
+    """Return whether this key requires a reference to a secret, whatever its case and separators."""
     return key.lower().replace("_", "").replace("-", "") in _KEYS
 
 
 def is_named(name: str) -> bool:
-    """Whether a variable or an option of this name holds a secret."""
+    """Return whether a variable or an option of this name contains a secret."""
     plain = name.lstrip("-").replace("-", "_")
     if _TOKEN.search(plain):
         return _OF_TEXT.search(plain) is None
@@ -78,12 +78,12 @@ def is_named(name: str) -> bool:
 
 
 def is_option(word: str) -> bool:
-    """Whether the next word of a command is the value of this one, and a secret."""
+    """Return whether this word of a command is an option whose value, the next word, is a secret."""
     return word.startswith("--") and is_named(word)
 
 
 def stands_for(text: str) -> bool:
-    """Whether a text stands in the place of a secret and is none: `$HF_TOKEN`, `hf_xxx`, `<your token>`."""
+    """Return whether a text is a placeholder for a secret: `$HF_TOKEN`, `hf_xxx`, `<your token>`."""
     word = text.lower()
     if not text.strip("*") or word.startswith(("$", "<", "{", "your")) or word.endswith("xxx"):
         return True
@@ -91,14 +91,14 @@ def stands_for(text: str) -> bool:
 
 
 def tells(value: str) -> bool:
-    """Whether a value gives something away: it is no reference, path, number or plain word, and not short."""
+    """Return whether a value can be a real secret: not a reference, path, number, plain word or short text."""
     if len(value) < _SHORTEST or stands_for(value) or value.startswith(("/", "~", "-")):
         return False
     return value.lower() not in _NO_VALUES and not value.isdecimal()
 
 
 def passwords(text: str) -> Iterator[Literal]:
-    """Find the passwords in URLs."""
+    """Return the passwords in URLs."""
     for found in _USER.finditer(text):
         _, colon, password = found[1].partition(":")
         if colon and not stands_for(password):
@@ -112,7 +112,7 @@ def _by_form(text: str) -> Iterator[Literal]:
 
 
 def _by_name(text: str) -> Iterator[Literal]:
-    """Find `NAME=value` and `--name value`; a plain word behind `--name` may be prose."""
+    """Return secrets in `NAME=value` and `--name value`; a plain word after `--name` may be prose."""
     at = 0
     while (found := _ASSIGNED.search(text, at)) is not None:
         at = found.end()

@@ -1,4 +1,4 @@
-"""What an unquoted word means: YAML 1.2's core schema, less all that YAML 1.1 reads differently."""
+"""Types of unquoted scalars: YAML 1.2's core schema without the forms that YAML 1.1 reads differently."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ _INTEGER: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _FLOAT: Final = re.compile(r"(\.[0-9]+|[-+]?(0|[1-9][0-9]*)\.[0-9]*)([eE][-+][0-9]+)?")
 _MAX_DIGITS: Final = 18
 
-_NUMBER_TO_SOME: Final = "a number to some YAML readers and a word to others"
+_NUMBER_TO_SOME: Final = "a number to some YAML parsers and a text to others"
 _TRAPS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (re.compile(r"(y|n|yes|no|on|off)", re.IGNORECASE), "a truth value to some YAML readers and a word to others"),
-    (re.compile(r"~|="), "not a plain word in YAML"),
+    (re.compile(r"(y|n|yes|no|on|off)", re.IGNORECASE), "a truth value to some YAML parsers and a text to others"),
+    (re.compile(r"~|="), "not a plain scalar in YAML"),
     (re.compile(r"<<"), "YAML 1.1's merge key"),
-    (re.compile(r"[-+]?0[0-9_]+|[-+]?0o[0-7_]+"), "octal to some YAML readers and decimal to others"),
+    (re.compile(r"[-+]?0[0-9_]+|[-+]?0o[0-7_]+"), "octal to some YAML parsers and decimal to others"),
     (re.compile(r"[-+]?0[xXbB][0-9A-Fa-f_]+"), "a number in another base"),
     (re.compile(r"[-+]?_*([0-9][0-9_]*(\.[0-9_]*)?|\._*[0-9][0-9_]*)([eE][-+]?[0-9]+)?"), _NUMBER_TO_SOME),
     (re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"), "a base-60 number to YAML 1.1: 22:22 is 1342"),
-    (re.compile(r"[-+]?\.(inf|nan)", re.IGNORECASE), "not a number that JSON can carry"),
+    (re.compile(r"[-+]?\.(inf|nan)", re.IGNORECASE), "not a number in JSON"),
     (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?"), "a date to YAML 1.1"),
 )
 _SUSPECT: Final = re.compile(r"[-+.~=<0-9yYnNoO]")
 
 
 class Ambiguous(ValueError):  # noqa: N818  it is an answer, not a failure
-    """An unquoted word that readers of YAML disagree about; the message says how."""
+    """An unquoted scalar that YAML 1.1 and 1.2 read differently; the message says how."""
 
 
 def resolve(text: str) -> str | int | float | bool | None:
-    """Give the value of an unquoted scalar. Raise Ambiguous where YAML 1.1 and 1.2 differ."""
+    """Return the value of an unquoted scalar. Raises Ambiguous where YAML 1.1 and 1.2 differ."""
     if text in NULL:
         return None
     if text in TRUE or text in FALSE:
@@ -53,7 +53,7 @@ def resolve(text: str) -> str | int | float | bool | None:
 def _integer(text: str) -> int:
     digits = len(text.lstrip("+-"))
     if digits > _MAX_DIGITS:
-        message = f"a number of {digits} digits; at most {_MAX_DIGITS} are read alike everywhere"
+        message = f"a number of {digits} digits; YAML parsers agree on at most {_MAX_DIGITS}"
         raise Ambiguous(message)
     return int(text)
 
@@ -61,6 +61,6 @@ def _integer(text: str) -> int:
 def _float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        message = "a number too large to be read"
+        message = "a number that is too large"
         raise Ambiguous(message)
     return value

@@ -1,4 +1,4 @@
-"""Literal secrets, where a reference is wanted or anywhere else: they are refused, and never printed.
+"""Find literal secrets, refuse them and redact them.
 
 A finding shows the user's own line, so what must not be shown is taken out of the document's lines, for every
 finding and every later stage. Stars keep the columns right; they tell no more than the finding's end column.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sparkiac.report import Mark, Path
 
-WANTED: Final = "write {secret: NAME} and put the value into a vault; if this was a real secret, change it now"
+WANTED: Final = "write {secret: NAME} and put the value into a vault; if this was a real secret, revoke it now"
 TAKE_OUT: Final = (
     "take it out: `api_key: {secret: NAME}` names a file on the host that holds it, `hub: {api_key: …}` for a token of "
     "the model hub; "
@@ -31,14 +31,14 @@ _IN_TEXT: Final = re.compile(
     re.IGNORECASE,
 )
 _VARIABLES: Final = frozenset({"arguments", "env", "environment", "set"})
-"""Keys whose own keys are names that a program knows."""
+"""Keys below which each key is the name of a variable or an option."""
 _NOTHING: Final = frozenset({"", "null"})
 _NAME_IN_TEXT: Final = re.compile(r"[A-Z0-9_]+|--[A-Za-z][\w-]*")
-"""Words that may be names of variables and options, in a text that is no document."""
+"""Words that can be names of variables and options, in a text that is not valid YAML."""
 
 
 def literal(text: str, path: Path) -> str | None:
-    """Say how a value is known as a secret: by its text, or by the name of the variable that it is for."""
+    """Return why a value is a secret: its text, or the name of its variable. None if it is not one."""
     found = literals(text)
     if found:
         return found[0].what
@@ -47,14 +47,14 @@ def literal(text: str, path: Path) -> str | None:
 
 
 def behind_option(option: object, value: object) -> bool:
-    """Whether a word of a command is a literal secret because of the option before it."""
+    """Return whether a word of a command is a literal secret because of the option before it."""
     if not (isinstance(option, str) and isinstance(value, str)):
         return False
     return is_option(option) and tells(value)
 
 
 def is_variable(path: Path) -> bool:
-    """Whether a value is for a variable or an option that holds a secret."""
+    """Return whether a value belongs to a variable or an option that contains a secret."""
     return _variable(path) is not None
 
 
@@ -64,19 +64,19 @@ def _variable(path: Path) -> str | int | None:
 
 
 def without_literals(text: str) -> str:
-    """Put stars over secrets, in comments too."""
+    """Replace secrets by stars, also in comments."""
     return _starred(text, [(found.start, found.end) for found in literals(text)])
 
 
 def is_reference(value: object) -> bool:
-    """Whether a value is {secret: NAME} and nothing else."""
+    """Return whether a value is exactly {secret: NAME}."""
     if not isinstance(value, dict) or value.keys() != {"secret"}:
         return False
     return isinstance(value["secret"], str) and re.fullmatch(SECRET, value["secret"]) is not None
 
 
 def without(text: str, marks: Iterable[Mark]) -> str:
-    """Put stars over marked stretches of a text; its lines keep their lengths."""
+    """Replace marked ranges of a text by stars; the lines keep their lengths."""
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
     return _starred(
         text,
@@ -88,7 +88,7 @@ def without(text: str, marks: Iterable[Mark]) -> str:
 
 
 def _starred(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Put stars over sorted stretches, which may overlap."""
+    """Replace sorted ranges by stars; ranges may overlap."""
     pieces, done = [], 0
     for start, end in spans:
         start, end = max(done, start), max(done, start, end)  # noqa: PLW2901  what is done stays
@@ -98,7 +98,7 @@ def _starred(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def without_rest(text: str) -> str:
-    """Put stars over all that follows a literal in a text that is no document: nothing says where it ends."""
+    """Replace all text after a secret by stars in invalid YAML, where the end of the secret is unknown."""
     keys = (found.end() for found in _IN_TEXT.finditer(text))
     names = (found.end() for found in _NAME_IN_TEXT.finditer(text) if is_named(found[0]))
     end = min(next(keys, len(text)), next(names, len(text)))

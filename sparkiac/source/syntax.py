@@ -1,4 +1,4 @@
-"""Where a parser of YAML gave up, and what the user can do about it."""
+"""Turn errors of the YAML parser into a position, a message and a hint."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from typing import Final
 from sparkiac.report import Mark
 from sparkiac.source.text import Fault, at_end
 
-_INDENT: Final = "indent it as far as the keys beside it, and look at the line above"
+_INDENT: Final = "indent it like the keys beside it, and check the line above"
 _HINTS: Final = {
-    "could not find expected ':'": "write `key: value`, with a blank after the colon",
-    "expected ',' or": "close the bracket that is open, and quote a value that holds a bracket or a comma",
+    "could not find expected ':'": "write `key: value`, with a space after the colon",
+    "expected ',' or": "close the open bracket, and quote a value that contains a bracket or a comma",
     "unexpected end of stream": "close the quotation mark",
     "expected alphabetic or numeric": "quote a value that starts with * or &",
-    "expected <document start>": "an inventory is lines of `key: value`",
+    "expected <document start>": "write the inventory as lines of `key: value`",
     "expected '-'": _INDENT,
-    "sequence entries are not allowed": "begin a list on a line of its own, or write [a, b]",
-    "unknown escape": "in double quotation marks a backslash is written twice",
+    "sequence entries are not allowed": "start the list on its own line, or write [a, b]",
+    "unknown escape": "write each backslash twice inside double quotation marks",
     "expected node content": "quote a value that starts with a bracket",
 }
-"""Words of the parser → what to do."""
+"""Text in the parser's message → hint."""
 _CONFLICT: Final = re.compile(r"^<{7} ", re.MULTILINE)
-_CHOOSE: Final = "keep one of the two sides, and remove the lines with <<<<<<<, ======= and >>>>>>>"
+_CHOOSE: Final = "keep one side and remove the lines with <<<<<<<, ======= and >>>>>>>"
 _ALONE: Final = re.compile(r"[ -]*[^\s:]*")
-"""What stands before a key's colon, if the key is the first thing on its line."""
+"""The text before the colon of a key that starts its line."""
 _ODD_BLANK: Final = re.compile("(?:^ *|[:-] *)([\u00a0\u2000-\u200a\u202f\u3000])", re.MULTILINE)
 
 
 def fault(text: str, error: Exception) -> Fault:
-    """Say where a parser gave up. At the end of the file that is where it began what it found no end of."""
+    """Return the position of a parser error. At the end of the file, it is the start of the unclosed element."""
     if conflict := _CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
         return Fault("YML004", Mark(line, 1, line, 8), "a merge conflict begins here", _CHOOSE)
@@ -48,17 +48,17 @@ def fault(text: str, error: Exception) -> Fault:
 
 
 def _hint(before: str, line: str, column: int, problem: str) -> str:
-    """Say what to do, by the parser's words and what stands before the place on its line, and on the line above."""
+    """Return a hint, from the parser's message, the text before the position, and the line above."""
     head, character = line[:column], line[column : column + 1]
     if character == "\t":
-        return "indent with blanks, not tabs"
+        return "indent with spaces, not tabs"
     if odd := _ODD_BLANK.search(f"{before}\n{line}"):
-        return f"write a blank in the place of U+{ord(odd[1]):04X}, which only looks like one"
+        return f"replace U+{ord(odd[1]):04X}, which only looks like a space, by a space"
     if "cannot start any token" in problem:
         return f"quote a value that starts with {character}"
     alone = _ALONE.fullmatch(head) is not None
     if "mapping values are not allowed" in problem:
-        return _INDENT if alone else "quote a value that holds a colon and a blank"
+        return _INDENT if alone else "quote a value that contains a colon and a space"
     if "expected key" in problem:
-        return _INDENT if alone else "quote the whole of the value"
+        return _INDENT if alone else "quote the whole value"
     return next((hint for words, hint in _HINTS.items() if words in problem), "")

@@ -1,4 +1,4 @@
-"""Unions whose members are told apart by one key, such as `kind` of a service: pydantic's words for them, made plain.
+"""Errors about tagged unions, whose members differ in one key such as `kind` of a service.
 
 What it says of a tag becomes what it says of any other value: one of these is wanted, or the key is missing. So the
 place is the key itself, and the hint can name the nearest word.

@@ -1,4 +1,4 @@
-"""Bytes of a file → text, refused where two readers would see two texts.
+"""Decode the bytes of a file; refuse text that YAML parsers read in different ways.
 
 Sources: YAML 1.2.2, 5.1 and 5.2 (characters and encodings), and Unicode 23.7 for noncharacters, for which
 systemd drops the whole line of a unit.
@@ -19,13 +19,13 @@ MAX_BYTES: Final = 4 * 1024 * 1024
 START: Final = Mark(1, 1, 1, 2)
 
 FORBIDDEN: Final = re.compile(rf"[{REFUSED}]|\r(?!\n)")
-"""What no file may carry, and a carriage return that ends no line."""
+"""Characters that are not allowed, including a carriage return without a line feed."""
 
 _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 
 
 class Fault(NamedTuple):
-    """What is wrong with the text of a file."""
+    """An error in the text of a file."""
 
     code: str
     mark: Mark
@@ -34,9 +34,9 @@ class Fault(NamedTuple):
 
 
 def decode(raw: bytes) -> tuple[str, Fault | None]:
-    """Read strict UTF-8. After a fault the text ends before it."""
+    """Decode strict UTF-8. The text ends before the first invalid byte."""
     if len(raw) > MAX_BYTES:
-        message = f"the file has {len(raw)} bytes; at most {MAX_BYTES} are read"
+        message = f"the file has {len(raw)} bytes; the limit is {MAX_BYTES}"
         return "", Fault("YML002", START, message, "split the fleet into several inventories")
     if raw.startswith(_BYTE_ORDER_MARKS):
         message = "the file starts with a byte order mark"
@@ -50,18 +50,18 @@ def decode(raw: bytes) -> tuple[str, Fault | None]:
 
 
 def characters(text: str) -> Iterator[Fault]:
-    """Give a fault for every character that no file may carry."""
+    """Return a fault for every character that is not allowed."""
     for found in FORBIDDEN.finditer(text):
         yield Fault("YML003", _mark_at(text, found.start()), refusal(found.group()), "remove the character")
 
 
 def refusal(character: str) -> str:
-    """Say why a character is not allowed."""
+    """Return why a character is not allowed."""
     return f"character U+{ord(character):04X} is not allowed: it is invisible or changes how the text is read"
 
 
 def at_end(text: str) -> tuple[int, int]:
-    """Give line and column, both from 0, after the last line with text."""
+    """Return line and column, both from 0, of the end of the last line with text."""
     shown = text.rstrip(" \r\n")
     return shown.count("\n"), len(shown) - (shown.rfind("\n") + 1)
 

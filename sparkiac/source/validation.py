@@ -32,7 +32,7 @@ _MISSING_KEY: Final = ("INV003", "missing-key")
 
 _OTHER_BRANCH: Final = {*wording.TYPES, "string_pattern_mismatch", "literal_error"}
 _DETAILS: Final = 20
-"""Errors of pydantic that are read for each fault to be shown: a union has one for each alternative."""
+"""Errors of pydantic that are read for each finding: a union gives one error for each alternative."""
 _LIKE_A_SECRET: Final = re.compile(r"api|key|secret|token|pass|credential", re.IGNORECASE)
 
 
@@ -42,7 +42,7 @@ _CURLY: Final = ("\u201c", "\u201d", "\u201e", "\u2018", "\u2019")
 
 
 class _Place(NamedTuple):
-    """Where a fault is: all that pydantic says about one place is one fault."""
+    """Position of a fault; all errors of pydantic at one position are one fault."""
 
     path: Path
     kind: str
@@ -72,7 +72,7 @@ def explain(
 
 
 def _is_echo(detail: ErrorDetails) -> bool:
-    """Whether pydantic calls a collection too short because entries of it have faults of their own."""
+    """Return whether pydantic reports a collection as too short only because some entries are invalid."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
@@ -107,7 +107,7 @@ def _at(document: Document, path: Path) -> object:
 
 
 def _reference(model: type[BaseModel], path: Path, document: Document) -> Path | None:
-    """Give the part of a path that leads to a reference to a secret."""
+    """Return the part of a path up to a reference to a secret."""
     for length, part in enumerate(path, start=1):
         if part in SECRET_KEYS and SecretRef in _models_at(model, path[:length], document.data):
             return path[:length]
@@ -115,7 +115,7 @@ def _reference(model: type[BaseModel], path: Path, document: Document) -> Path |
 
 
 def _without_likely_secrets(document: Document, places: list[_Place]) -> Document:
-    """Take the values of misspelt and invented keys for secrets out of the lines."""
+    """Redact the values of unknown keys whose names look like secrets."""
     unknown = [place.path for place in places if place.kind == "extra_forbidden"]
     likely = [path for path in unknown if _LIKE_A_SECRET.search(str(path[-1])) and not _is_count(document, path)]
     marks = [document.values[path] for path in likely]
@@ -125,7 +125,7 @@ def _without_likely_secrets(document: Document, places: list[_Place]) -> Documen
 
 
 def _is_count(document: Document, path: Path) -> bool:
-    """Whether a number of tokens stands there: it is the one figure whose name looks like a secret's."""
+    """Return whether the value is a number of tokens, the one number whose key looks like a secret."""
     return str(path[-1]).lower().endswith("tokens") and isinstance(_at(document, path), int)
 
 
@@ -150,7 +150,7 @@ def _finding(place: _Place, details: list[ErrorDetails], document: Document, mod
         case "[key]":
             return _error(_BAD_VALUE, f"name in {where}: {wording.reason(details)}", loc, "")
         case "reference":
-            message = f"{dotted(path)}: a reference to a secret is wanted; what stands here is not shown"
+            message = f"{dotted(path)}: must be a reference to a secret (value hidden)"
             return _error(_BAD_VALUE, message, loc, secrets.WANTED)
         case _:
             message = f"{dotted(path) or 'the file'}: {wording.reason(details)}"
@@ -165,13 +165,13 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
     detail = details[0]
     given = detail["input"]
     if detail["type"] == "string_type" and isinstance(given, int | float):
-        return f"quote it if a text is meant: '{loc.text[loc.mark.column - 1 : loc.mark.end_column - 1]}'"
+        return f"to make it a text, quote it: '{loc.text[loc.mark.column - 1 : loc.mark.end_column - 1]}'"
     if detail.get("ctx", {}).get("pattern") == forms.RECIPE:
         return _recipe_hint(given)
     if isinstance(given, str) and (hint := _text_hint(given, detail["type"])):
         return hint
     if detail["type"] in _MAPPINGS and isinstance(given, str | tuple):
-        return "write `name: value` for each, on lines of their own or within { }"
+        return "write `name: value` for each, on separate lines or inside { }"
     if detail["type"] == "literal_error" and isinstance(given, str):
         words = detail.get("ctx", {})["expected"].replace(" or ", ", ").replace("'", "").split(", ")
         return closest(given, words)
@@ -182,15 +182,15 @@ def _recipe_hint(given: str) -> str:
     recipe, _, variant = given.partition("#")
     if wording.is_plain(recipe) and wording.is_plain(variant):
         return f"write `recipe: {recipe}` and `variant: {variant}`"
-    return "`sparkiac recipes list` names them"
+    return "`sparkiac recipes list` prints all recipes"
 
 
 def _text_hint(given: str, error: str) -> str:
-    """Say what to do about a text that a shell, a template or a writing program would have made something else of."""
+    """Return a hint for a value with shell variables, templates, or typographic quotation marks and spaces."""
     if given.startswith(_EXPANDED) or "${" in given:
-        return "nothing is expanded in an inventory: write the value out"
+        return "write the value itself: variables and templates are not expanded in an inventory"
     if given.startswith(_CURLY):
-        return "quote with \" or ', or not at all: typographic quotation marks are part of the value"
+        return "use straight quotation marks (\" or ') or none: typographic ones are part of the value"
     if error == "int_type" and given.isascii() and given.isdigit():
         return "write it without quotation marks"
     return f"write [{given}]" if error == "tuple_type" and wording.is_plain(given) else ""
@@ -202,10 +202,10 @@ def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
         return ""
     fields = owners[0].model_fields
     if key != key.strip():
-        return "what looks like a blank in front of it or behind it is another character: write blanks"
+        return "remove the character before or after the value that only looks like a space"
     compound = re.search("[_-]", key) and key.lower().replace("-", "_") not in fields
     engines_own = compound and issubclass(owners[0], Settings)
-    return ("options of the engine stand under `set`; " if engines_own else "") + nearest(key, fields)
+    return ("put engine options under `set`; " if engines_own else "") + nearest(key, fields)
 
 
 def _description(model: type[BaseModel], path: Path, document: Document) -> str:
@@ -218,7 +218,7 @@ def _description(model: type[BaseModel], path: Path, document: Document) -> str:
 
 
 def _models_at(model: type[BaseModel], path: Path, data: Any) -> tuple[type[BaseModel], ...]:  # noqa: ANN401
-    """Find the models that may describe the mapping at `path`; of a union, those that `data` has the tag of."""
+    """Return the models for the mapping at `path`; of a union, those that match the tag in `data`."""
     found: tuple[Any, ...] = (model,)
     for part in path:
         found = tuple(inner for each in _chosen(found, data) for step in _step(each, part) for inner in _models(step))
@@ -234,13 +234,13 @@ def _inside(data: Any, part: str | int) -> object:  # noqa: ANN401
 
 
 def _chosen(alternatives: tuple[Any, ...], data: object) -> tuple[Any, ...]:
-    """Leave out the models of a union that the data does not choose."""
+    """Return the models of a union that the tag in the data selects."""
     models = tagged.fitting(filter(_is_model, alternatives), data)
     return tuple(each for each in alternatives if not _is_model(each) or each in models)
 
 
 def _models(annotation: object) -> Iterator[Any]:
-    """Give the alternatives of a union, without Annotated's extras."""
+    """Return the alternatives of a union, without the metadata of Annotated."""
     if typing.get_origin(annotation) is typing.Annotated:
         yield from _models(typing.get_args(annotation)[0])
     elif typing.get_origin(annotation) in {typing.Union, types.UnionType}:

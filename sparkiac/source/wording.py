@@ -1,4 +1,4 @@
-"""What pydantic found, in words: what is wanted, what stands there."""
+"""Turn pydantic's errors into messages: the expected value and the actual one."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ TYPES: Final = {
     "tuple_type": "a list",
     "none_required": "nothing",
 }
-"""Errors which say that a value has another type → the type that is wanted."""
+"""Type of a pydantic error → the expected type of the value."""
 _FORMS: Final = {"string_pattern_mismatch", "literal_error"}
 _BOUNDS: Final = {
-    "greater_than": "{given} is not more than {gt}",
+    "greater_than": "{given} is not greater than {gt}",
     "greater_than_equal": "{given} is less than {ge}",
-    "less_than_equal": "{given} is more than {le}",
-    "string_too_short": "it has {length} characters and needs {min_length} or more",
-    "string_too_long": "it has {length} characters and may have {max_length}",
-    "too_short": "it has {length} entries and needs {min_length} or more",
+    "less_than_equal": "{given} is greater than {le}",
+    "string_too_short": "it has {length} characters; the minimum is {min_length}",
+    "string_too_long": "it has {length} characters; the maximum is {max_length}",
+    "too_short": "it has {length} entries; the minimum is {min_length}",
     "value_error": "{error}",
 }
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./:@+-]{1,64}")
@@ -42,7 +42,7 @@ _LONGEST: Final = 60
 
 
 def reason(details: Sequence[ErrorDetails]) -> str:
-    """Say in one sentence why no alternative takes a value."""
+    """Return one sentence that tells why a value is invalid."""
     others = [detail for detail in details if detail["type"] not in {*TYPES, *_FORMS}]
     if others:
         return "; ".join(dict.fromkeys(_bound(detail) for detail in others))
@@ -53,7 +53,7 @@ def reason(details: Sequence[ErrorDetails]) -> str:
 
 
 def dotted(path: Path) -> str:
-    """Write a path as people do: hosts.spark-01.fabric.links[0]."""
+    """Format a path: hosts.spark-01.fabric.links[0]."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -64,12 +64,12 @@ def dotted(path: Path) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text means the same in YAML, in a message and in a path."""
+    """Return whether a text needs no quotes in YAML, messages and paths."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def shown(value: object) -> str:
-    """Write a scalar so that its type shows, cut to what fits in a message."""
+    """Format a scalar so that its type is visible, shortened for a message."""
     if isinstance(value, bool):
         return str(value).lower()
     text = repr(value[:_LONGEST] if isinstance(value, str) else value)

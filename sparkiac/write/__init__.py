@@ -1,4 +1,4 @@
-"""Artifacts to disk: one tree replaces another, as a whole and only where nobody loses anything."""
+"""Write artifacts to disk: replace the whole tree at once, and never overwrite files of a user without force."""
 
 from sparkiac.write.comparison import Changes
 from sparkiac.write.errors import Busy, Refused, Unsafe, WriteError

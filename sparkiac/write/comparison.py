@@ -1,4 +1,4 @@
-"""What becomes of each file: a pure comparison of the wanted, the present and the owned ones."""
+"""Compare generated files with those on disk and in the manifest, and decide what happens to each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Changes(NamedTuple):
 
     @property
     def any(self) -> bool:
-        """Whether the disk differs from what is wanted."""
+        """Return whether the files on disk differ from the generated ones."""
         return bool(self.created or self.changed or self.removed)
 
 
@@ -48,7 +48,7 @@ class Found(NamedTuple):
 
 
 def compare(wanted: Mapping[str, Stamp], found: Found, owned: Owned, *, force: bool) -> Comparison:
-    """Decide the fate of each file.
+    """Decide what happens to each file.
 
     A file that is already as wanted is never a problem, whoever made it so: nothing is lost. Raises `Refused`
     without force, naming every file that a person would lose and every one that sparkiac did not write.
@@ -59,7 +59,7 @@ def compare(wanted: Mapping[str, Stamp], found: Found, owned: Owned, *, force: b
     fates = {path: judge.fate(path, stamp) for path, stamp in found.files.items()}
     problems = {path: problem for path, (_, problem) in fates.items() if problem}
     if problems and not force:
-        raise Refused(problems, reason="these files are not as sparkiac left them; --force takes over")
+        raise Refused(problems, reason="these files were changed or created by hand; --force overwrites them")
 
     def with_fate(fate: Fate) -> tuple[str, ...]:
         return tuple(sorted(path for path, (verdict, _) in fates.items() if verdict == fate))
@@ -79,7 +79,7 @@ def unmanaged(problem: str) -> Refused:
     """Say that the target has files and no manifest that could tell which of them are sparkiac's."""
     return Refused(
         {MANIFEST: problem},
-        reason="the target is not empty, and sparkiac cannot tell which files are its own; --force takes over",
+        reason="the target is not empty and has no valid manifest; --force overwrites it",
     )
 
 
@@ -88,7 +88,7 @@ class _Judge(NamedTuple):
     owned: Mapping[str, Stamp]
 
     def fate(self, path: str, stamp: Stamp | None) -> tuple[Fate, str]:
-        """Say what becomes of a present file, and what is wrong with that, if anything."""
+        """Return what happens to an existing file, and the problem with that, if any."""
         if carried(path):
             return "carried", ""
         mine = self.owned.get(path)
@@ -97,7 +97,7 @@ class _Judge(NamedTuple):
                 return "kept", ""
             if path == MANIFEST:
                 return "changed", ""
-            return "changed", _edit(stamp, mine) if mine else "not written by sparkiac, and in the way"
+            return "changed", _edit(stamp, mine) if mine else "not written by sparkiac, at a generated path"
         if mine:
             edit = _edit(stamp, mine)
             return "removed", f"{edit}, and no longer generated" if edit else ""

@@ -1,4 +1,4 @@
-"""What a commit would do. Nothing here writes, and no lock is taken."""
+"""Show what a commit would do, without writing and without a lock."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def survey(
     generator: str,
     force: bool = False,
 ) -> Changes:
-    """Say what `commit` would do, and touch nothing.
+    """Return what `commit` would do; write nothing.
 
     Raises `Refused`, `Unsafe` and `OSError` as `commit` does, and `Busy` only if another run replaces the
     tree over and over.

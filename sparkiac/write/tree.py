@@ -1,4 +1,4 @@
-"""A directory tree as a value, and its removal. Symlinks are never followed."""
+"""Read and remove a directory tree. Symlinks are never followed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def scan(root: Path) -> dict[str, Entry]:
             problems[path] = problem
         entries[path] = _entry(root / path, status)
     if problems:
-        raise Unsafe(problems, reason="the target holds what sparkiac never writes")
+        raise Unsafe(problems, reason="the target contains files of a kind that sparkiac never writes")
     return entries
 
 

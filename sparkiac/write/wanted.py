@@ -1,4 +1,4 @@
-"""The tree that is asked for."""
+"""The tree to write."""
 
 from __future__ import annotations
 

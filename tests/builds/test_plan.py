@@ -123,19 +123,19 @@ def test_builds_that_nothing_runs_are_not_looked_at() -> None:
 
 def test_a_build_that_lacks_something_is_told_at_whoever_runs_it() -> None:
     text = fleet(install="", base="").replace("    why: the tests want it\n", "    pip: []\n")
-    needed = "why and its repository and its commit and its base and its install"
-    assert faults(text) == [f"REF003 4:33 asr runs the build engine, and nothing says its {needed}"]
+    needed = "why and no repository and no commit and no base and no install"
+    assert faults(text) == [f"REF003 4:33 asr uses the build engine, which has no {needed}"]
 
 
 @pytest.mark.parametrize(
     ("name", "completed", "lacks"),
-    [("vllm-ds4-pinned", DS4, "base and its install"), ("vllm-node-dsv4", NODE, "commit and its pull_requests")],
+    [("vllm-ds4-pinned", DS4, "base and no install"), ("vllm-node-dsv4", NODE, "commit and no pull_requests")],
 )
 def test_an_inventory_completes_a_build_of_the_catalog(name: str, completed: str, lacks: str) -> None:
     """What the source does not say, the inventory must (rows 19.1, 19.2)."""
     text = deployment(f"image: {name}")
     outcome = checked(text)
-    assert said(outcome.report.findings) == [f"REF003 10:12 chat runs the build {name}, and nothing says its {lacks}"]
+    assert said(outcome.report.findings) == [f"REF003 10:12 chat uses the build {name}, which has no {lacks}"]
     assert f"add `builds: {{{name}: {{" in outcome.report.findings[0].hint
     assert outcome.report.findings[0].hint.endswith(list(_asks(name))[-1])
     outcome = checked(text + f"builds: {{{name}: {{{completed}}}}}\n")
@@ -162,15 +162,15 @@ def test_a_program_takes_no_base() -> None:
     """It chooses its own (row 19.2)."""
     text = fleet(*SOURCE, "program: [make.sh, '{image}']")
     assert faults(text) == [
-        "INV002 8:11 the build engine runs a program, which takes no base",
-        "INV002 9:14 the build engine runs a program, which takes no install",
+        "INV002 8:11 build engine runs a program and cannot have a base",
+        "INV002 9:14 build engine runs a program and cannot have a install",
     ]
     assert faults(fleet(*SOURCE, "program: [make.sh, '{image}']", base="", install="")) == []
 
 
 def test_a_build_does_not_start_from_a_build() -> None:
     for base in ("engine", "vllm-ds4-pinned"):
-        message = f"INV002 8:11 the build engine starts from {base}, which is a build itself"
+        message = f"INV002 8:11 build engine starts from {base}, which is a build itself"
         assert faults(fleet(*SOURCE, base=f"base: {base}")) == [message]
 
 

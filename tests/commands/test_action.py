@@ -110,7 +110,7 @@ def test_strict_and_profile_are_passed_on(runner: Path) -> None:
     ("inputs", "says"),
     [
         ({"strict": "yes"}, "::error::strict is true or false"),
-        ({"profile": "most"}, "no profile is called 'most'"),
+        ({"profile": "most"}, "unknown profile 'most'"),
         ({"inventory": "--help"}, "--help does not exist"),
         ({"inventory": "$(touch owned)"}, "does not exist"),
     ],

@@ -131,16 +131,16 @@ def test_faults_of_the_file_are_shown_whatever_is_asked_for(cli: Cli, folder: Pa
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--select", "AAA003"], "no rule is called 'AAA003'; did you mean 'AAA002'?"),
-        (["--ignore", "AAX"], "no rule is called 'AAX'; did you mean 'AAC'?"),
-        (["--select", "AA"], "no rule is called 'AA'"),
-        (["--select", ""], "'' is no list of codes, such as ENT001,SPD"),
-        (["--ignore", "AAA001,"], "'AAA001,' is no list of codes, such as ENT001,SPD"),
-        (["--ignore", ALWAYS], "an error that no inventory may waive cannot be ignored: AAC001"),
-        (["--ignore", "AAC"], "an error that no inventory may waive cannot be ignored: AAC001"),
-        (["--ignore", "INV"], "an error that no inventory may waive cannot be ignored: INV001, INV002, INV003"),
-        (["--profile", "strickt"], "no profile is called 'strickt'; did you mean 'strict'?"),
-        (["--profile", "strict", "--select", "AAA"], "--select names the rules by itself; leave --profile out"),
+        (["--select", "AAA003"], "unknown rule 'AAA003'; did you mean 'AAA002'?"),
+        (["--ignore", "AAX"], "unknown rule 'AAX'; did you mean 'AAC'?"),
+        (["--select", "AA"], "unknown rule 'AA'"),
+        (["--select", ""], "'' is not a list of codes such as ENT001,SPD"),
+        (["--ignore", "AAA001,"], "'AAA001,' is not a list of codes such as ENT001,SPD"),
+        (["--ignore", ALWAYS], "these errors cannot be waived or ignored: AAC001"),
+        (["--ignore", "AAC"], "these errors cannot be waived or ignored: AAC001"),
+        (["--ignore", "INV"], "these errors cannot be waived or ignored: INV001, INV002, INV003"),
+        (["--profile", "strickt"], "unknown profile 'strickt'; did you mean 'strict'?"),
+        (["--profile", "strict", "--select", "AAA"], "--select and --profile exclude each other; remove --profile"),
     ],
 )
 def test_2_for_words_that_choose_nothing(cli: Cli, options: list[str], says: str) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     ("arguments", "said"),
     [
         (["lab.yaml", "chat"], "Missing option '--as'"),
-        (["lab.yaml", "chat", "--as", "composer"], "no format is called 'composer'; did you mean 'compose'?"),
-        (["lab.yaml", "chatt", "--as", "compose"], "no deployment is called 'chatt'; did you mean 'chat'?"),
+        (["lab.yaml", "chat", "--as", "composer"], "unknown format 'composer'; did you mean 'compose'?"),
+        (["lab.yaml", "chatt", "--as", "compose"], "unknown deployment 'chatt'; did you mean 'chat'?"),
         (["missing.yaml", "chat", "--as", "compose"], "missing.yaml does not exist"),
         (["lab.yaml", "chat", "--as", "compose", "--output", "lab.yaml"], "lab.yaml exists; name another file"),
     ],

@@ -164,10 +164,10 @@ def test_an_inventory_that_does_not_load_is_not_touched(cli: Cli, lab: Path, tex
     [
         (["gone.yaml"], "gone.yaml does not exist; name an inventory file"),
         (["."], ". is a directory; name an inventory file"),
-        (["link.yaml"], "link.yaml is a symbolic link; for --fix name the file itself"),
+        (["link.yaml"], "link.yaml is a symbolic link; pass the path of the file itself to --fix"),
         (["lab.yaml", "--format", "sarif"], "--fix shows a diff, which --format sarif has no place for"),
         (["lab.yaml", "--format", "github"], "use text or json"),
-        (["lab.yaml", "--select", "ZZZ"], "no rule is called 'ZZZ'"),
+        (["lab.yaml", "--select", "ZZZ"], "unknown rule 'ZZZ'"),
     ],
 )
 def test_wrong_input_is_refused_before_anything_is_read(cli: Cli, lab: Path, arguments: list[str], says: str) -> None:
@@ -198,4 +198,4 @@ def test_a_file_that_somebody_changes_meanwhile_is_theirs(cli: Cli, lab: Path, m
     monkeypatch.setattr(rules, "check", check)
     outcome = cli("check", "lab.yaml", "--fix")
     assert (outcome.code, outcome.out, lab.read_text()) == (5, "", "theirs")
-    assert "lab.yaml was changed while it was checked" in outcome.err
+    assert "lab.yaml changed during the check" in outcome.err

@@ -124,9 +124,9 @@ def test_json(cli: Cli) -> None:
     ("arguments", "says"),
     [
         (["images"], "Usage: sparkiac images"),
-        (["images", "shw"], "no command is called 'shw'; did you mean 'show'?"),
+        (["images", "shw"], "unknown command 'shw'; did you mean 'show'?"),
         (["images", "show"], "Missing argument 'NAME'"),
-        (["images", "show", "acne"], "no image is called 'acne'; did you mean 'acme'?"),
+        (["images", "show", "acne"], "unknown image 'acne'; did you mean 'acme'?"),
         (["images", "show", "example.org/vllm:2"], "did you mean 'example.org/vllm:1'?"),
         (["images", "show", "vllm"], "did you mean 'example.org/vllm'?"),
         (["images", "list", "more"], "unexpected extra argument"),

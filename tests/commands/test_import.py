@@ -40,8 +40,8 @@ def one(folder: Path) -> Path:
     ("arguments", "said"),
     [
         ([], "Missing argument 'FILE…'"),
-        (["missing.sh"], "missing.sh does not exist, or is no file"),
-        (["gemma.sh", "--from", "dockr-run"], "no format is called 'dockr-run'; did you mean 'docker-run'?"),
+        (["missing.sh"], "missing.sh does not exist or is not a file"),
+        (["gemma.sh", "--from", "dockr-run"], "unknown format 'dockr-run'; did you mean 'docker-run'?"),
         (["gemma.sh", "--host", "spark-01"], "--host 'spark-01' is not NAME=ADDRESS, such as spark-01=192.168.1.11"),
         (["gemma.sh", "--output", "gemma.sh"], "gemma.sh exists; name another file, or remove it"),
         (["gemma.sh", "gemma.sh", "--as", "recipe"], "--as recipe drafts one recipe, and the files start 2 servers"),
@@ -61,7 +61,10 @@ def test_wrong_use_ends_with_a_sentence(one: Path, cli: Cli, arguments: list[str
             "docker run \\\n 'x",
             "bad:2:2: error IMP001 unreadable: a quote or bracket is opened here and not closed\n  2 |  'x\n",
         ),
-        ("hello", "bad:1:1: error IMP001 unreadable: no format is recognised; `sparkiac import --from` names"),
+        (
+            "hello",
+            "bad:1:1: error IMP001 unreadable: format not recognised; set it with `sparkiac import --from`, one of",
+        ),
         (b"docker run \xff", "bad:1:1: error IMP001 unreadable: byte 0xff is not UTF-8"),
         ("docker run " + "x " * 600_000, "bad:1:1: error IMP001 unreadable: the file has more than 1048576 bytes"),
         ("services:\n  a:\n    image: [\n", "bad:4:1: error IMP001 unreadable: this is no YAML"),

@@ -223,7 +223,7 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
         ([*SERVED, "--name", "../lab"], "--name '../lab' is not "),
         ([*SERVED, "--user", "Mi lo"], "--user 'Mi lo' is not a Linux user name"),
         ([*SERVED, "--model-store", "models"], "--model-store 'models' is not an absolute path"),
-        (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], "no recipe is called"),
+        (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], "unknown recipe"),
         (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], f"or {RECIPE!r}?"),
         (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "leaves builds to the inventory"),
         (
@@ -240,7 +240,7 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
         ([*SERVED, "--import", "odd.txt"], "--import says what is served"),
         (
             ["--host", "a=192.168.1.11", "--import", "odd.txt"],
-            "odd.txt:1:1: error IMP001 unreadable: no format is recognised; `spark",
+            "odd.txt:1:1: error IMP001 unreadable: format not recognised; set it ",
         ),
         (["--host", "a=192.168.1.11", "--recipe", "base/single-spark"], "--model ORGANISATION/NAME is missing, and"),
         ([*SERVED, "--model", "qwen"], "--model 'qwen' is not a model handle"),
@@ -315,7 +315,7 @@ def test_on_a_terminal_a_wrong_answer_is_asked_for_again(folder: Path) -> None:
     done = answered(folder, *named, *more, *served)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Error: ") == 9
-    assert "Error: no recipe is called 'base/single-sparc'; did you mean 'base/single-spark'?" in done.stderr
+    assert "Error: unknown recipe 'base/single-sparc'; did you mean 'base/single-spark'?" in done.stderr
     data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
     assert data["hosts"] == {"spark-01": {"address": "192.168.1.11"}, "spark-02": {"address": "192.168.1.12"}}
     assert data["defaults"]["user"] == "milo"

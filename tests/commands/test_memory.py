@@ -180,7 +180,7 @@ def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) ->
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("lab.yaml", "chatt", "--from-log", "start.log"), "no deployment is called 'chatt'; did you mean 'chat'?"),
+        (("lab.yaml", "chatt", "--from-log", "start.log"), "unknown deployment 'chatt'; did you mean 'chat'?"),
         (("lab.yaml", "chat", "--from-log", "gone.log"), "'gone.log' does not exist"),
         (("lab.yaml", "chat", "--from-log", "."), "'.' is a directory"),
         (("lab.yaml", "chat"), "Missing option '--from-log'"),

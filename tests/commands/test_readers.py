@@ -46,7 +46,7 @@ def test_check_shows_the_users_line_and_what_to_do(cli: Cli, folder: Path) -> No
         "  10 |     image: nvcr.io/nvidia/vllm:26.03-py3\n"
         "     |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
         "  hint: run sparkiac lock, or write its digest after @ in the inventory\n"
-        "  source: Spark guide L3, L105, L112; vLLM blog L27, L62\n"
+        '  source: Practical guide to vLLM on DGX Spark (June 2026); vLLM blog, "vLLM on the DGX Spark" (2026-06-01)\n'
         "1 error\n"
     )
 
@@ -185,7 +185,7 @@ def test_plan_explains_what_was_overridden(cli: Cli, folder: Path) -> None:
 def test_plan_names_the_nearest_path(cli: Cli) -> None:
     outcome = cli("plan", "lab.yaml", "--explain", "deployments.chat.prot")
     assert outcome.code == 2
-    assert "no path is called 'deployments.chat.prot'; did you mean 'deployments.chat.port'?" in outcome.err
+    assert "unknown path 'deployments.chat.prot'; did you mean 'deployments.chat.port'?" in outcome.err
 
 
 def test_plan_explains_nothing_of_a_bad_file(cli: Cli, folder: Path) -> None:

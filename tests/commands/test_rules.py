@@ -121,11 +121,11 @@ def test_every_page_can_be_printed(cli: Cli, code: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["explain", "ENT01"], "no rule is called 'ENT01'; did you mean 'ENT001'?"),
-        (["explain", "unpined-image"], "no rule is called 'unpined-image'; did you mean 'unpinned-image'?"),
+        (["explain", "ENT01"], "unknown rule 'ENT01'; did you mean 'ENT001'?"),
+        (["explain", "unpined-image"], "unknown rule 'unpined-image'; did you mean 'unpinned-image'?"),
         (["explain"], "Missing argument 'CODE'"),
         (["list", "--severity", "fatal"], "'fatal' is not one of"),
-        (["lits"], "no command is called 'lits'; did you mean 'list'?"),
+        (["lits"], "unknown command 'lits'; did you mean 'list'?"),
     ],
 )
 def test_2_for_wrong_words(cli: Cli, arguments: list[str], says: str) -> None:

@@ -71,11 +71,13 @@ def test_dflash_takes_the_type_of_the_cache_away() -> None:
 def test_a_drafter_that_would_be_downloaded_is_refused() -> None:
     text = on(RECIPE, "speculative: {method: dflash, model: z-lab/Qwen3.5-27B-DFlash, num_speculative_tokens: 15}")
     assert faults(text) == [
-        "REF003 11:18 AEON-7's vLLM would download the drafter z-lab/Qwen3.5-27B-DFlash of chat at the start"
+        "REF003 11:18 AEON-7's vLLM would download the drafter z-lab/Qwen3.5-27B-DFlash of chat when it starts"
     ]
 
 
 def test_a_model_by_its_handle_alone_is_refused() -> None:
     [fault] = faults(on(RECIPE, "model_path: null"))
     why = "the image downloads a model that is named by its handle at the start"
-    assert fault == f"REF003 11:17 no layer gives chat a value for model_path: {why}"
+    assert (
+        fault == f"REF003 11:17 deployment chat has no model_path: neither the catalog nor the inventory sets it; {why}"
+    )

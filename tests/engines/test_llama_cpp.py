@@ -86,13 +86,16 @@ def test_the_key_is_a_variable() -> None:
 def test_a_handle_alone_is_refused() -> None:
     """(row 1.2) It would be downloaded at the start, which is offline."""
     assert faults(on("base/llama-cpp")) == [
-        "REF003 5:3 no layer gives chat a value for model_file: llama.cpp loads one GGUF file of that directory"
+        (
+            "REF003 5:3 deployment chat has no model_file: neither the catalog nor the inventory sets it; "
+            "llama.cpp loads one GGUF file of that directory"
+        )
     ]
 
 
 def test_a_drafter_is_a_path_too() -> None:
     text = on("base/llama-cpp", FILE, "speculative: {method: draft_model, model: example/draft}")
     assert faults(text) == [
-        "REF003 12:18 llama.cpp would download the drafter example/draft of chat at the start",
+        "REF003 12:18 llama.cpp would download the drafter example/draft of chat when it starts",
     ]
     assert faults(text.replace("example/draft", "/draft.gguf")) == []

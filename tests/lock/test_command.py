@@ -157,12 +157,12 @@ def test_a_name_that_stands_for_nothing_gets_the_nearest(upstream: Upstream, cli
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["chat"], "'chat' would name what to upgrade; add --upgrade"),
+        (["chat"], "'chat' selects pins to upgrade; add --upgrade"),
         (["--check", "--upgrade"], "--check and --upgrade do not go together"),
         (["--check", "--dry-run"], "--check and --dry-run do not go together"),
         (["--record", "lab.yaml", "--verify"], "--record and --verify do not go together"),
         (["--record", "lab.yaml", "--check"], "--record and --check do not go together"),
-        (["--key", "lab.yaml"], "--key is for looking at signatures; add --verify"),
+        (["--key", "lab.yaml"], "--key needs --verify"),
         (["--key", "none.pub", "--verify"], "none.pub"),
     ],
 )
@@ -215,7 +215,7 @@ def test_a_pin_that_knew_only_its_digest_is_completed_and_does_not_move(upstream
         f"models: {{acme/tiny: {{commit: '{commit}'}}}}\n"
     )
     stale = cli("lock", "lab.yaml", "--check")
-    assert (stale.code, stale.err.count("the lock does not say all that is to be known of it")) == (3, 2)
+    assert (stale.code, stale.err.count("the entry in the lock is incomplete")) == (3, 2)
     outcome = cli("lock", "lab.yaml")
     assert (outcome.code, outcome.out.count("(completed)")) == (0, 2)
     image, model = upstream.locked["images"][upstream.image("vllm")], upstream.locked["models"]["acme/tiny"]
@@ -236,7 +236,7 @@ def test_the_revision_is_what_the_inventory_says(upstream: Upstream, cli: Cli) -
     upstream.write(upstream.deployment(), more="revisions: {acme/tiny: v1}\n")
     stale = cli("lock", "lab.yaml", "--check")
     assert stale.code == 3
-    assert "model acme/tiny: the lock has it of another revision than v1 (wanted by chat)" in stale.err
+    assert "model acme/tiny: the lock pins another revision than v1 (used by chat)" in stale.err
     assert cli("lock", "lab.yaml").code == 0
     locked = upstream.locked["models"]["acme/tiny"]
     assert (locked["commit"], locked["revision"]) == (first, "v1")
@@ -256,7 +256,7 @@ def test_files_of_a_repository_stay_at_its_one_commit(upstream: Upstream, cli: C
     upstream.write(upstream.deployment() + files)
     stale = cli("lock", "lab.yaml", "--check")
     assert stale.code == 3
-    assert f"file {remote}: the lock has it of another revision than main (wanted by chat)" in stale.err
+    assert f"file {remote}: the lock pins another revision than main (used by chat)" in stale.err
     assert cli("lock", "lab.yaml").code == 0
     assert upstream.locked["files"][remote]["commit"] == upstream.locked["models"]["acme/tiny"]["commit"] == newer
     tiny.commit(TINY)
@@ -277,7 +277,7 @@ def test_a_file_at_another_commit_than_its_repository_is_stale_and_mended(upstre
     assert upstream.locked["files"][remote]["commit"] == newer
     stale = cli("lock", "lab.yaml", "--check")
     assert stale.code == 3
-    assert f"file {remote}: the lock has it of another commit than the rest of its repository" in stale.err
+    assert f"file {remote}: the lock pins another commit than for the rest of its repository" in stale.err
     assert cli("lock", "lab.yaml").code == 0
     assert upstream.lock.read_text() == text
 
@@ -307,7 +307,7 @@ def test_what_nothing_wants_any_more_is_stale_and_goes(upstream: Upstream, cli: 
     outcome = cli("lock", "lab.yaml", "--check")
     assert outcome.code == 3
     assert "lab.lock.yaml:13:3: error LCK031 stale-lock: image " in outcome.err
-    assert "model acme/tiny: nothing wants it any more" in outcome.err
+    assert "model acme/tiny: no longer used" in outcome.err
     outcome = cli("lock", "lab.yaml")
     assert outcome.out == f"- image {upstream.image('vllm')}\n- model acme/tiny\nlab.lock.yaml: written\n"
     assert upstream.locked.keys() == {"version", "images"}
@@ -409,12 +409,12 @@ def test_the_base_of_a_build_is_locked_and_the_build_itself_asked_for(upstream: 
     outcome = cli("lock", "lab.yaml")
     assert outcome.code == 0
     assert list(upstream.locked["images"]) == [upstream.image("base")]
-    assert "warning LCK031 stale-lock: build engine: the lock does not have it" in outcome.err
+    assert "warning LCK031 stale-lock: build engine: the lock does not pin it" in outcome.err
     assert "sparkiac lock INVENTORY --record RECORD" in outcome.err
     assert cli("lock", "lab.yaml", "--check").code == 3
     upstream.lock.write_text(upstream.lock.read_text() + f"builds:\n  engine: {{id: '{ONES}', spec: '{ONES}'}}\n")
     stale = cli("lock", "lab.yaml", "--check")
-    assert "build engine: the lock has what was built from something else" in stale.err
+    assert "build engine: the lock has an image that was built from another spec" in stale.err
 
 
 def test_signatures_are_looked_for_and_noted(upstream: Upstream, cli: Cli) -> None:

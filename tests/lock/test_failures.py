@@ -69,7 +69,7 @@ def test_everything_that_is_wrong_is_told_at_once_where_it_is_wanted(upstream: U
         "lab.yaml:24:33 LCK001 no-such-image",
         "lab.yaml:25:24 LCK012 no-such-revision",
     ]
-    assert "it has linux/amd64 (wanted by c)" in outcome.err
+    assert "it has linux/amd64 (used by c)" in outcome.err
     assert "hint: did you mean '1'?" in outcome.err
     assert outcome.err.endswith("6 errors\n")
     assert upstream.lock.read_bytes() == before
@@ -125,7 +125,7 @@ def test_hosts_of_two_architectures_want_one_image(upstream: Upstream, cli: Cli)
     outcome = cli("lock", "lab.yaml")
     assert (outcome.code, places(outcome)) == (1, ["lab.yaml:5:33 LCK030 two-architectures"])
     assert (
-        "is wanted for amd64 and arm64, and the lock holds one manifest of each image (wanted by asr, tts)"
+        "is wanted for amd64 and arm64, but the lock holds only one manifest per image (used by asr, tts)"
         in outcome.err
     )
     assert "LCK030" in cli("lock", "lab.yaml", "--check").err
@@ -162,7 +162,7 @@ def test_a_lock_that_somebody_changed_meanwhile_is_left(upstream: Upstream, cli:
     outcome = cli("lock", "lab.yaml")
     written.join()
     assert outcome.code == 5
-    assert outcome.err == "lab.lock.yaml was changed while upstream was asked; it is left as it is now\n"
+    assert outcome.err == "lab.lock.yaml changed during the run; nothing was written\n"
     assert upstream.lock.read_text() == "# mine\n"
 
 

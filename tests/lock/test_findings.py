@@ -45,7 +45,7 @@ def test_a_page_says_in_a_sentence_what_is_wrong_and_then_why(code: str) -> None
 def test_only_silence_comes_by_itself(code: str) -> None:
     finding = refused(image(), code, "it is gone", "look again")
     assert (finding.code, finding.slug, finding.loc) == (code, PAGES[code].rule.slug, LOC)
-    assert (finding.message, finding.hint) == ("it is gone (wanted by chat)", "look again")
+    assert (finding.message, finding.hint) == ("it is gone (used by chat)", "look again")
     assert only_silence([finding]) == (code in SILENT)
     assert not only_silence([finding, refused(image(), "LCK001", "", "")])
 

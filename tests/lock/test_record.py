@@ -140,37 +140,37 @@ def test_a_record_of_what_was_changed_since(lab: Path, lock: Callable[[], Outcom
     """(row 19.5)."""
     (lab / "lab.yaml").write_text(fleet(*SOURCE, "check: import a"))
     assert refused(lab, lock) == (
-        "record.json: the build engine was changed since; build it again, or take the change back"
+        "record.json: the build engine has changed since; build it again or revert the change"
     )
 
 
 def test_a_record_of_a_build_that_nothing_runs(lab: Path, lock: Callable[[], Outcome]) -> None:
     (lab / "record.json").write_text(json.dumps(record(name="engin")))
     assert refused(lab, lock) == (
-        "record.json: it is of the build 'engin', which nothing in this inventory runs; did you mean 'engine'?"
+        "record.json: it belongs to the build 'engin', which this inventory does not use; did you mean 'engine'?"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "it is no record of a build: it is no JSON: "),
-        ("{", "it is no record of a build: it is no JSON: "),
-        ("[]", "it is no record of a build: a mapping is wanted, not a list"),
+        ("", "not a record of a build: invalid JSON: "),
+        ("{", "not a record of a build: invalid JSON: "),
+        ("[]", "not a record of a build: a mapping is wanted, not a list"),
         ("[" * 100_000, "it is no JSON: "),
-        ("{}", "it is no record of a build: name: Field required"),
+        ("{}", "not a record of a build: name: Field required"),
         (json.dumps(record(id="latest")), "id: 'latest' is not a digest: sha256: and 64 lower-case hex digits"),
         (json.dumps(record(commit="abc")), "commit: 'abc' is not a full commit"),
         (json.dumps(record(picked=[{"asked": "x"}])), "picked[0].picked: Field required"),
         (json.dumps(record(entrypoint="/entry.sh")), "entrypoint: "),
         (json.dumps(record(more=1)), "more: Extra inputs are not permitted"),
-        ("\xff", "it is no record of a build: "),
+        ("\xff", "not a record of a build: "),
     ],
 )
 def test_a_record_that_is_none(lab: Path, lock: Callable[[], Outcome], text: str, says: str) -> None:
     (lab / "record.json").write_bytes(text.encode("latin-1"))
     sentence = refused(lab, lock)
-    assert sentence.startswith("record.json: it is no record of a build: ")
+    assert sentence.startswith("record.json: not a record of a build: ")
     assert says in sentence
 
 

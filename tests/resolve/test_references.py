@@ -25,24 +25,26 @@ def test_a_good_inventory_has_no_finding() -> None:
 
 def test_an_unknown_recipe() -> None:
     text = deployment().replace("base/single-spark", "base/single-sprak")
-    assert faults(text) == ["REF001 6:13 no recipe is called 'base/single-sprak'"]
+    assert faults(text) == ["REF001 6:13 unknown recipe 'base/single-sprak'"]
     assert hints(text) == ["did you mean 'base/single-spark'?"]
 
 
 def test_an_unknown_variant() -> None:
     text = deployment("variant: dflash")
-    assert faults(text) == ["REF001 10:14 no variant is called 'dflash'"]
+    assert faults(text) == ["REF001 10:14 unknown variant 'dflash'"]
 
 
 def test_a_recipe_for_any_model_needs_one() -> None:
     text = deployment().replace("    model: example/model\n", "")
-    assert faults(text) == ["REF003 5:3 recipe base/single-spark serves any model, and chat names none"]
+    assert faults(text) == [
+        "REF003 5:3 deployment chat has no model: recipe base/single-spark serves any model and sets none"
+    ]
     assert "add `model: organisation/name`" in hints(text)[0]
 
 
 def test_an_unknown_platform() -> None:
     text = deployment(host="spark-01: {address: 192.168.1.11, platform: dgx-sprak}")
-    assert faults(text) == ["REF001 3:53 no platform is called 'dgx-sprak'"]
+    assert faults(text) == ["REF001 3:53 unknown platform 'dgx-sprak'"]
     assert hints(text) == ["did you mean 'dgx-spark'?"]
 
 
@@ -53,29 +55,29 @@ def test_an_own_platform_is_known() -> None:
 
 def test_an_unknown_host_of_a_deployment() -> None:
     text = deployment().replace("on: spark-01", "on: spark-1")
-    assert faults(text) == ["REF001 8:9 no host is called 'spark-1'"]
+    assert faults(text) == ["REF001 8:9 unknown host 'spark-1'"]
     assert hints(text) == ["did you mean 'spark-01'?"]
 
 
 def test_an_unknown_host_of_a_service() -> None:
-    assert faults(service().replace("on: spark-01", "on: spark-9")) == ["REF001 8:9 no host is called 'spark-9'"]
+    assert faults(service().replace("on: spark-01", "on: spark-9")) == ["REF001 8:9 unknown host 'spark-9'"]
 
 
 def test_an_unknown_host_in_a_group() -> None:
     text = PAIR.replace(IN_GROUP, "on: [spark-02, spark-03]")
-    assert faults(text) == ["REF001 14:20 no host is called 'spark-03'"]
+    assert faults(text) == ["REF001 14:20 unknown host 'spark-03'"]
 
 
 def test_a_host_twice_in_a_group() -> None:
     text = PAIR.replace(IN_GROUP, "on: [spark-02, spark-02]")
-    assert faults(text) == ["REF002 14:20 spark-02 is named twice"]
+    assert faults(text) == ["REF002 14:20 host spark-02 is listed twice"]
 
 
 def test_a_group_needs_the_fabric() -> None:
     link = "    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}\n"
     text = PAIR.replace(link, "")
     assert text != PAIR
-    assert faults(text) == ["REF003 13:10 spark-02 has no fabric link, and big spans 2 hosts"]
+    assert faults(text) == ["REF003 13:10 host spark-02 has no fabric link, but big runs on 2 hosts"]
     assert hints(text) == ["add hosts.spark-02.fabric.links"]
 
 
@@ -86,12 +88,12 @@ def test_a_group_of_one_needs_no_fabric() -> None:
 
 def test_settings_for_a_host_that_the_deployment_is_not_on() -> None:
     text = deployment("per_host: {spark-02: {bind: any}}", host=f"{SPARK}, spark-02: {{address: 192.168.1.12}}")
-    assert faults(text) == ["REF001 10:16 no host of this deployment is called 'spark-02'"]
+    assert faults(text) == ["REF001 10:16 unknown host of this deployment 'spark-02'"]
 
 
 def test_a_service_and_a_deployment_with_one_name() -> None:
     text = deployment() + "services: {chat: {kind: container, image: 'a:1', on: spark-01}}\n"
-    assert faults(text) == ["REF002 10:12 'chat' is a deployment already (line 5); both would be unit sparkiac-chat"]
+    assert faults(text) == ["REF002 10:12 'chat' is also a deployment (line 5); both would get the unit sparkiac-chat"]
 
 
 def test_all_faults_at_once_and_nothing_is_resolved_then() -> None:
@@ -110,7 +112,7 @@ def test_the_leading_host_is_the_first(on: str, hosts: tuple[str, ...]) -> None:
 
 def test_two_names_for_one_machine() -> None:
     text = "name: twins\nhosts:\n  one: {address: 192.168.1.11}\n  two: {address: 192.168.1.11}\n"
-    assert faults(text) == ["REF002 4:18 two and one are one machine: both are reached at 192.168.1.11"]
+    assert faults(text) == ["REF002 4:18 hosts two and one have the same address 192.168.1.11"]
     apart = text.replace("two: {", "two: {ssh: {port: 2222}, ")
     assert faults(apart) == []
 
@@ -121,7 +123,7 @@ def test_names_of_a_faulty_file_are_checked_as_far_as_they_are_names() -> None:
     assert found == ()
     text = deployment().replace("port: 8001", "port: none").replace("on: spark-01", "on: spark-9")
     found = check_names(load(text.encode(), name="lab.yaml", model=Inventory))
-    assert [finding.message for finding in found] == ["no host is called 'spark-9'"]
+    assert [finding.message for finding in found] == ["unknown host 'spark-9'"]
 
 
 TWO: Final = "spark-01: {{address: 192.168.1.11, images_from: {}}}, spark-02: {{address: 192.168.1.12{}}}"
@@ -130,11 +132,11 @@ TWO: Final = "spark-01: {{address: 192.168.1.11, images_from: {}}}, spark-02: {{
 @pytest.mark.parametrize(
     ("hosts", "message"),
     [
-        (TWO.format("spark-09", ""), "REF001 3:56 no other host is called 'spark-09'"),
-        (TWO.format("spark-01", ""), "REF001 3:56 no other host is called 'spark-01'"),
+        (TWO.format("spark-09", ""), "REF001 3:56 unknown host 'spark-09'"),
+        (TWO.format("spark-01", ""), "REF001 3:56 unknown host 'spark-01'"),
         (
             TWO.format("spark-02", ", images_from: spark-01"),
-            "REF003 3:56 spark-01 gets its images from spark-02, which gets its own from another host",
+            "REF003 3:56 spark-01 gets its images from spark-02, which gets its images from another host",
         ),
     ],
 )
@@ -145,8 +147,8 @@ def test_images_come_from_another_host_that_has_them(hosts: str, message: str) -
 
 def test_one_host_alone_gets_its_images_from_nobody() -> None:
     [finding] = resolution(deployment(host="spark-01: {address: 192.168.1.11, images_from: spark-2}"))[0]
-    assert finding.message == "no other host is called 'spark-2'"
-    assert finding.hint == "there is no other host: remove it, and this one pulls its images"
+    assert finding.message == "unknown host 'spark-2'"
+    assert finding.hint == "remove it: no other host can provide the images"
 
 
 INLINE: Final = deployment("image: example.org/x:1").replace("recipe: base/single-spark", "engine: vllm")
@@ -166,15 +168,24 @@ def test_a_deployment_may_start_from_no_recipe() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (INLINE.replace("    engine: vllm\n", ""), "REF003 5:3 chat names no recipe and no engine"),
-        (INLINE.replace("    image: example.org/x:1\n", ""), "REF003 5:3 no layer gives chat a value for image"),
-        (INLINE.replace("    model: example/model\n", ""), "REF003 5:3 no layer gives chat a value for model"),
+        (INLINE.replace("    engine: vllm\n", ""), "REF003 5:3 deployment chat has neither a recipe nor an engine"),
+        (
+            INLINE.replace("    image: example.org/x:1\n", ""),
+            "REF003 5:3 deployment chat has no image: neither the catalog nor the inventory sets it",
+        ),
+        (
+            INLINE.replace("    model: example/model\n", ""),
+            "REF003 5:3 deployment chat has no model: neither the catalog nor the inventory sets it",
+        ),
         (
             INLINE + "    variant: dflash\n",
-            "REF003 11:5 chat names a variant and no recipe that it would be one of",
+            "REF003 11:5 deployment chat has a variant but no recipe",
         ),
-        (deployment("engine: vllm"), "REF002 10:5 chat names a recipe, which says the engine"),
-        (INLINE + "    fragments: [dflah]\n", "REF001 11:17 no fragment is called 'dflah'"),
+        (
+            deployment("engine: vllm"),
+            "REF002 10:5 deployment chat sets both recipe and engine; the recipe sets the engine",
+        ),
+        (INLINE + "    fragments: [dflah]\n", "REF001 11:17 unknown fragment 'dflah'"),
     ],
 )
 def test_without_a_recipe_engine_image_and_model_are_its_own(text: str, message: str) -> None:

@@ -43,20 +43,23 @@ def test_no_image_is_invented(kind: str) -> None:
     )
     [finding] = resolution(text)[0]
     assert (finding.code, finding.loc and finding.loc.mark[:2]) == ("REF003", (4, 3))
-    assert finding.message in {"x needs an image", f"x needs an image, and no source names one for kind {kind}"}
-    assert ("no source" in finding.message) is (kind != "container")
+    assert finding.message in {
+        "service x has no image",
+        f"service x has no image, and the catalog has none for kind {kind}",
+    }
+    assert ("catalog" in finding.message) is (kind != "container")
     assert "add `image:`" in finding.hint
 
 
 def test_a_kind_needs_its_port_and_a_plain_container_does_not() -> None:
     assert faults(service("port: null")) == []
     text = service("port: null").replace("kind: container", "kind: parakeet")
-    assert faults(text) == ["REF003 9:11 no layer gives asr a value for port"]
+    assert faults(text) == ["REF003 9:11 service asr has no port: neither the catalog nor the inventory sets it"]
 
 
 def test_a_program_needs_an_address_that_it_can_listen_on() -> None:
     text = beside(AGENT % ("agent", "chat", ", bind: fabric"))
-    assert faults(text) == ["REF003 12:119 bind: fabric, and spark-01 has no fabric link"]
+    assert faults(text) == ["REF003 12:119 bind: fabric needs a fabric link, but spark-01 has none"]
 
 
 @pytest.mark.parametrize(
@@ -64,25 +67,25 @@ def test_a_program_needs_an_address_that_it_can_listen_on() -> None:
     [
         (
             [AGENT % ("agent", "caht", "")],
-            "REF001 12:51 no deployment or service is called 'caht'",
+            "REF001 12:51 unknown deployment or service 'caht'",
             "did you mean 'chat'?",
         ),
         ([AGENT % ("agent", "agent", "")], "REF005 12:51 agent uses itself", "known: chat"),
-        ([ASR, AGENT % ("agent", "asr", "")], "REF005 13:51 asr offers no API that agent could use", "known: chat"),
+        ([ASR, AGENT % ("agent", "asr", "")], "REF005 13:51 asr has no API that agent can use", "known: chat"),
         (
             [AGENT % ("one", "chat", ""), AGENT % ("two", "one", "")],
-            "REF005 13:49 two thinks with one, which is an agent itself",
-            "name a deployment, or an Ollama server",
+            "REF005 13:49 agent two uses one, which is an agent itself",
+            "use a deployment or an Ollama server",
         ),
         (
             [AGENT % ("agent", "chat", ", model: depp")],
-            "REF001 12:120 chat serves no model called 'depp'",
+            "REF001 12:120 chat does not serve the model 'depp'",
             "did you mean 'deep'?",
         ),
         (
             [OLLAMA % "", AGENT % ("agent", "ollama", "")],
-            "REF003 13:51 agent uses ollama, which names no model",
-            "add `model:`, or services.ollama.models",
+            "REF003 13:51 service agent uses ollama, but no model is set",
+            "add `model:` or services.ollama.models",
         ),
     ],
 )  # fmt: skip
@@ -95,7 +98,7 @@ def test_what_a_service_cannot_use(services: list[str], said: str, hint: str) ->
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("uses: [nobody]", ["REF001 8:12 no deployment or service is called 'nobody'"]),
+        ("uses: [nobody]", ["REF001 8:12 unknown deployment or service 'nobody'"]),
         ("uses: [chat]", ["REF005 8:12 chat uses itself"]),
     ],
 )
@@ -107,7 +110,7 @@ def test_one_name_twice() -> None:
     text = beside(
         OLLAMA % ", models: [a]", f"  web: {{kind: open-webui, image: 'x@{ONES}', on: spark-01, uses: [chat, chat]}}\n"
     )
-    assert [fault.split(" ", 2)[2] for fault in faults(text)] == ["chat is named twice"]
+    assert [fault.split(" ", 2)[2] for fault in faults(text)] == ["chat is listed twice"]
 
 
 def test_each_alias_leads_to_something_that_is_there() -> None:
@@ -118,10 +121,10 @@ def test_each_alias_leads_to_something_that_is_there() -> None:
     wrong = claw % "a: {to: caht}, b: {to: chat, model: slow}, c: {to: asr}"
     found = faults(beside(ASR, wrong))
     assert [fault.split(" ", 2)[2] for fault in found] == [
-        "no deployment or service is called 'caht'",
-        "asr offers no API that claw could use",
+        "unknown deployment or service 'caht'",
+        "asr has no API that claw can use",
     ]
-    assert faults(beside(claw % "b: {to: chat, model: slow}")) == ["REF001 12:71 chat serves no model called 'slow'"]
+    assert faults(beside(claw % "b: {to: chat, model: slow}")) == ["REF001 12:71 chat does not serve the model 'slow'"]
 
 
 def test_an_ollama_that_names_no_models_may_hold_any() -> None:

@@ -64,7 +64,7 @@ def test_a_drafter_and_a_number_of_ones_own_stay() -> None:
 
 def test_a_target_without_a_known_drafter() -> None:
     text = guessing("{method: dflash}").replace(TARGET, "example/unknown")
-    assert faults(text) == ["REF003 10:18 no DFlash drafter is known for example/unknown"]
+    assert faults(text) == ["REF003 10:18 the catalog has no DFlash drafter for example/unknown"]
 
 
 def test_a_method_that_needs_no_drafter_asks_for_none() -> None:

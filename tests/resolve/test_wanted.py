@@ -26,18 +26,20 @@ NAMED = "spark-01: {address: spark-01.example.org}"
     ],
 )
 def test_a_null_that_takes_away_what_is_needed(line: str, place: str, key: str) -> None:
-    assert faults(deployment(line)) == [f"REF003 {place} no layer gives chat a value for {key}"]
+    assert faults(deployment(line)) == [
+        f"REF003 {place} deployment chat has no {key}: neither the catalog nor the inventory sets it"
+    ]
 
 
 def test_a_null_for_the_recipes_model() -> None:
     text = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
     text = text.replace("model: example/model", "model: null")
-    assert faults(text) == ["REF003 7:12 no layer gives chat a value for model"]
+    assert faults(text) == ["REF003 7:12 deployment chat has no model: neither the catalog nor the inventory sets it"]
 
 
 def test_a_null_in_the_defaults_is_told_of_the_deployment() -> None:
     text = deployment(defaults="{model_store: /srv/models, bind: null}")
-    assert faults(text) == ["REF003 5:3 no layer gives chat a value for bind"]
+    assert faults(text) == ["REF003 5:3 deployment chat has no bind: neither the catalog nor the inventory sets it"]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,9 @@ def test_a_null_in_the_defaults_is_told_of_the_deployment() -> None:
     [("bind: null", "9:11", "bind"), ("timeouts: {stop_s: null}", "9:24", "timeouts.stop_s")],
 )
 def test_a_null_in_a_service(line: str, place: str, key: str) -> None:
-    assert faults(service(line, "port: 80")) == [f"REF003 {place} no layer gives asr a value for {key}"]
+    assert faults(service(line, "port: 80")) == [
+        f"REF003 {place} service asr has no {key}: neither the catalog nor the inventory sets it"
+    ]
 
 
 def test_nulls_that_take_away_what_is_not_needed() -> None:
@@ -56,19 +60,19 @@ def test_nulls_that_take_away_what_is_not_needed() -> None:
 
 def test_a_deployment_that_mounts_the_store_needs_to_know_where_it_is() -> None:
     text = deployment(defaults="{}")
-    assert faults(text) == ["REF003 5:3 chat mounts the model store, and nothing says where that is"]
+    assert faults(text) == ["REF003 5:3 chat mounts the model store, but no model_store is set"]
     assert faults(deployment("container: {mounts: null}", defaults="{}")) == []
     assert faults(deployment(defaults="{}", host="spark-01: {address: 192.168.1.11, model_store: /data}")) == []
 
 
 def test_a_service_that_mounts_the_store_needs_to_know_where_it_is() -> None:
     mounts = "mounts: {/models: {source: model_store}}"
-    assert faults(service(mounts)) == ["REF003 5:3 asr mounts the model store, and nothing says where that is"]
+    assert faults(service(mounts)) == ["REF003 5:3 asr mounts the model store, but no model_store is set"]
     assert faults(service(mounts, defaults="{model_store: /srv/models}")) == []
 
 
 def test_lan_needs_an_ip_address() -> None:
-    message = "bind: lan needs an IP address, and spark-01 is reached as 'spark-01.example.org'"
+    message = "bind: lan needs an IP address, but the address of spark-01 is 'spark-01.example.org'"
     assert faults(deployment(host=NAMED)) == [f"REF003 5:3 {message}"]
     assert faults(deployment("bind: lan", host=NAMED)) == [f"REF003 10:11 {message}"]
     assert faults(service("port: 80", host=NAMED)) == [f"REF003 5:3 {message}"]
@@ -85,7 +89,7 @@ def test_a_service_without_a_port_binds_nothing() -> None:
 
 
 def test_fabric_needs_a_link() -> None:
-    message = "bind: fabric, and spark-01 has no fabric link"
+    message = "bind: fabric needs a fabric link, but spark-01 has none"
     assert faults(deployment("bind: fabric")) == [f"REF003 10:11 {message}"]
     assert faults(service("bind: fabric", "port: 80")) == [f"REF003 9:11 {message}"]
     assert faults(PAIR + "    bind: fabric\n") == []
@@ -94,24 +98,24 @@ def test_fabric_needs_a_link() -> None:
 @pytest.mark.parametrize(
     ("option", "wanted"),
     [
-        ("port: '8000'", "a port number is wanted, not '8000'"),
-        ("port: 0", "a port number is wanted, not 0"),
-        ("port: 65536", "a port number is wanted, not 65536"),
-        ("port: true", "a port number is wanted, not True"),
-        ("port: [8000]", "a port number is wanted, not (8000,)"),
-        ("gpu_memory_utilization: '0.5'", "a number above 0 and at most 1 is wanted, not '0.5'"),
-        ("gpu_memory_utilization: 0", "a number above 0 and at most 1 is wanted, not 0"),
-        ("gpu_memory_utilization: 85", "a number above 0 and at most 1 is wanted, not 85"),
-        ("gpu_memory_utilization: 1.0e+308", "a number above 0 and at most 1 is wanted, not 1e+308"),
-        ("gpu_memory_utilization: true", "a number above 0 and at most 1 is wanted, not True"),
-        ("speculative_config: {method: ngram}", "`speculative:`, which says the same, is wanted"),
-        ("served_model_name: qwen", "`served_names:`, which the checks read as well, is wanted"),
+        ("port: '8000'", "must be a port number, not '8000'"),
+        ("port: 0", "must be a port number, not 0"),
+        ("port: 65536", "must be a port number, not 65536"),
+        ("port: true", "must be a port number, not True"),
+        ("port: [8000]", "must be a port number, not (8000,)"),
+        ("gpu_memory_utilization: '0.5'", "must be a number above 0 and at most 1, not '0.5'"),
+        ("gpu_memory_utilization: 0", "must be a number above 0 and at most 1, not 0"),
+        ("gpu_memory_utilization: 85", "must be a number above 0 and at most 1, not 85"),
+        ("gpu_memory_utilization: 1.0e+308", "must be a number above 0 and at most 1, not 1e+308"),
+        ("gpu_memory_utilization: true", "must be a number above 0 and at most 1, not True"),
+        ("speculative_config: {method: ngram}", "must be set with the key `speculative:` instead"),
+        ("served_model_name: qwen", "must be set with the key `served_names:` instead"),
     ],
 )
 def test_an_option_that_the_plan_cannot_read(option: str, wanted: str) -> None:
     name = option.split(":", maxsplit=1)[0]
     column = 13 + len(name)
-    assert faults(deployment(f"set: {{{option}}}")) == [f"INV002 10:{column} set.{name} of chat: {wanted}"]
+    assert faults(deployment(f"set: {{{option}}}")) == [f"INV002 10:{column} set.{name} of chat {wanted}"]
 
 
 @pytest.mark.parametrize(
@@ -124,19 +128,19 @@ def test_an_option_at_its_bounds(option: str) -> None:
 
 def test_an_option_of_the_defaults_is_shown_there() -> None:
     text = deployment(defaults="{model_store: /srv/models, set: {port: x}}")
-    assert faults(text) == ["INV002 2:50 set.port of chat: a port number is wanted, not 'x'"]
+    assert faults(text) == ["INV002 2:50 set.port of chat must be a port number, not 'x'"]
 
 
 def test_an_option_of_a_recipe_is_shown_at_the_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sparkiac.engines.named", lambda _: vllm.ENGINE._replace(defaults={"set": {"port": 0}}))
-    assert "INV002 5:3 set.port of chat: a port number is wanted, not 0" in faults(deployment())
+    assert "INV002 5:3 set.port of chat must be a port number, not 0" in faults(deployment())
 
 
 def test_what_is_worked_out_for_a_group_is_not_said_by_hand() -> None:
     """It would be written over, and nobody would know."""
     said = {"distributed_executor_backend": "ray", "nnodes": 2, "node_rank": 0, "master_addr": "10.0.0.1"}
     for option, value in said.items():
-        told = f"set.{option} of big: it is worked out for a group, and {value!r} would not be heard"
+        told = f"set.{option} of big is computed from the hosts of the group; {value!r} would be ignored"
         assert faults(PAIR + f"    set: {{{option}: {value}}}\n") == [f"INV002 16:{13 + len(option)} {told}"] * 2
     assert faults(PAIR + "    set: {distributed_executor_backend: mp}\n") == []
     assert faults(deployment("set: {distributed_executor_backend: ray}")) == []
@@ -146,6 +150,6 @@ def test_what_is_worked_out_for_a_group_is_not_said_by_hand() -> None:
 def test_what_has_no_effect_without_a_port(line: str, column: int) -> None:
     key = line.split(":", maxsplit=1)[0]
     text = service(line)
-    assert faults(text) == [f"REF003 9:{column} asr has a {key} and no port"]
+    assert faults(text) == [f"REF003 9:{column} service asr has a {key} but no port"]
     assert [finding.hint for finding in resolution(text)[0]] == ["add `port:`"]
     assert faults(service(line, "port: 80")) == []

@@ -88,27 +88,27 @@ def test_columns_count_characters() -> None:
     ("text", "code", "place", "message"),
     [
         ("", "YML004", (1, 1), "the file is empty"),
-        ("null\n", "YML004", (1, 1), "the file says nothing"),
+        ("null\n", "YML004", (1, 1), "the file has no data"),
         ("a: [b\n", "YML004", (1, 4), "not valid YAML: did not find expected ',' or ']', while parsing"),
         ("a: 'b\nc: d\n", "YML004", (1, 4), "not valid YAML: found unexpected end of stream, while scanning"),
         ("a: @b\n", "YML004", (1, 4), "not valid YAML: found character that cannot start any token"),
         ("a:\n\tb: c\n", "YML004", (2, 1), "not valid YAML: found character that cannot start any token"),
         ("a: b: c\n", "YML004", (1, 5), "not valid YAML: mapping values are not allowed in this context"),
-        ("a: b\na: c\n", "YML005", (2, 1), "key 'a' stands here a second time; the first is in line 1"),
+        ("a: b\na: c\n", "YML005", (2, 1), "key 'a' is repeated; it is already in line 1"),
         ("a: &x b\n", "YML006", (1, 4), "anchor &x"),
         ("a: *x\n", "YML006", (1, 4), "alias *x"),
         ("a: !x b\n", "YML006", (1, 4), "tag !x"),
         ("a: ! b\n", "YML006", (1, 4), "tag !"),
         ("a: !!str b\n", "YML006", (1, 4), "tag !!str"),
-        ("&x a: b\n", "YML006", (1, 1), "anchors and tags are not read"),
-        ("!x a: b\n", "YML006", (1, 1), "anchors and tags are not read"),
-        ("<<: b\n", "YML006", (1, 1), "a merge key is not read"),
+        ("&x a: b\n", "YML006", (1, 1), "anchors and tags are not supported"),
+        ("!x a: b\n", "YML006", (1, 1), "anchors and tags are not supported"),
+        ("<<: b\n", "YML006", (1, 1), "merge keys are not supported"),
         ("a: b\n---\nc: d\n", "YML006", (2, 1), "a second document starts here"),
-        ("a: no\n", "YML007", (1, 4), "no is a truth value to some YAML readers and a word to others"),
-        ("no: a\n", "YML007", (1, 1), "no is a truth value to some YAML readers and a word to others"),
+        ("a: no\n", "YML007", (1, 4), "no is a truth value to some YAML parsers and a text to others"),
+        ("no: a\n", "YML007", (1, 1), "no is a truth value to some YAML parsers and a text to others"),
         ("1: a\n", "YML008", (1, 1), "key 1 is not a text"),
         ("? \n: a\n", "YML008", (1, 2), "key (empty) is not a text"),
-        ("? [a]\n: b\n", "YML008", (1, 3), "a key must be a word"),
+        ("? [a]\n: b\n", "YML008", (1, 3), "a key must be a single word"),
         ('a: "\\x07"\n', "YML003", (1, 4), "character U+0007 is not allowed"),
         ('"\\u202e": a\n', "YML003", (1, 1), "character U+202E is not allowed"),
         ("a: \ufdd0\n", "YML003", (1, 4), "character U+FDD0 is not allowed"),
@@ -126,23 +126,23 @@ def test_faults(text: str, code: str, place: tuple[int, int], message: str) -> N
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("a:\n\tb: c\n", "indent with blanks, not tabs"),
+        ("a:\n\tb: c\n", "indent with spaces, not tabs"),
         ("a: @b\n", "quote a value that starts with @"),
-        ("a: b: c\n", "quote a value that holds a colon and a blank"),
-        ("a:\n  b: 1\n   c: 2\n", "indent it as far as the keys beside it, and look at the line above"),
-        ("a:\n    b: 1\n  c: 2\n", "indent it as far as the keys beside it, and look at the line above"),
-        ("a: 1\nb:2\nc: 3\n", "write `key: value`, with a blank after the colon"),
-        ("a:\n  b:\u00a0x\n  c: y\n", "write a blank in the place of U+00A0, which only looks like one"),
-        ("a: Gr\u00f6\u00dfe\u00a05\nb: c: d\n", "quote a value that holds a colon and a blank"),
-        ("a: 'b' c\n", "quote the whole of the value"),
-        ("a: [b\n", "close the bracket that is open, and quote a value that holds a bracket or a comma"),
-        ("a: {b: ${C}}\n", "close the bracket that is open, and quote a value that holds a bracket or a comma"),
-        ("a: {{ b }}\n", "no list or mapping is a key; quote a value that starts with two brackets"),
+        ("a: b: c\n", "quote a value that contains a colon and a space"),
+        ("a:\n  b: 1\n   c: 2\n", "indent it like the keys beside it, and check the line above"),
+        ("a:\n    b: 1\n  c: 2\n", "indent it like the keys beside it, and check the line above"),
+        ("a: 1\nb:2\nc: 3\n", "write `key: value`, with a space after the colon"),
+        ("a:\n  b:\u00a0x\n  c: y\n", "replace U+00A0, which only looks like a space, by a space"),
+        ("a: Gr\u00f6\u00dfe\u00a05\nb: c: d\n", "quote a value that contains a colon and a space"),
+        ("a: 'b' c\n", "quote the whole value"),
+        ("a: [b\n", "close the open bracket, and quote a value that contains a bracket or a comma"),
+        ("a: {b: ${C}}\n", "close the open bracket, and quote a value that contains a bracket or a comma"),
+        ("a: {{ b }}\n", "a list or mapping cannot be a key; quote a value that starts with two brackets"),
         ("a: 'b\n", "close the quotation mark"),
         ("a: *b*\n", "quote a value that starts with * or &"),
-        ("[a]\nb = c\n", "an inventory is lines of `key: value`"),
-        ("a: - b\n", "begin a list on a line of its own, or write [a, b]"),
-        ('a: "C:\\d"\n', "in double quotation marks a backslash is written twice"),
+        ("[a]\nb = c\n", "write the inventory as lines of `key: value`"),
+        ("a: - b\n", "start the list on its own line, or write [a, b]"),
+        ('a: "C:\\d"\n', "write each backslash twice inside double quotation marks"),
     ],
 )
 def test_hints_for_syntax(text: str, hint: str) -> None:
@@ -152,7 +152,7 @@ def test_hints_for_syntax(text: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("a: {b: 0,85}\n", "a comma without a blank starts a key here: write a decimal point, or quote the value"),
+        ("a: {b: 0,85}\n", "write a decimal point, or quote the value: a comma without a space starts a new key here"),
         ("a: {b: 1, 2: 3}\n", 'write "2" if it is a name'),
     ],
 )
@@ -222,7 +222,7 @@ def test_bounds() -> None:
 def test_a_long_list_of_faults_is_cut(text: str) -> None:
     found = findings(text)
     assert len(found) == gate.MAX_FAULTS + 1
-    assert (found[-1].code, found[-1].message) == ("YML009", "100 faults of this file are shown; there are more")
+    assert (found[-1].code, found[-1].message) == ("YML009", "only the first 100 errors of this file are shown")
     assert len(findings(f"{FLEET}allow: [{'no,' * 100}]\n")) == 100
 
 

@@ -68,7 +68,7 @@ def printed(text: str) -> tuple[list[str], str]:
 @pytest.mark.parametrize("name", TOKENS)
 def test_each_form_is_known_by_its_looks(name: str) -> None:
     (found,) = findings(deployment(f"env: {{ANY: '{TOKENS[name]}'}}"))
-    assert (found.code, found.message) == ("SEC003", f"literal secret, value hidden: it looks like a {name}")
+    assert (found.code, found.message) == ("SEC003", f"literal secret (value hidden): it looks like a {name}")
     assert "change it now" in found.hint
 
 
@@ -124,7 +124,7 @@ def test_a_key_over_many_lines_is_hidden_in_broken_text_too() -> None:
 def test_options_and_urls_take_no_literal(line: str, what: str) -> None:
     text = service(line)
     (found,) = findings(text)
-    assert (found.code, found.message) == ("SEC003", f"literal secret, value hidden: it {what}")
+    assert (found.code, found.message) == ("SEC003", f"literal secret (value hidden): it {what}")
     assert "hunter2" not in printed(text)[1]
     assert "hunter2" not in printed(f"{text}broken: 'x'y # {line}\n")[1]
 

@@ -1,4 +1,4 @@
-"""A literal where a reference to a secret is wanted is refused, and appears in no output of any kind."""
+"""A literal where must be a reference to a secret is refused, and appears in no output of any kind."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_the_command_line_does_not_print_it(sparkiac: Callable[..., Any], tmp_pa
         for command in ("check", "plan", "generate"):
             done = sparkiac(command, inventory_file, "--format", output_format)
             assert done.code == 2
-            assert "a reference to a secret is wanted" in done.text
+            assert "must be a reference to a secret" in done.text
             assert CANARY not in done.text
 
 
@@ -123,7 +123,7 @@ def test_columns_stay_right_beside_a_literal() -> None:
     assert literal.loc is not None
     assert bind.loc is not None
     assert (literal.message, literal.loc.mark[:2]) == (
-        "defaults.api_key: a reference to a secret is wanted; what stands here is not shown",
+        "defaults.api_key: must be a reference to a secret (value hidden)",
         (4, 21),
     )
     assert "{secret: NAME}" in literal.hint
@@ -143,7 +143,7 @@ def test_references_are_shown() -> None:
 
 def test_a_literal_says_what_to_write_even_where_the_word_is_ambiguous() -> None:
     (finding,) = findings(f"{D}  api_key: 0424242\n")
-    assert (finding.code, finding.message) == ("YML007", "*** is octal to some YAML readers and decimal to others")
+    assert (finding.code, finding.message) == ("YML007", "*** is octal to some YAML parsers and decimal to others")
     assert "{secret: NAME}" in finding.hint
 
 

@@ -44,7 +44,7 @@ KINDS = "'container', 'parakeet', 'chatterbox', 'gpu-exporter', 'ollama', 'open-
         (
             "{kind: open-webui, on: a, secret_key: word}",
             53,
-            "services.x.secret_key: a reference to a secret is wanted; what stands",
+            "services.x.secret_key: must be a reference to a secret (value",
             "write {secret: NAME}",
         ),
         (

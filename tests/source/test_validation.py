@@ -27,7 +27,7 @@ def deployment(keys: str) -> str:
         ("true", 34, "deployments.d.on: a text or a list is wanted, not the truth value true"),
         ("null", 34, "deployments.d.on: a text or a list is wanted, not nothing"),
         ("{a: b}", 34, "deployments.d.on: a text or a list is wanted, not a mapping"),
-        ("[]", 34, "deployments.d.on: it has 0 entries and needs 1 or more"),
+        ("[]", 34, "deployments.d.on: it has 0 entries; the minimum is 1"),
         ("A", 34, f"deployments.d.on: 'A' is not {NAME}"),
         ("[A]", 35, f"deployments.d.on[0]: 'A' is not {NAME}"),
         ("[a, 1]", 38, "deployments.d.on[1]: a text is wanted, not the number 1"),
@@ -47,7 +47,7 @@ def test_a_wrong_host(value: str, column: int, message: str) -> None:
     ("keys", "message"),
     [
         ("port: 0", "deployments.d.port: 0 is less than 1"),
-        ("port: 70000", "deployments.d.port: 70000 is more than 65535"),
+        ("port: 70000", "deployments.d.port: 70000 is greater than 65535"),
         ("port: '80'", "deployments.d.port: a whole number is wanted, not the text '80'"),
         ("port: 1.5", "deployments.d.port: a whole number is wanted, not the number 1.5"),
         (
@@ -56,14 +56,14 @@ def test_a_wrong_host(value: str, column: int, message: str) -> None:
         ),
         ("port: 8, bind: 5", "deployments.d.bind: 'loopback', 'lan', 'fabric' or 'any' is wanted, not the number 5"),
         ("port: 8, description: ''", "deployments.d.description: '' is not one line of text that neither starts"),
-        (f"port: 8, description: {'x' * 201}", "deployments.d.description: it has 201 characters and may have 200"),
+        (f"port: 8, description: {'x' * 201}", "deployments.d.description: it has 201 characters; the maximum is 200"),
         (f"port: 8, env: {{A: {'x' * 130_901}}}", "deployments.d.env.A: 130901 bytes are more than the 130900 that"),
         (f"port: 8, set: {{a: [x, {'x' * 130_901}]}}", "deployments.d.set.a: 130901 bytes are more than the 130900"),
         (f"port: 8, set: {{a: {{b: {'x' * 130_901}}}}}", "deployments.d.set.a: 130910 bytes are more than the 130900"),
         ("port: 8, env: {A: {int: 3}}", "deployments.d.env.A: a text or a whole number is wanted, not a mapping"),
         ("port: 8, env: {int: {str: 3}}", "deployments.d.env.int: a text or a whole number is wanted, not a mapping"),
         ("port: 8, set: {a: [[1]]}", "deployments.d.set.a[0]: a text or a number is wanted, not a list"),
-        ("port: 8, container: {shm_size_gib: 0}", "deployments.d.container.shm_size_gib: 0 is not more than 0"),
+        ("port: 8, container: {shm_size_gib: 0}", "deployments.d.container.shm_size_gib: 0 is not greater than 0"),
         ("port: 8, container: {mounts: {/x: 5}}", "deployments.d.container.mounts./x: a mapping is wanted, not the"),
         (
             "port: 8, container: {mounts: {/x: {source: 5}}}",
@@ -96,7 +96,7 @@ def test_a_wrong_value(keys: str, message: str) -> None:
         (f"{FLEET}allow: [{{code: ABC123}}]\n", (4, 9), "allow[0] needs the key 'reason'", "Why it is right here."),
         (f"{FLEET}defaults: {{bind: lann}}\n", (4, 18), "defaults.bind: 'loopback', 'lan',", "did you mean 'lan'?"),
         (f"{FLEET}defaults: {{bind: zzz}}\n", (4, 18), "defaults.bind: 'loopback', 'lan',", ""),
-        (f"{FLEET}defaults: {{image: 1.10}}\n", (4, 19), "defaults.image: a text is wanted", "quote it if a text is"),
+        (f"{FLEET}defaults: {{image: 1.10}}\n", (4, 19), "defaults.image: a text is wanted", "to make it a text"),
         ("- a\n", (1, 1), "the file: a mapping is wanted, not a list", "write `name: value` for each"),
         ("lab\n", (1, 1), "the file: a mapping is wanted, not the text 'lab'", "write `name: value` for each"),
         (f"{FLEET}  b: 192.168.1.12\n", (4, 6), "hosts.b: a mapping is wanted", "write `name: value` for each"),
@@ -104,13 +104,13 @@ def test_a_wrong_value(keys: str, message: str) -> None:
             f"{FLEET}defaults: {{model_store: ~/m}}\n",
             (4, 25),
             "defaults.model_store: '~/m' is not",
-            "nothing is expanded",
+            "write the value itself",
         ),
-        (f"{FLEET}defaults: {{user: $USER}}\n", (4, 18), "defaults.user: '$USER' is not", "nothing is expanded"),
-        (f"{FLEET}defaults: {{user: “a”}}\n", (4, 18), "defaults.user: '“a”' is not", "quote with \" or ', or not at"),
-        (f"{FLEET}\u00a0x: 1\n", (4, 1), "unknown key '\\xa0x' in the top level", "what looks like a blank in front"),
+        (f"{FLEET}defaults: {{user: $USER}}\n", (4, 18), "defaults.user: '$USER' is not", "write the value itself"),
+        (f"{FLEET}defaults: {{user: “a”}}\n", (4, 18), "defaults.user: '“a”' is not", "use straight quotation marks"),
+        (f"{FLEET}\u00a0x: 1\n", (4, 1), "unknown key '\\xa0x' in the top level", "remove the character before"),
         (f"{FLEET}defaults:\n  image: >\n    a\n    b\n", (5, 3), "defaults.image: 'a b\\n' is not an image", ""),
-        ("name: lab\nhosts: {}\n", (2, 8), "hosts: it has 0 entries and needs 1 or more", ""),
+        ("name: lab\nhosts: {}\n", (2, 8), "hosts: it has 0 entries; the minimum is 1", ""),
     ],
 )
 def test_place_and_hint(text: str, place: tuple[int, int], message: str, hint: str) -> None:
@@ -123,7 +123,7 @@ def test_place_and_hint(text: str, place: tuple[int, int], message: str, hint: s
 
 
 def test_a_number_is_quoted_as_it_stands() -> None:
-    assert only(f"{FLEET}defaults: {{image: 1.10}}\n").hint == "quote it if a text is meant: '1.10'"
+    assert only(f"{FLEET}defaults: {{image: 1.10}}\n").hint == "to make it a text, quote it: '1.10'"
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ def test_a_number_is_quoted_as_it_stands() -> None:
     [
         ("port: '8000'", "write it without quotation marks"),
         ("port: 8000:8000", ""),
-        ("env: [A=b]", "write `name: value` for each, on lines of their own or within { }"),
+        ("env: [A=b]", "write `name: value` for each, on separate lines or inside { }"),
         ("fragments: mtp", "write [mtp]"),
-        ("max-model-len: 1", "options of the engine stand under `set`; did you mean 'model_file'?"),
+        ("max-model-len: 1", "put engine options under `set`; did you mean 'model_file'?"),
         ("model-store: /srv", "did you mean 'model_store'?"),
         ("prot: 1", "did you mean 'port'?"),
     ],
@@ -146,7 +146,7 @@ def test_what_to_do_with_a_key_of_a_deployment(entry: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("recipe", "hint"),
     [
-        ("qwen3.6-35b-a3b-nvfp4", "`sparkiac recipes list` names them"),
+        ("qwen3.6-35b-a3b-nvfp4", "`sparkiac recipes list` prints all recipes"),
         ("unsloth/qwen3.6-27b-nvfp4#mtp", "write `recipe: unsloth/qwen3.6-27b-nvfp4` and `variant: mtp`"),
     ],
 )
@@ -188,7 +188,7 @@ class Odd(Model):
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("word: a", "word: it has 1 characters and needs 2 or more", ""),
+        ("word: a", "word: it has 1 characters; the minimum is 2", ""),
         ("number: 7", "number: Input should be a multiple of 5", ""),
         ("flag: maybe", "flag: true or false is wanted, not the text 'maybe'", ""),
         ("nothing: x", "nothing: nothing is wanted, not the text 'x'", ""),

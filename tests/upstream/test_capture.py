@@ -225,7 +225,7 @@ def test_who_may_not_use_docker_asks_by_sudo(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["images", "capture", IMAGE], "say for which inventory, with --inventory, or where to write, with --output"),
+        (["images", "capture", IMAGE], "--inventory or --output is missing"),
         (["images", "capture", "example.org/vlm:1", "--inventory", "lab.yaml"], "did you mean 'example.org/vllm:1'?"),
         (["images", "capture", "-x", "--output", "x.json"], "No such option"),
         (["images", "capture", "--output", "x.json", "--", "-x"], "'-x' is not an image reference"),

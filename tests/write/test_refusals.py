@@ -85,7 +85,7 @@ def test_force_keeps_a_foreign_file_that_is_not_in_the_way(target: Path) -> None
 def test_a_foreign_file_in_the_way(target: Path) -> None:
     put(files(a="1"), target)
     (target / "b").write_text("mine")
-    assert refused(files(a="1", b="1"), target).problems == {"b": "not written by sparkiac, and in the way"}
+    assert refused(files(a="1", b="1"), target).problems == {"b": "not written by sparkiac, at a generated path"}
     assert put(files(a="1", b="1"), target, force=True).changed == (MANIFEST, "b")
 
 
