@@ -124,7 +124,7 @@ def test_plan_gives_json(cli: Cli, lab: Path) -> None:
     (lab / "lab.yaml").write_text(PAIR)
     plan = as_json(cli("plan", "lab.yaml", "--format", "json"))["plan"]
     assert (plan["name"], [host["name"] for host in plan["hosts"]]) == ("pair", ["spark-01", "spark-02"])
-    assert [host["containers"][0]["node"] for host in plan["hosts"]] == [[1, 2], [0, 2]]
+    assert [host["containers"][0]["server"]["node"] for host in plan["hosts"]] == [[1, 2], [0, 2]]
     (lab / "lab.yaml").write_text("name: lab\n")
     assert as_json(cli("plan", "lab.yaml", "--format", "json"))["plan"] is None
 
