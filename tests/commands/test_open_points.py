@@ -33,8 +33,8 @@ def test_a_draft_for_several_hosts_is_checked_as_a_whole(folder: Path, cli: Cli)
     outcome = cli("import", "big.sh", "--output", "draft.yaml", *HOSTS)
     links = lines(outcome, "OPN001")
     assert [line.partition("open-point: ")[2] for line in links] == [
-        "link 1 of spark-01 has placeholders: interface, hca, address",
-        "link 1 of spark-02 has placeholders: interface, hca, address",
+        "link 1 of spark-01 has placeholders: interface, address, hca",
+        "link 1 of spark-02 has placeholders: interface, address, hca",
     ]
     assert lines(outcome, "REF003") == []
     assert lines(outcome, "FLG101"), "the other findings show"

@@ -182,7 +182,7 @@ LINES = st.sampled_from(
         "max_num_seqs: 2",
         "max_model_len:   4096   # tokens",
         "dtype: 'auto'",
-        'served_model_name:  ["é", "😀"]',
+        'allowed_origins:  ["é", "😀"]',
         "enforce_eager: true",
     ]
 )
@@ -219,7 +219,7 @@ def test_a_mended_text_differs_in_the_lines_of_the_fix_only(
 
 
 FLOW = st.lists(
-    st.sampled_from(["max_num_seqs: 2", "dtype: 'a, b'", 'served_model_name: ["é, {", x]', "enforce_eager: true"]),
+    st.sampled_from(["max_num_seqs: 2", "dtype: 'a, b'", 'allowed_origins: ["é, {", x]', "enforce_eager: true"]),
     unique=True,
     min_size=1,
 )
