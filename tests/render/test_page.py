@@ -278,3 +278,10 @@ def test_names_are_cut_to_their_boxes() -> None:
     drawn = draw((host._replace(containers=(chat._replace(name="x" * 90),)),), columns=1, box=200, gap=0)
     [chip] = drawn.boxes[0].chips
     assert chip.title == "x" * 16 + "…"
+
+
+def test_the_heading_counts_hosts_deployments_and_services() -> None:
+    text = " ".join(re.sub("<[^>]+>", " ", page.render(planned(asking(1, "m2")), []).decode()).split())
+    assert "3 hosts" in text
+    assert "3 deployments" in text
+    assert re.search(r"\b1 service\b", text)
