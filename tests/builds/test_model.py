@@ -85,7 +85,7 @@ def test_a_repository_is_read_without_a_login(address: str) -> None:
 
 def test_a_password_in_an_address_is_a_literal_secret() -> None:
     [fault] = faults("repository: 'https://user:pass@example.org/a.git'")
-    assert fault == "SEC003 10:17 literal secret, value hidden: it is the password in a URL"
+    assert fault == "SEC003 10:17 literal secret (value hidden): it is the password in a URL"
 
 
 @pytest.mark.parametrize("ref", ["-x", "a..b", "a b", "a:b", "+a", "a/", "/a", "HEAD~1", "a^", "a.lock/", "@{1}"])

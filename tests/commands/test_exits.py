@@ -160,7 +160,7 @@ def test_3_for_a_target_that_is_not_sparkiacs(cli: Cli, lab: Path) -> None:
     (lab / "mine/notes").touch()
     outcome = cli("generate", "lab.yaml", "--output", "mine")
     assert outcome.code == 3
-    assert "--force overwrites them" in outcome.err
+    assert "--force overwrites it" in outcome.err
 
 
 @pytest.mark.parametrize("options", [[], ["--check"], ["--diff"], ["--force"]])

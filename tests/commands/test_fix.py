@@ -165,7 +165,7 @@ def test_an_inventory_that_does_not_load_is_not_touched(cli: Cli, lab: Path, tex
         (["gone.yaml"], "gone.yaml does not exist; name an inventory file"),
         (["."], ". is a directory; name an inventory file"),
         (["link.yaml"], "link.yaml is a symbolic link; pass the path of the file itself to --fix"),
-        (["lab.yaml", "--format", "sarif"], "--fix shows a diff, which --format sarif has no place for"),
+        (["lab.yaml", "--format", "sarif"], "--fix prints a diff, which --format sarif cannot contain"),
         (["lab.yaml", "--format", "github"], "use text or json"),
         (["lab.yaml", "--select", "ZZZ"], "unknown rule 'ZZZ'"),
     ],

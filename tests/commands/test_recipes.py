@@ -354,7 +354,7 @@ def test_three_on_one_machine_leave_no_place_for_a_large_one(cli: Cli) -> None:
         (["recipes", "search", "--use-case", "codng"], "unknown use case 'codng'; did you mean 'coding'?"),
         (["recipes", "search", "--engine", "vlm"], "unknown engine 'vlm'; did you mean 'vllm'?"),
         (["recipes", "search", "--fits-beside", "acme/smal"], "did you mean 'acme/small'?"),
-        (["recipes", "search", "--fits-beside", "acme/wide"], "acme/wide spans 2 machines"),
+        (["recipes", "search", "--fits-beside", "acme/wide"], "acme/wide needs 2 hosts"),
         (["recipes", "search", "--nodes", "0"], "--nodes"),
         (["recipes", "search", "--max-weights-gib", "0"], "--max-weights-gib"),
         (["recipes", "list", "--format", "xml"], "'xml' is not one of"),

@@ -104,4 +104,4 @@ def test_its_own_words_are_not_said_twice() -> None:
 
 def test_a_share_of_the_memory_is_a_number() -> None:
     [fault] = faults(on("base/sglang", "set: {mem_fraction_static: half}"))
-    assert fault == "INV002 11:32 set.mem_fraction_static of chat: a number above 0 and at most 1 is wanted, not 'half'"
+    assert fault == "INV002 11:32 set.mem_fraction_static of chat must be a number above 0 and at most 1, not 'half'"

@@ -125,7 +125,7 @@ def test_hosts_of_two_architectures_want_one_image(upstream: Upstream, cli: Cli)
     outcome = cli("lock", "lab.yaml")
     assert (outcome.code, places(outcome)) == (1, ["lab.yaml:5:33 LCK030 two-architectures"])
     assert (
-        "is wanted for amd64 and arm64, but the lock holds only one manifest per image (used by asr, tts)"
+        "is used on amd64 and arm64, but the lock holds only one manifest per image (used by asr, tts)"
         in outcome.err
     )
     assert "LCK030" in cli("lock", "lab.yaml", "--check").err
@@ -229,8 +229,8 @@ def environment() -> Mapping[str, str]:
 def test_progress_is_told_on_a_terminal_after_a_second(upstream: Upstream) -> None:
     upstream.hub.fail(Fault("/revision/main", silent_seconds=2))
     said = on_terminal("lock", "lab.yaml", cwd=upstream.folder, env=environment())
-    assert said.startswith(b"\r\x1b[Kasked upstream: ")
-    assert b"\x1b[Kasked upstream: 1 of 2\r" in said
+    assert said.startswith(b"\r\x1b[Kupstream requests: ")
+    assert b"\x1b[Kupstream requests: 1 of 2\r" in said
     assert said.endswith(b"\r\x1b[K")
     assert upstream.lock.exists()
 
