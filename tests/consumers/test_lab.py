@@ -81,7 +81,7 @@ def units(tree: Path) -> dict[str, bytes]:
     """Give every file that systemd would see, by its path on the host."""
     return {
         "/" + path.relative_to(host).as_posix(): path.read_bytes()
-        for host in sorted(tree.glob("hosts/*"))
+        for host in (*sorted(tree.glob("hosts/*")), tree / "playbooks/roles/programs/files")
         for path in sorted(host.rglob("*"))
         if path.is_file()
     }

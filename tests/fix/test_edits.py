@@ -120,7 +120,7 @@ def test_what_a_fix_moves_is_removed_and_put_elsewhere() -> None:
     ("text", "edit", "says"),
     [
         ("a: &x 1\nb: *x\n", Edit(("a",), REMOVE), "anchor &x"),
-        ("a: 1\na: 2\n", Edit(("a",), REMOVE), "stands here a second time"),
+        ("a: 1\na: 2\n", Edit(("a",), REMOVE), "is repeated"),
         ("a: 1\n", Edit(("b",), REMOVE), "not there any more"),
         ("a: [1]\nb: 2\n", Edit(("a", 1), REMOVE), "not there any more"),
         ("a: 1\n", Edit(("a",), REMOVE), "nothing of the file would be left"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def test_a_list_with_other_keys_is_refused(tmp_path: Path, former: str, code: int, said: str) -> None:
     tasks = yaml.safe_load((ROOT / "playbooks/roles/files/tasks/main.yml").read_text())[1:3]
     tasks.append({"ansible.builtin.debug": {"msg": "{{ files_stale_units }} {{ files_stale }}"}})
-    known = {"sparkiac": {"host": "h", "units": [], "files": []}}
+    known = {"sparkiac": {"host": "h", "units": [], "files": []}, "sparkiac_programs": []}
     known["files_former"] = {"content": base64.b64encode(former.encode()).decode()}
     written = {"hosts": "all", "gather_facts": False, "vars": known, "tasks": tasks}
     (tmp_path / "play.yml").write_text(yaml.safe_dump([written]))

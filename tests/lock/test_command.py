@@ -393,9 +393,7 @@ def test_a_file_of_the_hub_without_its_commit_is_completed_if_it_is_the_same(ups
     upstream.hub.repositories["acme/tiny"].commit(NEWER)
     outcome = cli("lock", "lab.yaml")
     assert (outcome.code, upstream.lock.read_text()) == (1, pinned)
-    assert (
-        "lab.yaml:11:40: error LCK020 no-such-file: hf://acme/tiny/config.json no longer has the content that the lock pins" in outcome.err
-    )
+    assert "lab.yaml:11:40: error LCK020 no-such-file: hf://acme/tiny/config.json no longer has" in outcome.err
     assert cli("lock", "lab.yaml", "--upgrade", remote).code == 0
     assert upstream.locked["files"][remote]["sha256"] == sha256(NEWER["config.json"])
 

@@ -125,8 +125,7 @@ def test_hosts_of_two_architectures_want_one_image(upstream: Upstream, cli: Cli)
     outcome = cli("lock", "lab.yaml")
     assert (outcome.code, places(outcome)) == (1, ["lab.yaml:5:33 LCK030 two-architectures"])
     assert (
-        "is used on amd64 and arm64, but the lock holds only one manifest per image (used by asr, tts)"
-        in outcome.err
+        "is used on amd64 and arm64, but the lock holds only one manifest per image (used by asr, tts)" in outcome.err
     )
     assert "LCK030" in cli("lock", "lab.yaml", "--check").err
 

@@ -79,8 +79,8 @@ def test_the_caret_stands_under_the_name() -> None:
 
 
 def test_what_a_key_of_the_inventory_says_is_an_error_of_any_image() -> None:
-    (finding,) = found(OTHER, "set: {served_model_name: x}")
-    assert (finding.severity, finding.hint) == (Severity.ERROR, "use the key `served_names:` of the deployment")
+    (finding,) = found(OTHER, "set: {model_path: x}")
+    assert (finding.severity, finding.hint) == (Severity.ERROR, "use the key `model:` of the deployment")
 
 
 @pytest.mark.parametrize("method", ["eagle", "eagle3", "dspark"])

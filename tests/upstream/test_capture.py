@@ -151,7 +151,7 @@ def test_an_interface_that_the_lock_has_left_behind_is_told(machine: Machine, wo
     lock.write_text(lock.read_text().replace(ONES, "sha256:" + "3" * 64).replace(ID, "sha256:" + "4" * 64))
     found = machine.run("lock", "lab.yaml", *words)
     assert found.code == 0
-    assert f"warning LCK032 stale-interface: {NAME} holds what {IMAGE} said with another digest" in found.err
+    assert f"warning LCK032 stale-interface: {NAME} was captured from another digest of {IMAGE}" in found.err
     assert f"sparkiac images capture {IMAGE} --inventory lab.yaml" in found.err
 
 
