@@ -27,9 +27,10 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
     yield Artifact(
         "group_vars/all.yml", _yaml({"sparkiac_programs": jsontext.plain(_files(playbooks.on_every_host()))})
     )
+    together = {name: batch for batch in plan.batches for name in batch}
+    shared = staging.digests(playbooks.on_every_host())
     for host in plan.hosts:
-        together = next(batch for batch in plan.batches if host.name in batch)
-        found = _variables(host, on_hosts[host.name], plan.hub) | {"together": list(together)}
+        found = _variables(host, on_hosts[host.name], plan.hub, shared) | {"together": list(together[host.name])}
         variables = {"sparkiac": yamltext.Unsafe(found)}
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
     yield rollout.render(plan)
@@ -52,7 +53,7 @@ def _connection(host: HostPlan) -> dict[str, Any]:
     return {key: value for key, value in wanted.items() if value is not None}
 
 
-def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dict[str, Any]:
+def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub, shared: Mapping[str, str]) -> dict[str, Any]:
     root = f"hosts/{host.name}/"
     own = tuple(each._replace(path=each.path.removeprefix(root)) for each in artifacts)
     return {
@@ -68,7 +69,7 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub) -> dic
         "images_from": staging.giver(host.images_from),
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
-        "generation": staging.generation(host, (*own, *playbooks.on_every_host())),
+        "generation": staging.generation(host, staging.digests(own) | dict(shared)),
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),
         "extra_files": extras.of(host, hub),

@@ -11,7 +11,7 @@ from sparkiac.plan.contract import ManifestFile, ModelManifest, StagedModel, Sta
 from sparkiac.render import jsontext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sparkiac.plan import HostPlan, Hub, Plan
     from sparkiac.plan.parts import Giver, Repository, Stored
@@ -50,9 +50,13 @@ def image_ids(host: HostPlan) -> dict[str, str]:
     return {pull: image for pull, image in sorted(known.items()) if image is not None}
 
 
-def generation(host: HostPlan, artifacts: tuple[Artifact, ...]) -> str:
-    """Name all that is applied to a host by its hash."""
-    files = {each.path: hashlib.sha256(each.content).hexdigest() for each in artifacts}
+def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
+    """Give the SHA-256 of each artifact by its path."""
+    return {each.path: hashlib.sha256(each.content).hexdigest() for each in artifacts}
+
+
+def generation(host: HostPlan, files: Mapping[str, str]) -> str:
+    """Name all that is applied to a host by its hash; `files` maps each path to its SHA-256."""
     text = json.dumps([files, jsontext.plain(stores(host)), image_ids(host), giver(host.images_from)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
