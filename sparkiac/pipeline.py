@@ -213,7 +213,7 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
 
 def _outside_default() -> frozenset[str]:
     known = catalog.profiles()
-    return profiles.outside((module.RULE for module in rules.modules()), known.floors, known.default)
+    return profiles.outside((check.rule for check in rules.checks()), known.floors, known.default)
 
 
 def _example(inventory: File, lock: File) -> Finding:

@@ -1,22 +1,23 @@
-"""Policy: what two fields, a version or a judgement say about a plan.
+"""Rules: checks of a plan that need more than one field, such as a release, the image or the memory of a host.
 
-One rule is one module `<code>_<slug>.py` with `RULE` and `check`. Its docstring is its page, and the examples on
-that page run as tests.
+What is known about a combination of model, image, release and options is a fact: a file of `facts/`, evaluated by
+`evaluator`. A rule that needs logic of its own is a module `<code>_<slug>.py` with `RULE` and `check`. Either way, one
+rule is one file, its page is in that file, and the examples on the page run as tests.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from functools import cache
-from typing import TYPE_CHECKING, Final
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.report import Finding, Loc, Severity
-from sparkiac.rules import fixes, waivers
+from sparkiac.rules import evaluator, fixes, waivers
+from sparkiac.rules.fact import sheets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from types import ModuleType
+    from collections.abc import Callable, Iterable, Iterator
 
     from sparkiac.plan import Plan
     from sparkiac.report import Mark, Origin
@@ -26,31 +27,41 @@ if TYPE_CHECKING:
 _LAYER_OF_USER: Final = "inventory"
 
 
+class Check(NamedTuple):
+    """A rule that can be run."""
+
+    rule: Rule
+    page: str
+    """Its page, as Markdown."""
+    find: Callable[[Plan], Iterable[Hit]]
+
+
 @cache
-def modules() -> tuple[ModuleType, ...]:
-    """Give all rule modules, in the order of their codes."""
-    names = [found.name for found in pkgutil.iter_modules(__path__) if found.name[:1].isalpha() and "_" in found.name]
-    return tuple(importlib.import_module(f"{__name__}.{name}") for name in sorted(names))
+def checks() -> tuple[Check, ...]:
+    """Return all rules, sorted by code."""
+    names = (found.name for found in pkgutil.iter_modules(__path__) if found.name[:1].isalpha() and "_" in found.name)
+    modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
+    found = [Check(module.RULE, module.__doc__ or "", module.check) for module in modules]
+    found += [Check(sheet.rule, sheet.page, partial(evaluator.find, facts=sheet.facts)) for sheet in sheets()]
+    return tuple(sorted(found, key=lambda check: check.rule.code))
 
 
-def check(plan: Plan, resolved: Resolved, *, rules: Iterable[ModuleType] | None = None) -> tuple[Finding, ...]:
+def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = None) -> tuple[Finding, ...]:
     """Run all rules over a plan and apply the inventory's waivers.
 
-    A rule that raises gives an internal-error finding: what it would have said is not known.
+    A rule that raises gives an internal-error finding, because its verdict is unknown.
     """
-    chosen = modules() if rules is None else tuple(rules)
+    chosen = checks() if rules is None else tuple(rules)
     given = waivers.given(resolved)
-    findings: list[Finding] = [*waivers.unknown(resolved, given, (module.RULE.code for module in chosen))]
-    for module in chosen:
+    findings: list[Finding] = [*waivers.unknown(resolved, given, (each.rule.code for each in chosen))]
+    for rule, _, find in chosen:
         try:
-            hits = tuple(module.check(plan))
+            hits = tuple(find(plan))
         except Exception as error:  # noqa: BLE001  a broken rule must not pass silently
-            findings.append(_broken(module.RULE, error))
+            findings.append(_broken(rule, error))
         else:
-            located = _located(hits, module.RULE, resolved)
-            findings += waivers.apply(
-                resolved, given.get(module.RULE.code, ()), module.RULE, zip(hits, located, strict=True)
-            )
+            located = _located(hits, rule, resolved)
+            findings += waivers.apply(resolved, given.get(rule.code, ()), rule, zip(hits, located, strict=True))
     return tuple(findings)
 
 
@@ -58,7 +69,7 @@ def _located(hits: Iterable[Hit], rule: Rule, resolved: Resolved) -> Iterator[Fi
     for hit in hits:
         loc, origin = _place(hit, resolved)
         severity = hit.severity or rule.severity
-        sources, fix = "; ".join(rule.sources), fixes.offered(hit, resolved)
+        sources, fix = "; ".join(hit.sources or rule.sources), fixes.offered(hit, resolved)
         yield Finding(rule.code, rule.slug, severity, hit.message, loc, hit.hint, sources, origin, fix)
 
 

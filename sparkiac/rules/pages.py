@@ -1,6 +1,7 @@
-"""Pages: what each code means, why it matters, and an inventory that has it beside one that has not.
+"""Pages: what each code means, why it matters, and an inventory with the finding beside one without it.
 
-A rule's page is the docstring of its module; `others` holds the pages of what is found outside the rules.
+A rule's page is the docstring of its module, or the body of its file of facts. `others` holds the pages of findings
+that are made outside the rules.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Page(NamedTuple):
 @cache
 def pages() -> dict[str, Page]:
     """Give the page of every code that sparkiac can find, in the order of codes."""
-    found = [read(module.RULE, module.__doc__ or "") for module in rules.modules()]
+    found = [read(check.rule, check.page) for check in rules.checks()]
     found += [read(*other) for other in others.OTHERS]
     return {page.rule.code: page for page in sorted(found, key=lambda page: page.rule.code)}
 

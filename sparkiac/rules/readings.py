@@ -35,9 +35,15 @@ def since(container: Container, version: str) -> bool:
 
 
 def count(container: Container, option: str) -> int | None:
-    """Give an option that counts something: vLLM also reads 64k as 64000 and 64K as 65536. None is not set."""
-    found = _COUNT.fullmatch(str(container.server.options.get(option)))
-    return int(float(found[1]) * _UNITS[found[2]]) if found else None
+    """Give an option that counts something; None is not set."""
+    found = quantity(container.server.options.get(option))
+    return None if found is None else int(found)
+
+
+def quantity(value: object) -> float | None:
+    """Return the number that a value means: vLLM reads 64k as 64000 and 64K as 65536. None is no number."""
+    found = _COUNT.fullmatch(str(value))
+    return float(found[1]) * _UNITS[found[2]] if found else None
 
 
 def yarns(container: Container) -> Iterator[Mapping[str, Any]]:

@@ -43,5 +43,7 @@ class Hit(NamedTuple):
     """What mends it in the inventory, if that is mechanical."""
     inside: Path = ()
     """Keys of the value at `leaf` that lead to the fault."""
+    sources: tuple[str, ...] = ()
+    """Where it is known from, if that is not all of the rule's sources."""
     at_key: bool = False
     """Whether the key is at fault, and not its value."""

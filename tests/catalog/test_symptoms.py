@@ -107,7 +107,7 @@ def test_a_symptom_says_why_what_to_do_and_where_it_is_from(symptom: Symptom) ->
 
 @every_symptom
 def test_a_symptom_refers_to_codes_that_exist(symptom: Symptom) -> None:
-    shipped = {module.RULE.code for module in rules.modules()}
+    shipped = {check.rule.code for check in rules.checks()}
     if symptom.rule is not None:
         assert symptom.rule in shipped | set(PREVENTABLE)
     used = {

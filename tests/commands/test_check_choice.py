@@ -16,7 +16,6 @@ from tests.rules.test_check import saying
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-    from types import ModuleType
 
     from tests.conftest import Outcome
 
@@ -25,12 +24,11 @@ if TYPE_CHECKING:
 HIT = Hit(("name",), "wrong", "mend it")
 
 
-def rule(code: str, severity: Severity, *, waivable: bool = True, profile: str = "") -> ModuleType:
+def rule(code: str, severity: Severity, *, waivable: bool = True, profile: str = "") -> rules.Check:
     """Make a rule that finds one thing in every inventory."""
     made = Rule(code, f"is-{code.lower()}", severity, (), "0.1.0", waivable=waivable, profile=profile)
     module = saying(HIT, rule=made)
-    module.__doc__ = "It is wrong.\n\nIt would break.\n"
-    return module
+    return module._replace(page="It is wrong.\n\nIt would break.\n")
 
 
 RULES = (
@@ -46,7 +44,7 @@ ALWAYS = "AAC001"
 @pytest.fixture(autouse=True)
 def _rules(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Iterator[None]:
     """Put a rule of each kind in the place of the real ones."""
-    monkeypatch.setattr(rules, "modules", lambda: RULES)
+    monkeypatch.setattr(rules, "checks", lambda: RULES)
     pages.cache_clear()
     (folder / "lab.yaml").write_text(service())
     yield
@@ -99,7 +97,7 @@ def test_the_other_commands_use_the_recommended_profile(cli: Cli, command: str) 
 def test_strict_makes_warnings_fail_and_nothing_else(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, kept: str, options: list[str], code: int
 ) -> None:
-    monkeypatch.setattr(rules, "modules", lambda: tuple(each for each in RULES if kept == each.RULE.code))
+    monkeypatch.setattr(rules, "checks", lambda: tuple(each for each in RULES if kept == each.rule.code))
     assert cli("check", "lab.yaml", *options).code == code
 
 

@@ -138,7 +138,7 @@ def test_a_path_is_written_as_a_uri(file: str, uri: str) -> None:
 
 
 def test_a_finding_without_a_place_is_about_the_file(cli: Cli, lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "modules", lambda: (rule_of(breaks),))
+    monkeypatch.setattr(rules, "checks", lambda: (rule_of(breaks),))
     assert lab.is_dir()
     [result] = run(cli("check", "lab.yaml", "--format", "sarif"))["results"]
     assert result["ruleId"] == "INT001"

@@ -10,7 +10,6 @@ import pytest
 
 from sparkiac import rules
 from sparkiac.report import Edit, Severity
-from sparkiac.rules import ent001_double_vllm_serve, net005_base_url_without_v1
 from sparkiac.rules.pages import pages
 from sparkiac.rules.rule import Hit, Rule
 from tests.plan.fleets import ONES, service
@@ -18,7 +17,6 @@ from tests.rules.test_check import saying
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import ModuleType
 
     from tests.conftest import Outcome
 
@@ -41,10 +39,13 @@ MENDED = TEXT.replace("[vllm, serve, a/b]", "[a/b]")
 WARNED = "allow: [{code: ZZZ001, reason: it stays}]\n"
 
 
+CHOSEN = tuple(check for check in rules.checks() if check.rule.code in {"ENT001", "NET005"})
+
+
 @pytest.fixture(autouse=True)
 def _two_rules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Leave only rules that these texts are about."""
-    monkeypatch.setattr(rules, "modules", lambda: (ent001_double_vllm_serve, net005_base_url_without_v1))
+    monkeypatch.setattr(rules, "checks", lambda: CHOSEN)
     pages.cache_clear()
     yield
     pages.cache_clear()
@@ -59,12 +60,12 @@ def lab(folder: Path) -> Path:
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[rules.Check]:
     """Put a rule with a useless fix in the place of the real ones."""
     hit = Hit(("name",), "wrong", "mend it", fix=(Edit(("name",), "other"),))
     module = saying(hit, rule=Rule("AAA001", "is-wrong", Severity.WARNING, (), "0.1.0"))
-    module.__doc__ = "It is wrong.\n\nIt would break.\n"
-    monkeypatch.setattr(rules, "modules", lambda: (module,))
+    module = module._replace(page="It is wrong.\n\nIt would break.\n")
+    monkeypatch.setattr(rules, "checks", lambda: (module,))
     pages.cache_clear()
     yield module
     pages.cache_clear()
@@ -145,10 +146,10 @@ def test_a_diff_of_a_file_elsewhere_names_it(cli: Cli, lab: Path) -> None:
     assert "--- a/sub/lab.yaml\n+++ b/sub/lab.yaml\n" in cli("check", "sub/lab.yaml", "--fix").out
 
 
-def test_a_useless_fix_is_a_defect_and_changes_nothing(cli: Cli, lab: Path, broken: ModuleType) -> None:
+def test_a_useless_fix_is_a_defect_and_changes_nothing(cli: Cli, lab: Path, broken: rules.Check) -> None:
     outcome = cli("check", "lab.yaml", "--fix")
     assert (outcome.code, outcome.out, lab.read_text()) == (1, "", TEXT)
-    assert f"error INT001 internal-error: the fix of {broken.RULE.code} was undone" in outcome.err
+    assert f"error INT001 internal-error: the fix of {broken.rule.code} was undone" in outcome.err
     assert "hint: mend it; --fix leaves it to you: the fix was undone" in outcome.err
 
 

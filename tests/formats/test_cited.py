@@ -26,6 +26,6 @@ def test_titles(sources: str, shown: str) -> None:
 
 
 def test_no_rule_shows_a_line_number_of_these_documents() -> None:
-    shown = [titles(source) for rule in rules.modules() for source in rule.RULE.sources]
+    shown = [titles(source) for check in rules.checks() for source in check.rule.sources]
     assert shown
     assert not [text for text in shown if any(f"{name} L" in text for name in TITLES)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,12 +10,12 @@ from sparkiac import rules
 from tests.plan.fleets import LOCK
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from sparkiac.rules import Check
 
 _LOCK = re.compile(r"^The lock of both examples:\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _EXAMPLE = re.compile(r"^(Bad|Good)[^\n]*:\n\n```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MODULES = rules.modules()
-CODES = [module.RULE.code for module in MODULES]
+CHECKS = rules.checks()
+CODES = [check.rule.code for check in CHECKS]
 
 
 @dataclass(frozen=True)
@@ -28,12 +27,12 @@ class Case:
     locked: str | None = LOCK
 
 
-def examples(module: ModuleType, kind: str) -> list[str]:
+def examples(check: Check, kind: str) -> list[str]:
     """Give the page's Bad or Good inventories."""
-    return [text for found, text in _EXAMPLE.findall(inspect.getdoc(module) or "") if found == kind]
+    return [text for found, text in _EXAMPLE.findall(check.page.strip()) if found == kind]
 
 
-def lock(module: ModuleType) -> str | None:
+def lock(check: Check) -> str | None:
     """Give the lock that the page's examples have, if it shows one."""
-    found = _LOCK.search(inspect.getdoc(module) or "")
+    found = _LOCK.search(check.page.strip())
     return found[1] if found else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,22 +23,20 @@ if TYPE_CHECKING:
 RULE = Rule("TST001", "test", Severity.WARNING, ("one source", "another"), "0.1.0")
 
 
-def rule_of(function: Callable[[Plan], Iterator[Hit]], rule: Rule = RULE) -> ModuleType:
-    """Make a rule module of a function."""
-    module = ModuleType("sparkiac.rules.tst001_test")
-    module.RULE, module.check = rule, function  # type: ignore[attr-defined]
-    return module
+def rule_of(function: Callable[[Plan], Iterator[Hit]], rule: Rule = RULE) -> rules.Check:
+    """Make a rule of a function."""
+    return rules.Check(rule, "", function)
 
 
-def saying(*hits: Hit, rule: Rule = RULE) -> ModuleType:
+def saying(*hits: Hit, rule: Rule = RULE) -> rules.Check:
     """Make a rule that always says this."""
     return rule_of(lambda _: iter(hits), rule)
 
 
-def verdict(text: str, *modules: ModuleType) -> tuple[Finding, ...]:
+def verdict(text: str, *checks: rules.Check) -> tuple[Finding, ...]:
     """Run these rules over an inventory."""
     found = resolved(text)
-    return rules.check(build(found), found, rules=modules)
+    return rules.check(build(found), found, rules=checks)
 
 
 def breaks(_: Plan) -> Iterator[Hit]:
@@ -92,7 +89,7 @@ def test_a_rule_that_breaks_is_an_error_and_the_others_still_speak() -> None:
 def test_a_rule_that_breaks_ends_every_command_with_1(
     command: str, tmp_path: File, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(rules, "modules", lambda: (rule_of(breaks),))
+    monkeypatch.setattr(rules, "checks", lambda: (rule_of(breaks),))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "lab.yaml").write_text(service())
     assert run([command, "lab.yaml"]) == 1
@@ -101,6 +98,6 @@ def test_a_rule_that_breaks_ends_every_command_with_1(
 
 
 def test_all_rules_run_if_none_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "modules", lambda: (saying(Hit(("name",), "wrong", "")),))
+    monkeypatch.setattr(rules, "checks", lambda: (saying(Hit(("name",), "wrong", "")),))
     found = resolved(deployment())
     assert [finding.code for finding in rules.check(build(found), found)] == ["TST001"]

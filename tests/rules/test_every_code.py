@@ -10,6 +10,7 @@ import pytest
 
 from sparkiac import pipeline, rules
 from sparkiac.report import Severity
+from sparkiac.rules.fact import sheets
 from sparkiac.rules.others import OTHERS
 from sparkiac.rules.pages import pages
 from tests.conftest import ROOT
@@ -66,7 +67,8 @@ def found(raw: bytes) -> tuple[Finding, ...]:
 
 
 def test_every_code_of_the_package_has_a_page_and_no_page_is_of_another() -> None:
-    assert set().union(*(codes(ast.parse(path.read_text())) for path in sources())) == set(pages()) - ON_HOSTS
+    named = {code for path in sources() for code in codes(ast.parse(path.read_text()))}
+    assert named | {sheet.rule.code for sheet in sheets()} == set(pages()) - ON_HOSTS
 
 
 def test_the_preflight_names_the_codes_that_have_its_pages_and_no_other() -> None:
@@ -86,7 +88,7 @@ def test_a_page_has_the_slug_that_findings_have() -> None:
 
 def test_pages_are_in_the_order_of_codes_and_no_code_has_two() -> None:
     assert list(pages()) == sorted(pages())
-    assert len(pages()) == len(OTHERS) + len(rules.modules())
+    assert len(pages()) == len(OTHERS) + len(rules.checks())
 
 
 @pytest.mark.parametrize("code", pages())
@@ -115,7 +117,7 @@ def test_the_examples_of_a_page_hold(other: tuple[rules.Rule, str]) -> None:
 
 def test_what_has_no_example_is_given_too(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = [*found(b"\xff"), *found(b"name: lab\n" + b"x: 1\n" * 102)]
-    monkeypatch.setattr(rules, "modules", lambda: (rule_of(breaks),))
+    monkeypatch.setattr(rules, "checks", lambda: (rule_of(breaks),))
     seen += found(deployment().encode())
     given = {(each.code, each.slug, each.severity) for each in seen}
     facts = [pages()[code].rule for code in WITHOUT_EXAMPLES]

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.plan.fleets import checked, deployment, planned
 from tests.rules.coverage_fleet import COVERED
 
-_RULES: Final = {module.RULE.code for module in rules.modules()}
+_RULES: Final = {check.rule.code for check in rules.checks()}
 
 
 @pytest.mark.parametrize("code", COVERED)

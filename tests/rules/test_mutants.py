@@ -1,8 +1,9 @@
 """A rule whose condition is broken does not go unnoticed: its examples and cases tell it from the real one.
 
-Every comparison of a rule is negated, every `and` made an `or`, every `if` made always true and always false, one
-at a time. A mutant that says the same about all inventories is a condition that nothing tests. `make test` runs a
-sample of the rules, `make test-deep` all of them.
+In a module every comparison is negated, every `and` made an `or`, every `if` made always true and always false, one
+at a time. Of a fact every condition and its range of releases are dropped, one at a time. A mutant that finds the
+same in all inventories is a condition that nothing tests. `make test` runs a sample of the rules, `make test-deep` all
+of them.
 """
 
 from __future__ import annotations
@@ -10,21 +11,27 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import sys
+from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from sparkiac import rules
 from sparkiac.plan import build
+from sparkiac.rules import evaluator
+from sparkiac.rules.fact import sheets
 from tests.plan.fleets import LOCK, resolved
 from tests.rules.cases import CASES
-from tests.rules.pages import CODES, MODULES, examples, lock
+from tests.rules.pages import CHECKS, examples, lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.report import Finding
+    from sparkiac.rules import Check
+    from sparkiac.rules.fact import Fact
 
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -51,8 +58,49 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
             yield ast.If(ast.Constant(always), node.body, node.orelse)
 
 
-def mutants(module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
-    """Give a module for each single change in the code of a rule, and what was changed."""
+def mutants(check: Check) -> Iterator[tuple[str, Check]]:
+    """Give a rule for each single change in its code or facts, and what was changed."""
+    sheet = next((sheet for sheet in sheets() if sheet.rule == check.rule), None)
+    if sheet is not None:
+        for what, facts in changed_facts(sheet.facts):
+            yield what, check._replace(find=partial(evaluator.find, facts=facts))
+        return
+    for what, module in changed_modules(sys.modules[check.find.__module__]):
+        yield what, check._replace(find=module.check)
+
+
+def changed_facts(facts: tuple[Fact, ...]) -> Iterator[tuple[str, tuple[Fact, ...]]]:
+    for index, fact in enumerate(facts):
+        changes = [(f"releases of fact {index + 1}", fact._replace(releases=None))] if fact.releases else []
+        changes += [
+            (f"{path} of fact {index + 1}", fact._replace(when=without(fact.when, path)))
+            for path in conditions(fact.when)
+        ]
+        for what, changed in changes:
+            yield what, (*facts[:index], changed, *facts[index + 1 :])
+
+
+def conditions(when: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401  plain data
+    """Give the path of every entry of a condition, also of those inside `any` and `none`."""
+    for name, wanted in when.items():
+        if name in {"any", "none"}:
+            for index, each in enumerate(wanted):
+                yield from conditions(each, (*path, name, index))
+        else:
+            yield *path, name
+
+
+def without(when: Any, path: tuple[Any, ...]) -> Any:  # noqa: ANN401  plain data
+    changed = copy.deepcopy(when)
+    *inner, last = path
+    entry = changed
+    for key in inner:
+        entry = entry[key]
+    del entry[last]
+    return changed
+
+
+def changed_modules(module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
     tree = ast.parse(inspect.getsource(module))
     places = [index for index, node in enumerate(ast.walk(tree)) for _ in changes(node)]
     for order, index in enumerate(places):
@@ -66,32 +114,32 @@ def mutants(module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
         yield what, mutant
 
 
-def verdict(module: ModuleType, inputs: list[tuple[str, str | None]]) -> list[tuple[Finding, ...]]:
+def verdict(check: Check, inputs: list[tuple[str, str | None]]) -> list[tuple[Finding, ...]]:
     findings = []
     for text, locked in inputs:
         found = resolved(text, locked=locked or "version: 1\nimages: {}\n")
-        findings.append(rules.check(build(found), found, rules=[module]))
+        findings.append(rules.check(build(found), found, rules=[check]))
     return findings
 
 
 EACH: Final = 12
 """`make test` takes every twelfth rule."""
 SAMPLED: Final = [
-    pytest.param(module, id=code, marks=() if index % EACH == 0 else pytest.mark.deep)
-    for index, (module, code) in enumerate(zip(MODULES, CODES, strict=True))
+    pytest.param(check, id=check.rule.code, marks=() if index % EACH == 0 else pytest.mark.deep)
+    for index, check in enumerate(CHECKS)
 ]
 
 
-@pytest.mark.parametrize("module", SAMPLED)
-def test_a_broken_rule_is_noticed(module: ModuleType) -> None:
-    shown = examples(module, "Bad") + examples(module, "Good")
-    inputs: list[tuple[str, str | None]] = [(text, lock(module)) for text in shown]
-    inputs += [(case.text, case.locked) for case in CASES.get(module.RULE.code, ())]
-    right = verdict(module, inputs)
-    made = list(mutants(module))
+@pytest.mark.parametrize("check", SAMPLED)
+def test_a_broken_rule_is_noticed(check: Check) -> None:
+    shown = examples(check, "Bad") + examples(check, "Good")
+    inputs: list[tuple[str, str | None]] = [(text, lock(check)) for text in shown]
+    inputs += [(case.text, case.locked) for case in CASES.get(check.rule.code, ())]
+    right = verdict(check, inputs)
+    made = list(mutants(check))
     assert made, "a rule without a condition?"
     survivors = [what for what, mutant in made if verdict(mutant, inputs) == right]
-    assert survivors == [], f"add a case for {module.RULE.code} to tests/rules/cases.py that tells these apart"
+    assert survivors == [], f"add a case for {check.rule.code} to tests/rules/cases.py that tells these apart"
 
 
 def test_the_lock_of_the_cases_is_a_lock() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from sparkiac import catalog, rules
@@ -14,9 +12,6 @@ from sparkiac.rules.rule import Hit, Rule
 from tests.plan.fleets import checked, deployment, said
 from tests.rules.test_check import saying
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
 FLOORS = catalog.profiles().floors
 HIT = Hit(("name",), "wrong", "mend it")
 
@@ -25,7 +20,7 @@ def rule(severity: Severity, *, waivable: bool = True, profile: str = "", code: 
     return Rule(code, "test", severity, (), "0.1.0", waivable=waivable, profile=profile)
 
 
-def one_of_each() -> tuple[ModuleType, ...]:
+def one_of_each() -> tuple[rules.Check, ...]:
     """Make a rule of each severity that finds something."""
     return tuple(saying(HIT, rule=rule(severity, code=f"TST00{int(severity)}")) for severity in Severity)
 
@@ -67,11 +62,11 @@ def test_a_rule_names_a_profile_that_there_is_and_an_error_that_cannot_be_waived
 
 
 def test_without_a_word_errors_and_warnings_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "modules", one_of_each)
+    monkeypatch.setattr(rules, "checks", one_of_each)
     assert said(checked(deployment()).report.findings) == ["TST002 1:7 wrong", "TST003 1:7 wrong"]
 
 
 def test_a_waiver_of_a_rule_that_is_not_shown_is_used_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "modules", one_of_each)
+    monkeypatch.setattr(rules, "checks", one_of_each)
     waived = deployment() + "allow: [{code: TST001, reason: it is right here}]\n"
     assert said(checked(waived).report.findings) == ["TST002 1:7 wrong", "TST003 1:7 wrong"]

@@ -1,0 +1,82 @@
+"""Applies facts to the deployments of a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.catalog import interfaces
+from sparkiac.report import REMOVE, Edit, Severity
+from sparkiac.rules.conditions import holds
+from sparkiac.rules.rule import Hit
+from sparkiac.rules.subject import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.report import Path
+    from sparkiac.rules.fact import Fact, Releases
+
+_ANY: Final = "any"
+_DEEP: Final = frozenset({"set", "env"})
+"""Settings whose keys are leaves of their own; of others, the whole setting is one leaf."""
+
+
+def find(plan: Plan, facts: Iterable[Fact]) -> Iterator[Hit]:
+    """Find the deployments that facts apply to; of a group, its leader stands for all nodes."""
+    facts = tuple(facts)
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.server.engine is not None and (container.server.node or (0, 1))[0] == 0:
+                subject = Subject(host, container)
+                yield from (_hit(fact, subject) for fact in facts if applies(fact, subject))
+
+
+def applies(fact: Fact, subject: Subject) -> bool:
+    """Return whether a deployment is in the scope of a fact and meets its condition."""
+    gpu = subject.host.gpu
+    return (
+        subject.container.server.engine == fact.engine
+        and (fact.hardware == _ANY or (gpu is not None and gpu.compute_capability == fact.hardware))
+        and (fact.releases is None or _within(fact.releases, subject.release))
+        and holds(fact.when, subject)
+    )
+
+
+def _within(releases: Releases, found: str | None) -> bool:
+    if found is None:
+        return False
+    release = interfaces.release(found)
+    late_enough = releases.first is None or release >= interfaces.release(releases.first)
+    return late_enough and (releases.before is None or release < interfaces.release(releases.before))
+
+
+def _hit(fact: Fact, subject: Subject) -> Hit:
+    key, inside = _split(fact.at)
+    path, host = subject.container.path, subject.host.name
+    fix = tuple(Edit((*path, *name.split(".")), REMOVE if to is None else to) for name, to in (fact.fix or {}).items())
+    return Hit(
+        (*path, *key),
+        subject.text(fact.message),
+        subject.text(fact.hint),
+        leaf=(*path, host, *key),
+        host=host,
+        severity=_severity(fact, subject),
+        fix=fix,
+        inside=inside,
+        sources=tuple(each.source for each in (*fact.evidence, *fact.against)),
+    )
+
+
+def _severity(fact: Fact, subject: Subject) -> Severity:
+    """Return the fact's severity; a proof says nothing of releases that are newer than all that were read."""
+    if fact.releases is None or fact.releases.before is not None or subject.release is None:
+        return fact.severity
+    unread = interfaces.release(subject.release) > interfaces.release(interfaces.versions()[-1])
+    return Severity.INFO if unread else fact.severity
+
+
+def _split(at: str) -> tuple[Path, Path]:
+    """Split the place of a fact into the path of a leaf and the keys inside of its value."""
+    space, *rest = at.split(".", 1)
+    return ((space, *rest), ()) if space in _DEEP else ((space,), tuple(rest))

@@ -1,0 +1,137 @@
+"""Facts: what is known to fail, to give wrong answers or to be slow, with its scope and its evidence.
+
+A file of `facts/` is one rule. Its front matter (YAML) lists the facts, and its body (Markdown) is the rule's page.
+docs/facts.md explains every key. The severity of a fact is computed from its evidence and is never written.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import yaml
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ROOT: Final = Path(__file__).parent / "facts"
+_LOADER: Final = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+_FENCE: Final = "---\n"
+
+PROOF: Final = frozenset({"parser", "source", "format", "arithmetic"})
+"""Evidence that proves a fact: an engine's parser or source code, a file format, or arithmetic."""
+TESTIMONY: Final = frozenset({"measured", "maker", "maintainer"})
+"""Evidence by a named source: a measurement, a maker's documentation, a statement of a maintainer."""
+HEARSAY: Final = frozenset({"forum", "advice"})
+"""Evidence that supports an info at most."""
+BREAKS: Final = frozenset({"fails", "wrong"})
+"""Verdicts of servers that do not start, end, refuse requests, or give wrong answers."""
+VERDICTS: Final = frozenset({*BREAKS, "ignored", "slow", "advice"})
+
+
+class Evidence(NamedTuple):
+    """What supports a fact, or speaks against it."""
+
+    kind: str
+    """One of PROOF, TESTIMONY or HEARSAY."""
+    source: str
+    """A link, or a document of docs/sources.md with its lines."""
+    date: str
+    """Month in which it was published or read: 2026-05."""
+    hardware: str = ""
+    """Where it was measured: GB10, H100 …"""
+    note: str = ""
+    """What it says, in a few words."""
+
+
+class Releases(NamedTuple):
+    """A range of engine releases."""
+
+    first: str | None = None
+    """First release of the range; None is unbounded."""
+    before: str | None = None
+    """First release after the range; None is unbounded."""
+
+
+class Fact(NamedTuple):
+    """One thing that is known about a combination of model, image, release and options."""
+
+    when: Mapping[str, Any]
+    """Condition on the deployment; see `conditions`."""
+    at: str
+    """Setting that the finding points at: set.moe_backend, env.NAME, speculative, image …"""
+    message: str
+    hint: str
+    verdict: str
+    """One of VERDICTS."""
+    evidence: tuple[Evidence, ...]
+    against: tuple[Evidence, ...] = ()
+    """Evidence that contradicts the fact within its scope."""
+    releases: Releases | None = None
+    """Releases that it holds for; None is all. Where the release is unknown, a fact with a range is not applied."""
+    engine: str = "vllm"
+    hardware: str = "12.1"
+    """Compute capability of the GPU; `any` for every machine."""
+    fix: Mapping[str, Any] | None = None
+    """Setting → value that repairs it; null removes the setting. Only for proven facts."""
+
+    @property
+    def proven(self) -> bool:
+        """Return whether a proof supports the fact."""
+        return any(each.kind in PROOF for each in self.evidence)
+
+    @property
+    def severity(self) -> Severity:
+        """Return the severity that verdict and evidence support."""
+        if self.verdict not in BREAKS or self.against:
+            ignored = self.verdict == "ignored" and self.proven and not self.against
+            return Severity.WARNING if ignored else Severity.INFO
+        if self.proven:
+            return Severity.ERROR
+        return Severity.WARNING if any(each.kind in TESTIMONY for each in self.evidence) else Severity.INFO
+
+
+class Sheet(NamedTuple):
+    """A file of facts: a rule, its facts and its page."""
+
+    rule: Rule
+    facts: tuple[Fact, ...]
+    page: str
+
+
+@cache
+def sheets() -> tuple[Sheet, ...]:
+    """Read all files of facts, sorted by code."""
+    return tuple(read(path.stem, path.read_text("utf-8")) for path in sorted(_ROOT.glob("*.md")))
+
+
+def read(name: str, text: str) -> Sheet:
+    """Read one file, named `<code>_<slug>`. A key that is unknown or missing raises TypeError: it is package data."""
+    _, matter, page = text.split(_FENCE, 2)
+    data = yaml.load(matter, Loader=_LOADER)  # noqa: S506  a safe loader
+    facts = tuple(_fact(each) for each in data.pop("facts"))
+    found = (each.source for fact in facts for each in (*fact.evidence, *fact.against))
+    code, _, slug = name.partition("_")
+    rule = Rule(
+        code=code.upper(),
+        slug=slug.replace("_", "-"),
+        severity=max(fact.severity for fact in facts),
+        sources=tuple(dict.fromkeys(found)),
+        **data,
+    )
+    return Sheet(rule, facts, page.strip())
+
+
+def _fact(raw: dict[str, Any]) -> Fact:
+    evidence, against = (tuple(Evidence(**each) for each in raw.pop(key, ())) for key in ("evidence", "against"))
+    releases = raw.pop("releases", None)
+    return Fact(
+        **raw,
+        evidence=evidence,
+        against=against,
+        releases=None if releases is None else Releases(releases.get("from"), releases.get("before")),
+    )

@@ -1,0 +1,129 @@
+"""The values of a deployment, by the dotted names that facts use."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.rules import kernels
+from sparkiac.rules.readings import own
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sparkiac.plan import Container, HostPlan
+    from sparkiac.plan.facts import Facts
+
+_UNSET: Final = "auto"
+"""The word by which vLLM's options say that nothing is chosen."""
+_SAID: Final = "said"
+
+
+class Subject:
+    """One deployment on its first host."""
+
+    def __init__(self, host: HostPlan, container: Container) -> None:
+        """Look at a container on a host."""
+        self.host, self.container = host, container
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401  plain data
+        """Return a value, or None where it is not set or unknown. Raise KeyError for a name that facts do not have."""
+        space, _, key = name.partition(".")
+        if not key and space not in NAMES:
+            raise KeyError(name)
+        value = self._spaces[space](key) if key else getattr(self, space)
+        return None if isinstance(value, str) and value.casefold() == _UNSET else value
+
+    @cached_property
+    def _spaces(self) -> Mapping[str, Any]:
+        server, command = self.container.server, self.container.command
+        return {
+            "set": server.options.get,
+            "env": command.env.get,
+            "speculative": (server.speculative or {}).get,
+            "recipe": lambda key: own(self.container).get("set", {}).get(key),
+            "network": lambda key: getattr(self._known, key, None),
+        }
+
+    @cached_property
+    def _known(self) -> Facts | None:
+        return kernels.known(self.container)
+
+    @property
+    def name(self) -> str:
+        """Name of the deployment."""
+        return self.container.name
+
+    @property
+    def model(self) -> str | None:
+        """Handle of the model."""
+        return self.container.server.model
+
+    @property
+    def image(self) -> str:
+        """Repository and tag of the image, without its digest."""
+        return kernels.image(self.container)
+
+    @property
+    def repository(self) -> str:
+        """Repository of the image, without tag and digest."""
+        return self.container.image.repository
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What the image lacks according to the catalog, such as `ray` or `audio`."""
+        return tuple(self.container.image.tag.lacks) if self.container.image.tag else ()
+
+    @property
+    def release(self) -> str | None:
+        """Release of the engine in the image."""
+        return self.container.image.vllm
+
+    @property
+    def nodes(self) -> int:
+        """Number of hosts."""
+        return self.container.server.node[1] if self.container.server.node else 1
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """What clients need: `tools`."""
+        return self.container.server.clients
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Paths in the container at which files or directories are mounted."""
+        storage = self.container.storage
+        return (*(each.target for each in storage.files), *(each.target for each in storage.mounts))
+
+    @property
+    def pre_start(self) -> tuple[str, ...]:
+        """Words of the commands that run before the server."""
+        return tuple(word for command in self.container.command.prelude for word in command)
+
+    def text(self, template: str) -> str:
+        """Fill in a message: `{name}`, `{set.moe_backend}`; `{set.moe_backend:said}` is "moe_backend: x" or "no …"."""
+        return _Filler(self).format(template)
+
+
+NAMES: Final = frozenset(name for name, value in vars(Subject).items() if isinstance(value, property))
+
+
+class _Filler(Formatter):
+    """Fills dotted names into a template."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+
+    def get_field(self, field_name: str, _args: Sequence[Any], _kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+        """Return the value of a dotted name, with the name."""
+        return (field_name, self._subject[field_name]), field_name
+
+    def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401  plain data
+        """Write a value, or with `said` its name and value."""
+        name, found = value
+        key = name.rpartition(".")[2]
+        shown = str(found).lower() if isinstance(found, bool) else str(found)
+        if format_spec != _SAID:
+            return shown
+        return f"no {key}" if found is None else f"{key}: {shown}"
