@@ -1,7 +1,8 @@
-"""Which vLLM release an image holds, as far as its tag says it.
+"""The vLLM release in an image, as its digest or tag says it.
 
 Upstream names its tags after its releases: v0.24.0, v0.25.1-aarch64, v0.20.0-aarch64-cu130, v0.22.0rc1. The catalog
-states the release of other tags. A tag that moves, such as nightly, names no release.
+states the release of other tags, of series of tags, and of some digests. Of images that are not in the catalog, a tag
+that starts with a release (0.24.0-cu130) is taken as that release. A tag that moves, such as nightly, names none.
 """
 
 from __future__ import annotations
@@ -13,10 +14,21 @@ if TYPE_CHECKING:
     from sparkiac.model.images import ImageFamily
 
 _UPSTREAM: Final = re.compile(r"v(\d+(?:\.\d+)+(?:\.?(?:rc|post|dev)\d+)*)(?:-.+)?")
+_COMMUNITY: Final = re.compile(r"v?(0\.\d{2}\.\d+(?:\.?(?:rc|post)\d+)?)(?:[-._+].+)?")
+_ENGINE: Final = "vllm"
+
+
+def of_image(family: ImageFamily | None, repository: str, *, tag: str, digest: str | None) -> str | None:
+    """Return the vLLM release in an image, or None if it is unknown. `family` is the catalog's entry, if it has one."""
+    if family is None:
+        named = _COMMUNITY.fullmatch(tag) if _ENGINE in repository.rpartition("/")[2] else None
+        return named[1] if named else None
+    recorded = family.digests.get(digest or "")
+    return recorded.vllm if recorded else of_tag(family, tag)
 
 
 def of_tag(family: ImageFamily, tag: str) -> str | None:
-    """Give the vLLM release that a tag of a family stands for, or None if it is unknown."""
+    """Return the vLLM release that a tag of a family stands for, or None if it is unknown."""
     known = family.tags.get(tag or "latest")
     if known is not None and (known.moving or known.vllm is not None):
         return None if known.moving else known.vllm

@@ -67,7 +67,7 @@ class ImageTag(Model):
 
 
 class Series(Model):
-    """What is known about all tags that begin alike."""
+    """What is known about all tags that begin alike, or about one digest."""
 
     vllm: Version
     """vLLM release that they are built from."""
@@ -98,6 +98,8 @@ class ImageFamily(Model):
     """Known tags."""
     series: dict[str, Series] = Field(default_factory=dict)
     """Start of a tag, up to a dot or hyphen → what is known about all such tags: 26.05 for 26.05.post1-py3."""
+    digests: dict[str, Series] = Field(default_factory=dict)
+    """Digest of an image, as registries give it → what is known about it, whatever its tag is."""
     notes: tuple[ShortText, ...] = ()
     """What to know before using it."""
     sources: tuple[ShortText, ...]

@@ -32,18 +32,19 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
     locked = lock.images.get(reference) if lock else None
     found = catalog.image_family(repository)
     family = found.value if found else None
+    digest = inline or (locked.digest if locked else None)
     entrypoint = locked.entrypoint if locked else None
     if entrypoint is None and family is not None:
         entrypoint = family.entrypoint
     return Image(
         reference=reference,
         repository=_mirrored(repository, mirrors),
-        digest=inline or (locked.digest if locked else None),
+        digest=digest,
         entrypoint=entrypoint,
         command=locked.command if locked else None,
         tag=_tag(family, tag) if family else None,
         id=locked.config if locked else None,
-        release=_recorded(locked) or (releases.of_tag(family, tag) if family else None),
+        release=_recorded(locked) or releases.of_image(family, repository, tag=tag, digest=digest),
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.rules.fact import Fact, Releases
 
 _ANY: Final = "any"
+_UPSTREAM: Final = "upstream"
 _DEEP: Final = frozenset({"set", "env"})
 """Settings whose keys are leaves of their own; of others, the whole setting is one leaf."""
 
@@ -69,11 +70,16 @@ def _hit(fact: Fact, subject: Subject) -> Hit:
 
 
 def _severity(fact: Fact, subject: Subject) -> Severity:
-    """Return the fact's severity; a proof says nothing of releases that are newer than all that were read."""
-    if fact.releases is None or fact.releases.before is not None or subject.release is None:
+    """Return the fact's severity, less where the release is a guess or is newer than all that were read."""
+    if fact.releases is None or subject.release is None:
         return fact.severity
-    unread = interfaces.release(subject.release) > interfaces.release(interfaces.versions()[-1])
-    return Severity.INFO if unread else fact.severity
+    if fact.releases.before is None and interfaces.release(subject.release) > interfaces.release(
+        interfaces.versions()[-1]
+    ):
+        return Severity.INFO
+    image = subject.container.image
+    guessed = image.interface is None and (image.tag is None or image.tag.provenance != _UPSTREAM)
+    return min(fact.severity, Severity.WARNING) if guessed else fact.severity
 
 
 def _split(at: str) -> tuple[Path, Path]:

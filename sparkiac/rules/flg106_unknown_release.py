@@ -1,8 +1,9 @@
 """The vLLM release in the image is unknown.
 
 Options, values and variables are then compared with all known releases: only what none of them takes is found, as a
-warning. The release is known if the image was captured, if the lock records its version, or if its tag names one: an
-upstream tag such as v0.24.0, or a tag that the catalog lists. A tag that moves, such as nightly, names none.
+warning. Facts that hold for some releases are not checked. The release is known if the image was captured, if the lock
+records its version, if the catalog lists its digest, or if its tag names one: an upstream tag such as v0.24.0, a tag
+that the catalog lists, or 0.24.0-cu130 of another image of vLLM. A tag that moves, such as nightly, names none.
 
 Bad:
 
@@ -48,7 +49,7 @@ from sparkiac.rules.rule import Hit, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Plan
+    from sparkiac.plan import Container, Plan
 
 RULE: Final = Rule(
     code="FLG106",
@@ -56,17 +57,26 @@ RULE: Final = Rule(
     severity=Severity.INFO,
     sources=release.SOURCES,
     since="0.1.0",
+    profile="recommended",
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find servers whose release is not known."""
+    """Find images whose release is unknown: one hit for each image, at the first deployment that runs it."""
+    found: dict[str, list[tuple[Container, str]]] = {}
     for container, host in release.servers(plan):
         if release.known(container) is None:
-            message = (
-                f"the vLLM release in {container.image.reference} is unknown: "
-                f"options of {container.name} are refused only if no known release takes them"
-            )
-            hint = f"run `sparkiac images capture {container.image.reference}` where the image is"
-            leaf = (*container.path, host, "image")
-            yield Hit((*container.path, "image"), message, hint, leaf=leaf, host=host)
+            found.setdefault(container.image.reference, []).append((container, host))
+    for reference, runs in found.items():
+        (container, host), *others = runs
+        more = f" and {len(others)} more" if others else ""
+        message = (
+            f"the vLLM release in {reference.partition('@')[0]} is unknown: options of {container.name}{more} are "
+            "compared with all releases, and facts about single releases are not checked"
+        )
+        hint = (
+            f"run `sparkiac lock` if the image's labels name its release, or `sparkiac images capture {reference}` "
+            "on a machine that has the image"
+        )
+        leaf = (*container.path, host, "image")
+        yield Hit((*container.path, "image"), message, hint, leaf=leaf, host=host)

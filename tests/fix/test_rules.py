@@ -12,9 +12,9 @@ from sparkiac import pipeline, rules
 from sparkiac.fix import repair
 from sparkiac.plan import build
 from sparkiac.report import Report
-from sparkiac.rules import spd014_load_guard_is_gone
 from sparkiac.rules.pages import pages
 from tests.plan.fleets import ONES, PAIR, checked, deployment, resolved, service, webui
+from tests.rules.pages import named
 
 if TYPE_CHECKING:
     from sparkiac.fix import Repaired
@@ -39,7 +39,7 @@ def guard_removed(text: str) -> Repaired:
 
     def check(raw: bytes) -> Report:
         found = resolved(raw.decode())
-        return Report.of(rules.check(build(found), found, rules=[spd014_load_guard_is_gone]))
+        return Report.of(rules.check(build(found), found, rules=[named("SPD014")]))
 
     return repair(text.encode(), check, EVERYTHING)
 

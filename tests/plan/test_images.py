@@ -154,12 +154,19 @@ RELEASES = {
     "vllm/vllm-openai:version0.24.0": None,
     f"vllm/vllm-openai@{ONES}": None,
     "ghcr.io/aeon-7/vllm-dflash:latest": None,
-    "example.org/vllm:v0.24.0": None,
+    "example.org/vllm:v0.24.0": "0.24.0",
+    "example.org/dgx-spark-vllm:0.17.0-t5": "0.17.0",
+    "example.org/vllm:0.25.1rc1-cu130": "0.25.1rc1",
+    "example.org/vllm:1.2.0": None,
+    "example.org/vllm:v23": None,
+    "example.org/server:v0.24.0": None,
+    "nvcr.io/nvidia/vllm@sha256:9204569b17ee4c0eff75194b8e6e458479c8aee18953b5ab9cf359fcdac659e2": "0.20.1",
+    "vllm/vllm-openai:nightly@sha256:0a51ea5b4ae2dc5d81890e5173f54203d2a3ae0cfffe51b8fd2afd4391bfd967": "0.27.1",
 }
 
 
 @pytest.mark.parametrize("reference", RELEASES)
-def test_the_release_follows_from_the_tag(reference: str) -> None:
+def test_the_release_follows_from_the_digest_or_the_tag(reference: str) -> None:
     assert image(reference, lock=None, mirrors={}).vllm == RELEASES[reference]
 
 

@@ -581,8 +581,8 @@ KERNELS: Final[dict[str, list[Case]]] = {
             _serving("poolside/laguna-xs.2-dflash", NIGHTLY, "set: {attention_backend: null}"),
             (
                 (
-                    "ATT004 10:30 chat drafts with DFlash and has no attention_backend; sources disagree on the backend "
-                    "that runs on sm_121"
+                    "ATT004 10:30 chat drafts with DFlash and has no attention_backend; sources disagree on the "
+                    "backend that runs on sm_121"
                 ),
             ),
         ),

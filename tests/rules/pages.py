@@ -18,6 +18,11 @@ CHECKS = rules.checks()
 CODES = [check.rule.code for check in CHECKS]
 
 
+def named(code: str) -> Check:
+    """Give the rule with this code."""
+    return CHECKS[CODES.index(code)]
+
+
 @dataclass(frozen=True)
 class Case:
     """An inventory beside those of the page, and what the rule says of it (`CODE line:column message`)."""

@@ -9,13 +9,13 @@ import pytest
 from sparkiac import rules
 from sparkiac.plan import build
 from sparkiac.report import Severity
-from sparkiac.rules import eng001_unknown_engine_option, eng002_engine_option_value, eng006_unknown_speculative_method
 from tests.plan.fleets import ONES, deployment, resolved
+from tests.rules.pages import named
 
 if TYPE_CHECKING:
     from sparkiac.report import Finding
 
-RULES: Final = (eng001_unknown_engine_option, eng002_engine_option_value, eng006_unknown_speculative_method)
+RULES: Final = (named("ENG001"), named("ENG002"), named("ENG006"))
 EXACT: Final = "lmsysorg/sglang:v0.5.23"
 OTHER: Final = "lmsysorg/sglang:spark"
 

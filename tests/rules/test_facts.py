@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.plan import build
 from sparkiac.report import Severity
+from sparkiac.rules import evaluator
 from sparkiac.rules.conditions import holds
-from sparkiac.rules.fact import BREAKS, HEARSAY, PROOF, TESTIMONY, VERDICTS, Evidence, Fact, read, sheets
+from sparkiac.rules.fact import BREAKS, HEARSAY, PROOF, TESTIMONY, VERDICTS, Evidence, Fact, Releases, read, sheets
 from sparkiac.rules.subject import NAMES
+from tests.plan.fleets import ONES, deployment, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -119,6 +122,29 @@ def test_a_condition(when: dict[str, Any], *, true: bool) -> None:
         "set.absent": None,
     }
     assert holds(when, values) is true
+
+
+RANGE: dict[str, Any] = {"releases": Releases("0.20.0", None)}
+
+
+@pytest.mark.parametrize(
+    ("image", "changes", "severity"),
+    [
+        ("vllm/vllm-openai:v0.24.0", RANGE, Severity.ERROR),
+        ("vllm/vllm-openai:v0.19.0", RANGE, None),
+        ("vllm/vllm-openai:nightly", RANGE, None),
+        ("vllm/vllm-openai:nightly", {}, Severity.ERROR),
+        ("nvcr.io/nvidia/vllm:26.07-py3", RANGE, Severity.WARNING),
+        ("example.org/vllm:v0.24.0", RANGE, Severity.WARNING),
+        ("vllm/vllm-openai:v9.0.0", RANGE, Severity.INFO),
+        ("vllm/vllm-openai:v0.24.0", {"hardware": "9.0"}, None),
+        ("vllm/vllm-openai:v0.24.0", {"engine": "sglang"}, None),
+    ],
+)
+def test_a_fact_is_applied_within_its_scope(image: str, changes: dict[str, Any], severity: Severity | None) -> None:
+    found = resolved(deployment(f"image: {image}@{ONES}"))
+    hits = tuple(evaluator.find(build(found), (fact(when={"set.max_model_len": {"not": None}}, **changes),)))
+    assert [hit.severity for hit in hits] == ([] if severity is None else [severity])
 
 
 def test_a_key_that_facts_do_not_have_is_refused() -> None:

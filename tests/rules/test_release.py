@@ -10,9 +10,8 @@ from sparkiac import rules
 from sparkiac.catalog import interfaces
 from sparkiac.plan import build
 from sparkiac.report import Severity
-from sparkiac.rules import env101_unknown_variable, flg101_unknown_option, flg102_option_value, flg104_json_key
-from sparkiac.rules import flg105_unknown_name as flg105
 from tests.plan.fleets import ONES, deployment, resolved
+from tests.rules.pages import named
 
 if TYPE_CHECKING:
     from sparkiac.report import Finding
@@ -23,7 +22,7 @@ VENDOR: Final = "nvcr.io/nvidia/vllm:26.05.post1-py3"
 BETWEEN: Final = "vllm/vllm-openai:v0.22.0-aarch64"
 """A release between two that are known."""
 UNKNOWN: Final = "vllm/vllm-openai:nightly"
-RULES: Final = (env101_unknown_variable, flg101_unknown_option, flg102_option_value, flg104_json_key, flg105)
+RULES: Final = (named("ENV101"), named("FLG101"), named("FLG102"), named("FLG104"), named("FLG105"))
 
 
 def found(image: str, *lines: str, model: str = "example/model", captured: str | None = None) -> tuple[Finding, ...]:
@@ -170,7 +169,7 @@ def test_the_caret_stands_under_a_wrong_name_or_a_wrong_value(line: str, word: s
 def test_the_caret_stands_under_the_name_in_the_defaults() -> None:
     text = deployment(f"image: {EXACT}@{ONES}", defaults="{model_store: /srv/models, set: {no_such_flag: 3}}")
     read = resolved(text)
-    (finding,) = rules.check(build(read), read, rules=[flg101_unknown_option])
+    (finding,) = rules.check(build(read), read, rules=[named("FLG101")])
     assert shown(finding) == "no_such_flag"
     assert finding.loc is not None
     assert finding.loc.mark.line == 2
