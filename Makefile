@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-deep lint unit lock clean
+.PHONY: help demo docs test test-deep lint unit lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -21,6 +21,9 @@ demo: $(INSTALLED) ## install, generate the lab inventory into .demo and show it
 	rm -rf .demo
 	$(BIN)/sparkiac generate inventories/lab.yaml --output .demo/lab
 	$(BIN)/sparkiac plan inventories/lab.yaml
+
+docs: $(INSTALLED) ## write the pages of all rules to docs/rules.md
+	$(BIN)/python docs/rules.py
 
 test: lint unit ## lint, types, architecture contracts and all tests but the deep ones
 

@@ -1,4 +1,4 @@
-"""Writes docs/rules.md: the page of every code that a finding can have. Run it after a change of a rule."""
+"""Writes docs/rules.md, the page of every code that a finding can have: `make docs`. The file is not committed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
 # Rules
 
-Written by `python docs/rules.py` from the pages of the rules, which are the docstrings of `sparkiac/rules`; change them
-there. `sparkiac rules explain CODE` prints one. [checks.md](checks.md) tells how much is shown and how a finding is
+Written by `make docs` from the files of `sparkiac/rules`. `sparkiac rules explain CODE` prints one page. [checks.md](checks.md) tells how much is shown and how a finding is
 waived; [sources.md](sources.md) says which documents the sources are. Both examples of a rule run as tests: the bad one
-has the finding, the good one has not.
+triggers the rule, the good one does not.
 
 Findings are errors, warnings or notes (info). A profile shows its own findings and those of the smaller ones:
 `minimal`, `recommended`, `strict`. What `preflight` finds is found on a host, before anything is changed there.

@@ -73,9 +73,8 @@ def _severity(fact: Fact, subject: Subject) -> Severity:
     """Return the fact's severity, less where the release is a guess or is newer than all that were read."""
     if fact.releases is None or subject.release is None:
         return fact.severity
-    if fact.releases.before is None and interfaces.release(subject.release) > interfaces.release(
-        interfaces.versions()[-1]
-    ):
+    newest = interfaces.versions()[-1]
+    if fact.releases.before is None and interfaces.release(subject.release) > interfaces.release(newest):
         return Severity.INFO
     image = subject.container.image
     guessed = image.interface is None and (image.tag is None or image.tag.provenance != _UPSTREAM)
