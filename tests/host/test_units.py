@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -87,17 +88,24 @@ class Fleet:
         path.write_text(json.dumps(units))
 
 
-@pytest.fixture
-def fleet(tmp_path: Path) -> Fleet:
-    """Give a host on which `a` and `b` run."""
-    (tmp_path / "units.json").write_text("{}")
-    (tmp_path / "units").symlink_to(SCRIPTS / "units")
-    found = Fleet(tmp_path)
+@pytest.fixture(scope="session")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Start `a` and `b` on a host, once for all tests."""
+    stub = tmp_path_factory.mktemp("units")
+    (stub / "units.json").write_text("{}")
+    (stub / "units").symlink_to(SCRIPTS / "units")
+    found = Fleet(stub)
     found.write("etc/sparkiac/secrets/key", "first")
     found.plan(unit("a"), unit("b"))
     assert found.restart() == ["restart a", "restart b"]
     assert found.steps() == []
-    return found
+    return stub
+
+
+@pytest.fixture
+def fleet(started: Path, tmp_path: Path) -> Fleet:
+    """Give a host of its own on which `a` and `b` run."""
+    return Fleet(shutil.copytree(started, tmp_path / "host", symlinks=True))
 
 
 def test_a_first_start_enables_and_starts_in_the_order_of_the_plan(tmp_path: Path) -> None:
