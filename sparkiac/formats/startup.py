@@ -8,7 +8,6 @@ from rich.text import Text
 
 from sparkiac.formats import terminal
 from sparkiac.memory.values import GIB
-from sparkiac.model.inventory import Measured as Key
 from sparkiac.plan.measured import SIZES
 from sparkiac.plan.memory import count
 
@@ -17,8 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from sparkiac.memory.values import Calibration
-    from sparkiac.plan.measured import Measured
+    from sparkiac.plan.measured import Comparison
 
 LOOKED_FOR: Final = (
     "Model loading took … GiB",
@@ -33,35 +31,29 @@ LOOKED_FOR: Final = (
 NOTHING: Final = f"has none of the lines in which vLLM tells of its memory: {'; '.join(LOOKED_FOR)}"
 
 
-def plain(measured: Measured) -> dict[str, Any]:
+def plain(found: Comparison) -> dict[str, Any]:
     """Give {"compared": [{name, computed, measured, error}], "measured": {…}, "total_gib": …, "notes": […]}."""
     rows = [
         {"name": row.name, "computed": row.predicted, "measured": row.measured, "error": round(row.error, 4)}
-        for row in measured.compared
+        for row in found.compared
     ]
-    total = None if measured.total_bytes is None else total_gib(measured.total_bytes)
-    kept = keys(measured.calibration)
-    return {"compared": rows, "measured": kept, "total_gib": total, "notes": list(measured.notes)}
+    total = None if found.total_bytes is None else total_gib(found.total_bytes)
+    kept = found.measured.model_dump(exclude_none=True)
+    return {"compared": rows, "measured": kept, "total_gib": total, "notes": list(found.notes)}
 
 
-def page(measured: Measured) -> Iterator[RenderableType]:
+def page(found: Comparison) -> Iterator[RenderableType]:
     """Lay out the comparison, and the lines to paste."""
-    if measured.compared:
+    if found.compared:
         table = terminal.table("", "computed", "measured", "error", right=("computed", "measured", "error"))
-        for row in measured.compared:
+        for row in found.compared:
             shown = (_figure(row.name, row.predicted), _figure(row.name, row.measured), f"{100 * row.error:+.1f} %")
             table.add_row(Text(row.name), *(Text(cell) for cell in shown))
         yield table
         yield Text()
-    for note in measured.notes:
+    for note in found.notes:
         yield Text(note, style="yellow")
-    yield from _lines(measured)
-
-
-def keys(calibration: Calibration) -> dict[str, int]:
-    """Give what the key `measured` of a deployment takes."""
-    said = calibration._asdict()
-    return {key: said[key] for key in Key.model_fields if said[key] is not None}
+    yield from _lines(found)
 
 
 def total_gib(size_bytes: int) -> float:
@@ -69,15 +61,15 @@ def total_gib(size_bytes: int) -> float:
     return round(size_bytes / GIB, 2)
 
 
-def _lines(measured: Measured) -> Iterator[RenderableType]:
-    kept = keys(measured.calibration)
+def _lines(found: Comparison) -> Iterator[RenderableType]:
+    kept = found.measured.model_dump(exclude_none=True)
     if kept:
         pairs = ", ".join(f"{key}: {value}" for key, value in kept.items())
-        yield Text(f"Into the inventory, below deployments.{measured.name}:")
+        yield Text(f"Into the inventory, below deployments.{found.name}:")
         yield terminal.Verbatim(f"  measured: {{{pairs}}}")
-    if measured.total_bytes is not None:
-        yield Text(f"and below hosts.{measured.host}:")
-        yield terminal.Verbatim(f"  memory: {{total_gib: {total_gib(measured.total_bytes):g}}}")
+    if found.total_bytes is not None:
+        yield Text(f"and below hosts.{found.host}:")
+        yield terminal.Verbatim(f"  memory: {{total_gib: {total_gib(found.total_bytes):g}}}")
 
 
 def _figure(name: str, value: float) -> str:

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.memory.budget import Server
-    from sparkiac.memory.fit import Advice, Fit, Step, Workload
+    from sparkiac.memory.fit import Advice, Fit, Step
     from sparkiac.memory.options import Options
     from sparkiac.memory.values import Term
+    from sparkiac.model.inventory import Workload
     from sparkiac.plan.parts import Proof
     from sparkiac.plan.values import Container, HostPlan
 

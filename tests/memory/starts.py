@@ -19,7 +19,7 @@ from tests.memory.known import QWEN, configs, network, told
 if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import Server
-    from sparkiac.memory.values import Calibration
+    from sparkiac.model.inventory import Measured
 
 CODER: Final = "Qwen/Qwen3-Coder-Next"
 DENSE: Final = "Qwen/Qwen3-8B"
@@ -56,7 +56,7 @@ class Start(NamedTuple):
         """The server as it is predicted from its weights and options alone."""
         return self.repeated(None)
 
-    def repeated(self, measured: Calibration | None) -> Server:
+    def repeated(self, measured: Measured | None) -> Server:
         """Predict the server with what an earlier start has measured."""
         return server(
             self.name,

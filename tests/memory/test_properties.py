@@ -162,8 +162,7 @@ def test_the_advised_utilization_is_the_smallest(
     total = 119 * GIB
     options = told({"max_model_len": context}, release=release)
     placed = server("x", total_bytes=total, options=options, weights=Term("weights", weights, ""), shape=shape)
-    workload = fit.Workload(users, context)
-    found = fit.advise(workload, server=placed, total=total, shape=shape, options=options)
+    found = fit.advise(users, context, server=placed, total=total, shape=shape, options=options)
     layout = laid(shape, options, context)
     if isinstance(found, Unknown) or isinstance(layout, Unknown):
         assert found == layout
