@@ -101,18 +101,14 @@ def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int
         known("use case", use_case, plain.USE_CASES)
     if wanted["engine"] is not None:
         known("engine", wanted["engine"], plain.ENGINES)
-    others = [finding.load(catalogued.named(_one_machine(name))) for name in beside]
+    others = [plain.load(finding.load(catalogued.named(_one_machine(name)))) for name in beside]
     hits = [plain.hit(each) for each in finding.search(finding.Wanted(**wanted), beside)]
     if output_format == "json":
-        print_json({"recipes": hits, "beside": [each._asdict() for each in others]})
+        print_json({"recipes": hits, "beside": others})
     elif not hits:
         click.echo("no recipe matches", err=True)
     elif beside:
-        terminal.show(
-            tables.beside(
-                hits, [each._asdict() for each in others], memory_gib=finding.memory_gib(), width=terminal.width()
-            )
-        )
+        terminal.show(tables.beside(hits, others, width=terminal.width()))
     else:
         terminal.show(tables.listed(hits, width=terminal.width()))
     return Exit.OK

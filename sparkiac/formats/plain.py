@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 from sparkiac import catalog, engines
 from sparkiac.engines import vllm, words
+from sparkiac.memory.values import GIB, Unknown
 from sparkiac.model.catalog import EngineName, UseCase
 from sparkiac.model.settings import Serving
 from sparkiac.plan import command
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from sparkiac.catalog.fitting import Room
     from sparkiac.engines import Engine
+    from sparkiac.memory.sharing import Room
+    from sparkiac.memory.values import Term
     from sparkiac.model.catalog import Entry, Fragment
     from sparkiac.resolve.catalogued import Catalogued
     from sparkiac.resolve.leaves import Leaves
@@ -94,17 +96,28 @@ def summary(found: Catalogued) -> dict[str, Any]:
 
 
 def room(room: Room | None) -> dict[str, Any] | None:
-    """Give the arithmetic of several entries on one machine."""
+    """Return the memory of several entries on one machine."""
     if room is None:
         return None
+    total, spare = room.host.total_bytes or 0, room.host.headroom_bytes
     return {
         "fits": room.fits,
-        "memory_gib": room.memory_gib,
-        "needed_gib": room.needed_gib,
-        "spare_gib": room.spare_gib,
-        "loads": [load._asdict() for load in room.loads],
-        "shares": [share._asdict() for share in room.shares],
+        "memory_gib": _gib(total),
+        "needed_gib": None if isinstance(spare, Unknown) else _gib(total - spare),
+        "spare_gib": None if isinstance(spare, Unknown) else _gib(spare),
+        "loads": [load(each) for each in room.weights],
+        "shares": [portion._asdict() for portion in room.portions],
     }
+
+
+def load(term: Term) -> dict[str, Any]:
+    """Return the memory for the weights of one entry."""
+    size = term.size_bytes
+    return {"name": term.name, "gib": None if size is None else _gib(size), "basis": term.source}
+
+
+def _gib(size_bytes: int) -> float:
+    return round(size_bytes / GIB, 3)
 
 
 def fragment(name: str) -> dict[str, Any]:

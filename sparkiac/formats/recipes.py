@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from sparkiac.catalog import fitting
 from sparkiac.formats.terminal import NARROW, grid, heading, number, stacked, table
+from sparkiac.memory import budget
+from sparkiac.memory.values import GIB
 from sparkiac.resolve import search
 
 if TYPE_CHECKING:
@@ -124,11 +125,13 @@ def fragments(entries: Iterable[Data]) -> Iterator[RenderableType]:
     yield made
 
 
-def beside(hits: Iterable[Data], others: Iterable[Data], *, memory_gib: float, width: int) -> Iterator[RenderableType]:
+def beside(hits: Iterable[Data], others: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
     """List what fits beside the others, with the share of the memory that each engine could get."""
+    total = search.total_bytes()
+    kept = (budget.reserve(total).size_bytes or 0) / GIB
     yield Text(
-        f"On one {search.MACHINE}: {number(memory_gib)} GiB, less {number(fitting.RESERVE_GIB)} GiB for the system "
-        f"and {number(fitting.OVERHEAD_GIB)} GiB for each engine, beside"
+        f"On one {search.MACHINE}: {number(total / GIB)} GiB, less {number(round(kept, 1))} GiB for the system "
+        f"and {number(budget.RUNTIME_BYTES / GIB)} GiB for each engine, beside"
     )
     yield grid((each["name"], _load(each)) for each in others)
     hits = list(hits)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.catalog import fitting
-from sparkiac.catalog.fitting import Load
+from sparkiac.memory import sharing
+from sparkiac.memory.values import GIB, Term
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.catalog.fitting import Room
+    from sparkiac.memory.sharing import Room
     from sparkiac.resolve.catalogued import Catalogued
 
 MACHINE: Final = "dgx-spark"
@@ -49,19 +49,19 @@ def search(wanted: Wanted, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
     if not beside:
         return _grouped((found, None) for found in chosen)
     others = [load(catalogued.named(name)) for name in beside]
-    rooms = ((found, fitting.together([*others, load(found)], memory_gib=memory_gib())) for found in chosen)
+    rooms = ((found, sharing.together([*others, load(found)], total_bytes=total_bytes())) for found in chosen)
     return _grouped((found, room) for found, room in rooms if room.fits is not False and found.nodes == 1)
 
 
 def matches(found: Catalogued, wanted: Wanted) -> bool:
     """Return whether an entry matches. An unknown value does not match."""
     values, quantization = found.values, found.facts.quantization
-    weights = fitting.weights_gib(found.facts.weights)
+    size = found.facts.weights_bytes
     named = (found.name, found.entry.title, values.get("model", ""))
     return (
         (wanted.model is None or any(_has(text, wanted.model) for text in named))
         and set(wanted.use_cases) <= set(found.use_cases)
-        and (wanted.max_weights_gib is None or (weights is not None and weights[0] <= wanted.max_weights_gib))
+        and (wanted.max_weights_gib is None or (size is not None and size <= wanted.max_weights_gib * GIB))
         and wanted.nodes in {None, found.nodes}
         and (wanted.quantization is None or _has(quantization.format if quantization else "", wanted.quantization))
         and wanted.engine in {None, found.recipe.engine}
@@ -69,19 +69,20 @@ def matches(found: Catalogued, wanted: Wanted) -> bool:
     )
 
 
-def load(found: Catalogued) -> Load:
-    """Return the weights and other memory that an entry needs on one host."""
+def load(found: Catalogued) -> Term:
+    """Return the memory that the weights of an entry need on one host."""
     if "model" not in found.values:
-        return Load(found.name, None, "serves any model")
-    return fitting.load(found.name, found.facts, found.values.get("speculative"), nodes=found.nodes)
+        return Term(found.name, None, "serves any model")
+    drafter = found.values.get("speculative", {}).get("model") is not None
+    return sharing.weights(found.name, found.facts, drafter=drafter, nodes=found.nodes)
 
 
-def memory_gib() -> float:
-    """Return the memory of the platform in GiB."""
+def total_bytes() -> int:
+    """Return the memory of the platform."""
     known = catalog.platform(MACHINE)
     assert known is not None and known.value is not None, "it is shipped"  # noqa: S101, PT018
     assert known.value.memory_gib is not None, "it is known"  # noqa: S101
-    return known.value.memory_gib
+    return int(known.value.memory_gib * GIB)
 
 
 def _has(text: str, part: str) -> bool:
@@ -103,6 +104,6 @@ def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[Hit, ...
 def _bases(hits: list[Hit], found: Catalogued, room: Room | None) -> Iterator[int]:
     for index, hit in enumerate(hits):
         if found.variant is not None and hit.found.variant is None and hit.found.recipe is found.recipe:
-            same = room is None or (hit.room is not None and room.loads[-1][1:] == hit.room.loads[-1][1:])
+            same = room is None or (hit.room is not None and room.weights[-1][1:] == hit.room.weights[-1][1:])
             if same:
                 yield index
