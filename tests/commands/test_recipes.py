@@ -11,7 +11,9 @@ import pytest
 from rich.text import Text
 
 from sparkiac import catalog, pipeline
-from sparkiac.formats import plain, recipe, terminal
+from sparkiac.commands.recipes import data as plain
+from sparkiac.commands.recipes import page as recipe
+from sparkiac.formats import terminal
 from sparkiac.resolve import catalogued
 from tests.commands.looks import printed_on_terminal
 
@@ -379,7 +381,7 @@ def test_an_image_that_is_built_says_what_the_inventory_must_give(cli: Cli) -> N
     assert told[told.index("For an inventory") + 1 :][:3] == [
         "builds:",
         "  vllm-ds4-pinned:",
-        '    base: "registry.example/repository:tag"',
+        "    base: registry.example/repository:tag",
     ]
 
 

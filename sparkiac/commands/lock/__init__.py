@@ -113,7 +113,7 @@ def _asked(run: _Run, upgraded: frozenset[Key], options: dict[str, Any]) -> tupl
     asks = locks.asks(lock, wants, upgraded=upgraded)
     if not asks and not options["verify"]:
         return {}, []
-    from sparkiac.commands.answers import Signatures, ask
+    from sparkiac.commands.lock.answers import Signatures, ask
 
     key = options["key"]
     answers = ask(asks, Signatures(wants, lock, str(key) if key else None) if options["verify"] else None)
@@ -149,7 +149,7 @@ def _check(run: _Run) -> int:
 
 def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     """Print the changes and write the lock."""
-    from sparkiac.formats import lock as formats
+    from sparkiac.commands.lock import moves as formats
     from sparkiac.pipeline import File, read_lock
     from sparkiac.report import Report
 

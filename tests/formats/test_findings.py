@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkiac import rules
-from sparkiac.formats.cited import TITLES, titles
+from sparkiac.formats.findings import TITLES, titles
 
 GUIDE, POST = TITLES["Spark guide"], TITLES["dual-Spark post"]
 

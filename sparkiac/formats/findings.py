@@ -1,13 +1,13 @@
-"""Findings as text: position, message, the line of the inventory, hint, sources."""
+"""Findings as text and as data. The commands that print them decide which ones."""
 
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from sparkiac.characters import line
-from sparkiac.formats.cited import titles
 from sparkiac.report import Severity
 
 if TYPE_CHECKING:
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
     from sparkiac.report import Finding, Loc, Report
 
+FORMAT_VERSION: Final = 1
+TITLES: Final = {
+    "Spark guide": "Practical guide to vLLM on DGX Spark (June 2026)",
+    "vLLM blog": 'vLLM blog, "vLLM on the DGX Spark" (2026-06-01)',
+    "dual-Spark post": "Account of a two-Spark production stack",
+    "SM121 reference": "Notes on vLLM 0.19.0 on sm_121",
+    "DeepSeek-V4 thread": "Forum thread on DeepSeek-V4-Flash on two Sparks",
+}
+"""Short name in a rule or recipe → title of the document; docs/sources.md describes each of them."""
+_NAMED: Final = re.compile(rf"(?P<name>{'|'.join(TITLES)})(?: L[0-9]+(?:-[0-9]+)?(?:, L[0-9]+(?:-[0-9]+)?)*)?")
 _COLOURS: Final = {Severity.ERROR: "\x1b[31m", Severity.WARNING: "\x1b[33m", Severity.INFO: "\x1b[36m"}
 _BOLD: Final = "\x1b[1m"
 _RESET: Final = "\x1b[0m"
@@ -22,12 +32,12 @@ _WIDEST: Final = 160
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether to colour: only on a terminal, and never with NO_COLOR (see no-color.org)."""
+    """Return whether to use colours: only on a terminal, and never with NO_COLOR (see no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def findings(report: Report, *, colour: bool) -> str:
-    """Write all findings and a last line that counts them; nothing for an empty report."""
+def as_text(report: Report, *, colour: bool) -> str:
+    """Return all findings and a last line that counts them; an empty text for an empty report."""
     lines = [each for finding in report.findings for each in _finding(finding, colour=colour)]
     if lines:
         lines.append(counts(report))
@@ -35,11 +45,37 @@ def findings(report: Report, *, colour: bool) -> str:
 
 
 def counts(report: Report) -> str:
-    """Write `1 error, 2 warnings`."""
+    """Return the number of findings, such as `1 error, 2 warnings`."""
     words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
     found = [(report.number_of(severity), word) for severity, word in words]
     parts = [f"{number} {word}{'s' if number > 1 else ''}" for number, word in found if number]
     return ", ".join(parts) or "no findings"
+
+
+def as_data(report: Report) -> dict[str, Any]:
+    """Return {"format_version": 1, "findings": [{code, slug, severity, message, file, line, column, …}]}."""
+    return {"format_version": FORMAT_VERSION, "findings": [data_of(finding) for finding in report.findings]}
+
+
+def data_of(finding: Finding) -> dict[str, Any]:
+    """Return one finding without its empty keys."""
+    data: dict[str, Any] = {
+        "code": finding.code,
+        "slug": finding.slug,
+        "severity": str(finding.severity),
+        "message": finding.message,
+    }
+    if finding.loc is not None:
+        data |= {"file": finding.loc.file, **finding.loc.mark._asdict()}
+    extras: dict[str, Any] = {"hint": finding.hint, "source": finding.source, "origin": str(finding.origin or "")}
+    extras |= {"fixable": bool(finding.fix)}
+    return data | {key: value for key, value in extras.items() if value}
+
+
+def titles(sources: str) -> str:
+    """Replace short names by titles; drop line numbers and repeated sources. `; ` separates the sources."""
+    named = (_NAMED.sub(lambda found: TITLES[found["name"]], part) for part in sources.split("; "))
+    return "; ".join(dict.fromkeys(named))
 
 
 def _finding(finding: Finding, *, colour: bool) -> Iterator[str]:
@@ -61,7 +97,7 @@ def details(finding: Finding) -> Iterator[str]:
 
 
 def _excerpt(loc: Loc) -> Iterator[str]:
-    """Show the line with carets under the position; a very long line is cut around it."""
+    """Return the line with carets under the position; a very long line is cut around it."""
     mark, text = loc.mark, loc.text.replace("\t", " ").rstrip("\r\n")
     start = max(0, mark.column - 1 - _WIDEST // 2) if len(text) > _WIDEST else 0
     cut = text[start : start + _WIDEST]
@@ -74,7 +110,7 @@ def _excerpt(loc: Loc) -> Iterator[str]:
 
 
 def _width(text: str) -> int:
-    """Count terminal columns: wide characters take two, combining ones none."""
+    """Return the number of terminal columns: two for wide characters, none for combining ones."""
     return sum(
         0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
         for character in text

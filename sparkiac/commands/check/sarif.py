@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import __version__
-from sparkiac.formats import plain_rules
-from sparkiac.formats.text import details
+from sparkiac.commands.rules import data as of_rules
+from sparkiac.formats.findings import details
 from sparkiac.report import Severity
 from sparkiac.rules.pages import pages
 
@@ -48,7 +48,7 @@ def _rule(page: Page) -> dict[str, Any]:
         "name": rule.slug,
         "shortDescription": {"text": page.title},
         "fullDescription": {"text": " ".join(page.why.partition("\n\n")[0].split())},
-        "help": {"text": page.text, "markdown": plain_rules.markdown(page)},
+        "help": {"text": page.text, "markdown": of_rules.markdown(page)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
 

@@ -16,7 +16,7 @@ from sparkiac.commands.inputs import exit_code, known, printable, show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.commands.repository import Asked, Host
+    from sparkiac.commands.init.repository import Asked, Host
     from sparkiac.importers.draft import Entry
     from sparkiac.pipeline import Outcome
     from sparkiac.resolve.catalogued import Catalogued
@@ -68,7 +68,7 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     Exits 0, 1 when the inventory has findings or the import lost something, 2 on wrong answers, 6 when a file cannot
     be written.
     """
-    from sparkiac.commands import repository
+    from sparkiac.commands.init import repository
 
     if source is not None and any(each is not None for each in (recipe, model, store)):
         raise click.UsageError(_BOTH)
@@ -114,7 +114,7 @@ def _model(given: str | None, chosen: Catalogued) -> str | None:
 
 
 def _refuse_taken(target: Path, name: str) -> None:
-    from sparkiac.commands import repository
+    from sparkiac.commands.init import repository
 
     taken = sorted(each for each in repository.files(name) if (target / each).exists() or (target / each).is_symlink())
     if taken:
@@ -141,7 +141,7 @@ def _hosts(named: Sequence[str], asked: Sequence[str], store: str) -> tuple[Host
 
 
 def _named(text: str, before: Sequence[Host]) -> Host:
-    from sparkiac.commands.repository import Host
+    from sparkiac.commands.init.repository import Host
 
     name, address = questions.host(text)
     for host in before:
@@ -152,7 +152,7 @@ def _named(text: str, before: Sequence[Host]) -> Host:
 
 
 def _measured(target: str, store: str, taken: Sequence[str]) -> Host:
-    from sparkiac.commands.repository import Host
+    from sparkiac.commands.init.repository import Host
     from sparkiac.importers import naming
     from sparkiac.upstream import machine
 
@@ -169,12 +169,12 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> Host:
 
 def _recipe(name: str, hosts: Sequence[Host]) -> Catalogued:
     """Find a recipe that these hosts can serve, and that leaves nothing open but its model."""
-    from sparkiac.formats import plain
+    from sparkiac.commands.recipes.data import snippet
     from sparkiac.resolve import catalogued
 
     chosen = catalogued.named(known("recipe", name, [each.name for each in catalogued.everything() if each.usable]))
-    snippet = plain.snippet(chosen)
-    left = sorted({key for part in (snippet, *snippet["deployments"].values()) for key in part} - _ASKED)
+    given = snippet(chosen)
+    left = sorted({key for part in (given, *given["deployments"].values()) for key in part} - _ASKED)
     if left:
         message = (
             f"{name} leaves {', '.join(left)} to the inventory, and init does not ask for that: begin with another "
@@ -201,7 +201,7 @@ def _enough(hosts: Sequence[Host], nodes: int, what: str) -> None:
 
 def _imported(source: Path, places: Sequence[Host], target: Path, *, name: str, user: str | None) -> int:
     """Make the repository of what a file starts."""
-    from sparkiac.commands import repository
+    from sparkiac.commands.init import repository
     from sparkiac.report import Report
 
     entries, _, findings = foreign.read((source,))
@@ -214,7 +214,7 @@ def _imported(source: Path, places: Sequence[Host], target: Path, *, name: str, 
 
 
 def _drafted(fleet: Asked, entries: Sequence[tuple[str, Entry]]) -> str:
-    from sparkiac.commands import repository
+    from sparkiac.commands.init import repository
     from sparkiac.importers import assemble
 
     draft = assemble.inventory(entries, fleet.name, [(host.name, host.address) for host in fleet.hosts])
@@ -224,8 +224,8 @@ def _drafted(fleet: Asked, entries: Sequence[tuple[str, Entry]]) -> str:
 def _write(fleet: Asked, target: Path, text: str, entries: Sequence[tuple[str, Entry]] = ()) -> int:
     """Write the repository, unless its inventory would be refused."""
     from sparkiac import pipeline
-    from sparkiac.commands import repository
-    from sparkiac.formats import imports
+    from sparkiac.commands.import_ import report
+    from sparkiac.commands.init import repository
 
     outcome = pipeline.check(pipeline.File(f"inventories/{fleet.name}.yaml", text.encode()), None, allow_unlocked=True)
     if outcome.plan is not None:
@@ -237,16 +237,16 @@ def _write(fleet: Asked, target: Path, text: str, entries: Sequence[tuple[str, E
     git = "" if any((folder / ".git").exists() for folder in (target, *target.parents)) else _GIT
     count, quoted = len(repository.files(fleet.name)), shlex.quote(str(target))
     click.echo(_NEXT.format(target=target, count=count, quoted=quoted, git=git, name=fleet.name), nl=False)
-    return Exit.FINDINGS if imports.lost(entries) else exit_code(outcome)
+    return Exit.FINDINGS if report.lost(entries) else exit_code(outcome)
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, Entry]]) -> None:
     """Say what became of an import, and the findings if there is an error: warnings are what the lock settles."""
-    from sparkiac.formats import imports
-    from sparkiac.formats import text as of_text
+    from sparkiac.commands.import_ import report
+    from sparkiac.formats.findings import wants_colour
 
     if entries:
-        colour = of_text.wants_colour(sys.stderr)
-        click.echo(imports.text(entries, (), outcome.report, colour=colour), err=True, nl=False)
+        colour = wants_colour(sys.stderr)
+        click.echo(report.text(entries, (), outcome.report, colour=colour), err=True, nl=False)
     elif outcome.report.failed:
         show(outcome.report, "text")

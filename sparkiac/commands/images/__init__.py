@@ -26,14 +26,14 @@ def images() -> None:
 @AS_JSON
 def list_(output_format: str) -> int:
     """List all images with their tags."""
-    from sparkiac.formats import images as tables
-    from sparkiac.formats import plain_images, terminal
+    from sparkiac.commands.images import data, tables
+    from sparkiac.formats import terminal
 
-    data = plain_images.families()
+    found = data.families()
     if output_format == "json":
-        print_json({"images": data})
+        print_json({"images": found})
     else:
-        terminal.show(tables.listed(data, width=terminal.width()))
+        terminal.show(tables.listed(found, width=terminal.width()))
     return Exit.OK
 
 
@@ -45,14 +45,14 @@ def show(name: str, output_format: str) -> int:
 
     NAME is a name from `sparkiac images list`, a repository, or a reference with a tag.
     """
-    from sparkiac.formats import images as tables
-    from sparkiac.formats import plain_images, terminal
+    from sparkiac.commands.images import data, tables
+    from sparkiac.formats import terminal
 
-    data = plain_images.named(known("image", name, plain_images.names()))
+    found = data.named(known("image", name, data.names()))
     if output_format == "json":
-        print_json({"image": data})
+        print_json({"image": found})
     else:
-        terminal.show(tables.page(data))
+        terminal.show(tables.page(found))
     return Exit.OK
 
 

@@ -30,14 +30,14 @@ def recipes() -> None:
 def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
     """List recipes, their variants, and fragments."""
     from sparkiac import catalog
-    from sparkiac.formats import plain, terminal
-    from sparkiac.formats import recipes as tables
+    from sparkiac.commands.recipes import data, tables
+    from sparkiac.formats import terminal
     from sparkiac.resolve import search
 
-    usable = [plain.hit(each) for each in search.search(search.Wanted())] if not only_fragments else []
-    fragments = [plain.fragment(name) for name in catalog.fragment_names()]
+    usable = [data.hit(each) for each in search.search(search.Wanted())] if not only_fragments else []
+    fragments = [data.fragment(name) for name in catalog.fragment_names()]
     fragments = [each for each in fragments if everything or each["status"] == "recipe"]
-    aside = plain.set_aside() if everything and not only_fragments else []
+    aside = data.set_aside() if everything and not only_fragments else []
     if output_format == "json":
         shown = {"recipes": usable, "fragments": fragments, "set_aside": aside}
         print_json({key: value for key, value in shown.items() if not only_fragments or key == "fragments"})
@@ -59,13 +59,14 @@ def show(name: tuple[str, ...], output_format: str) -> int:
 
     NAME is vendor/name, vendor/name#variant, or the name of a fragment.
     """
-    from sparkiac.formats import plain, recipe, terminal
+    from sparkiac.commands.recipes import data, page
+    from sparkiac.formats import terminal
 
-    data = plain.named(_entry(name))
+    found = data.named(_entry(name))
     if output_format == "json":
-        print_json({"entry": data})
+        print_json({"entry": found})
     else:
-        terminal.show(recipe.page(data))
+        terminal.show(page.page(found))
     return Exit.OK
 
 
@@ -92,17 +93,17 @@ def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int
 
     A recipe must match every option; an unknown value does not match.
     """
-    from sparkiac.formats import plain, terminal
-    from sparkiac.formats import recipes as tables
+    from sparkiac.commands.recipes import data, tables
+    from sparkiac.formats import terminal
     from sparkiac.resolve import catalogued
     from sparkiac.resolve import search as finding
 
     for use_case in wanted["use_cases"]:
-        known("use case", use_case, plain.USE_CASES)
+        known("use case", use_case, data.USE_CASES)
     if wanted["engine"] is not None:
-        known("engine", wanted["engine"], plain.ENGINES)
-    others = [plain.load(finding.load(catalogued.named(_one_machine(name)))) for name in beside]
-    hits = [plain.hit(each) for each in finding.search(finding.Wanted(**wanted), beside)]
+        known("engine", wanted["engine"], data.ENGINES)
+    others = [data.load(finding.load(catalogued.named(_one_machine(name)))) for name in beside]
+    hits = [data.hit(each) for each in finding.search(finding.Wanted(**wanted), beside)]
     if output_format == "json":
         print_json({"recipes": hits, "beside": others})
     elif not hits:
@@ -116,11 +117,11 @@ def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int
 
 def _entry(words: Iterable[str]) -> str:
     """Return the name of an existing entry; accept `fragment NAME`, as findings print it."""
-    from sparkiac.formats import plain
+    from sparkiac.commands.recipes import data
 
     parts = list(words)
     name = parts[1] if parts[0] == "fragment" and len(parts) == 2 else " ".join(parts)  # noqa: PLR2004
-    return known("recipe, variant or fragment", name, plain.names())
+    return known("recipe, variant or fragment", name, data.names())
 
 
 def _one_machine(name: str) -> str:

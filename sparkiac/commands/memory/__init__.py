@@ -32,7 +32,8 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path) -
     Exit codes: 0 done, 1 the log has no memory figures, 2 bad input.
     """
     from sparkiac import pipeline
-    from sparkiac.formats import startup, terminal
+    from sparkiac.commands.memory import tables
+    from sparkiac.formats import terminal
     from sparkiac.plan import measured
 
     outcome = pipeline.check(*read(inventory), allow_unlocked=True)
@@ -42,12 +43,12 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path) -
     hosts = measured.servers(outcome.plan)
     found = measured.measure(known("deployment", deployment, hosts), hosts[deployment], _text(log))
     if found is None:
-        click.echo(f"{click.format_filename(log)} {startup.NOTHING}", err=True)
+        click.echo(f"{click.format_filename(log)} {tables.NOTHING}", err=True)
         return Exit.FINDINGS
     if output_format == "json":
-        print_json(startup.plain(found))
+        print_json(tables.plain(found))
     else:
-        terminal.show(startup.page(found))
+        terminal.show(tables.page(found))
     return Exit.OK
 
 

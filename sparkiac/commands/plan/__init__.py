@@ -38,7 +38,7 @@ def plan(inventory: Path, output_format: str, *, explain: str | None) -> int:
         return _explain(inventory, explain, output_format)
     outcome = pipeline.check(*read(inventory), allow_unlocked=True)
     if output_format == "json":
-        from sparkiac.formats.plan import plain
+        from sparkiac.commands.plan.data import plain
 
         show(outcome.report, "json", plan=plain(outcome.plan) if outcome.plan else None)
     else:
@@ -51,14 +51,14 @@ def _print(outcome: Outcome, output_format: str) -> None:
     if outcome.plan is None:
         return
     if output_format == "html":
-        from sparkiac.formats import cited, json
+        from sparkiac.formats.findings import data_of, titles
         from sparkiac.render import page
 
-        cleaned = (finding._replace(source=cited.titles(finding.source)) for finding in outcome.report.findings)
-        findings = [json.plain(finding) for finding in cleaned]
+        cleaned = (finding._replace(source=titles(finding.source)) for finding in outcome.report.findings)
+        findings = [data_of(finding) for finding in cleaned]
         click.echo(page.render(outcome.plan, findings), nl=False)
     else:
-        from sparkiac.formats.tables import print_plan
+        from sparkiac.commands.plan.tables import print_plan
 
         print_plan(outcome.plan)
 
@@ -68,7 +68,7 @@ def _explain(inventory: Path, asked: str, output_format: str) -> int:
         message = "--explain prints text or JSON; remove --format html"
         raise click.UsageError(message)
     from sparkiac import pipeline
-    from sparkiac.formats import explained
+    from sparkiac.commands.plan import explained
     from sparkiac.resolve import explain
 
     report, resolved = pipeline.resolved(*read(inventory))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sparkiac import catalog
-from sparkiac.formats import plain
+from sparkiac.commands.recipes import data as of_recipes
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def named(name: str) -> dict[str, Any]:
     references = {tag["reference"] for tag in tags} or {family["repository"]}
     return family | {
         "tags": tags,
-        "build": plain.build(family["repository"]),
+        "build": of_recipes.build(family["repository"]),
         "recipes": list(_recipes(references)),
         "drafters": list(_drafters(references)),
     }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from sparkiac.formats.recipes import unknown, weights
+from sparkiac.commands.recipes.tables import unknown, weights
 from sparkiac.formats.terminal import Verbatim, bullets, grid, heading, number, table, value
 from sparkiac.render import yamltext
 
@@ -47,8 +46,6 @@ _LABELS: Final = {
 }
 """Fields whose names are no words."""
 
-_QUOTED: Final = re.compile(r'"(on(?=":)|(?!(?:on|off|no|yes|true|false|null)")[a-z][a-z0-9-]*(?:/[A-Za-z0-9._-]+)?)"')
-"""Names that need no quotes: small letters first, and no word of YAML 1.1. `on` is none to sparkiac."""
 _OF_PAIR: Final = {
     "alternative": "or",
     "num_speculative_tokens": "tokens in each step:",
@@ -279,5 +276,5 @@ def _variants(variants: Iterable[Data]) -> Parts:
 
 
 def snippet_text(snippet: Data) -> str:
-    """Write the snippet as YAML, with texts bare where YAML takes them for nothing else."""
-    return _QUOTED.sub(r"\1", yamltext.dump(snippet))
+    """Return the snippet as YAML."""
+    return yamltext.dump(snippet, bare=True)

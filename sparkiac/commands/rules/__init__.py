@@ -18,15 +18,15 @@ def rules() -> None:
 @AS_JSON
 def list_(output_format: str, *, severity: str | None) -> int:
     """List all codes, including findings from reading and resolving the inventory."""
-    from sparkiac.formats import plain_rules, terminal
-    from sparkiac.formats import rules as tables
+    from sparkiac.commands.rules import data, tables
+    from sparkiac.formats import terminal
     from sparkiac.report import Severity
 
-    data = plain_rules.listed(Severity[severity.upper()] if severity else None)
+    found = data.listed(Severity[severity.upper()] if severity else None)
     if output_format == "json":
-        print_json({"rules": data, "profiles": plain_rules.levels()})
+        print_json({"rules": found, "profiles": data.levels()})
     else:
-        terminal.show(tables.listed(data, plain_rules.levels(), width=terminal.width()))
+        terminal.show(tables.listed(found, data.levels(), width=terminal.width()))
     return Exit.OK
 
 
@@ -38,15 +38,15 @@ def explain(code: str, output_format: str) -> int:
 
     CODE is a code such as ENT001, or its name, such as double-vllm-serve.
     """
-    from sparkiac.formats import plain_rules, terminal
-    from sparkiac.formats import rules as tables
+    from sparkiac.commands.rules import data, tables
+    from sparkiac.formats import terminal
 
-    name = code.upper() if code.upper() in plain_rules.names() else code
-    page = plain_rules.named(known("rule", name, plain_rules.names()))
+    name = code.upper() if code.upper() in data.names() else code
+    page = data.named(known("rule", name, data.names()))
     if output_format == "json":
-        print_json({"rule": plain_rules.explained(page)})
+        print_json({"rule": data.explained(page)})
     elif terminal.is_terminal():
         terminal.show(tables.page(page))
     else:
-        click.echo(plain_rules.markdown(page), nl=False)
+        click.echo(data.markdown(page), nl=False)
     return Exit.OK

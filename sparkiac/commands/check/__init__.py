@@ -70,7 +70,7 @@ def check(
 def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: frozenset[str] | None) -> Outcome | None:
     """Fix the file, print the diff and the remaining findings; return None if the file changed meanwhile."""
     from sparkiac import pipeline, write
-    from sparkiac.formats.json import plain
+    from sparkiac.formats.findings import data_of
 
     if output_format not in _WITH_FIX:
         message = f"--fix prints a diff, which --format {output_format} cannot contain; use text or json"
@@ -87,7 +87,7 @@ def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: f
         write.replace(inventory, fixed.raw)
     diff = write.diff_of(str(inventory), files[0].raw, fixed.raw)
     if output_format == "json":
-        show(fixed.outcome.report, "json", fixed=[plain(finding) for finding in fixed.findings], diff=diff)
+        show(fixed.outcome.report, "json", fixed=[data_of(finding) for finding in fixed.findings], diff=diff)
         return fixed.outcome
     click.echo(diff, nl=False)
     codes = ", ".join(dict.fromkeys(finding.code for finding in fixed.findings))
@@ -103,15 +103,15 @@ def _warns(report: Report) -> bool:
 
 
 def _print(outcome: Outcome, output_format: str, *, file: str) -> None:
-    from sparkiac.formats.text import counts
+    from sparkiac.formats.findings import counts
 
     match output_format:
         case "sarif":
-            from sparkiac.formats import sarif
+            from sparkiac.commands.check import sarif
 
             click.echo(json.dumps(sarif.log(outcome.report, file=file), indent=1))
         case "github":
-            from sparkiac.formats import github
+            from sparkiac.commands.check import github
 
             click.echo(github.commands(outcome.report, file=file), nl=False)
             click.echo(f"{file}: {counts(outcome.report)}", err=True)

@@ -8,7 +8,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from sparkiac.formats.recipe import built
+from sparkiac.commands.recipes.page import built
 from sparkiac.formats.terminal import NARROW, bullets, grid, heading, stacked, value
 
 if TYPE_CHECKING:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import characters
-from sparkiac.formats.json import plain
-from sparkiac.formats.text import counts
-from sparkiac.formats.text import findings as as_text
+from sparkiac.formats import findings
 from sparkiac.importers.grouping import grouped
 from sparkiac.report import Severity
 from sparkiac.source.wording import dotted
@@ -42,10 +40,10 @@ def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
         numbers[word] = sum(note.kind == kind for _, entry in entries for note in entry.notes)
     numbers["to fill in"] = sum(finding.code == _OPEN for finding in report.findings)
     said = f"{len(entries)} imported: {', '.join(f'{number} {word}' for word, number in numbers.items())}"
-    findings = as_text(report, colour=colour) or f"{counts(report)}\n"
+    checked = findings.as_text(report, colour=colour) or f"{findings.counts(report)}\n"
     return (
         "".join(f"{characters.line(line)}\n" for line in (*lines, said))
-        + f"check of the draft, without its lock:\n{findings}"
+        + f"check of the draft, without its lock:\n{checked}"
     )
 
 
@@ -54,7 +52,7 @@ def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
     return {
         "imported": [_plain(file, entry) for file, entry in entries],
         "not_recognised": list(skipped),
-        "findings": [plain(finding) for finding in report.findings],
+        "findings": [findings.data_of(finding) for finding in report.findings],
     }
 
 

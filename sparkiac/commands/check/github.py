@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.formats.text import details
+from sparkiac.formats.findings import details
 from sparkiac.report import Severity
 
 if TYPE_CHECKING:

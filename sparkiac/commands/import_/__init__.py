@@ -72,7 +72,7 @@ def _write(
 ) -> int:
     """Write the draft and the report."""
     from sparkiac import pipeline, write
-    from sparkiac.formats import imports
+    from sparkiac.commands.import_ import report as of_import
     from sparkiac.importers import assemble, naming
 
     entries = found.entries
@@ -86,7 +86,7 @@ def _write(
     else:
         write.replace(output, text.encode())
     _print(entries, found.skipped, report, output_format)
-    return Exit.FINDINGS if imports.lost(entries) or imports.failed(report) else Exit.OK
+    return Exit.FINDINGS if of_import.lost(entries) or of_import.failed(report) else Exit.OK
 
 
 def _recipe(entries: Sequence[tuple[str, Entry]]) -> str:
@@ -104,12 +104,12 @@ def _print(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report:
     """Print the report to standard error; standard output contains the draft."""
     import json
 
-    from sparkiac.formats import imports
-    from sparkiac.formats import text as of_text
+    from sparkiac.commands.import_ import report as of_import
+    from sparkiac.formats.findings import wants_colour
 
     if output_format == "json":
-        click.echo(json.dumps({"format_version": 1} | imports.data(entries, skipped, report), indent=1), err=True)
+        click.echo(json.dumps({"format_version": 1} | of_import.data(entries, skipped, report), indent=1), err=True)
     elif entries:
-        click.echo(imports.text(entries, skipped, report, colour=of_text.wants_colour(sys.stderr)), err=True, nl=False)
+        click.echo(of_import.text(entries, skipped, report, colour=wants_colour(sys.stderr)), err=True, nl=False)
     else:
         show(report, "text")

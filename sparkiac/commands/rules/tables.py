@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.markdown import Markdown
 from rich.text import Text
 
-from sparkiac.formats import plain_rules
+from sparkiac.commands.rules import data
 from sparkiac.formats.terminal import NARROW, Verbatim, grid, heading, stacked, table
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _facts(rule: Data) -> str:
 
 def page(found: Page) -> Iterator[RenderableType]:
     """Give the page of a code for a terminal: prose is wrapped, and examples stay as they are, to be copied."""
-    for index, part in enumerate(_EXAMPLE.split(plain_rules.markdown(found))):
+    for index, part in enumerate(_EXAMPLE.split(data.markdown(found))):
         if index % 2:
             yield Verbatim(f"\n{indent(part, ' ' * 4)}")
         else:
