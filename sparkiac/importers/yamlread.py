@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from sparkiac.importers.launch import Note
 from sparkiac.importers.unreadable import Unreadable
 from sparkiac.source import syntax
-from sparkiac.source.reader import ERRORS, Reader
+from sparkiac.source.reader import ERRORS, EventReader
 from sparkiac.source.scalars import Ambiguous, resolve
 from sparkiac.source.text import FORBIDDEN
 
@@ -62,7 +62,7 @@ def read(text: str) -> Content:
     return Content(data, lines, tuple(reader.notes))
 
 
-class _Lenient(Reader):
+class _Lenient(EventReader):
     """Accepts what other tools accept."""
 
     max_depth = MAX_DEPTH

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options, Speculation
+    from sparkiac.memory.options import ServerOptions, Speculation
     from sparkiac.model.inventory import Measured
 
 RUNTIME_BYTES: Final = 3 * GIB
@@ -52,7 +52,7 @@ class Server(NamedTuple):
         return (self.requested._replace(name=self.name), *self.outside)
 
 
-class Host(NamedTuple):
+class HostBudget(NamedTuple):
     """The memory of one host."""
 
     total_bytes: int | None
@@ -89,7 +89,7 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     name: str,
     *,
     total_bytes: int | None,
-    options: Options,
+    options: ServerOptions,
     weights: Term,
     shape: Shape | None = None,
     drafter: Term | None = None,
@@ -137,10 +137,10 @@ def host(
     services: tuple[Term, ...] = (),
     page_cache: Term | None = None,
     reserve: Term | None = None,
-) -> Host:
+) -> HostBudget:
     """Give the terms of one host. Reserve and page cache are what the caller wants to keep for them."""
     kept = tuple(term for term in (page_cache, reserve) if term)
-    return Host(total, (*(term for each in servers for term in each.taken), *services, *kept))
+    return HostBudget(total, (*(term for each in servers for term in each.taken), *services, *kept))
 
 
 def _any_assumed(terms: tuple[Term, ...]) -> bool:
@@ -160,7 +160,7 @@ def _told(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, 
 
 
 def _overhead(
-    options: Options, shape: Shape | None, speculation: Speculation | None, calibration: Measured | None
+    options: ServerOptions, shape: Shape | None, speculation: Speculation | None, calibration: Measured | None
 ) -> tuple[Term, ...]:
     if calibration and calibration.overhead_bytes is not None:
         return (Term("runtime", calibration.overhead_bytes, "measured: the start-up log"),)
@@ -183,7 +183,7 @@ def _overhead(
 
 
 def _profiled(
-    batch: int, options: Options, shape: Shape | None, speculation: Speculation | None
+    batch: int, options: ServerOptions, shape: Shape | None, speculation: Speculation | None
 ) -> tuple[int, int] | None:
     """Give what the language model and the encoder take for a batch; None if the widths are not known."""
     language = language_bytes(batch, shape=shape, options=options, speculation=speculation) if shape else None
@@ -193,7 +193,7 @@ def _profiled(
 
 
 def _outside(
-    options: Options, shape: Shape | None, speculation: Speculation | None, calibration: Measured | None
+    options: ServerOptions, shape: Shape | None, speculation: Speculation | None, calibration: Measured | None
 ) -> tuple[Term, ...]:
     if options.enforce_eager or measures_graphs(options, shape, speculation):
         return ()

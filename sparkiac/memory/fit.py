@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import Server
     from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options, Speculation
+    from sparkiac.memory.options import ServerOptions, Speculation
     from sparkiac.model.inventory import Measured
 
 _TOLD_POOL: Final = (0, 10, 2)
@@ -70,7 +70,7 @@ def fit(layout: Cache, pool_bytes: int, *, max_num_seqs: int) -> Fit:
     )
 
 
-def measured(pool_bytes: int, *, calibration: Measured, options: Options) -> Fit | None:
+def measured(pool_bytes: int, *, calibration: Measured, options: ServerOptions) -> Fit | None:
     """Give what a pool holds by the average of an earlier start, for a cache whose layout is not understood.
 
     None unless that start had the same context: the average hides what does not grow with it.
@@ -90,7 +90,7 @@ def advise(  # noqa: PLR0913  the facts of one server, each under its name
     server: Server,
     total: int | None,
     shape: Shape,
-    options: Options,
+    options: ServerOptions,
     speculation: Speculation | None = None,
 ) -> Advice | Unknown:
     """Return the smallest pool for a number of requests, each of `context` tokens. Unknown lists the missing facts."""

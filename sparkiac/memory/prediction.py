@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory import counts, fit, options, shape
+from sparkiac.memory import fit, layers, options, shape
 from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import server
 from sparkiac.memory.options import Speculation
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.budget import Server
     from sparkiac.memory.fit import Advice, Fit, Step
     from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options
+    from sparkiac.memory.options import ServerOptions
     from sparkiac.memory.values import Term
     from sparkiac.model.facts import Architecture
     from sparkiac.model.inventory import Measured, Workload
@@ -65,7 +65,7 @@ class Setup(NamedTuple):
 class Prediction(NamedTuple):
     """All that can be said of one server. Each part is a value, or Unknown with the names of what lacks."""
 
-    options: Options | Unknown
+    options: ServerOptions | Unknown
     shape: Shape | Unknown
     cache: Cache | Unknown
     server: Server | Unknown
@@ -114,7 +114,7 @@ def shape_of(checkpoint: Checkpoint) -> Shape | Unknown:
     if checkpoint.config is not None:
         return shape.read(checkpoint.config)
     known = checkpoint.architecture
-    return Unknown(("config.json",)) if known is None else counts.shape_of(known)
+    return Unknown(("config.json",)) if known is None else layers.shape_of(known)
 
 
 def _speculation(setup: Setup) -> Speculation | Unknown | None:
@@ -126,7 +126,7 @@ def _speculation(setup: Setup) -> Speculation | Unknown | None:
     return Speculation(setup.method, setup.draft_tokens, formed)
 
 
-def _placed(setup: Setup, read: Options, formed: Shape | Unknown, drafting: Speculation | None) -> Server:
+def _placed(setup: Setup, read: ServerOptions, formed: Shape | Unknown, drafting: Speculation | None) -> Server:
     drafter = setup.drafter
     return server(
         setup.name,
@@ -141,7 +141,7 @@ def _placed(setup: Setup, read: Options, formed: Shape | Unknown, drafting: Spec
 
 
 def _weights(
-    name: str, checkpoint: Checkpoint, read: Options, given: Mapping[str, object], formed: Shape | Unknown
+    name: str, checkpoint: Checkpoint, read: ServerOptions, given: Mapping[str, object], formed: Shape | Unknown
 ) -> Term:
     whole = weights(
         name, options=read, tensors=checkpoint.tensors, tensor_bytes=checkpoint.tensor_bytes, stated=checkpoint.stated
@@ -151,7 +151,7 @@ def _weights(
     return quantized_at_load(whole, options=read, tensors=checkpoint.tensors, width=formed.width)
 
 
-def _fit(layout: Cache | Unknown, placed: Server, setup: Setup, read: Options) -> Fit | Unknown:
+def _fit(layout: Cache | Unknown, placed: Server, setup: Setup, read: ServerOptions) -> Fit | Unknown:
     pool = placed.pool.size_bytes
     if pool is None:
         wrong = lacking(layout, total_bytes((placed.requested, *placed.inside)))
@@ -163,7 +163,9 @@ def _fit(layout: Cache | Unknown, placed: Server, setup: Setup, read: Options) -
     return fit.fit(layout, pool, max_num_seqs=read.max_num_seqs)
 
 
-def _steps(layout: Cache | Unknown, placed: Server, read: Options, total: int | None) -> tuple[Step | Unknown, ...]:
+def _steps(
+    layout: Cache | Unknown, placed: Server, read: ServerOptions, total: int | None
+) -> tuple[Step | Unknown, ...]:
     if isinstance(layout, Unknown) or total is None or read.kv_cache_memory_bytes is not None:
         return ()
     nearby = (round(read.gpu_memory_utilization + change, 4) for change in _STEPS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.memory.budget import RUNTIME_BYTES, RUNTIME_SOURCE, Host, reserve
+from sparkiac.memory.budget import RUNTIME_BYTES, RUNTIME_SOURCE, HostBudget, reserve
 from sparkiac.memory.values import Term, Unknown, parts
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Room(NamedTuple):
 
     weights: tuple[Term, ...]
     """Weights and drafter of each model. The source is `loaded`, `on disk`, or the reason why the size is unknown."""
-    host: Host
+    host: HostBudget
     """Weights, overheads and the reserve."""
     portions: tuple[Portion, ...]
     """One for each model, if all sizes are known."""
@@ -64,7 +64,7 @@ def weights(name: str, facts: ModelFacts, *, drafter: bool, nodes: int = 1) -> T
 def together(models: Sequence[Term], *, total_bytes: int) -> Room:
     """Return the memory of a machine that runs all these models."""
     overheads = (Term(f"{each.name}: runtime", RUNTIME_BYTES, RUNTIME_SOURCE, assumed=True) for each in models)
-    host = Host(total_bytes, (*models, *overheads, reserve(total_bytes)))
+    host = HostBudget(total_bytes, (*models, *overheads, reserve(total_bytes)))
     headroom = host.headroom_bytes
     if isinstance(headroom, Unknown):
         return Room(tuple(models), host, ())

@@ -81,7 +81,7 @@ class Quantization(Model):
     """What the sources say about that option."""
 
 
-class Weights(Model):
+class WeightSizes(Model):
     """Sizes, in the unit of the source: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes."""
 
     disk_gb: Size | None = None
@@ -133,7 +133,7 @@ class ModelFacts(Model):
     """The network."""
     quantization: Quantization | None = None
     """Format of the weights."""
-    weights: Weights | None = None
+    weights: WeightSizes | None = None
     """Sizes."""
     prefill: Prefill | None = None
     """Rate at which prompts are processed."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.budget import Server
     from sparkiac.memory.fit import Advice, Fit, Step
     from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options
+    from sparkiac.memory.options import ServerOptions
     from sparkiac.memory.speed import Range
     from sparkiac.model.facts import Prefill
     from sparkiac.model.inventory import Workload
@@ -162,7 +162,7 @@ class Proof(NamedTuple):
     """The memory of one server."""
 
     server: Server
-    options: Options | Unknown
+    options: ServerOptions | Unknown
     shape: Shape | Unknown
     cache: Cache | Unknown
     fit: Fit | Unknown

@@ -19,7 +19,7 @@ from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sparkiac.memory.budget import Host, Server
+    from sparkiac.memory.budget import HostBudget, Server
     from sparkiac.memory.speed import Range
     from sparkiac.model.lock import LockedModel
     from sparkiac.plan.fleet import Placed
@@ -49,7 +49,7 @@ def proofs(hosts: Iterable[Placed], known: Models) -> dict[str, dict[str, Proof]
     return found
 
 
-def host_budget(host: Placed, proven: Mapping[str, Proof]) -> Host:
+def host_budget(host: Placed, proven: Mapping[str, Proof]) -> HostBudget:
     """Give the memory of a host: its servers, its services, and what is kept for the system."""
     servers = tuple(each.server for each in proven.values())
     services = tuple(

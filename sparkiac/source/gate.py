@@ -14,7 +14,7 @@ from sparkiac.characters import line, shown
 from sparkiac.report import Finding, Mark, Path, Severity
 from sparkiac.source import literals, secrets, syntax
 from sparkiac.source.document import Document
-from sparkiac.source.reader import ERRORS, Reader, mark_of
+from sparkiac.source.reader import ERRORS, EventReader, mark_of
 from sparkiac.source.scalars import Ambiguous, resolve
 from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, refusal
 
@@ -78,7 +78,7 @@ def _findings(document: Document, faults: list[Fault]) -> tuple[Finding, ...]:
     )
 
 
-class _Strict(Reader):
+class _Strict(EventReader):
     """Refuses what YAML parsers read in different ways, and collects faults."""
 
     max_depth = MAX_DEPTH

@@ -21,7 +21,7 @@ ERRORS: Final = (yaml.YAMLError, ValueError)
 """What the parser raises; ValueError comes from chr() and int() of the parser in Python."""
 
 
-class Reader(ABC):
+class EventReader(ABC):
     """Builds dict, tuple, str, int, float, bool and None from parser events."""
 
     max_depth: ClassVar[int]

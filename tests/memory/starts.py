@@ -12,7 +12,7 @@ from sparkiac.memory import shape
 from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import server
 from sparkiac.memory.layers import Shape
-from sparkiac.memory.options import Options, Speculation
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.values import GIB, Term, Unknown
 from tests.memory.known import QWEN, configs, network, told
 
@@ -47,7 +47,7 @@ class Start(NamedTuple):
     speculation: Speculation | None = None
 
     @property
-    def options(self) -> Options:
+    def options(self) -> ServerOptions:
         """What the server was told."""
         return told({"gpu_memory_utilization": self.utilization, **self.given}, release=self.release)
 

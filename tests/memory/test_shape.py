@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from sparkiac.memory import shape
-from sparkiac.memory.counts import shape_of
 from sparkiac.memory.kv import Format, kv_format
-from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Vision, Width
+from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Vision, Width, shape_of
 from sparkiac.memory.values import Unknown
 from sparkiac.model.facts import Architecture
 from tests.memory.known import QWEN, configs, network, told

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sparkiac.memory import sharing
 from sparkiac.memory.budget import RUNTIME_BYTES
 from sparkiac.memory.values import GIB, Term, Unknown
-from sparkiac.model.facts import ModelFacts, Weights
+from sparkiac.model.facts import ModelFacts, WeightSizes
 
-QWEN = ModelFacts(weights=Weights(disk_gb=24, loaded_gb=23.5))
-GEMMA = ModelFacts(weights=Weights(loaded_gb=49, drafter_gb=0.87))
+QWEN = ModelFacts(weights=WeightSizes(disk_gb=24, loaded_gb=23.5))
+GEMMA = ModelFacts(weights=WeightSizes(loaded_gb=49, drafter_gb=0.87))
 MACHINE = 119 * GIB
 
 
@@ -46,14 +46,14 @@ def test_the_overhead_is_that_of_the_one_log_in_the_sources() -> None:
     ("weights", "expected"),
     [
         (None, Term("x", None, "size of the weights unknown")),
-        (Weights(), Term("x", None, "size of the weights unknown")),
-        (Weights(drafter_gb=1), Term("x", None, "size of the weights unknown")),
-        (Weights(disk_gb=8), Term("x", 8 * 10**9, "on disk")),
-        (Weights(disk_gb=1, loaded_gb=8), Term("x", 8 * 10**9, "loaded")),
-        (Weights(disk_gb=1, loaded_gb=1, loaded_gib=8), Term("x", 8 * GIB, "loaded")),
+        (WeightSizes(), Term("x", None, "size of the weights unknown")),
+        (WeightSizes(drafter_gb=1), Term("x", None, "size of the weights unknown")),
+        (WeightSizes(disk_gb=8), Term("x", 8 * 10**9, "on disk")),
+        (WeightSizes(disk_gb=1, loaded_gb=8), Term("x", 8 * 10**9, "loaded")),
+        (WeightSizes(disk_gb=1, loaded_gb=1, loaded_gib=8), Term("x", 8 * GIB, "loaded")),
     ],
 )
-def test_the_better_figure_counts(weights: Weights | None, expected: Term) -> None:
+def test_the_better_figure_counts(weights: WeightSizes | None, expected: Term) -> None:
     assert sharing.weights("x", ModelFacts(weights=weights), drafter=False) == expected
 
 

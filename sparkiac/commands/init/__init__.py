@@ -16,7 +16,7 @@ from sparkiac.commands.inputs import exit_code, known, printable, show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.commands.init.repository import Asked, Host
+    from sparkiac.commands.init.repository import Asked, NewHost
     from sparkiac.importers.draft import Entry
     from sparkiac.pipeline import Outcome
     from sparkiac.resolve.catalogued import Catalogued
@@ -92,7 +92,7 @@ def _name(given: str | None, target: Path) -> str:
     )
 
 
-def _user(given: str | None, hosts: Sequence[Host]) -> str | None:
+def _user(given: str | None, hosts: Sequence[NewHost]) -> str | None:
     """Give the login name, if a flag or a machine that was asked says it, or somebody else than the caller logs in."""
     given = given or next((host.user for host in hosts if host.user), None)
     read = questions.reader("--user", "USER")
@@ -125,9 +125,9 @@ def _refuse_taken(target: Path, name: str) -> None:
         raise click.UsageError(message)
 
 
-def _hosts(named: Sequence[str], asked: Sequence[str], store: str) -> tuple[Host, ...]:
+def _hosts(named: Sequence[str], asked: Sequence[str], store: str) -> tuple[NewHost, ...]:
     """Give the machines, those that are named first. At least one is needed."""
-    found: list[Host] = []
+    found: list[NewHost] = []
     for text in named:
         found.append(_named(text, found))
     for target in asked:
@@ -140,19 +140,19 @@ def _hosts(named: Sequence[str], asked: Sequence[str], store: str) -> tuple[Host
     return tuple(found)
 
 
-def _named(text: str, before: Sequence[Host]) -> Host:
-    from sparkiac.commands.init.repository import Host
+def _named(text: str, before: Sequence[NewHost]) -> NewHost:
+    from sparkiac.commands.init.repository import NewHost
 
     name, address = questions.host(text)
     for host in before:
         if name == host.name or address == host.address:
             message = f"--host names {name if name == host.name else address} twice"
             raise click.UsageError(message)
-    return Host(name, address)
+    return NewHost(name, address)
 
 
-def _measured(target: str, store: str, taken: Sequence[str]) -> Host:
-    from sparkiac.commands.init.repository import Host
+def _measured(target: str, store: str, taken: Sequence[str]) -> NewHost:
+    from sparkiac.commands.init.repository import NewHost
     from sparkiac.importers import naming
     from sparkiac.upstream import machine
 
@@ -164,10 +164,10 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> Host:
         found = machine.ask(target, store=store)
     except machine.Unasked as error:
         raise click.UsageError(str(error)) from None
-    return Host(naming.free(naming.plain(found.name, "spark"), taken), address, found, user or None)
+    return NewHost(naming.free(naming.plain(found.name, "spark"), taken), address, found, user or None)
 
 
-def _recipe(name: str, hosts: Sequence[Host]) -> Catalogued:
+def _recipe(name: str, hosts: Sequence[NewHost]) -> Catalogued:
     """Find a recipe that these hosts can serve, and that leaves nothing open but its model."""
     from sparkiac.commands.recipes.data import snippet
     from sparkiac.resolve import catalogued
@@ -185,7 +185,7 @@ def _recipe(name: str, hosts: Sequence[Host]) -> Catalogued:
     return chosen
 
 
-def _enough(hosts: Sequence[Host], nodes: int, what: str) -> None:
+def _enough(hosts: Sequence[NewHost], nodes: int, what: str) -> None:
     """Refuse what spans more hosts than there are, or hosts whose links nobody knows."""
     if len(hosts) < nodes:
         message = f"{what} needs {nodes} hosts, named so far: {len(hosts)}; add --host or --from-host"
@@ -199,7 +199,7 @@ def _enough(hosts: Sequence[Host], nodes: int, what: str) -> None:
         raise click.UsageError(message)
 
 
-def _imported(source: Path, places: Sequence[Host], target: Path, *, name: str, user: str | None) -> int:
+def _imported(source: Path, places: Sequence[NewHost], target: Path, *, name: str, user: str | None) -> int:
     """Make the repository of what a file starts."""
     from sparkiac.commands.init import repository
     from sparkiac.report import Report

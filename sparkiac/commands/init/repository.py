@@ -28,7 +28,7 @@ _TEMPLATE: Final = "templates/init"
 _PORT: Final = 8000
 
 
-class Host(NamedTuple):
+class NewHost(NamedTuple):
     """A machine, and what it said of itself."""
 
     name: str
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
     """What the fleet is."""
 
     name: str
-    hosts: tuple[Host, ...]
+    hosts: tuple[NewHost, ...]
     user: str | None
     store: str
 
@@ -91,12 +91,12 @@ def from_draft(asked: Asked, draft: str) -> str:
     return _MODELINE + text
 
 
-def _is_named(hosts: Sequence[Host]) -> bool:
+def _is_named(hosts: Sequence[NewHost]) -> bool:
     """Whether a host is reached by a name: only an address in numbers can be listened on."""
     return any(not host.address.replace(".", "").isdigit() for host in hosts)
 
 
-def _host(host: Host, user: str | None) -> dict[str, Any]:
+def _host(host: NewHost, user: str | None) -> dict[str, Any]:
     machine = host.machine
     data: dict[str, Any] = {"address": host.address}
     if host.user not in {None, user}:
@@ -112,7 +112,7 @@ def _host(host: Host, user: str | None) -> dict[str, Any]:
     return data
 
 
-def _comments(hosts: Sequence[Host]) -> dict[tuple[str | int, ...], list[str]]:
+def _comments(hosts: Sequence[NewHost]) -> dict[tuple[str | int, ...], list[str]]:
     return {("hosts", host.name): [*_measured(host.machine)] for host in hosts if host.machine is not None}
 
 

@@ -68,7 +68,7 @@ def _explain(inventory: Path, asked: str, output_format: str) -> int:
         message = "--explain prints text or JSON; remove --format html"
         raise click.UsageError(message)
     from sparkiac import pipeline
-    from sparkiac.commands.plan import explained
+    from sparkiac.commands.plan import data
     from sparkiac.resolve import explain
 
     report, resolved = pipeline.resolved(*read(inventory))
@@ -79,7 +79,7 @@ def _explain(inventory: Path, asked: str, output_format: str) -> int:
     if not found:
         known("path", asked, explain.paths(resolved))
     if output_format == "json":
-        print_json({"explained": explained.plain(found)})
+        print_json({"explained": data.explained(found)})
     else:
-        click.echo(explained.text(found), nl=False)
+        click.echo(data.explained_text(found), nl=False)
     return Exit.OK

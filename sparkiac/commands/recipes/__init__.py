@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, Group, known, print_json
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, known, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def recipes() -> None:
     """List and search the catalog: models with options that a source has shown to work."""
 
@@ -34,7 +34,7 @@ def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
     from sparkiac.formats import terminal
     from sparkiac.resolve import search
 
-    usable = [data.hit(each) for each in search.search(search.Wanted())] if not only_fragments else []
+    usable = [data.hit(each) for each in search.search(search.Criteria())] if not only_fragments else []
     fragments = [data.fragment(name) for name in catalog.fragment_names()]
     fragments = [each for each in fragments if everything or each["status"] == "recipe"]
     aside = data.set_aside() if everything and not only_fragments else []
@@ -103,7 +103,7 @@ def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int
     if wanted["engine"] is not None:
         known("engine", wanted["engine"], data.ENGINES)
     others = [data.load(finding.load(catalogued.named(_one_machine(name)))) for name in beside]
-    hits = [data.hit(each) for each in finding.search(finding.Wanted(**wanted), beside)]
+    hits = [data.hit(each) for each in finding.search(finding.Criteria(**wanted), beside)]
     if output_format == "json":
         print_json({"recipes": hits, "beside": others})
     elif not hits:
