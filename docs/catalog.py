@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sparkiac import catalog, engines
-from sparkiac.formats import plain, plain_images
-from sparkiac.formats.recipes import unknown, weights
+from sparkiac.commands.images import data as of_images
+from sparkiac.commands.recipes import data as of_recipes
+from sparkiac.commands.recipes.tables import unknown, weights
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ take in memory, "on disk" what is downloaded.
 
 def text() -> str:
     """Give the page."""
-    entries = [plain.entry(found) for found in catalogued.everything()]
+    entries = [of_recipes.entry(found) for found in catalogued.everything()]
     usable = [each for each in entries if each["status"] == "recipe"]
     aside = [each for each in entries if each["status"] != "recipe"]
-    fragments = [plain.fragment(name) for name in catalog.fragment_names()]
-    families = plain_images.families()
+    fragments = [of_recipes.fragment(name) for name in catalog.fragment_names()]
+    families = of_images.families()
     parts = (
         [HEAD, counted(usable, aside, fragments, families)],
         [
@@ -96,7 +97,7 @@ def variants(entries: Iterable[Data]) -> list[Data]:
 def by_use(entries: list[Data]) -> Iterator[tuple[str, ...]]:
     """Give use cases with their recipes, and with variants that are good for something that their recipe is not."""
     uses = {each["name"]: each["use_cases"] for each in entries}
-    for use in plain.USE_CASES:
+    for use in of_recipes.USE_CASES:
         fit = [name for name in uses if use in uses[name]]
         names = [name for name in fit if "#" not in name or name.partition("#")[0] not in fit]
         if names:

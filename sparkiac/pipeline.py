@@ -125,7 +125,7 @@ def fix(
     inventory: File, lock: File | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
 ) -> Fixed:
     """Mend what a rule can mend in the text of an inventory. One that does not load stays as it is."""
-    from sparkiac.fix import repair  # noqa: PLC0415  nothing else needs ruamel.yaml
+    from sparkiac.fix import repair  # noqa: PLC0415  only --fix needs it
 
     @cache
     def checked(raw: bytes) -> Outcome:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac import characters
-from sparkiac.formats import github, sarif
-from sparkiac.formats import json as as_json
-from sparkiac.formats import text as as_text
+from sparkiac.commands.check import github, sarif
+from sparkiac.formats import findings
 from sparkiac.report import Finding, Loc, Mark, Report, Severity
 
 if TYPE_CHECKING:
@@ -35,10 +34,10 @@ def test_what_a_terminal_obeys_becomes_an_escape() -> None:
 @pytest.mark.parametrize(
     "written",
     [
-        lambda given: as_text.findings(given, colour=False),
+        lambda given: findings.as_text(given, colour=False),
         lambda given: github.commands(given, file=HOSTILE),
         lambda given: str(sarif.log(given, file="a")["runs"][0]["results"][0]["message"]["text"]),
-        lambda given: as_json.findings(given)["findings"][0]["message"],
+        lambda given: findings.as_data(given)["findings"][0]["message"],
     ],
 )
 def test_no_format_of_findings_lets_it_through(written: Callable[[Report], str]) -> None:
@@ -48,7 +47,7 @@ def test_no_format_of_findings_lets_it_through(written: Callable[[Report], str])
 
 
 def test_the_caret_stands_below_its_place() -> None:
-    line, caret = as_text.findings(report(), colour=False).splitlines()[1:3]
+    line, caret = findings.as_text(report(), colour=False).splitlines()[1:3]
     assert line[caret.index("^") :].startswith("x:")
 
 

@@ -1,6 +1,6 @@
-"""What is known about machines, images and models: package data, one file per entry.
+"""The catalog: platforms, images, recipes, services. It is package data with one file per entry.
 
-Reading an entry gives a Source, so that a resolved value can name the file and line it came from.
+Most functions return a Source, so that a resolved value has the file and line that it comes from.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from sparkiac.model.build import KnownBuild
 from sparkiac.model.catalog import Fragment, Recipe, Standing, Variant
 from sparkiac.model.drafters import Drafters, Pair
+from sparkiac.model.drivers import Drivers, DriverSeries
 from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
@@ -31,125 +32,126 @@ _ROOT: Final = Path(__file__).parent
 
 @cache
 def recipe(name: str) -> Source[Recipe] | None:
-    """Give the recipe `vendor/name`, or None if there is none."""
+    """Return the recipe `vendor/name`, or None if there is none."""
     return _entry(f"recipes/{name}.yaml", Recipe)
 
 
 @cache
 def variant(recipe: str, name: str) -> Source[Variant] | None:
-    """Give the variant `name` of a recipe, or None if there is none."""
+    """Return the variant `name` of a recipe, or None if there is none."""
     return _entry(f"recipes/{recipe}/{name}.yaml", Variant)
 
 
 @cache
 def fragment(name: str) -> Source[Fragment] | None:
-    """Give the fragment `name`, or None if there is none."""
+    """Return the fragment `name`, or None if there is none."""
     return _entry(f"fragments/{name}.yaml", Fragment)
 
 
 @cache
-def drafters() -> tuple[Pair, ...]:
-    """Give all pairs of target and drafter, in the order of the table."""
-    found = _entry("drafters.yaml", Drafters)
-    assert found is not None, "the table is shipped"  # noqa: S101
-    assert found.value is not None, "an entry is valid"  # noqa: S101
-    return found.value.pairs
-
-
-def drafter(target: str | None, *, method: str) -> Pair | None:
-    """Give the pair for a target and a method, or None if no source names one."""
-    return next((pair for pair in drafters() if pair.target == target and pair.method == method), None)
-
-
-@cache
-def standing() -> Standing:
-    """Give what holds for every recipe."""
-    found = _entry("standing.yaml", Standing)
-    assert found is not None, "the file is shipped"  # noqa: S101
-    assert found.value is not None, "an entry is valid"  # noqa: S101
-    return found.value
-
-
-@cache
-def profiles() -> Profiles:
-    """Give the profiles of checks."""
-    found = _entry("profiles.yaml", Profiles)
-    assert found is not None, "the file is shipped"  # noqa: S101
-    assert found.value is not None, "an entry is valid"  # noqa: S101
-    return found.value
-
-
-@cache
 def platform(name: str) -> Source[Platform] | None:
-    """Give the hardware profile `name`, or None if there is none."""
+    """Return the platform `name`, or None if there is none."""
     return _entry(f"platforms/{name}.yaml", Platform)
 
 
 @cache
 def build(name: str) -> Source[KnownBuild] | None:
-    """Give the build of the image `name`, or None if there is none."""
+    """Return the build of the image `name`, or None if there is none."""
     return _entry(f"builds/{name}.yaml", KnownBuild)
 
 
 @cache
 def service_kind(name: str) -> Source[ServiceKind] | None:
-    """Give what is known of a kind of service, or None for a container of which nothing is."""
+    """Return the kind of service `name`, or None for a container of the inventory's own."""
     return _entry(f"services/{name}.yaml", ServiceKind)
 
 
+@cache
+def drafters() -> tuple[Pair, ...]:
+    """Return all pairs of target and drafter, in the order of the table."""
+    return _shipped("drafters.yaml", Drafters).pairs
+
+
+def drafter(target: str | None, *, method: str) -> Pair | None:
+    """Return the pair of a target and a method, or None if no source names one."""
+    return next((pair for pair in drafters() if pair.target == target and pair.method == method), None)
+
+
+@cache
+def doubted_drivers() -> tuple[DriverSeries, ...]:
+    """Return the driver series that sources disagree on."""
+    return _shipped("drivers.yaml", Drivers).doubted
+
+
+@cache
+def standing() -> Standing:
+    """Return what applies to every recipe."""
+    return _shipped("standing.yaml", Standing)
+
+
+@cache
+def profiles() -> Profiles:
+    """Return the profiles of rules."""
+    return _shipped("profiles.yaml", Profiles)
+
+
 def recipe_names() -> tuple[str, ...]:
-    """Give the names of all recipes, sorted."""
+    """Return the names of all recipes, sorted."""
     return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in (_ROOT / "recipes").glob("*/*.yaml")))
 
 
 def variant_names(recipe: str) -> tuple[str, ...]:
-    """Give the names of a recipe's variants, sorted."""
-    return tuple(sorted(path.stem for path in (_ROOT / "recipes" / recipe).glob("*.yaml")))
+    """Return the names of a recipe's variants, sorted."""
+    return _names(f"recipes/{recipe}")
+
+
+def fragment_names() -> tuple[str, ...]:
+    """Return the names of all fragments, sorted."""
+    return _names("fragments")
+
+
+def platform_names() -> tuple[str, ...]:
+    """Return the names of all platforms, sorted."""
+    return _names("platforms")
+
+
+def build_names() -> tuple[str, ...]:
+    """Return the names of all builds, sorted."""
+    return _names("builds")
 
 
 def holding(text: str) -> Iterator[str]:
-    """Name the recipes and variants whose files, or whose recipe's file, hold a text; none of them is parsed."""
+    """Return the recipes and variants whose file, or whose recipe's file, contains a text; no file is parsed."""
     raw, files = text.encode(), _files()
     return (name for name in files if raw in files[name] or raw in files[name.partition("#")[0]])
 
 
-def fragment_names() -> tuple[str, ...]:
-    """Give the names of all fragments, sorted."""
-    return tuple(sorted(path.stem for path in (_ROOT / "fragments").glob("*.yaml")))
-
-
-def platform_names() -> tuple[str, ...]:
-    """Give the names of all hardware profiles, sorted."""
-    return tuple(sorted(path.stem for path in (_ROOT / "platforms").glob("*.yaml")))
-
-
-def build_names() -> tuple[str, ...]:
-    """Give the names of all builds, sorted."""
-    return tuple(sorted(path.stem for path in (_ROOT / "builds").glob("*.yaml")))
-
-
 def image_families() -> tuple[Source[ImageFamily], ...]:
-    """Give all image families, in the order of their file names."""
+    """Return all image families, in the order of their file names."""
     return tuple(_families(b""))
 
 
 @cache
-def symptoms() -> tuple[Symptom, ...]:
-    """Give all known symptoms, sorted by code."""
-    return tuple(_symptoms())
-
-
-@cache
 def image_family(repository: str) -> Source[ImageFamily] | None:
-    """Give the family of images with this repository, or None if it is not known; docker.io may be named or not."""
+    """Return the image family of a repository, or None if it is unknown; the prefix docker.io is optional."""
     wanted = full(repository)
     short = wanted.removeprefix(f"{DOCKER_HUB}/").removeprefix("library/").encode()
     return next((each for each in _families(short) if each.value and full(each.value.repository or "") == wanted), None)
 
 
 @cache
+def symptoms() -> tuple[Symptom, ...]:
+    """Return all known symptoms, sorted by code."""
+    return tuple(_shipped(f"symptoms/{name}.yaml", Symptom) for name in _names("symptoms"))
+
+
+def _names(folder: str) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in (_ROOT / folder).glob("*.yaml")))
+
+
+@cache
 def _files() -> dict[str, bytes]:
-    """Give the files of all recipes and variants, each recipe before its variants."""
+    """Return the files of all recipes and variants, each recipe before its variants."""
     found = {}
     for recipe in recipe_names():
         found[recipe] = (_ROOT / "recipes" / f"{recipe}.yaml").read_bytes()
@@ -159,7 +161,7 @@ def _files() -> dict[str, bytes]:
 
 
 def _families(text: bytes) -> Iterator[Source[ImageFamily]]:
-    """Give the families whose files hold a text; no other one is parsed."""
+    """Return the families whose files contain a text; no other file is parsed."""
     for path in sorted((_ROOT / "images").glob("*.yaml")):
         found = _family(path.name) if text in path.read_bytes() else None
         if found is not None:
@@ -171,11 +173,11 @@ def _family(name: str) -> Source[ImageFamily] | None:
     return _entry(f"images/{name}", ImageFamily)
 
 
-def _symptoms() -> Iterator[Symptom]:
-    for path in sorted((_ROOT / "symptoms").glob("*.yaml")):
-        found = _entry(f"symptoms/{path.name}", Symptom)
-        if found is not None and found.value is not None:
-            yield found.value
+def _shipped(path: str, model: type[M]) -> M:
+    """Return the value of a file that is always there."""
+    found = _entry(path, model)
+    assert found is not None and found.value is not None, "the file is shipped and valid"  # noqa: S101, PT018
+    return found.value
 
 
 def _entry(path: str, model: type[M]) -> Source[M] | None:

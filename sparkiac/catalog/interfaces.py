@@ -22,7 +22,7 @@ _MINOR: Final = 2
 _RELEASE: Final = re.compile(r"v?(\d+(?:\.\d+)*)(\.?(?:a|b|rc|dev)\d*)?")
 
 
-class Option(NamedTuple):
+class OptionSpec(NamedTuple):
     """One option of `vllm serve`."""
 
     name: str
@@ -57,7 +57,7 @@ class Option(NamedTuple):
     """Whether vLLM says so."""
 
 
-class Key(NamedTuple):
+class KeySpec(NamedTuple):
     """One key of a JSON value."""
 
     type: str
@@ -66,7 +66,7 @@ class Key(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-class Variable(NamedTuple):
+class VariableSpec(NamedTuple):
     """One environment variable that vLLM declares."""
 
     type: str | None = None
@@ -77,13 +77,13 @@ class Interface(NamedTuple):
     """All that one release takes."""
 
     version: str
-    options: Mapping[str, Option]
+    options: Mapping[str, OptionSpec]
     """By name."""
     spellings: Mapping[str, str]
     """Every spelling that is taken → name."""
-    objects: Mapping[str, Mapping[str, Key]]
+    objects: Mapping[str, Mapping[str, KeySpec]]
     """Class → key → what it takes."""
-    variables: Mapping[str, Variable]
+    variables: Mapping[str, VariableSpec]
     previous_architectures: Mapping[str, str]
     """Architecture → last release that served it."""
     undeclared_variables: frozenset[str]
@@ -214,17 +214,19 @@ def _read(version: str) -> Interface:
 
 
 def _parsed(raw: dict[str, Any]) -> Interface:
-    options = {name: Option(name, **_record(record)) for name, record in raw["options"].items()}
-    objects: dict[str, dict[str, Key]] = {}
+    options = {name: OptionSpec(name, **_record(record)) for name, record in raw["options"].items()}
+    objects: dict[str, dict[str, KeySpec]] = {}
     for name, record in raw["keys"].items():
         owner, _, key = name.partition(".")
-        objects.setdefault(owner, {})[key] = Key(**_record(record))
+        objects.setdefault(owner, {})[key] = KeySpec(**_record(record))
     return Interface(
         version=raw["version"],
         options=MappingProxyType(options),
         spellings=MappingProxyType(dict(pair for option in options.values() for pair in _spellings(option))),
         objects=MappingProxyType({name: MappingProxyType(keys) for name, keys in objects.items()}),
-        variables=MappingProxyType({name: Variable(**_record(record)) for name, record in raw["variables"].items()}),
+        variables=MappingProxyType(
+            {name: VariableSpec(**_record(record)) for name, record in raw["variables"].items()}
+        ),
         previous_architectures=MappingProxyType(raw["previous_architectures"]),
         **{name: frozenset(names) for name, names in raw.items() if isinstance(names, list)},
     )
@@ -234,6 +236,6 @@ def _record(raw: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in raw.items()}
 
 
-def _spellings(option: Option) -> Iterator[tuple[str, str]]:
+def _spellings(option: OptionSpec) -> Iterator[tuple[str, str]]:
     for spelling in (option.name, *option.aliases, *option.negative, *option.hidden):
         yield spelling, option.name

@@ -97,7 +97,7 @@ def _missing_lock(inventory: Path, output_format: str) -> int:
 def _warn(plan: Plan, inventory: Path) -> None:
     """Print a warning if the files cannot be applied."""
     from sparkiac import hints
-    from sparkiac.formats.text import wants_colour
+    from sparkiac.formats.findings import wants_colour
 
     text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory))
     if text:

@@ -29,7 +29,7 @@ AS_JSON = click.option(
 )
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A command with subcommands; an unknown subcommand is an error that suggests the nearest name."""
 
     def resolve_command(
@@ -137,11 +137,10 @@ def exit_code(outcome: Outcome) -> Exit:
 def show(report: Report, output_format: str, **extra: Any) -> None:  # noqa: ANN401  plain JSON data
     """Print findings: text to standard error, JSON (with `extra`) to standard output."""
     if output_format == "json":
-        from sparkiac.formats.json import findings as as_json
+        from sparkiac.formats.findings import as_data
 
-        click.echo(json.dumps(as_json(report) | extra, indent=1))
+        click.echo(json.dumps(as_data(report) | extra, indent=1))
         return
-    from sparkiac.formats.text import findings as as_text
-    from sparkiac.formats.text import wants_colour
+    from sparkiac.formats.findings import as_text, wants_colour
 
     click.echo(as_text(report, colour=wants_colour(sys.stderr)), err=True, nl=False)

@@ -9,7 +9,6 @@ from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import Refused, read
 from sparkiac.fix.placing import put
 from sparkiac.report import REMOVE, Edit, Removal
-from sparkiac.source import gate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,26 +21,19 @@ def edited(text: str, fix: Sequence[Edit]) -> str:
 
     Comments, order, quotes, layout and line ends stay. Raises Refused if it cannot be done so.
     """
-    wanted = _plain(_data(text))
+    wanted = _plain(read(text)[0])
     for edit in fix:
         if not isinstance(edit.value, Removal):
-            text = put(text, read(text), edit.path, edit.value)
+            text = put(text, read(text)[1], edit.path, edit.value)
             _set(wanted, edit.path, edit.value)
     gone = [edit.path for edit in fix if edit.value is REMOVE]
     if gone:
-        text = cut(text, read(text), gone)
+        text = cut(text, read(text)[1], gone)
         _remove(wanted, gone)
-    if json.dumps(_plain(_data(text)), sort_keys=True) != json.dumps(wanted, sort_keys=True):
+    if json.dumps(_plain(read(text)[0]), sort_keys=True) != json.dumps(wanted, sort_keys=True):
         message = "the file is laid out so that the edit would say something else"
         raise Refused(message)
     return text
-
-
-def _data(text: str) -> object:
-    document, faults = gate.read(text.encode(), name="")
-    if faults:
-        raise Refused(faults[0].message)
-    return document.data
 
 
 def _plain(data: object) -> Any:  # noqa: ANN401  a document's data

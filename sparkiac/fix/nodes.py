@@ -1,27 +1,28 @@
-"""Where each value of a YAML text stands, as offsets: what is cut and put is only the text between them.
+"""Offsets of each value in the text of an inventory, from the positions that its reader recorded.
 
-ruamel.yaml reads the text. Its writer is not used: it would lay out all lines anew, and of a key that is removed it
-takes the comment below it, which is the next key's.
+Only the text between offsets is cut or replaced: a YAML writer would change the layout of every line, and a comment
+below a removed key belongs to the next key.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
-from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+from sparkiac.source import gate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.report import Path
+    from sparkiac.report import Mark, Path
+    from sparkiac.source.document import Document
 
+_STYLES: Final = frozenset("\"'|>")
 _BLOCK_STYLES: Final = ("|", ">")
 
 
 class Refused(Exception):  # noqa: N818  it is an answer, not a failure
-    """What is wanted cannot be done without touching other lines; the message says why."""
+    """The fix would change other lines; the message says why."""
 
 
 class Node(NamedTuple):
@@ -48,14 +49,13 @@ class Node(NamedTuple):
         return max(self.end, self.key[1] if self.key else 0)
 
 
-def read(text: str) -> Node:
-    """Read one document. Raise Refused where ruamel.yaml sees another one than the gate, which let it through."""
-    try:
-        root: Any = YAML(typ="rt", pure=True).compose(text)
-    except YAMLError as error:
-        message = f"ruamel.yaml cannot read the file: {error}"
-        raise Refused(message) from error
-    return _node(text, root, None)
+def read(text: str) -> tuple[object, Node]:
+    """Return the data of an inventory and the node of its top. Raises Refused for one that is not valid YAML."""
+    document, faults = gate.read(text.encode(), name="")
+    if faults:
+        raise Refused(faults[0].message)
+    starts = (0, *accumulate(len(line) + 1 for line in text.split("\n")))
+    return document.data, _node(_Text(text, starts, document), (), document.data)
 
 
 def find(root: Node, path: Path) -> Node | None:
@@ -76,24 +76,35 @@ def line_end(text: str, offset: int) -> int:
     return text.find("\n", offset) + 1 or len(text)
 
 
-def _node(text: str, node: Any, key: Any) -> Node:  # noqa: ANN401  ruamel.yaml's nodes
-    introduced = (key.start_mark.index, key.end_mark.index) if key is not None else None
-    start, end = node.start_mark.index, node.end_mark.index
-    if isinstance(node, ScalarNode):
-        style = node.style or ""
+class _Text(NamedTuple):
+    """A text and the positions in it."""
+
+    text: str
+    starts: tuple[int, ...]
+    """Offset of each line."""
+    document: Document
+
+    def span(self, mark: Mark) -> tuple[int, int]:
+        """Return the offsets of a position."""
+        return self.starts[mark.line - 1] + mark.column - 1, self.starts[mark.end_line - 1] + mark.end_column - 1
+
+
+def _node(held: _Text, path: Path, data: object) -> Node:
+    text, key = held.text, held.document.keys.get(path)
+    introduced = held.span(key) if key is not None else None
+    start, end = held.span(held.document.values[path])
+    if not isinstance(data, dict | tuple):
+        style = text[start] if start < end and text[start] in _STYLES else ""
         if style in _BLOCK_STYLES:
             end = start + len(text[start:end].rstrip())
         if start == end and introduced:
-            # ruamel.yaml has an empty value where the next one starts, which may be lines below.
+            # The position of an empty value can be that of the next token, which may be lines below.
             start = end = introduced[1] + text.startswith(":", introduced[1])
         return Node("scalar", start, end, style, introduced, {})
-    children: dict[str | int, Node] = {}
-    if isinstance(node, MappingNode):
-        children = {str(inner.value): _node(text, value, inner) for inner, value in node.value}
-    elif isinstance(node, SequenceNode):
-        children = {index: _node(text, value, None) for index, value in enumerate(node.value)}
-    kind = "mapping" if isinstance(node, MappingNode) else "sequence"
-    if node.flow_style:
+    parts = data.items() if isinstance(data, dict) else enumerate(data)
+    children: dict[str | int, Node] = {part: _node(held, (*path, part), value) for part, value in parts}
+    kind = "mapping" if isinstance(data, dict) else "sequence"
+    if text[start] in "{[":
         return Node(kind, start, end, "{", introduced, children)
-    # A block ends with what it holds: comments below that may be about what follows.
+    # A block ends with its last value: comments below that may be about what follows.
     return Node(kind, start, max(child.last for child in children.values()), "", introduced, children)

@@ -1,1 +1,1 @@
-"""Findings as text and JSON. What a finding says is not decided here."""
+"""Output that several commands share: findings, and blocks of terminal pages."""

@@ -17,7 +17,7 @@ from sparkiac.importers.unreadable import Unreadable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.importers.yamlread import Document
+    from sparkiac.importers.yamlread import Content
 
 NAME: Final = "compose"
 _SERVICES: Final = re.compile(r"^services[ \t]*:[ \t\r]*(#.*)?$", re.MULTILINE)
@@ -71,7 +71,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  every 
     return (found[0]._replace(notes=(*notes, *found[0].notes)), *found[1:])
 
 
-def _top(data: dict[str, Any], document: Document) -> Iterator[Note]:
+def _top(data: dict[str, Any], document: Content) -> Iterator[Note]:
     for key in data.keys() - _TOP:
         why = "only services are read"
         if key in {"volumes", "networks"}:
@@ -83,7 +83,7 @@ def _top(data: dict[str, Any], document: Document) -> Iterator[Note]:
 class _Service:
     """Reads one service."""
 
-    def __init__(self, name: str, data: object, document: Document) -> None:
+    def __init__(self, name: str, data: object, document: Content) -> None:
         self.name, self.document = name, document
         self.data: dict[str, Any] = data if isinstance(data, dict) else {}
         self.notes: list[Note] = []

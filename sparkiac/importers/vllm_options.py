@@ -20,7 +20,7 @@ from sparkiac.model import forms
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.catalog.interfaces import Interface, Option
+    from sparkiac.catalog.interfaces import Interface, OptionSpec
     from sparkiac.engines.vllm_check.fault import Fault
 
 _NUMBER: Final = re.compile(r"-[\d.]+")
@@ -148,7 +148,7 @@ class _Reader:
                 at = next((line for word, line in self.pairs if _name(word) == fault.option), 1)
                 self.notes.append(Note("corrected", at, fault.option, fault.said))
 
-    def _take(self, option: Option, spelling: str, words: tuple[str, ...]) -> None:
+    def _take(self, option: OptionSpec, spelling: str, words: tuple[str, ...]) -> None:
         name = option.name.lstrip("-").replace("-", "_")
         value = _value(option, spelling, words)
         if option.kind == "append" and name in self.said:
@@ -188,7 +188,7 @@ class _Reader:
             self.model = word
 
 
-def _value(option: Option, spelling: str, words: tuple[str, ...]) -> Any:  # noqa: ANN401
+def _value(option: OptionSpec, spelling: str, words: tuple[str, ...]) -> Any:  # noqa: ANN401
     if option.kind == "switch":
         return True
     if option.kind == "pair":
@@ -199,7 +199,7 @@ def _value(option: Option, spelling: str, words: tuple[str, ...]) -> Any:  # noq
     return found[0] if found else True
 
 
-def _one(option: Option, word: str) -> Any:  # noqa: ANN401
+def _one(option: OptionSpec, word: str) -> Any:  # noqa: ANN401
     if option.optional and word in {"None", ""}:
         return word
     return values.read(option.type, word)

@@ -1,34 +1,33 @@
-"""Foreign YAML → plain data with the line of each value.
+"""YAML of other tools → plain data with the line of each value.
 
-The reader of inventories refuses what two readers take in two ways; files by other hands have all of it, and their own
-tools read them. So here a repeated key says what its last value says, aliases and merge keys are followed, tags are
-left out, and a word that YAML 1.1 and 1.2 read differently stays a text. What was chosen is a note.
-Size, depth and number of values are bounded, those that an alias repeats included.
+The reader of inventories refuses what parsers read in different ways; these files contain all of it, and the tools that
+they were written for read them. So here the last value of a repeated key counts, aliases and merge keys are followed,
+tags are ignored, and a word that YAML 1.1 and 1.2 read differently stays a text. Repeated keys and second documents
+give notes. Size, depth and number of values are limited, including those that aliases repeat.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
-
-import yaml
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from sparkiac.importers.launch import Note
 from sparkiac.importers.unreadable import Unreadable
+from sparkiac.source import syntax
+from sparkiac.source.reader import ERRORS, EventReader
 from sparkiac.source.scalars import Ambiguous, resolve
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
-    from sparkiac.report import Path
+    from sparkiac.report import Mark, Path
 
 MAX_CHARACTERS: Final = 1 << 20
 MAX_DEPTH: Final = 40
 MAX_VALUES: Final = 50_000
-_LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _MERGE: Final = "<<"
 
 
-class Document(NamedTuple):
-    """What a foreign file says: dict, tuple, str, int, float, bool, None."""
+class Content(NamedTuple):
+    """Content of a file of another tool: dict, tuple, str, int, float, bool, None."""
 
     data: object
     lines: dict[Path, int]
@@ -36,161 +35,105 @@ class Document(NamedTuple):
     notes: tuple[Note, ...]
 
     def line(self, *path: str | int) -> int:
-        """Give the line of what stands at `path`, or of the deepest known part of it."""
+        """Return the line of the value at `path`, or of its nearest known ancestor."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:
                 return self.lines[path[:length]]
         return 1
 
 
-def read(text: str) -> Document:
-    """Read the first document of `text`. Raises Unreadable for what is no YAML, or too much of it."""
+def read(text: str) -> Content:
+    """Read the first document of `text`. Raises Unreadable for a text that is not YAML or is too large."""
     if len(text) > MAX_CHARACTERS:
         message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are read"
         raise Unreadable(message)
     if bad := FORBIDDEN.search(text):
         message = f"character U+{ord(bad.group()):04X} is not allowed"
         raise Unreadable(message, line=text.count("\n", 0, bad.start()) + 1)
-    return _Reader(text).run()
+    reader = _Lenient(text)
+    try:
+        data = reader.document()
+    except Unreadable:
+        raise
+    except ERRORS as error:
+        fault = syntax.fault(text, error)
+        raise Unreadable(fault.message, line=fault.mark.line, column=fault.mark.column) from None
+    lines = {path: mark.line for path, mark in (reader.values | reader.keys).items()}
+    return Content(data, lines, tuple(reader.notes))
 
 
-class _Kept(NamedTuple):
-    """An anchored value, with its size."""
+class _Lenient(EventReader):
+    """Accepts what other tools accept."""
 
-    value: object
-    size: int
-
-
-class _Reader:
-    """Builds data from parser events."""
+    max_depth = MAX_DEPTH
+    max_nodes = MAX_VALUES
 
     def __init__(self, text: str) -> None:
-        self.loader = _LOADER(text)
-        self.anchors: dict[str, _Kept] = {}
-        self.lines: dict[Path, int] = {}
+        super().__init__(text)
         self.notes: list[Note] = []
-        self.count = 0
+        self._anchors: dict[str, tuple[object, int]] = {}
 
-    def run(self) -> Document:
-        """Read the stream's first document."""
+    def scalar(self, event: Any, path: Path) -> object:  # noqa: ANN401, ARG002  PyYAML's events have no types
+        if event.style not in (None, ""):
+            return str(event.value)
         try:
-            self.loader.get_event()
-            if self.loader.check_event(yaml.StreamEndEvent):
-                message = "the file is empty"
-                raise Unreadable(message)
-            self.loader.get_event()
-            data = self._node(())
-            self._rest()
-        except yaml.MarkedYAMLError as error:
-            raise _syntax(error) from None
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            if isinstance(error, Unreadable):
-                raise
-            message = "this is no YAML"
-            raise Unreadable(message) from None
-        finally:
-            self.loader.dispose()
-        return Document(data, self.lines, tuple(self.notes))
+            return resolve(event.value)
+        except Ambiguous:
+            return str(event.value)
 
-    def _rest(self) -> None:
-        self.loader.get_event()
-        if not self.loader.check_event(yaml.StreamEndEvent):
-            line = self.loader.get_event().start_mark.line + 1
-            self.notes.append(Note("lost", line, "---", "a second document starts here; only the first is read"))
+    def key(self, event: Any) -> str:  # noqa: ANN401
+        return str(event.value)
 
-    def _node(self, path: Path) -> object:
-        event = self.loader.get_event()
-        self._counted(event, 1)
-        if len(path) > MAX_DEPTH:
-            message = f"nested more than {MAX_DEPTH} levels deep"
+    def pair(self, items: dict[str, object], path: Path, key: str, mark: Mark) -> None:
+        here = (*path, key)
+        if key in items and key != _MERGE:
+            why = f"the key stands in line {self.keys[here].line} already; its last value counts"
+            self.notes.append(Note("corrected", mark.line, f"{key}:", why))
+            for known in (self.keys, self.values):
+                for each in [each for each in known if each[: len(here)] == here]:
+                    del known[each]
+        self.keys[here] = mark
+        value = self.node(here)
+        items[key] = {**_merged(value), **_merged(items.get(_MERGE))} if key == _MERGE else value
+
+    def finished(self, items: dict[str, object]) -> dict[str, object]:
+        merged = items.pop(_MERGE, {})
+        return merged | items if isinstance(merged, dict) else items
+
+    def anchored(self, name: str, value: object, size: int) -> None:
+        self._anchors[name] = (value, size)
+
+    def alias(self, event: Any) -> object:  # noqa: ANN401
+        if event.anchor not in self._anchors:
+            message = "an alias without an anchor, or inside the value that it names"
             raise Unreadable(message, line=event.start_mark.line + 1)
-        if isinstance(event, yaml.AliasEvent):
-            return self._alias(event)
-        before = self.count
-        value = self._value(event, path)
-        if event.anchor is not None:
-            self.anchors[event.anchor] = _Kept(value, self.count - before + 1)
+        value, size = self._anchors[event.anchor]
+        self.count(event, size)
         return value
 
-    def _value(self, event: Any, path: Path) -> object:  # noqa: ANN401  PyYAML's events have no types
-        if isinstance(event, yaml.ScalarEvent):
-            return _scalar(event)
-        return self._sequence(path) if isinstance(event, yaml.SequenceStartEvent) else self._mapping(path)
+    def second(self, mark: Mark) -> None:
+        self.notes.append(Note("lost", mark.line, "---", "a second document starts here; only the first is read"))
 
-    def _alias(self, event: Any) -> object:  # noqa: ANN401
-        kept = self.anchors.get(event.anchor)
-        if kept is None:
-            message = "an alias of nothing, or of what it stands in"
-            raise Unreadable(message, line=event.start_mark.line + 1)
-        self._counted(event, kept.size)
-        return kept.value
+    def empty(self) -> NoReturn:
+        message = "the file is empty"
+        raise Unreadable(message)
 
-    def _sequence(self, path: Path) -> tuple[object, ...]:
-        items: list[object] = []
-        while not self.loader.check_event(yaml.SequenceEndEvent):
-            here = (*path, len(items))
-            self.lines[here] = self.loader.peek_event().start_mark.line + 1
-            items.append(self._node(here))
-        self.loader.get_event()
-        return tuple(items)
+    def no_key(self, mark: Mark) -> NoReturn:
+        message = "a list, a mapping or an alias cannot be a key"
+        raise Unreadable(message, line=mark.line, column=mark.column)
 
-    def _mapping(self, path: Path) -> dict[str, object]:
-        items: dict[str, object] = {}
-        merged: dict[str, object] = {}
-        while not self.loader.check_event(yaml.MappingEndEvent):
-            event = self.loader.get_event()
-            key, line = self._key(event), event.start_mark.line + 1
-            value = self._keyed((*path, key), line, again=key in items)
-            if key == _MERGE:
-                merged = {**_merged(value), **merged}
-            else:
-                items[key] = value
-        self.loader.get_event()
-        return merged | items
+    def too_deep(self, mark: Mark) -> NoReturn:
+        message = f"nested more than {MAX_DEPTH} levels deep"
+        raise Unreadable(message, line=mark.line)
 
-    def _keyed(self, here: Path, line: int, *, again: bool) -> object:
-        if again:
-            why = f"the key stands in line {self.lines[here]} already; its last value counts"
-            self.notes.append(Note("corrected", line, f"{here[-1]}:", why))
-            for known in [each for each in self.lines if each[: len(here)] == here]:
-                del self.lines[known]
-        self.lines[here] = line
-        return self._node(here)
-
-    def _key(self, event: Any) -> str:  # noqa: ANN401
-        if not isinstance(event, yaml.ScalarEvent):
-            message = "a list, a mapping or an alias cannot be a key"
-            raise Unreadable(message, line=event.start_mark.line + 1, column=event.start_mark.column + 1)
-        self._counted(event, 1)
-        return str(event.value)
-
-    def _counted(self, event: Any, size: int) -> None:  # noqa: ANN401
-        self.count += size
-        if self.count > MAX_VALUES:
-            message = f"more than {MAX_VALUES} keys and values"
-            raise Unreadable(message, line=event.start_mark.line + 1)
-
-
-def _scalar(event: Any) -> object:  # noqa: ANN401
-    if event.style not in (None, ""):
-        return str(event.value)
-    try:
-        return resolve(event.value)
-    except Ambiguous:
-        return str(event.value)
+    def too_many(self, mark: Mark) -> NoReturn:
+        message = f"more than {MAX_VALUES} keys and values"
+        raise Unreadable(message, line=mark.line)
 
 
 def _merged(value: object) -> dict[str, object]:
-    """Join the mappings that a merge key names, the first one first."""
+    """Return the mappings of a merge key as one; the first one wins."""
     joined: dict[str, object] = {}
     for each in reversed(value if isinstance(value, tuple) else (value,)):
         joined |= each if isinstance(each, dict) else {}
     return joined
-
-
-def _syntax(error: yaml.MarkedYAMLError) -> Unreadable:
-    """Say what PyYAML says, without what it quotes of the text."""
-    mark = error.problem_mark or error.context_mark
-    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-    problem = (error.problem or "").partition("'")[0].strip().removesuffix(", but found").removesuffix("found")
-    return Unreadable(f"this is no YAML: {problem or 'it cannot be read'}", line=line, column=column)

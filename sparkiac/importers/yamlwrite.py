@@ -1,29 +1,25 @@
-"""Drafts as texts that a person edits: the project's YAML, with comments, and words without quotes that need none."""
+"""Layout of drafts, which people edit: comments above their keys, and short lists and mappings in one line."""
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.characters import shown
 from sparkiac.render import yamltext
-from sparkiac.source.scalars import Ambiguous, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sparkiac.report import Path
 
-_QUOTED: Final = re.compile(r'(: |- )"([A-Za-z/][A-Za-z0-9._/-]*(?::[A-Za-z0-9][A-Za-z0-9._-]*)?)"$')
-_KEY: Final = re.compile(r'^( *)"(on|(?:/[A-Za-z0-9._][A-Za-z0-9._-]*)+)":')
 _OPEN: Final = frozenset(
     {"set", "env", "container", "mounts", "files", "timeouts", "defaults", "hosts", "deployments", "services"}
 )
-"""Mappings that stand in lines of their own however short they are."""
+"""Mappings that are always written in blocks."""
 _FLAT: Final = 72
-"""Longest line of a list or small mapping that is written in one line."""
+"""Maximum length of a list or mapping in one line."""
 
 _WIDTH: Final = 118
 
@@ -31,7 +27,7 @@ Comments = Mapping["Path", "Sequence[str]"]
 
 
 def dump(data: Mapping[str, Any], comments: Comments) -> str:
-    """Write a document; the comments of a path stand above its key."""
+    """Return a document; the comments of a path are above its key."""
     return "".join(f"{line}\n" for line in _lines(data, (), comments))
 
 
@@ -42,14 +38,14 @@ def _lines(data: Mapping[str, Any], path: Path, comments: Comments) -> Iterator[
         for comment in comments.get(here, ()):
             yield from _comment(comment, indent)
         if isinstance(value, Mapping) and value and not _is_small(value, here, comments):
-            yield f"{indent}{_plain(yamltext.dump({key: 0}).rstrip()).removesuffix(' 0')}"
+            yield f"{indent}{yamltext.key(key, bare=True)}:"
             yield from _lines(value, here, comments)
         else:
             yield from (indent + line for line in _leaf(key, value))
 
 
 def _comment(text: str, indent: str) -> list[str]:
-    """Write a comment in lines that fit; what goes on is set in."""
+    """Return the lines of a comment; continued lines are indented."""
     return textwrap.wrap(
         " ".join(shown(text).split()),
         _WIDTH,
@@ -61,7 +57,7 @@ def _comment(text: str, indent: str) -> list[str]:
 
 
 def _is_small(value: Mapping[str, Any], path: Path, comments: Comments) -> bool:
-    """Whether a mapping stands in one line: a host, an option, a method, limits."""
+    """Return whether a mapping is written in one line: a host, an option, a method, limits."""
     flat = _flat(value)
     commented = any(each[: len(path)] == path and each != path for each in comments)
     if len(path) < 2 or path[-1] in _OPEN or "on" in value:  # noqa: PLR2004  what stands at the top
@@ -73,43 +69,14 @@ def _leaf(key: str, value: Any) -> Iterator[str]:  # noqa: ANN401  any plain dat
     """Write one value: short lists and mappings in one line, as people do."""
     flat = _flat(value)
     if flat is not None and len(flat) <= _FLAT:
-        yield f"{_plain(yamltext.dump({key: 0}).rstrip()).removesuffix(' 0')} {flat}"
+        yield f"{yamltext.key(key, bare=True)}: {flat}"
     else:
-        yield from map(_plain, yamltext.dump({key: value}).splitlines())
+        yield from yamltext.dump({key: value}, bare=True).splitlines()
 
 
 def _flat(value: Any) -> str | None:  # noqa: ANN401
-    if isinstance(value, Mapping) and value:
-        parts = [_pair(key, each) for key, each in value.items()]
-        return None if None in parts else f"{{{', '.join(map(str, parts))}}}"
-    if isinstance(value, tuple | list) and value:
-        items = [_word(each) for each in value]
-        return None if None in items else f"[{', '.join(map(str, items))}]"
-    return None
-
-
-def _pair(key: str, value: Any) -> str | None:  # noqa: ANN401
-    word = _word(value)
-    return None if word is None else f"{yamltext.dump({key: 0}).rstrip().removesuffix(' 0')} {word}"
-
-
-def _word(value: Any) -> str | None:  # noqa: ANN401
-    """Write a scalar for a place within brackets."""
-    if isinstance(value, Mapping | tuple | list):
+    """Return a list or mapping of scalars in one line; None for any other value."""
+    if not isinstance(value, Mapping | tuple | list) or not value:
         return None
-    return _plain(f"- {yamltext.dump(value).rstrip()}").removeprefix("- ")
-
-
-def _plain(line: str) -> str:
-    """Take the quotes off a word that every reader of YAML takes for the same text."""
-    found = _QUOTED.search(line)
-    if found is not None and _is_plain(found[2]):
-        line = line[: found.start()] + found[1] + found[2]
-    return _KEY.sub(r"\1\2:", line)
-
-
-def _is_plain(word: str) -> bool:
-    try:
-        return resolve(word) == word
-    except Ambiguous:
-        return False
+    inner = value.values() if isinstance(value, Mapping) else value
+    return None if any(isinstance(each, Mapping | tuple | list) for each in inner) else yamltext.flow(value, bare=True)

@@ -117,20 +117,8 @@ def _end(lines: list[str], start: int, end: int) -> int:
 
 def _entry(key: str, value: Any, indent: str, *, blocks: int) -> list[str]:  # noqa: ANN401  plain data of a lock
     """Write a key and its value, whose mappings stand in lines as deep as `blocks`; what is deeper stands in one."""
-    head = f"{indent}{_key(key)}:"
+    head = f"{indent}{yamltext.key(key)}:"
     if not blocks or not isinstance(value, dict) or not value:
-        return [f"{head} {_flow(value)}\n"]
+        return [f"{head} {yamltext.flow(value)}\n"]
     below = (_entry(name, inner, indent + _STEP, blocks=blocks - 1) for name, inner in value.items())
     return [f"{head}\n", *(line for lines in below for line in lines)]
-
-
-def _flow(value: Any) -> str:  # noqa: ANN401  plain data of a lock
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(key)}: {_flow(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    return yamltext.dump(value).removesuffix("\n")
-
-
-def _key(key: str) -> str:
-    return yamltext.dump({key: None}).removesuffix(": null\n")

@@ -11,7 +11,7 @@ from sparkiac.memory.layers import Linear
 
 if TYPE_CHECKING:
     from sparkiac.memory.layers import Shape, Vision
-    from sparkiac.memory.options import Options, Speculation
+    from sparkiac.memory.options import ServerOptions, Speculation
 
 _ELEMENT_BYTES: Final = 2
 _SAMPLED_BYTES: Final = 4
@@ -24,7 +24,7 @@ _LAYERS_READ: Final = {"eagle": 1, "eagle3": 3, "dflash": 5, "dspark": 5}
 """Method → layers of the model whose output the drafter reads."""
 
 
-def language_bytes(tokens: int, *, shape: Shape, options: Options, speculation: Speculation | None) -> int | None:
+def language_bytes(tokens: int, *, shape: Shape, options: ServerOptions, speculation: Speculation | None) -> int | None:
     """Give what the widest layer and the logits take for a batch; None if the widths are not known."""
     width, ranks = shape.width, options.tensor_parallel_size
     if width.hidden is None or width.vocabulary is None:
@@ -42,13 +42,13 @@ def drafter_bytes(tokens: int, *, shape: Shape, speculation: Speculation | None)
     return 2 * layers * tokens * (shape.width.hidden or 0) * _ELEMENT_BYTES
 
 
-def encoder_bytes(tokens: int, *, shape: Shape, options: Options) -> int:
+def encoder_bytes(tokens: int, *, shape: Shape, options: ServerOptions) -> int:
     """Give what the encoder of images takes; nothing where its sizes are not known."""
     vision = shape.vision if options.encodes else None
     return _patches(vision, tokens) * _patch_width(vision) * _ELEMENT_BYTES if vision else 0
 
 
-def encoded_bytes(tokens: int, *, shape: Shape, options: Options) -> int:
+def encoded_bytes(tokens: int, *, shape: Shape, options: ServerOptions) -> int:
     """Give what the encoded inputs take that wait for the language model."""
     return tokens * (shape.width.hidden or 0) * _ELEMENT_BYTES if shape.encoders and options.encodes else 0
 

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options, Speculation
-    from sparkiac.memory.pages import Page
+    from sparkiac.memory.options import ServerOptions, Speculation
+    from sparkiac.memory.pages import CachePage
 
 _TOKENS_BY_REQUEST: Final = (0, 20, 1)
 _KEEPS_ONE_BLOCK: Final = (0, 29)
 _RETAINS_FOR_DRAFTS: Final = (0, 28)
 
 
-class Group(NamedTuple):
+class CacheGroup(NamedTuple):
     """Layers that share the ids of their blocks."""
 
     kind: str
@@ -42,7 +42,7 @@ class Cache(NamedTuple):
     """Tokens of the longest request."""
     block_bytes: int
     """Bytes of one block, on the rank that has the most layers of a group."""
-    groups: tuple[Group, ...]
+    groups: tuple[CacheGroup, ...]
     token_bytes: int
     """Bytes of one more token of a long request, over all layers that see it: without padding."""
     state_bytes: int
@@ -98,7 +98,7 @@ class Cache(NamedTuple):
         return (requests * self.request_blocks + spare) * self.block_bytes
 
 
-def cache(shape: Shape, options: Options, *, speculation: Speculation | None = None) -> Cache | Unknown:
+def cache(shape: Shape, options: ServerOptions, *, speculation: Speculation | None = None) -> Cache | Unknown:
     """Give the KV cache that a vLLM server makes for a model, for each rank.
 
     Unknown names the facts that lack, or why this release cannot put these layers into one pool.
@@ -127,12 +127,12 @@ def cache(shape: Shape, options: Options, *, speculation: Speculation | None = N
 
 class _Request(NamedTuple):
     context: int
-    options: Options
+    options: ServerOptions
     shape: Shape
     speculation: Speculation | None
 
 
-def _grouped(found: Sequence[Page], release: tuple[int, ...]) -> tuple[tuple[Page, ...], ...] | Unknown:
+def _grouped(found: Sequence[CachePage], release: tuple[int, ...]) -> tuple[tuple[CachePage, ...], ...] | Unknown:
     if any(page.beside for page in found):
         return packed.grouped(found, release)
     pages = unified(found, release)
@@ -140,7 +140,7 @@ def _grouped(found: Sequence[Page], release: tuple[int, ...]) -> tuple[tuple[Pag
         return pages
     if len({(page.kind, page.window) for page in pages}) == 1:
         return (tuple(pages),)
-    alike: dict[tuple[object, ...], list[Page]] = {}
+    alike: dict[tuple[object, ...], list[CachePage]] = {}
     for page in pages:
         alike.setdefault(page[1:], []).append(page)
     size = _group_size([len(group) for group in alike.values()])
@@ -157,24 +157,26 @@ def _group_size(counts: Sequence[int]) -> int:
     return max(counts) if max(counts) * 2 < min(counts) * 3 else min(counts)
 
 
-def _stage_bytes(grouped: Sequence[Sequence[Page]], stage: int, release: tuple[int, ...]) -> int:
+def _stage_bytes(grouped: Sequence[Sequence[CachePage]], stage: int, release: tuple[int, ...]) -> int:
     held = [tuple(page for page in group if page.stage == stage) for group in grouped]
     if any(page.beside for group in held for page in group):
         return packed.block_bytes(held, release)
     return max(sum(page.size_bytes for page in group) for group in held)
 
 
-def _counted_blocks(grouped: Sequence[tuple[Page, ...]], groups: Sequence[Group], release: tuple[int, ...]) -> int:
+def _counted_blocks(
+    grouped: Sequence[tuple[CachePage, ...]], groups: Sequence[CacheGroup], release: tuple[int, ...]
+) -> int:
     blocks = [group.request_blocks for group in groups]
     return packed.counted_blocks(grouped, blocks, release) if grouped[0][0].beside else sum(blocks)
 
 
-def _group(pages: Sequence[Page], held: _Request) -> Group:
+def _group(pages: Sequence[CachePage], held: _Request) -> CacheGroup:
     blocks = max(_request_blocks(page, held) for page in pages)
-    return Group(pages[0].kind, len(pages), pages[0].block_tokens, blocks)
+    return CacheGroup(pages[0].kind, len(pages), pages[0].block_tokens, blocks)
 
 
-def _request_blocks(page: Page, held: _Request) -> int:
+def _request_blocks(page: CachePage, held: _Request) -> int:
     if page.kind == "state":
         kept = 2 + page.checkpoints if held.options.mamba_mode(held.shape) == "align" else 1
         return kept + (held.speculation.tokens if held.speculation else 0)
@@ -192,7 +194,7 @@ def _retained_tokens(held: _Request) -> int:
     return drafts.tokens - 1 if drafts and several and held.options.release >= _RETAINS_FOR_DRAFTS else 0
 
 
-def _fixed_bytes(page: Page, context: int) -> int:
+def _fixed_bytes(page: CachePage, context: int) -> int:
     if page.kind == "full":
         return 0
     return page.content_bytes * (min(page.window, context) if page.kind == "window" else 1)

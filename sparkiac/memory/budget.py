@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options, Speculation
-    from sparkiac.memory.values import Calibration
+    from sparkiac.memory.options import ServerOptions, Speculation
+    from sparkiac.model.inventory import Measured
 
 RUNTIME_BYTES: Final = 3 * GIB
 """What a server takes besides weights and pool, where nothing better is known: an assumption."""
 RUNTIME_SOURCE: Final = "Spark guide L343-348: 0.85 of 119.21 GiB less 21.94 and 76.49 GiB leaves 2.90 GiB; rounded up"
 _RUNTIME_BATCH: Final = 8192
+_RESERVED: Final = 10
+"""One tenth of the memory is reserved for the system and the page cache, unless the inventory sets a size."""
+_RESERVE_SOURCE: Final = "SM121 reference L17: never take more than 0.90 of the memory"
 _LEAST_RUNTIME_BYTES: Final = GIB
 
 
@@ -49,7 +52,7 @@ class Server(NamedTuple):
         return (self.requested._replace(name=self.name), *self.outside)
 
 
-class Host(NamedTuple):
+class HostBudget(NamedTuple):
     """The memory of one host."""
 
     total_bytes: int | None
@@ -86,12 +89,12 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     name: str,
     *,
     total_bytes: int | None,
-    options: Options,
+    options: ServerOptions,
     weights: Term,
     shape: Shape | None = None,
     drafter: Term | None = None,
     speculation: Speculation | None = None,
-    calibration: Calibration | None = None,
+    calibration: Measured | None = None,
 ) -> Server:
     """Give the terms of one server. `total_bytes` is what CUDA sees of the host, or the smallest of a group."""
     loaded = _measured(weights, calibration.weights_bytes if calibration else None)
@@ -119,6 +122,14 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     )
 
 
+def reserve(total: int | None, stated: int | None = None) -> Term:
+    """Return the memory that a host keeps for the system and the page cache."""
+    name = "system and page cache"
+    if stated is not None:
+        return Term(name, stated, "the inventory")
+    return Term(name, None if total is None else total // _RESERVED, _RESERVE_SOURCE, assumed=True)
+
+
 def host(
     total: int | None,
     *,
@@ -126,10 +137,10 @@ def host(
     services: tuple[Term, ...] = (),
     page_cache: Term | None = None,
     reserve: Term | None = None,
-) -> Host:
+) -> HostBudget:
     """Give the terms of one host. Reserve and page cache are what the caller wants to keep for them."""
     kept = tuple(term for term in (page_cache, reserve) if term)
-    return Host(total, (*(term for each in servers for term in each.taken), *services, *kept))
+    return HostBudget(total, (*(term for each in servers for term in each.taken), *services, *kept))
 
 
 def _any_assumed(terms: tuple[Term, ...]) -> bool:
@@ -149,7 +160,7 @@ def _told(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, 
 
 
 def _overhead(
-    options: Options, shape: Shape | None, speculation: Speculation | None, calibration: Calibration | None
+    options: ServerOptions, shape: Shape | None, speculation: Speculation | None, calibration: Measured | None
 ) -> tuple[Term, ...]:
     if calibration and calibration.overhead_bytes is not None:
         return (Term("runtime", calibration.overhead_bytes, "measured: the start-up log"),)
@@ -172,7 +183,7 @@ def _overhead(
 
 
 def _profiled(
-    batch: int, options: Options, shape: Shape | None, speculation: Speculation | None
+    batch: int, options: ServerOptions, shape: Shape | None, speculation: Speculation | None
 ) -> tuple[int, int] | None:
     """Give what the language model and the encoder take for a batch; None if the widths are not known."""
     language = language_bytes(batch, shape=shape, options=options, speculation=speculation) if shape else None
@@ -182,7 +193,7 @@ def _profiled(
 
 
 def _outside(
-    options: Options, shape: Shape | None, speculation: Speculation | None, calibration: Calibration | None
+    options: ServerOptions, shape: Shape | None, speculation: Speculation | None, calibration: Measured | None
 ) -> tuple[Term, ...]:
     if options.enforce_eager or measures_graphs(options, shape, speculation):
         return ()

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import Server
     from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options, Speculation
-    from sparkiac.memory.values import Calibration
+    from sparkiac.memory.options import ServerOptions, Speculation
+    from sparkiac.model.inventory import Measured
 
 _TOLD_POOL: Final = (0, 10, 2)
 
@@ -32,14 +32,6 @@ class Fit(NamedTuple):
     """Whether one request of the whole context fits; vLLM does not start otherwise."""
     all: bool
     """Whether as many of them fit as it lets in; otherwise the last ones wait or are computed again."""
-
-
-class Workload(NamedTuple):
-    """What a server is for."""
-
-    users: int
-    context: int
-    """Tokens of each user's request, prompt and answer."""
 
 
 class Advice(NamedTuple):
@@ -78,7 +70,7 @@ def fit(layout: Cache, pool_bytes: int, *, max_num_seqs: int) -> Fit:
     )
 
 
-def measured(pool_bytes: int, *, calibration: Calibration, options: Options) -> Fit | None:
+def measured(pool_bytes: int, *, calibration: Measured, options: ServerOptions) -> Fit | None:
     """Give what a pool holds by the average of an earlier start, for a cache whose layout is not understood.
 
     None unless that start had the same context: the average hides what does not grow with it.
@@ -92,21 +84,22 @@ def measured(pool_bytes: int, *, calibration: Calibration, options: Options) -> 
 
 
 def advise(  # noqa: PLR0913  the facts of one server, each under its name
-    workload: Workload,
+    users: int,
+    context: int,
     *,
     server: Server,
     total: int | None,
     shape: Shape,
-    options: Options,
+    options: ServerOptions,
     speculation: Speculation | None = None,
 ) -> Advice | Unknown:
-    """Give the smallest pool that serves a workload. Unknown names the facts that lack."""
-    wanted = cache(shape, options._replace(max_model_len=workload.context), speculation=speculation)
+    """Return the smallest pool for a number of requests, each of `context` tokens. Unknown lists the missing facts."""
+    wanted = cache(shape, options._replace(max_model_len=context), speculation=speculation)
     inside = total_bytes(server.inside)
     wrong = lacking(wanted, inside, Unknown(("total memory",)) if total is None else None)
     if wrong or total is None or isinstance(wanted, Unknown) or isinstance(inside, Unknown):
         return wrong or Unknown(())
-    pool = wanted.pool_bytes(workload.users)
+    pool = wanted.pool_bytes(users)
     utilization = _smallest(inside + pool, total)
     now = server.requested.size_bytes
     freed = now - requested_bytes(total, utilization) if now is not None and utilization else None

@@ -12,7 +12,7 @@ from sparkiac.memory.values import Unknown
 
 if TYPE_CHECKING:
     from sparkiac.memory.layers import Mamba2, Shape, State
-    from sparkiac.memory.options import Options
+    from sparkiac.memory.options import ServerOptions
 
 # What recurrent states are kept in; anything else is refused by name.
 _STATE_BYTES: Final = {"float32": 4, "float": 4, "bfloat16": 2, "float16": 2, "half": 2}
@@ -61,7 +61,7 @@ _SPARSE_IS_FP8: Final = (0, 24)
 """From here on there are sparse kernels for this machine (SM 12.x), and they take FP8 alone."""
 
 
-def kv_format(shape: Shape, options: Options) -> Format | Unknown:
+def kv_format(shape: Shape, options: ServerOptions) -> Format | Unknown:
     """Give the format of keys and values: told, asked for by the checkpoint, or that of the activations."""
     word = options.kv_cache_dtype
     if word == "auto":
@@ -74,7 +74,7 @@ def kv_format(shape: Shape, options: Options) -> Format | Unknown:
     return known.get(word) or Unknown((f"bytes of the KV dtype {word}",))
 
 
-def _packs(shape: Shape, options: Options) -> bool:
+def _packs(shape: Shape, options: ServerOptions) -> bool:
     """Whether there is nothing but FP8: compressed attention never had another format."""
     if shape.sparse is None:
         return False
@@ -91,7 +91,7 @@ def token_bytes(layer: Attention | Latent, *, kept: Format, ranks: int) -> int:
     return layer.packed_bytes if layer.packed_bytes and kept == _FP8 else kept.size(layer.size)
 
 
-def state_bytes(layer: State, *, shape: Shape, options: Options, speculative_tokens: int) -> int | Unknown:
+def state_bytes(layer: State, *, shape: Shape, options: ServerOptions, speculative_tokens: int) -> int | Unknown:
     """Give the bytes of one state of one layer on one rank: inputs of the convolution, and the recurrent part."""
     plain = _told(options.mamba_cache_dtype, options.dtype, "bfloat16")
     recurrent = _told(options.mamba_ssm_cache_dtype, shape.state_dtype or "auto", plain)

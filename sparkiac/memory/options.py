@@ -27,7 +27,7 @@ _OTHER_POOLS: Final = {
 _OTHER_INDEXERS: Final = {"indexer_kv_dtype": ("auto", "fp8"), "use_fp4_indexer_cache": (False,)}
 
 
-class Options(NamedTuple):
+class ServerOptions(NamedTuple):
     """Options under vLLM's names, as they hold."""
 
     release: tuple[int, ...]
@@ -95,7 +95,7 @@ def default_utilization(release: tuple[int, ...]) -> float:
 
 def read(
     given: Mapping[str, object], *, release: tuple[int, ...], visible_bytes: int | None = None
-) -> Options | Unknown:
+) -> ServerOptions | Unknown:
     """Give the options as they hold.
 
     `given` are an engine's options in snake_case; others are passed over. `visible_bytes` is the memory that CUDA
@@ -104,7 +104,7 @@ def read(
     """
     reader = _Given(given)
     large = visible_bytes is None or visible_bytes >= _LARGE_GPU_BYTES
-    options = Options(
+    options = ServerOptions(
         release=release,
         max_model_len=reader.context(),
         max_num_seqs=reader.count("max_num_seqs", 1024 if large else 256),

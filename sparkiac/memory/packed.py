@@ -14,9 +14,9 @@ from sparkiac.memory.values import Unknown, parts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from sparkiac.memory.pages import Page
+    from sparkiac.memory.pages import CachePage
 
-    Group = tuple[Page, ...]
+    Group = tuple[CachePage, ...]
 
 _FIRST: Final = (0, 20)
 _SIZES_SHARED: Final = (0, 24)
@@ -27,7 +27,7 @@ _BY_ANCHOR: Final = (0, 29)
 """From here on the layers of the whole context have no special place."""
 
 
-def grouped(pages: Sequence[Page], release: tuple[int, ...]) -> tuple[Group, ...] | Unknown:
+def grouped(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[Group, ...] | Unknown:
     """Give the groups of layers that share the ids of their blocks. Unknown says what this release cannot pack."""
     if release < _FIRST:
         return Unknown((f"compressed attention: vLLM {'.'.join(map(str, release))} has none",))
@@ -67,8 +67,8 @@ def counted_blocks(groups: Sequence[Group], blocks: Sequence[int], release: tupl
     return parts(taken, groups[0][0].size_bytes)
 
 
-def _buckets(pages: Iterable[Page]) -> list[Group]:
-    found: dict[tuple[object, ...], list[Page]] = {}
+def _buckets(pages: Iterable[CachePage]) -> list[Group]:
+    found: dict[tuple[object, ...], list[CachePage]] = {}
     for page in pages:
         found.setdefault((page.kind, page.window, page.block_tokens), []).append(page)
     return [tuple(bucket) for bucket in found.values()]
@@ -120,7 +120,7 @@ def _padded(bucket: Group, sizes: Sequence[int]) -> Group:
 def _split(bucket: Group, groups: int) -> list[Group]:
     if groups == 1:
         return [bucket]
-    by_size: dict[int, list[Page]] = {}
+    by_size: dict[int, list[CachePage]] = {}
     for page in bucket:
         by_size.setdefault(page.size_bytes, []).append(page)
     layers = list(zip(*by_size.values(), strict=True))

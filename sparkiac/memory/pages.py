@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.memory.kv import Format
     from sparkiac.memory.layers import Layer, Shape, State
-    from sparkiac.memory.options import Options, Speculation
+    from sparkiac.memory.options import ServerOptions, Speculation
 
 _PADS_ANY_PAGE: Final = (0, 24)
 _ALIGNS_TO_BLOCK: Final = (0, 20)
@@ -30,7 +30,7 @@ _TRAINED: Final = frozenset({"eagle", "eagle3", "dflash", "dspark", "draft_model
 _WITHOUT_LAYERS: Final = frozenset({"ngram", "ngram_gpu", "suffix"})
 
 
-class Page(NamedTuple):
+class CachePage(NamedTuple):
     """What one layer puts into a block."""
 
     stage: int
@@ -57,10 +57,10 @@ class _Block(NamedTuple):
     state_bytes: int
     padded_bytes: int
     kept: Format
-    options: Options
+    options: ServerOptions
 
 
-def paged(shape: Shape, options: Options, speculation: Speculation | None) -> tuple[Page, ...] | Unknown:
+def paged(shape: Shape, options: ServerOptions, speculation: Speculation | None) -> tuple[CachePage, ...] | Unknown:
     """Give the pages of all layers, of the drafter's too. Unknown names what lacks."""
     drafts = _drafts(shape, speculation)
     kept = kv_format(shape, options)
@@ -80,7 +80,7 @@ def paged(shape: Shape, options: Options, speculation: Speculation | None) -> tu
     return tuple(page for stage, layer in placed if layer for page in _pages(layer, stage, block))
 
 
-def unified(pages: Sequence[Page], release: tuple[int, ...]) -> tuple[Page, ...] | Unknown:
+def unified(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[CachePage, ...] | Unknown:
     """Give all pages one size, where layers of several kinds share a pool."""
     if len({(page.kind, page.window) for page in pages}) == 1:
         return tuple(pages)
@@ -94,11 +94,11 @@ def unified(pages: Sequence[Page], release: tuple[int, ...]) -> tuple[Page, ...]
     return tuple(_grown(page, size) for page in pages)
 
 
-def _can_pad(page: Page, release: tuple[int, ...]) -> bool:
+def _can_pad(page: CachePage, release: tuple[int, ...]) -> bool:
     return release >= _PADS_ANY_PAGE and not page.latent
 
 
-def _grown(page: Page, size: int) -> Page:
+def _grown(page: CachePage, size: int) -> CachePage:
     if page.kind == "state" or size % page.size_bytes:
         return page._replace(size_bytes=size)
     return page._replace(size_bytes=size, block_tokens=page.block_tokens * (size // page.size_bytes))
@@ -124,13 +124,13 @@ def _stages(layers: int, stages: int) -> tuple[int, ...]:
     return tuple(stage for stage, count in enumerate(counts) for _ in range(count))
 
 
-def _state(layer: Linear | Mamba2, shape: Shape, options: Options, tokens: int) -> int | Unknown:
+def _state(layer: Linear | Mamba2, shape: Shape, options: ServerOptions, tokens: int) -> int | Unknown:
     if options.mamba_mode(shape) == "all":
         return Unknown(("mamba_cache_mode: all",))
     return state_bytes(layer, shape=shape, options=options, speculative_tokens=tokens)
 
 
-def _block(shape: Shape, options: Options, kept: Format, state: int) -> _Block | Unknown:
+def _block(shape: Shape, options: ServerOptions, kept: Format, state: int) -> _Block | Unknown:
     # A page of attention must hold a whole state: a block becomes longer in a hybrid model, and the state is padded.
     full, wanted = _whole_context(shape), shape.sparse.block_tokens if shape.sparse else _BLOCK_TOKENS
     least = options.block_size or wanted
@@ -157,26 +157,28 @@ def _whole_context(shape: Shape) -> Attention | Latent | None:
     return next((layer for layer in layers if isinstance(layer, Latent) or layer.window is None), None)
 
 
-def _pages(layer: Layer, stage: int, block: _Block) -> Iterator[Page]:
+def _pages(layer: Layer, stage: int, block: _Block) -> Iterator[CachePage]:
     for cache in layer.caches if isinstance(layer, Sparse) else (layer,):
         yield _rows(cache, stage, block) if isinstance(cache, Rows) else _page(cache, stage, block)
 
 
-def _rows(rows: Rows, stage: int, block: _Block) -> Page:
+def _rows(rows: Rows, stage: int, block: _Block) -> CachePage:
     tokens = rows.block_tokens or block.tokens
     size = rows.alignment * parts(tokens // rows.tokens * rows.size_bytes, rows.alignment)
     kind = "full" if rows.window is None else "window"
     content = parts(rows.size_bytes, rows.tokens)
-    return Page(stage, kind, tokens, size, content, window=rows.window or 0, latent=True, beside=rows.alignment > 1)
+    return CachePage(
+        stage, kind, tokens, size, content, window=rows.window or 0, latent=True, beside=rows.alignment > 1
+    )
 
 
-def _page(layer: Attention | Latent | State, stage: int, block: _Block) -> Page:
+def _page(layer: Attention | Latent | State, stage: int, block: _Block) -> CachePage:
     if isinstance(layer, (Linear, Mamba2)):
         checkpoints = int(bool(layer.checkpoints) and block.options.release >= layer.checkpoints)
-        return Page(stage, "state", block.tokens, block.padded_bytes, block.state_bytes, checkpoints=checkpoints)
+        return CachePage(stage, "state", block.tokens, block.padded_bytes, block.state_bytes, checkpoints=checkpoints)
     if isinstance(layer, Attention) and layer.window and block.options.release < _WINDOWS_HAVE_VALUES:
         layer = layer._replace(value_size=layer.head_size)
     one = token_bytes(layer, kept=block.kept, ranks=block.options.tensor_parallel_size)
     window = layer.window if isinstance(layer, Attention) else None
     kind = "full" if window is None else "window"
-    return Page(stage, kind, block.tokens, one * block.tokens, one, window or 0, isinstance(layer, Latent))
+    return CachePage(stage, kind, block.tokens, one * block.tokens, one, window or 0, isinstance(layer, Latent))

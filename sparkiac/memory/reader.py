@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
-class Reader:
+class ConfigReader:
     """Numbers of a configuration by name; it keeps the names of those that lack."""
 
     def __init__(self, config: Mapping[str, object], *, missing: list[str] | None = None) -> None:
@@ -33,7 +33,7 @@ class Reader:
         value = self.config.get(name)
         return tuple(value) if isinstance(value, Sequence) else ()
 
-    def section(self, name: str) -> Reader:
+    def section(self, name: str) -> ConfigReader:
         """Give a section, empty if there is none; what lacks of it is noted here."""
         value = self.config.get(name)
-        return Reader(value if isinstance(value, Mapping) else {}, missing=self.missing)
+        return ConfigReader(value if isinstance(value, Mapping) else {}, missing=self.missing)

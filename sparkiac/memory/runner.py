@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options, Speculation
+    from sparkiac.memory.options import ServerOptions, Speculation
 
 _FIRST_MEASURES: Final = (0, 20)
 _SECOND_MEASURES: Final = (0, 29)
@@ -34,7 +34,7 @@ _DRAFTS: Final = {"eagle": (0, 22), "eagle3": (0, 22), "dflash": (0, 24), "dspar
 """Methods with which it drafts besides multi-token prediction, by the first release that does."""
 
 
-def measures_graphs(options: Options, shape: Shape | None, speculation: Speculation | None) -> bool:
+def measures_graphs(options: ServerOptions, shape: Shape | None, speculation: Speculation | None) -> bool:
     """Whether the request holds the CUDA graphs. A network that is not known is taken for one of the first runner."""
     if options.release < _FIRST_MEASURES:
         return False

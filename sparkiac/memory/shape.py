@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.memory import sparse
 from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Vision, Width
-from sparkiac.memory.reader import Reader
+from sparkiac.memory.reader import ConfigReader
 from sparkiac.memory.values import Unknown
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def read(config: Mapping[str, object]) -> Shape | Unknown:
     A nested text model is found under the names that multimodal configurations use. Unknown names what lacks, or
     the family whose layers are not understood.
     """
-    text = Reader(_text(config))
+    text = ConfigReader(_text(config))
     family = text.config.get("model_type", config.get("model_type"))
     if family not in _FAMILIES:
         return Unknown((f"the layers of model type {family}",))
@@ -73,7 +73,7 @@ def read(config: Mapping[str, object]) -> Shape | Unknown:
         encoders=_encoders(config),
         vision=_vision(config),
         width=_width(text, kinds),
-        architectures=tuple(map(str, Reader(config).words("architectures"))),
+        architectures=tuple(map(str, ConfigReader(config).words("architectures"))),
         quantized=isinstance(config.get("quantization_config"), Mapping),
     )
 
@@ -83,7 +83,7 @@ def _text(config: Mapping[str, object]) -> Mapping[str, object]:
     return nested[0] if nested else config
 
 
-def _kinds(text: Reader) -> tuple[str, ...]:
+def _kinds(text: ConfigReader) -> tuple[str, ...]:
     pattern = text.config.get("hybrid_override_pattern")
     words = text.words("layer_types") or text.words("layers_block_type")
     count = text.found("num_hidden_layers") or len(words) or text.number("num_hidden_layers")
@@ -106,7 +106,7 @@ def _kinds(text: Reader) -> tuple[str, ...]:
     return _shared(text, kinds)
 
 
-def _by_position(text: Reader, index: int) -> str:
+def _by_position(text: ConfigReader, index: int) -> str:
     every = text.found("full_attention_interval", "sliding_window_pattern", "_sliding_window_pattern")
     other = "linear" if "linear_num_value_heads" in text.config else "window"
     if every:
@@ -115,12 +115,12 @@ def _by_position(text: Reader, index: int) -> str:
     return "window" if windowed else "full"
 
 
-def _shared(text: Reader, kinds: tuple[str, ...]) -> tuple[str, ...]:
+def _shared(text: ConfigReader, kinds: tuple[str, ...]) -> tuple[str, ...]:
     shared = text.found("num_kv_shared_layers") or 0
     return (*kinds[: len(kinds) - shared], *["none"] * shared)
 
 
-def _draft_kinds(text: Reader, kinds: tuple[str, ...]) -> tuple[str, ...]:
+def _draft_kinds(text: ConfigReader, kinds: tuple[str, ...]) -> tuple[str, ...]:
     count = text.found("mtp_num_hidden_layers", "num_nextn_predict_layers") or 0
     pattern = text.config.get("mtp_hybrid_override_pattern")
     if isinstance(pattern, str):
@@ -129,7 +129,7 @@ def _draft_kinds(text: Reader, kinds: tuple[str, ...]) -> tuple[str, ...]:
     return (likely,) * count
 
 
-def _layer(text: Reader, kind: str, index: int | None) -> Layer | None:
+def _layer(text: ConfigReader, kind: str, index: int | None) -> Layer | None:
     """Give one layer, counted from 0; without a number, one for multi-token prediction."""
     if kind == "sparse":
         return sparse.draft(text) if index is None else sparse.layer(text, index)
@@ -139,7 +139,7 @@ def _layer(text: Reader, kind: str, index: int | None) -> Layer | None:
     return make(text) if make else None
 
 
-def _full(text: Reader) -> Layer:
+def _full(text: ConfigReader) -> Layer:
     rank = text.found("kv_lora_rank")
     if rank:
         return Latent(rank + text.number("qk_rope_head_dim"))
@@ -149,18 +149,18 @@ def _full(text: Reader) -> Layer:
     return Attention(heads or _kv_heads(text), size, text.found("v_head_dim") or size)
 
 
-def _window(text: Reader) -> Layer:
+def _window(text: ConfigReader) -> Layer:
     heads = text.found("swa_num_key_value_heads") or _kv_heads(text)
     size = text.found("swa_head_dim") or _head_size(text)
     window = text.number("sliding_window", "sliding_window_size")
     return Attention(heads, size, text.found("swa_v_head_dim") or size, window)
 
 
-def _block(text: Reader, index: int) -> Layer | None:
+def _block(text: ConfigReader, index: int) -> Layer | None:
     """Give a layer of a network that was searched for: some have no attention, or groups of another size."""
     blocks = text.words("block_configs")
     told = blocks[index] if index < len(blocks) else None
-    attention = Reader(told if isinstance(told, Mapping) else {}, missing=text.missing).section("attention")
+    attention = ConfigReader(told if isinstance(told, Mapping) else {}, missing=text.missing).section("attention")
     if attention.config.get("no_op") is True:
         return None
     if any(attention.config.get(name) for name in ("replace_with_linear", "window_length", "num_sink_tokens")):
@@ -169,11 +169,11 @@ def _block(text: Reader, index: int) -> Layer | None:
     return Attention(text.number("num_attention_heads") // max(1, attention.number("n_heads_in_group")), size, size)
 
 
-def _kv_heads(text: Reader) -> int:
+def _kv_heads(text: ConfigReader) -> int:
     return text.number("num_key_value_heads", "num_attention_heads")
 
 
-def _head_size(text: Reader) -> int:
+def _head_size(text: ConfigReader) -> int:
     size = text.found("head_dim")
     if size:
         return size
@@ -181,7 +181,7 @@ def _head_size(text: Reader) -> int:
     return text.number("hidden_size") // max(heads, 1)
 
 
-def _linear(text: Reader) -> Layer:
+def _linear(text: ConfigReader) -> Layer:
     return Linear(
         key_heads=text.number("linear_num_key_heads"),
         value_heads=text.number("linear_num_value_heads"),
@@ -191,7 +191,7 @@ def _linear(text: Reader) -> Layer:
     )
 
 
-def _delta(text: Reader) -> Layer:
+def _delta(text: ConfigReader) -> Layer:
     """Give a layer of Kimi Delta Attention: keys and values are alike."""
     told = text.section("linear_attn_config")
     heads, size = told.number("num_heads"), told.number("head_dim")
@@ -200,7 +200,7 @@ def _delta(text: Reader) -> Layer:
     return Linear(heads, heads, size, size, told.number("short_conv_kernel_size"), checkpoints)
 
 
-def _mamba(text: Reader) -> Layer:
+def _mamba(text: ConfigReader) -> Layer:
     return Mamba2(
         heads=text.number("mamba_num_heads", "mamba_n_heads"),
         head_size=text.number("mamba_head_dim", "mamba_d_head"),
@@ -221,7 +221,7 @@ def _kv_dtype(config: Mapping[str, object]) -> str | None:
 
 def _asked_dtype(quantization: Mapping[str, object]) -> str | None:
     inner = quantization.get("quantization", quantization)
-    told = Reader(inner if isinstance(inner, Mapping) else {})
+    told = ConfigReader(inner if isinstance(inner, Mapping) else {})
     if isinstance(told.config.get("kv_cache_scheme"), Mapping):
         scheme = told.section("kv_cache_scheme")
         return _ASKED_BITS.get(scheme.found("num_bits") or 0) if scheme.config.get("type") == "float" else None
@@ -229,7 +229,7 @@ def _asked_dtype(quantization: Mapping[str, object]) -> str | None:
     return algorithm if algorithm in _ASKED_BITS.values() else None
 
 
-def _state_dtype(text: Reader) -> str | None:
+def _state_dtype(text: ConfigReader) -> str | None:
     named = text.config.get("mamba_ssm_cache_dtype", text.config.get("mamba_ssm_dtype"))
     if isinstance(named, str):
         return named
@@ -243,19 +243,19 @@ def _encoders(config: Mapping[str, object]) -> tuple[str, ...]:
 
 def _vision(config: Mapping[str, object]) -> Vision | None:
     found = config.get("vision_config")
-    told = Reader(found if isinstance(found, Mapping) else {})
+    told = ConfigReader(found if isinstance(found, Mapping) else {})
     hidden, intermediate = told.found("hidden_size"), told.found("intermediate_size")
     if not hidden or not intermediate:
         return None
     image, patch = told.found("image_size"), told.found("patch_size")
     merged, pooled = told.found("spatial_merge_size"), told.found("pooling_kernel_size")
     patches, side = (image // patch) ** 2 if image and patch else 0, merged or pooled or 1
-    tokens = Reader(config).found("mm_tokens_per_image")
+    tokens = ConfigReader(config).found("mm_tokens_per_image")
     largest = tokens or patches // side**2 or (_LARGEST_IMAGE if merged else 0)
     return Vision(hidden, intermediate, max(1, patches // tokens) if tokens else side**2, largest)
 
 
-def _width(text: Reader, kinds: tuple[str, ...]) -> Width:
+def _width(text: ConfigReader, kinds: tuple[str, ...]) -> Width:
     experts = text.found("num_experts", "n_routed_experts", "num_local_experts") or 0
     dense = text.found("first_k_dense_replace") or 0
     own = kinds.count("none") if "mamba" in kinds else len(kinds)

@@ -12,7 +12,7 @@ from sparkiac.memory.layers import Latent, Rows, Sparse
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.memory.reader import Reader
+    from sparkiac.memory.reader import ConfigReader
 
 INDEXED: Final = frozenset({"deepseek_v32", "glm_moe_dsa"})
 """Latent attention and an indexer beside it."""
@@ -33,26 +33,26 @@ _INPUT_BLOCKS: Final = {_PICKED: 4, 128: 8}
 """Ratio of compression → tokens in a block of the compressor's inputs."""
 
 
-def layer(text: Reader, index: int) -> Sparse:
+def layer(text: ConfigReader, index: int) -> Sparse:
     """Give one layer, counted from 0. What lacks is noted in `text`."""
     if text.config.get("model_type") in INDEXED:
         return _indexed(text, keeps=_keeps(text, index))
     return Sparse(tuple(_compressed(text, _ratio(text, index))), _COMPRESSED_BLOCK)
 
 
-def draft(text: Reader) -> Sparse:
+def draft(text: ConfigReader) -> Sparse:
     """Give a layer for multi-token prediction: it has an indexer always, and compresses nothing."""
     if text.config.get("model_type") in INDEXED:
         return _indexed(text, keeps=True)
     return Sparse(tuple(_compressed(text, 1)), _COMPRESSED_BLOCK)
 
 
-def _indexed(text: Reader, *, keeps: bool) -> Sparse:
+def _indexed(text: ConfigReader, *, keeps: bool) -> Sparse:
     latent = Latent(text.number("kv_lora_rank") + text.number("qk_rope_head_dim"), _LATENT_BYTES)
     return Sparse((Rows(_index_bytes(text)), latent) if keeps else (latent,), _INDEX_BLOCK)
 
 
-def _keeps(text: Reader, index: int) -> bool:
+def _keeps(text: ConfigReader, index: int) -> bool:
     # The others read what the indexer before them has picked.
     pattern = text.config.get("index_topk_pattern")
     if isinstance(pattern, str):
@@ -61,13 +61,13 @@ def _keeps(text: Reader, index: int) -> bool:
     return max(index + 1 - (2 if offset is None else offset), 0) % every == 0
 
 
-def _index_bytes(text: Reader) -> int:
+def _index_bytes(text: ConfigReader) -> int:
     # FP8, with a scale in 32 bits for 128 of them.
     size = text.number("index_head_dim")
     return size + size // 128 * 4
 
 
-def _ratio(text: Reader, index: int) -> int:
+def _ratio(text: ConfigReader, index: int) -> int:
     ratios = text.words("compress_ratios")
     ratio = ratios[index] if index < len(ratios) else None
     if not isinstance(ratio, int) or max(1, ratio) not in (1, *_INPUT_BLOCKS):
@@ -76,7 +76,7 @@ def _ratio(text: Reader, index: int) -> int:
     return max(1, ratio)
 
 
-def _compressed(text: Reader, ratio: int) -> Iterator[Rows]:
+def _compressed(text: ConfigReader, ratio: int) -> Iterator[Rows]:
     if text.number("head_dim") != _COMPRESSED_SIZE:
         text.missing.append(f"head_dim: {_COMPRESSED_SIZE}")
     if ratio == _PICKED:

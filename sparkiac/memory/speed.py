@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.layers import Width
+    from sparkiac.model.facts import Prefill
 
 BANDWIDTH: Final = 273 * 10**9
 """Bytes a second of the unified memory of one DGX Spark: Spark guide L25, L372."""
@@ -100,7 +101,7 @@ def step_tokens(drafts: int, acceptance: float) -> float:
     return sum(acceptance**place for place in range(drafts + 1))
 
 
-def prefill_seconds(tokens: int, *, rates: Range) -> Range:
+def prefill_seconds(tokens: int, *, rates: Prefill) -> Range:
     """Give the time to the first token of a prompt, from stated rates in tokens a second."""
     return Range(tokens / rates.high, tokens / rates.low, rates.source)
 

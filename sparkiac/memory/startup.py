@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory.values import GIB, Calibration
+from sparkiac.memory.values import GIB
+from sparkiac.model.inventory import Measured
 
 if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
@@ -84,7 +85,7 @@ def read(log: str) -> Startup:
     return Startup(**sizes, **counts, concurrency=float(concurrency[-1]) if concurrency else None)
 
 
-def calibrate(startup: Startup, *, requested_bytes: int | None = None) -> Calibration:
+def calibrate(startup: Startup, *, requested_bytes: int | None = None) -> Measured:
     """Give what a start has measured.
 
     `requested_bytes` is what the server asked for, where the log does not say it. The overhead stays unknown if one
@@ -96,11 +97,11 @@ def calibrate(startup: Startup, *, requested_bytes: int | None = None) -> Calibr
     if requested is not None and startup.weights_bytes is not None and startup.pool_bytes is not None:
         overhead = requested - startup.weights_bytes - startup.pool_bytes
     sound = None not in parts and overhead is not None and overhead >= 0
-    return Calibration(
-        weights_bytes=startup.weights_bytes,
+    return Measured(
+        weights_bytes=_valid(startup.weights_bytes),
         overhead_bytes=overhead if sound else None,
-        graphs_bytes=startup.graphs_bytes,
-        pool_bytes=None if startup.pool_bytes is None or startup.pool_bytes < 0 else startup.pool_bytes,
+        graphs_bytes=_valid(startup.graphs_bytes),
+        pool_bytes=_valid(startup.pool_bytes),
         tokens=startup.tokens,
         context=startup.context,
     )
@@ -134,6 +135,10 @@ def _last_start(log: str) -> str:
     """Cut a log where a server started, as a journal with restarts has it; all of it if no start got as far."""
     starts = log.split(_STARTS)
     return next((start for start in reversed(starts) if _HAS_POOL in start), log)
+
+
+def _valid(size_bytes: int | None) -> int | None:
+    return None if size_bytes is None or size_bytes < 0 else size_bytes
 
 
 def _size(name: str, found: list[str]) -> int:

@@ -29,19 +29,6 @@ class Term(NamedTuple):
     """True if no measurement of this model on this host stands behind it."""
 
 
-class Calibration(NamedTuple):
-    """What a start has measured of one server, for the next prediction of the same."""
-
-    weights_bytes: int | None = None
-    overhead_bytes: int | None = None
-    """What the server took besides weights and pool when it profiled."""
-    graphs_bytes: int | None = None
-    pool_bytes: int | None = None
-    tokens: int | None = None
-    """Tokens that the log counts in that pool, for requests of `context`."""
-    context: int | None = None
-
-
 def total_bytes(terms: Iterable[Term]) -> int | Unknown:
     """Add up terms; name those whose size is not known."""
     listed = tuple(terms)

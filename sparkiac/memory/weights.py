@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.memory.layers import Width
-    from sparkiac.memory.options import Options
+    from sparkiac.memory.options import ServerOptions
 
 # Bits of the element types that safetensors names.
 _BITS: Final = {
@@ -27,7 +27,7 @@ _WIDE: Final = ("BF16", "F16", "F32")
 def weights(
     name: str,
     *,
-    options: Options,
+    options: ServerOptions,
     tensors: Mapping[str, int] | None = None,
     tensor_bytes: int | None = None,
     stated: Term | None = None,
@@ -47,7 +47,7 @@ def weights(
     return Term(name, parts(size, ranks), shared, assumed=ranks > 1)
 
 
-def quantized_at_load(whole: Term, *, options: Options, tensors: Mapping[str, int], width: Width) -> Term:
+def quantized_at_load(whole: Term, *, options: ServerOptions, tensors: Mapping[str, int], width: Width) -> Term:
     """Give the weights that `--quantization fp8` leaves of a checkpoint in 16 bits.
 
     Linear layers go from two bytes to one. The embeddings and the output layer stay, so that their size must be

@@ -1,13 +1,18 @@
-"""What is known about a model: architecture, format, size, licence. Whatever is not known is left out."""
+"""Facts about a model: architecture, weight format, sizes, licence. Unknown facts are left out.
+
+The catalog is read into these models, the memory arithmetic computes with them, and the plan carries them.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from sparkiac.model.base import Commit, Model, ShortText
 
+_GIB: Final = 1 << 30
+_GB: Final = 10**9
 Count = Annotated[int, Field(ge=0)]
 Billions = Annotated[float, Field(gt=0, le=10_000)]
 Size = Annotated[float, Field(gt=0, le=4096)]
@@ -15,14 +20,14 @@ Modality = Literal["text", "image", "video", "audio"]
 
 
 class Architecture(Model):
-    """Shape of the network, as far as its sources tell. Counts of layers, heads and tokens."""
+    """The network: counts of layers, heads and tokens, as far as sources state them."""
 
     kind: Literal["dense", "moe", "hybrid-dense", "hybrid-moe"] | None = None
     """`hybrid` mixes full attention with linear attention or Mamba layers."""
     total_params_b: Billions | None = None
     """Parameters, in billions."""
     active_params_b: Billions | None = None
-    """Parameters that work on one token, in billions."""
+    """Parameters that are active for one token, in billions."""
     layers: Count | None = None
     """Decoder layers."""
     full_attention_layers: Count | None = None
@@ -48,15 +53,21 @@ class Architecture(Model):
     experts: Count | None = None
     """Routed experts."""
     experts_per_token: Count | None = None
-    """Routed experts that work on one token."""
+    """Routed experts that are active for one token."""
     shared_experts: Count | None = None
-    """Experts that work on every token."""
+    """Experts that are active for every token."""
     native_context: Count | None = None
-    """Tokens of context that the checkpoint was trained for."""
+    """Context length in tokens that the checkpoint was trained for."""
     max_context: Count | None = None
-    """Tokens of context that it can be stretched to."""
+    """Context length in tokens that it can be extended to."""
     sources: tuple[ShortText, ...] = ()
     """Where these facts come from."""
+
+    @property
+    def parameters(self) -> tuple[float, float] | None:
+        """Total and active parameters in billions; in a dense network, all of them are active."""
+        active_b = self.total_params_b if self.kind == "dense" else self.active_params_b
+        return None if self.total_params_b is None or active_b is None else (self.total_params_b, active_b)
 
 
 class Quantization(Model):
@@ -65,55 +76,96 @@ class Quantization(Model):
     format: ShortText
     """NVFP4, FP8, BF16, GPTQ-Int4, …"""
     checkpoint: Literal["modelopt", "compressed-tensors", "gguf", "mxfp4"] | None = None
-    """Tool that wrote the checkpoint: it decides whether a --quantization flag is needed."""
+    """Tool that wrote the checkpoint; it determines whether --quantization is needed."""
     rule: ShortText | None = None
-    """What the sources say about the flag."""
+    """What the sources say about that option."""
 
 
-class Weights(Model):
-    """Sizes. GB are 10^9 bytes, GiB 2^30; a source's unit is kept."""
+class WeightSizes(Model):
+    """Sizes, in the unit of the source: 1 GB is 10^9 bytes, 1 GiB is 2^30 bytes."""
 
     disk_gb: Size | None = None
-    """What is downloaded."""
+    """Size of the download."""
     loaded_gb: Size | None = None
-    """What the loaded weights take, where the source writes GB."""
+    """Size of the loaded weights, if the source states GB."""
     loaded_gib: Size | None = None
-    """What the loaded weights take, where the source writes GiB."""
+    """Size of the loaded weights, if the source states GiB."""
     drafter_gb: Size | None = None
     """Size of the drafter."""
 
+    @property
+    def loaded(self) -> bool:
+        """Whether a source states the loaded size, which is more exact than the size on disk."""
+        return self.loaded_gib is not None or self.loaded_gb is not None
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Size of the loaded weights, or else their size on disk."""
+        if self.loaded_gib is not None:
+            return int(self.loaded_gib * _GIB)
+        return _gb(self.disk_gb if self.loaded_gb is None else self.loaded_gb)
+
+    @property
+    def drafter_bytes(self) -> int | None:
+        """Size of the drafter."""
+        return _gb(self.drafter_gb)
+
 
 class Prefill(Model):
-    """How fast prompts are read, as a source measured it."""
+    """Measured rate at which prompts are processed."""
 
     low: Annotated[float, Field(gt=0, le=10**6)]
-    """Tokens a second, the lowest figure."""
+    """Lowest measured rate, in tokens per second."""
     high: Annotated[float, Field(gt=0, le=10**6)]
-    """Tokens a second, the highest figure."""
+    """Highest measured rate, in tokens per second."""
     source: ShortText
-    """Whose measurement it is."""
+    """Source of the measurement."""
 
 
 class ModelFacts(Model):
-    """One checkpoint."""
+    """Facts about one checkpoint."""
 
     publisher: ShortText | None = None
-    """Who made the checkpoint, and in brackets the model."""
+    """Publisher of the checkpoint; in brackets, that of the original model."""
     revision: Commit | None = None
-    """Commit that the sources ran, if one of them tells."""
+    """Commit that the sources ran, if one of them states it."""
     architecture: Architecture = Field(default_factory=Architecture)
-    """Shape of the network."""
+    """The network."""
     quantization: Quantization | None = None
     """Format of the weights."""
-    weights: Weights | None = None
+    weights: WeightSizes | None = None
     """Sizes."""
     prefill: Prefill | None = None
-    """How fast prompts are read."""
+    """Rate at which prompts are processed."""
     modalities: tuple[Modality, ...] = ()
-    """What it takes as input; empty where no source tells."""
+    """Kinds of input; empty if unknown."""
     thinks: bool | None = None
-    """Whether it reasons before it answers unless told otherwise."""
+    """Whether it reasons before it answers by default."""
     licence: ShortText | None = None
     """Licence."""
     gated: bool | None = None
     """Whether the download needs an accepted licence and a token."""
+
+    @property
+    def format(self) -> str | None:
+        """Format of the weights, such as NVFP4."""
+        return self.quantization.format if self.quantization else None
+
+    @property
+    def checkpoint(self) -> str | None:
+        """Tool that wrote the checkpoint, such as `modelopt`."""
+        return self.quantization.checkpoint if self.quantization else None
+
+    @property
+    def weights_bytes(self) -> int | None:
+        """Size of the loaded weights, or else their size on disk."""
+        return self.weights.size_bytes if self.weights else None
+
+    @property
+    def drafter_bytes(self) -> int | None:
+        """Size of the drafter."""
+        return self.weights.drafter_bytes if self.weights else None
+
+
+def _gb(size: float | None) -> int | None:
+    return None if size is None else int(size * _GB)

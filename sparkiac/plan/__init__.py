@@ -1,5 +1,6 @@
 """Everything decided, as immutable data. Nothing is looked up or chosen after this stage."""
 
+from sparkiac.model.facts import ModelFacts
 from sparkiac.plan.build import build
 from sparkiac.plan.image import Image
 from sparkiac.plan.parts import Export, ExtraFile, Health, Mount, Published, Secret
@@ -14,6 +15,7 @@ __all__ = [
     "HostPlan",
     "Hub",
     "Image",
+    "ModelFacts",
     "Mount",
     "Plan",
     "Published",

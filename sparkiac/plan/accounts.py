@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.memory.budget import Server
-    from sparkiac.memory.fit import Advice, Fit, Step, Workload
-    from sparkiac.memory.options import Options
+    from sparkiac.memory.fit import Advice, Fit, Step
+    from sparkiac.memory.options import ServerOptions
     from sparkiac.memory.values import Term
+    from sparkiac.model.inventory import Workload
     from sparkiac.plan.parts import Proof
     from sparkiac.plan.values import Container, HostPlan
 
@@ -187,7 +188,7 @@ def _account(container: Container, proof: Proof) -> Account:
     )
 
 
-def _utilization(options: Options | Unknown) -> float | None:
+def _utilization(options: ServerOptions | Unknown) -> float | None:
     if isinstance(options, Unknown) or options.kv_cache_memory_bytes is not None:
         return None
     return options.gpu_memory_utilization

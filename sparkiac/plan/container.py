@@ -9,9 +9,8 @@ from sparkiac.plan.image import Added
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.memory.fit import Workload
-    from sparkiac.model.inventory import Measured
-    from sparkiac.plan.facts import Facts
+    from sparkiac.model.facts import ModelFacts
+    from sparkiac.model.inventory import Measured, Workload
     from sparkiac.plan.parts import Caution, Export, ExtraFile, Health, Mount, Published
 
 
@@ -98,8 +97,8 @@ class ModelServer(NamedTuple):
     """Handle of the model."""
     served: tuple[str, ...] = ()
     """Names that clients use; empty where it answers nobody."""
-    facts: Facts | None = None
-    """What the catalog knows of that model; None of a model that is not its recipe's."""
+    facts: ModelFacts | None = None
+    """The catalog's facts about that model; None if the recipe serves another one."""
     speculative: Mapping[str, Any] | None = None
     """Speculative decoding, in the words of the inventory."""
     node: tuple[int, int] | None = None

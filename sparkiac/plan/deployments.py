@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sparkiac import catalog, engines
 from sparkiac.catalog import interfaces
 from sparkiac.engines import vllm
-from sparkiac.memory.fit import Workload
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.speculative import Ngram, Suffix
@@ -230,7 +229,7 @@ def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
         node=None if node.alone else (node.rank, node.size),
         clients=written.clients,
         extra=Added(extra.options or (), extra.variables or ()) if extra else Added(),
-        workload=Workload(values.workload.users, values.workload.context) if values.workload else None,
+        workload=values.workload,
         measured=values.measured,
         recipe=f"{written.recipe}{variant}" if written.recipe else None,
         cautions=tuple(_cautions(written, node.name)),

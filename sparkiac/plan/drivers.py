@@ -1,9 +1,10 @@
-"""What a host's driver is compared with, beside the version that the inventory names."""
+"""Driver versions that the preflight compares with the one on a host, besides the version in the inventory."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from sparkiac import catalog
 from sparkiac.plan.contract import DoubtedDriver, ImageDriver
 
 if TYPE_CHECKING:
@@ -12,26 +13,21 @@ if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.values import Container
 
-_GB10: Final = "12.1"
-_DEEPSEEK: Final = "deepseek-ai/DeepSeek-V4-Flash"
-_590: Final = (
-    "SM121 reference L20-23 saw CUDA graphs hang on it, dual-Spark post L3 runs on it: "
-    "try it under load before it serves, and keep CUDA graphs"
-)
-_595: Final = f"the one source that runs it (DeepSeek-V4 thread L346) runs {_DEEPSEEK} on it and nothing else"
-
 
 def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[DoubtedDriver, ...]:
-    """Name the driver series that sources disagree on; the inventory may still choose one."""
-    capability = host.gpu.compute_capability if host.gpu else None
-    if capability != _GB10 or not any(container.confinement.gpu for container in containers):
+    """Return the driver series that sources disagree on for this host; the inventory may still name one of them."""
+    if host.gpu is None or not any(container.confinement.gpu for container in containers):
         return ()
-    proven = any(container.server.model == _DEEPSEEK for container in containers)
-    return (DoubtedDriver("590", _590), *(() if proven else (DoubtedDriver("595", _595),)))
+    served = {container.server.model for container in containers}
+    return tuple(
+        DoubtedDriver(each.series, each.why)
+        for each in catalog.doubted_drivers()
+        if each.compute_capability == host.gpu.compute_capability and not served & set(each.runs)
+    )
 
 
 def of_images(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
-    """Give the oldest driver of each unit whose image is known to want one."""
+    """Return the oldest driver of each unit whose image is known to require one."""
     return tuple(
         ImageDriver(container.name, tag.min_driver, tag.forward_compat)
         for container in containers

@@ -1,51 +1,20 @@
-"""What the catalog knows of a deployment's model: only where the model is its recipe's own."""
+"""The catalog's facts about a deployment's model."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 
 from sparkiac import catalog
-from sparkiac.memory.counts import Counts
-from sparkiac.memory.speed import Range
-from sparkiac.memory.values import GIB
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
-    from sparkiac.model.facts import Architecture, Weights
-
-_GB: Final = 10**9
-
-
-class Facts(NamedTuple):
-    """What the catalog knows of a model, as far as rules ask for it."""
-
-    kind: str | None
-    """`dense`, `moe`, `hybrid-dense` or `hybrid-moe`."""
-    format: str | None
-    """Format of the weights: NVFP4, FP8, BF16 …"""
-    checkpoint: str | None
-    """Tool that wrote the checkpoint: `modelopt`, `compressed-tensors` …"""
-    native_context: int | None
-    thinks: bool | None
-    """Whether it reasons before it answers unless told otherwise."""
-    modalities: tuple[str, ...]
-    weights_bytes: int | None
-    """Loaded size, or else the size on disk."""
-    drafter_bytes: int | None = None
-    """Size of the drafter."""
-    counts: Counts | None = None
-    """Layers and heads."""
-    parameters: tuple[float, float] | None = None
-    """Parameters in billions: all, and those that work on one token."""
-    prefill: Range | None = None
-    """Tokens of a prompt a second, as a source measured them."""
-    gated: bool | None = None
-    """Whether the download needs an accepted licence and a token."""
+    from sparkiac.model.facts import ModelFacts
+    from sparkiac.plan.container import ModelServer
 
 
-def facts(recipe: str | None, variant: str | None, *, model: str) -> Facts | None:
-    """Give the facts of `model` if the recipe, or its variant, serves that one."""
+def facts(recipe: str | None, variant: str | None, *, model: str) -> ModelFacts | None:
+    """Return the facts of `model` if the recipe, or its variant, serves it."""
     if recipe is None:
         return None
     known, edited = catalog.recipe(recipe), catalog.variant(recipe, variant) if variant else None
@@ -53,47 +22,15 @@ def facts(recipe: str | None, variant: str | None, *, model: str) -> Facts | Non
     for entry in (known.value if known else None, edited.value if edited else None):
         if entry is not None and entry.model == model and entry.facts is not None:
             found = entry.facts
-    if found is None:
-        return None
-    shape, quantization = found.architecture, found.quantization
-    return Facts(
-        kind=shape.kind,
-        format=quantization.format if quantization else None,
-        checkpoint=quantization.checkpoint if quantization else None,
-        native_context=shape.native_context,
-        thinks=found.thinks,
-        modalities=found.modalities,
-        weights_bytes=_size(found.weights),
-        drafter_bytes=_gb(found.weights.drafter_gb if found.weights else None),
-        counts=Counts(**{name: getattr(shape, name) for name in Counts._fields}),
-        parameters=_parameters(shape),
-        prefill=None if found.prefill is None else Range(**found.prefill.model_dump()),
-        gated=found.gated,
-    )
+    return found
+
+
+def known(server: ModelServer) -> ModelFacts | None:
+    """Return the facts of a server's model: from its own recipe, else from any entry that serves the model."""
+    return server.facts or (_of_model(server.model) if server.model else None)
 
 
 @cache
-def of_model(handle: str) -> Facts | None:
-    """Give what the catalog knows of a model, whichever of its entries serves it."""
+def _of_model(handle: str) -> ModelFacts | None:
     entries = (each.name.partition("#") for each in catalogued.serving(handle))
     return next(filter(None, (facts(recipe, variant or None, model=handle) for recipe, _, variant in entries)), None)
-
-
-def _size(weights: Weights | None) -> int | None:
-    """Give the loaded size, or else the size on disk."""
-    if weights is None:
-        return None
-    if weights.loaded_gib is not None:
-        return int(weights.loaded_gib * GIB)
-    return _gb(weights.loaded_gb or weights.disk_gb)
-
-
-def _gb(size: float | None) -> int | None:
-    return None if size is None else int(size * _GB)
-
-
-def _parameters(shape: Architecture) -> tuple[float, float] | None:
-    if shape.total_params_b is None:
-        return None
-    active = shape.total_params_b if shape.kind == "dense" else shape.active_params_b
-    return None if active is None else (shape.total_params_b, active)

@@ -11,7 +11,8 @@ from sparkiac.plan.parts import NO_RATE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.memory.fit import Advice, Fit, Workload
+    from sparkiac.memory.fit import Advice, Fit
+    from sparkiac.model.inventory import Workload
     from sparkiac.plan.accounts import Account, HostAccount, Part
 
 STEP_HEADS: Final = ("utilization", "KV cache", "tokens", "requests", "the host")

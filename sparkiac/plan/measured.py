@@ -13,7 +13,7 @@ from sparkiac.plan.memory import count, gib
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.memory.values import Calibration
+    from sparkiac.model.inventory import Measured
     from sparkiac.plan.parts import Proof
     from sparkiac.plan.values import HostPlan, Plan
 
@@ -25,13 +25,13 @@ SIZES: Final = ("total memory", "weights", "overhead", "CUDA graphs", "KV cache"
 ORDER: Final = (*SIZES, "tokens", "concurrency", "block size")
 
 
-class Measured(NamedTuple):
-    """What a start has measured of a deployment."""
+class Comparison(NamedTuple):
+    """Plan and startup log of one deployment."""
 
     name: str
     host: str
     compared: tuple[Compared, ...]
-    calibration: Calibration
+    measured: Measured
     total_bytes: int | None
     """Memory of the host as CUDA sees it, where the inventory says otherwise."""
     notes: tuple[str, ...]
@@ -48,7 +48,7 @@ def servers(plan: Plan) -> dict[str, HostPlan]:
     }
 
 
-def measure(name: str, host: HostPlan, log: str) -> Measured | None:
+def measure(name: str, host: HostPlan, log: str) -> Comparison | None:
     """Compare the startup log of a deployment with its proof; None if no line of the log is understood."""
     found, proof = startup.read(log), host.proofs[name]
     if found == Startup():
@@ -56,10 +56,10 @@ def measure(name: str, host: HostPlan, log: str) -> Measured | None:
     total = _total(found, host)
     planned = _planned(proof, total or host.memory_bytes)
     requested = _requested(found.requested_bytes, planned)
-    calibration = startup.calibrate(found._replace(requested_bytes=requested))
-    calibration = calibration._replace(weights_bytes=_alone(calibration.weights_bytes, proof))
-    rows = sorted(_compared(found, host, proof, calibration), key=lambda row: ORDER.index(row.name))
-    return Measured(name, host.name, tuple(rows), calibration, total, tuple(_notes(found, proof, planned, calibration)))
+    measured = startup.calibrate(found._replace(requested_bytes=requested))
+    measured = measured.model_copy(update={"weights_bytes": _alone(measured.weights_bytes, proof)})
+    rows = sorted(_compared(found, host, proof, measured), key=lambda row: ORDER.index(row.name))
+    return Comparison(name, host.name, tuple(rows), measured, total, tuple(_notes(found, proof, planned, measured)))
 
 
 def _total(found: Startup, host: HostPlan) -> int | None:
@@ -90,24 +90,24 @@ def _requested(told: int | None, planned: int | None) -> int | None:
     return planned if abs(told - planned) <= _ROUNDED else told
 
 
-def _compared(found: Startup, host: HostPlan, proof: Proof, calibration: Calibration) -> Iterator[Compared]:
+def _compared(found: Startup, host: HostPlan, proof: Proof, measured: Measured) -> Iterator[Compared]:
     server = proof.server
     if not server.inside:
         return
     cache = None if isinstance(proof.cache, Unknown) else proof.cache
-    yield from startup.compare(found._replace(weights_bytes=calibration.weights_bytes), server=server, cache=cache)
+    yield from startup.compare(found._replace(weights_bytes=measured.weights_bytes), server=server, cache=cache)
     beside = [term for term in server.inside if term.name not in {"weights", "drafter"}]
     graphs = next((term.size_bytes for term in server.outside if term.name == "CUDA graphs"), None)
-    for name, computed, measured in (
+    for name, computed, logged in (
         ("total memory", host.memory_bytes, found.visible_bytes),
-        ("overhead", known_bytes(beside), calibration.overhead_bytes),
-        ("CUDA graphs", graphs, calibration.graphs_bytes),
+        ("overhead", known_bytes(beside), measured.overhead_bytes),
+        ("CUDA graphs", graphs, measured.graphs_bytes),
     ):
-        if computed is not None and measured:
-            yield Compared(name, computed, measured)
+        if computed is not None and logged:
+            yield Compared(name, computed, logged)
 
 
-def _notes(found: Startup, proof: Proof, planned: int | None, calibration: Calibration) -> Iterator[str]:
+def _notes(found: Startup, proof: Proof, planned: int | None, measured: Measured) -> Iterator[str]:
     if isinstance(proof.options, Unknown):
         yield f"Nothing can be compared: {figures.unknown(proof.options)}."
         return
@@ -117,5 +117,5 @@ def _notes(found: Startup, proof: Proof, planned: int | None, calibration: Calib
     asked = found.requested_bytes
     if asked is not None and planned is not None and abs(asked - planned) > _ROUNDED:
         yield f"The server of the log asked for {gib(asked)}, and the one of the plan asks for {gib(planned)}."
-    if calibration.overhead_bytes is None:
+    if measured.overhead_bytes is None:
         yield "The log does not tell what is taken beside weights and KV cache."

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import Server
-    from sparkiac.memory.fit import Advice, Fit, Step, Workload
+    from sparkiac.memory.fit import Advice, Fit, Step
     from sparkiac.memory.layers import Shape
-    from sparkiac.memory.options import Options
+    from sparkiac.memory.options import ServerOptions
     from sparkiac.memory.speed import Range
+    from sparkiac.model.facts import Prefill
+    from sparkiac.model.inventory import Workload
     from sparkiac.report import Path
 
 FILES: Final = "/var/lib/sparkiac/files"
@@ -160,7 +162,7 @@ class Proof(NamedTuple):
     """The memory of one server."""
 
     server: Server
-    options: Options | Unknown
+    options: ServerOptions | Unknown
     shape: Shape | Unknown
     cache: Cache | Unknown
     fit: Fit | Unknown
@@ -172,7 +174,7 @@ class Proof(NamedTuple):
     """What other utilizations buy."""
     decode: tuple[tuple[int, Range], ...] | Unknown = Unknown(())
     """Tokens of context → tokens a second of one request."""
-    prefill: Range | Unknown = Unknown(())
+    prefill: Prefill | Unknown = Unknown(())
     """Tokens of a prompt a second."""
     assumes: str | None = None
     """What the figures rest on that nobody knows: they are an estimate then, and no proof."""

@@ -10,34 +10,29 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sparkiac.catalog import interfaces
 from sparkiac.memory import budget, prediction, speed
-from sparkiac.memory.counts import Counts
-from sparkiac.memory.prediction import Network, Prediction
-from sparkiac.memory.values import Calibration, Term, Unknown, lacking
-from sparkiac.plan.facts import of_model
+from sparkiac.memory.prediction import Checkpoint, Prediction
+from sparkiac.memory.values import Term, Unknown, lacking
+from sparkiac.model.facts import Architecture
+from sparkiac.plan import facts
 from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sparkiac.memory.budget import Host, Server
+    from sparkiac.memory.budget import HostBudget, Server
     from sparkiac.memory.speed import Range
     from sparkiac.model.lock import LockedModel
-    from sparkiac.plan.facts import Facts
     from sparkiac.plan.fleet import Placed
     from sparkiac.plan.values import Container
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
 """What the lock knows of models, by handle."""
-_RESERVED: Final = 10
-"""A tenth is kept for the system and the page cache, unless the inventory says otherwise."""
-_RESERVE_SOURCE: Final = "SM121 reference L17: never take more than 0.90 of the memory"
 _SHORT: Final = 1024
 """Tokens of context of a short request, beside the longest one."""
 _ACCEPTED: Final = (0.55, 0.80)
 """Chance that a drafted token is accepted: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
-_RESERVE: Final = "system and page cache"
 _STATED: Final = "the catalog, as its source states it"
-_NO_CACHE: Final = Counts(full_attention_layers=0, kv_heads=0, head_size=0)
+_NO_CACHE: Final = Architecture(full_attention_layers=0, kv_heads=0, head_size=0)
 """A drafter under `mtp` that is a model of its own reads the target's cache and keeps none."""
 
 
@@ -54,7 +49,7 @@ def proofs(hosts: Iterable[Placed], known: Models) -> dict[str, dict[str, Proof]
     return found
 
 
-def host_budget(host: Placed, proven: Mapping[str, Proof]) -> Host:
+def host_budget(host: Placed, proven: Mapping[str, Proof]) -> HostBudget:
     """Give the memory of a host: its servers, its services, and what is kept for the system."""
     servers = tuple(each.server for each in proven.values())
     services = tuple(
@@ -62,21 +57,14 @@ def host_budget(host: Placed, proven: Mapping[str, Proof]) -> Host:
         for each in sorted(host.units, key=lambda each: each.name)
         if each.path[0] == "services"
     )
-    return budget.host(host.memory_bytes, servers=servers, services=services, reserve=_reserve(host))
-
-
-def _reserve(host: Placed) -> Term:
-    stated = stated_bytes(host.values.reserve_gib)
-    if stated is not None:
-        return Term(_RESERVE, stated, "the inventory")
-    size = None if host.memory_bytes is None else host.memory_bytes // _RESERVED
-    return Term(_RESERVE, size, _RESERVE_SOURCE, assumed=True)
+    kept = budget.reserve(host.memory_bytes, stated_bytes(host.values.reserve_gib))
+    return budget.host(host.memory_bytes, servers=servers, services=services, reserve=kept)
 
 
 def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
     found = _predicted(container, None if isinstance(total, Unknown) else total, known)
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
-    told = _told(container)
+    told = facts.known(container.server)
     return Proof(
         server=server,
         options=found.options,
@@ -99,9 +87,9 @@ def _predicted(container: Container, total_bytes: int | None, known: Models) -> 
     release = interfaces.assumed(container.image.vllm)
     drafts: Mapping[str, Any] = container.server.speculative or {}
     return prediction.predict(
-        prediction.Facts(
+        prediction.Setup(
             name=container.name,
-            network=_network(container, known),
+            checkpoint=_checkpoint(container, known),
             given=container.server.options,
             release=release,
             total_bytes=total_bytes,
@@ -109,35 +97,30 @@ def _predicted(container: Container, total_bytes: int | None, known: Models) -> 
             method=drafts.get("method"),
             draft_tokens=drafts.get("num_speculative_tokens") or 0,
             drafter=_drafter(container, drafts, known) if drafts.get("model") else None,
-            calibration=_calibration(container),
+            calibration=container.server.measured,
         )
     )
 
 
-def _calibration(container: Container) -> Calibration | None:
-    measured = container.server.measured
-    return Calibration(**measured.model_dump(exclude_none=True)) if measured else None
-
-
-def _network(container: Container, known: Models) -> Network:
-    told = _told(container)
+def _checkpoint(container: Container, known: Models) -> Checkpoint:
+    told = facts.known(container.server)
     found = _locked("weights", container.server.model, known, told.weights_bytes if told else None)
-    return found._replace(counts=told.counts if told else None)
+    return found._replace(architecture=told.architecture if told else None)
 
 
-def _drafter(container: Container, drafts: Mapping[str, Any], known: Models) -> Network:
-    told = _told(container)
+def _drafter(container: Container, drafts: Mapping[str, Any], known: Models) -> Checkpoint:
+    told = facts.known(container.server)
     found = _locked("drafter", drafts["model"], known, told.drafter_bytes if told else None)
-    return found._replace(counts=_NO_CACHE if drafts["method"] == "mtp" else None)
+    return found._replace(architecture=_NO_CACHE if drafts["method"] == "mtp" else None)
 
 
-def _locked(term: str, model: str | None, known: Models, stated: int | None) -> Network:
+def _locked(term: str, model: str | None, known: Models, stated: int | None) -> Checkpoint:
     """Give what the lock knows of a checkpoint, and the size that a source states of it."""
     locked = known.get(model or "")
     size = None if stated is None else Term(term, stated, _STATED)
     if locked is None:
-        return Network(stated=size)
-    return Network(locked.config or None, None, locked.tensors, locked.tensor_bytes, size)
+        return Checkpoint(stated=size)
+    return Checkpoint(locked.config or None, None, locked.tensors, locked.tensor_bytes, size)
 
 
 def _assumed(container: Container) -> str | None:
@@ -147,16 +130,11 @@ def _assumed(container: Container) -> str | None:
     return f"as for vLLM {newest}: the version in {container.image.reference} is unknown"
 
 
-def _told(container: Container) -> Facts | None:
-    """Give what the catalog knows of the model."""
-    return container.server.facts or (of_model(container.server.model) if container.server.model else None)
-
-
 def _decode(
     container: Container, found: Prediction, server: Server, known: Models
 ) -> tuple[tuple[int, Range], ...] | Unknown:
-    told, locked = _told(container), known.get(container.server.model or "")
-    parameters = told.parameters if told and told.parameters else (None, None)
+    told, locked = facts.known(container.server), known.get(container.server.model or "")
+    parameters = (told.architecture.parameters if told else None) or (None, None)
     width = None if isinstance(found.shape, Unknown) else found.shape.width
     read = speed.reads(
         next((term.size_bytes for term in server.inside if term.name == "weights"), None),

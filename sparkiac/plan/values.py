@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparkiac.memory.budget import Host as Budget
+from sparkiac.memory.budget import HostBudget
 from sparkiac.plan.container import Checks, Command, Confinement, ModelServer, Network, Storage, Weights
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class HostPlan(NamedTuple):
     """Secrets that it must hold, sorted."""
     reserve_bytes: int | None = None
     """Memory that the inventory keeps for the system and the page cache."""
-    budget: Budget = Budget(None, ())
+    budget: HostBudget = HostBudget(None, ())
     """Where its memory goes."""
     proofs: Mapping[str, Proof] = {}
     """The memory of each deployment on it, by name."""

@@ -28,36 +28,63 @@ class Unsafe(NamedTuple):
 Value: TypeAlias = str | int | float | bool | Mapping[str, "Value"] | Sequence["Value"] | Unsafe | None
 """What can be written: plain data, and mappings marked for Ansible."""
 
+_WORD = re.compile(r"[A-Za-z/][A-Za-z0-9._/-]*(?::[A-Za-z0-9][A-Za-z0-9._-]*)?")
+_PATH_KEY = re.compile(r"(?:/[A-Za-z0-9._][A-Za-z0-9._-]*)+")
+_KEY_ON = "on"
+"""A truth value in YAML 1.1; the reader of inventories takes this key for a text."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _YAML_1_1_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 # YAML 1.2.2, 7.4.2: a key without `?` before it has at most 1024 characters, its quotes included.
 _KEY_LENGTH = 1024
 
 
-def dump(data: Value) -> str:
-    """Write `data` as one YAML document, without the `---` that nothing here needs."""
-    inline = _inline(data)
+def dump(data: Value, *, bare: bool = False) -> str:
+    """Return `data` as one YAML document in blocks, without `---`.
+
+    With `bare`, words that every reader takes for the same text have no quotes: for files that people edit.
+    """
+    inline = _inline(data, bare=bare)
     if inline is not None:
         return inline + "\n"
     lines = ["!unsafe"] if isinstance(data, Unsafe) else []
-    _write_block(lines, "", data)
+    _write_block(lines, "", data, bare=bare)
     return "\n".join(lines) + "\n"
 
 
-def _write_block(lines: list[str], indent: str, collection: Value) -> None:
+def flow(data: Value, *, bare: bool = False) -> str:
+    """Return `data` in one line, collections in brackets."""
+    if isinstance(data, Mapping):
+        return f"{{{', '.join(f'{key(name, bare=bare)}: {flow(value, bare=bare)}' for name, value in data.items())}}}"
+    if isinstance(data, (list, tuple)):
+        return f"[{', '.join(flow(value, bare=bare) for value in data)}]"
+    return dump(data, bare=bare).removesuffix("\n")
+
+
+def key(text: str, *, bare: bool = False) -> str:
+    """Return a key of a mapping, without its colon."""
+    plain = _PLAIN_KEY.fullmatch(text) and text.lower() not in _YAML_1_1_WORDS
+    if not (plain or (bare and (text == _KEY_ON or _PATH_KEY.fullmatch(text)))):
+        text = _quoted(text)
+    if len(text) > _KEY_LENGTH:
+        message = f"a key of {len(text)} characters is longer than YAML's {_KEY_LENGTH}"
+        raise ValueError(message)
+    return text
+
+
+def _write_block(lines: list[str], indent: str, collection: Value, *, bare: bool) -> None:
     """Write the entries of a collection that is not empty, each at `indent`."""
     if isinstance(collection, Unsafe):
         collection = collection.mapping
     if isinstance(collection, Mapping):
-        for key, value in collection.items():
-            _write_entry(lines, indent, f"{_key(key)}:", value)
+        for name, value in collection.items():
+            _write_entry(lines, indent, f"{key(name, bare=bare)}:", value, bare=bare)
     else:
         for value in cast("Sequence[Value]", collection):
-            _write_entry(lines, indent, "-", value)
+            _write_entry(lines, indent, "-", value, bare=bare)
 
 
-def _write_entry(lines: list[str], indent: str, head: str, value: Value) -> None:
-    inline = _inline(value)
+def _write_entry(lines: list[str], indent: str, head: str, value: Value, *, bare: bool) -> None:
+    inline = _inline(value, bare=bare)
     if inline is not None:
         lines.append(f"{indent}{head} {inline}")
         return
@@ -67,17 +94,17 @@ def _write_entry(lines: list[str], indent: str, head: str, value: Value) -> None
     start = len(lines)
     if head == "-":
         # The item's first line follows its dash, which takes the place of the indentation.
-        _write_block(lines, below, value)
+        _write_block(lines, below, value, bare=bare)
         lines[start] = f"{indent}- {lines[start][len(below) :]}"
     else:
         lines.append(f"{indent}{head}")
-        _write_block(lines, below, value)
+        _write_block(lines, below, value, bare=bare)
 
 
-def _inline(value: Value) -> str | None:  # noqa: PLR0911 - one line for each kind of value
+def _inline(value: Value, *, bare: bool) -> str | None:  # noqa: PLR0911 - one line for each kind of value
     """Return a value that stands on the line of its key, None for a collection that goes below it."""
     if isinstance(value, str):
-        return _quoted(value)
+        return value if bare and _WORD.fullmatch(value) and value.lower() not in _YAML_1_1_WORDS else _quoted(value)
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -103,15 +130,6 @@ def _float(value: float) -> str:
     text = float.__repr__(value)
     # YAML 1.1 takes 1e+16 for text: it wants the point.
     return text if "." in text else text.replace("e", ".0e")
-
-
-def _key(key: str) -> str:
-    plain = _PLAIN_KEY.fullmatch(key) and key.lower() not in _YAML_1_1_WORDS
-    text = key if plain else _quoted(key)
-    if len(text) > _KEY_LENGTH:
-        message = f"a key of {len(text)} characters is longer than YAML's {_KEY_LENGTH}"
-        raise ValueError(message)
-    return text
 
 
 def _quoted(text: str) -> str:

@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.catalog import fitting
-from sparkiac.catalog.fitting import Load
+from sparkiac.memory import sharing
+from sparkiac.memory.values import GIB, Term
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.catalog.fitting import Room
+    from sparkiac.memory.sharing import Room
     from sparkiac.resolve.catalogued import Catalogued
 
 MACHINE: Final = "dgx-spark"
 """The platform that --fits-beside assumes."""
 
 
-class Wanted(NamedTuple):
+class Criteria(NamedTuple):
     """Search criteria; None matches everything. Texts match as substrings, ignoring case."""
 
     model: str | None = None
@@ -33,7 +33,7 @@ class Wanted(NamedTuple):
     image: str | None = None
 
 
-class Hit(NamedTuple):
+class Match(NamedTuple):
     """An entry that matches."""
 
     found: Catalogued
@@ -43,25 +43,25 @@ class Hit(NamedTuple):
     """Memory that it needs together with the recipes of --fits-beside."""
 
 
-def search(wanted: Wanted, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
+def search(wanted: Criteria, beside: tuple[str, ...] = ()) -> tuple[Match, ...]:
     """Return all usable entries that match, except those known not to fit beside the others."""
     chosen = [found for found in catalogued.everything() if found.usable and matches(found, wanted)]
     if not beside:
         return _grouped((found, None) for found in chosen)
     others = [load(catalogued.named(name)) for name in beside]
-    rooms = ((found, fitting.together([*others, load(found)], memory_gib=memory_gib())) for found in chosen)
+    rooms = ((found, sharing.together([*others, load(found)], total_bytes=total_bytes())) for found in chosen)
     return _grouped((found, room) for found, room in rooms if room.fits is not False and found.nodes == 1)
 
 
-def matches(found: Catalogued, wanted: Wanted) -> bool:
+def matches(found: Catalogued, wanted: Criteria) -> bool:
     """Return whether an entry matches. An unknown value does not match."""
     values, quantization = found.values, found.facts.quantization
-    weights = fitting.weights_gib(found.facts.weights)
+    size = found.facts.weights_bytes
     named = (found.name, found.entry.title, values.get("model", ""))
     return (
         (wanted.model is None or any(_has(text, wanted.model) for text in named))
         and set(wanted.use_cases) <= set(found.use_cases)
-        and (wanted.max_weights_gib is None or (weights is not None and weights[0] <= wanted.max_weights_gib))
+        and (wanted.max_weights_gib is None or (size is not None and size <= wanted.max_weights_gib * GIB))
         and wanted.nodes in {None, found.nodes}
         and (wanted.quantization is None or _has(quantization.format if quantization else "", wanted.quantization))
         and wanted.engine in {None, found.recipe.engine}
@@ -69,40 +69,41 @@ def matches(found: Catalogued, wanted: Wanted) -> bool:
     )
 
 
-def load(found: Catalogued) -> Load:
-    """Return the weights and other memory that an entry needs on one host."""
+def load(found: Catalogued) -> Term:
+    """Return the memory that the weights of an entry need on one host."""
     if "model" not in found.values:
-        return Load(found.name, None, "serves any model")
-    return fitting.load(found.name, found.facts, found.values.get("speculative"), nodes=found.nodes)
+        return Term(found.name, None, "serves any model")
+    drafter = found.values.get("speculative", {}).get("model") is not None
+    return sharing.weights(found.name, found.facts, drafter=drafter, nodes=found.nodes)
 
 
-def memory_gib() -> float:
-    """Return the memory of the platform in GiB."""
+def total_bytes() -> int:
+    """Return the memory of the platform."""
     known = catalog.platform(MACHINE)
     assert known is not None and known.value is not None, "it is shipped"  # noqa: S101, PT018
     assert known.value.memory_gib is not None, "it is known"  # noqa: S101
-    return known.value.memory_gib
+    return int(known.value.memory_gib * GIB)
 
 
 def _has(text: str, part: str) -> bool:
     return part.casefold() in text.casefold()
 
 
-def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[Hit, ...]:
+def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[Match, ...]:
     """Group variants under their recipe if it matches too; a variant with another memory need stays on its own."""
-    hits: list[Hit] = []
+    hits: list[Match] = []
     for found, room in chosen:
         base = next(_bases(hits, found, room), None)
         if base is None:
-            hits.append(Hit(found, (), room))
+            hits.append(Match(found, (), room))
         else:
             hits[base] = hits[base]._replace(variants=(*hits[base].variants, found))
     return tuple(hits)
 
 
-def _bases(hits: list[Hit], found: Catalogued, room: Room | None) -> Iterator[int]:
+def _bases(hits: list[Match], found: Catalogued, room: Room | None) -> Iterator[int]:
     for index, hit in enumerate(hits):
         if found.variant is not None and hit.found.variant is None and hit.found.recipe is found.recipe:
-            same = room is None or (hit.room is not None and room.loads[-1][1:] == hit.room.loads[-1][1:])
+            same = room is None or (hit.room is not None and room.weights[-1][1:] == hit.room.weights[-1][1:])
             if same:
                 yield index

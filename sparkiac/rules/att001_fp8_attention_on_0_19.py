@@ -70,7 +70,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     backend, found = kernels.option(container, "attention_backend"), kernels.known(container)
-    hybrid = found is not None and (found.kind or "").startswith("hybrid")
+    hybrid = found is not None and (found.architecture.kind or "").startswith("hybrid")
     chosen_well = backend == "triton_attn" or (not backend and (hybrid or "/gemma-4-" in kernels.model(container)))
     if (container.image.vllm or "").startswith("0.19") and kernels.fp8(container) and not chosen_well:
         said = f"attention_backend: {backend}" if backend else "no attention_backend"

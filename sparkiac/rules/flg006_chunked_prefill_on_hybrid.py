@@ -67,7 +67,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     facts, option = known(container), "enable_chunked_prefill"
-    hybrid = facts is not None and facts.kind == "hybrid-moe"
+    hybrid = facts is not None and facts.architecture.kind == "hybrid-moe"
     if hybrid and container.server.options.get(option) is True and tested(container, option) is not True:
         message = f"{container.name} mixes experts and Mamba layers, which chunked prefill has made nine times slower"
         yield hit(host, container, ("set", option), message, "remove it, or write false and compare")

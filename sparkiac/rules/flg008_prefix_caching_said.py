@@ -73,7 +73,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     facts, caching = known(container), container.server.options.get("enable_prefix_caching")
-    if caching is True and facts is not None and facts.kind in _PLAIN:
+    if caching is True and facts is not None and facts.architecture.kind in _PLAIN:
         message = f"prefix caching is on by default for {container.server.model}"
         fix = written(container, *_KEY, value=REMOVE)
         yield hit(host, container, _KEY, message, "remove enable_prefix_caching", fix=fix)

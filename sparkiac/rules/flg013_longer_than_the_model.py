@@ -74,7 +74,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     facts, length = known(container), count(container, "max_model_len") or 0
-    native = (facts.native_context if facts else None) or length
+    native = (facts.architecture.native_context if facts else None) or length
     if length > native and container.command.env.get(_SWITCH) not in _ON:
         message = f"{container.server.model} was trained for {native} tokens, and {container.name} asks for {length}"
         hint = f"lower max_model_len to {native}, or set {_SWITCH}: 1 under env and what the model needs for it"

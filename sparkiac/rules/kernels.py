@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.plan.facts import of_model
+from sparkiac.plan import facts
 from sparkiac.report import Edit
 from sparkiac.rules.rule import Hit
 from sparkiac.rules.shares import sparks
@@ -12,8 +12,7 @@ from sparkiac.rules.shares import sparks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.facts import Facts
+    from sparkiac.plan import Container, HostPlan, ModelFacts, Plan
     from sparkiac.report import Removal, Scalar, Severity
 
 _DOCKER_HUB: Final = "docker.io/"
@@ -49,15 +48,16 @@ def may_be(container: Container, reference: str) -> bool:
     return found == reference or (pinned and reference.startswith(f"{found}:"))
 
 
-def known(container: Container) -> Facts | None:
+def known(container: Container) -> ModelFacts | None:
     """Give what the catalog knows of the model, whichever of its recipes serves it."""
-    return container.server.facts or (of_model(container.server.model) if container.server.model else None)
+    return facts.known(container.server)
 
 
 def fp4_moe(container: Container) -> bool:
     """Whether the model is known as a mixture of experts in NVFP4."""
     found = known(container)
-    return found is not None and (found.kind or "").endswith("moe") and (found.format or "").startswith("NVFP4")
+    moe = found is not None and (found.architecture.kind or "").endswith("moe")
+    return found is not None and moe and (found.format or "").startswith("NVFP4")
 
 
 def fp8(container: Container) -> bool:

@@ -65,7 +65,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     found, backend = kernels.known(container), kernels.option(container, "moe_backend")
-    if backend and found is not None and (found.kind or "").endswith("dense"):
+    if backend and found is not None and (found.architecture.kind or "").endswith("dense"):
         message = f"{container.server.model} is dense, and {container.name} sets moe_backend: {backend}"
         fix = kernels.written(container, *_KEY, value=REMOVE)
         yield kernels.hit(host, container, _KEY, message, "remove moe_backend", fix=fix)

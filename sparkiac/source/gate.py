@@ -8,14 +8,13 @@ keys merged silently, aliases expanded without limit, U+0085 read as a line end)
 from __future__ import annotations
 
 from itertools import islice
-from typing import Any, Final
-
-import yaml
+from typing import Any, Final, NoReturn
 
 from sparkiac.characters import line, shown
 from sparkiac.report import Finding, Mark, Path, Severity
 from sparkiac.source import literals, secrets, syntax
 from sparkiac.source.document import Document
+from sparkiac.source.reader import ERRORS, EventReader, mark_of
 from sparkiac.source.scalars import Ambiguous, resolve
 from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, refusal
 
@@ -24,7 +23,6 @@ MAX_NODES: Final = 200_000
 MAX_FAULTS: Final = 100
 """Maximum number of faults that are collected."""
 
-_LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _SLUGS: Final = {
     "YML001": "encoding",
     "YML002": "too-large",
@@ -61,7 +59,7 @@ def read(raw: bytes, *, name: str) -> tuple[Document, tuple[Finding, ...]]:
     if faults:
         document = Document(name, _lines(secrets.without_rest(text)), None, {}, {})
         return document, _findings(document, faults)
-    walk = _Walk(text)
+    walk = _Strict(text)
     data = walk.run()
     shown = secrets.without(text, walk.literals) if walk.literals else text
     lines = _lines(shown if data is not None else secrets.without_rest(shown))
@@ -80,134 +78,104 @@ def _findings(document: Document, faults: list[Fault]) -> tuple[Finding, ...]:
     )
 
 
-class _Walk:
-    """Builds data from parser events and collects faults."""
+class _Strict(EventReader):
+    """Refuses what YAML parsers read in different ways, and collects faults."""
+
+    max_depth = MAX_DEPTH
+    max_nodes = MAX_NODES
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        super().__init__(text)
         self.faults: list[Fault] = []
-        self.values: dict[Path, Mark] = {}
-        self.keys: dict[Path, Mark] = {}
         self.literals: list[Mark] = []
         """Positions of values where a reference to a secret is required."""
-        self.nodes = 0
         self.in_secret = 0
 
     def run(self) -> object:
         """Return the data, or None after a fault that ends reading."""
-        loader = _LOADER(self.text)
         try:
-            return self._document(loader)
-        except (yaml.YAMLError, ValueError) as error:  # ValueError: the pure loader's chr() and int()
+            data = self.document()
+            if data is None:
+                self._stop("YML004", START, "the file has no data", _BEGIN)
+        except ERRORS as error:
             self.faults.append(syntax.fault(self.text, error))
         except _Stop:
             pass
-        finally:
-            loader.dispose()
+        else:
+            return data
         return None
 
-    def _document(self, loader: Any) -> object:  # noqa: ANN401  PyYAML's loaders, events and marks have no types
-        loader.get_event()
-        if loader.check_event(yaml.StreamEndEvent):
-            self._stop("YML004", START, "the file is empty", _BEGIN)
-        loader.get_event()
-        data = self._node(loader, loader.get_event(), ())
-        loader.get_event()
-        if not loader.check_event(yaml.StreamEndEvent):
-            mark = _mark(loader.get_event())
-            self._stop("YML006", mark, "a second document starts here", "one file holds one document")
-        if data is None:
-            self._stop("YML004", START, "the file has no data", _BEGIN)
-        return data
+    def empty(self) -> NoReturn:
+        self._stop("YML004", START, "the file is empty", _BEGIN)
 
-    def _node(self, loader: Any, event: Any, path: Path) -> object:  # noqa: ANN401
-        self._count(event)
-        if len(path) > MAX_DEPTH:
-            self._stop(
-                "YML002",
-                _mark(event),
-                f"nested more than {MAX_DEPTH} levels deep",
-                "reduce the nesting; no key needs more",
-            )
-        if isinstance(event, yaml.AliasEvent):
-            self.values[path] = _mark(event)
-            message = f"alias *{self._shown(str(event.anchor))}"
-            self._report("YML006", _mark(event), message, "repeat the value here; use `defaults:` for shared values")
-            return None
+    def second(self, mark: Mark) -> None:
+        self._stop("YML006", mark, "a second document starts here", "one file holds one document")
+
+    def too_deep(self, mark: Mark) -> NoReturn:
+        self._stop("YML002", mark, f"nested more than {MAX_DEPTH} levels deep", "reduce the nesting; no key needs more")
+
+    def too_many(self, mark: Mark) -> NoReturn:
+        message = f"more than {MAX_NODES} keys and values"
+        self._stop("YML002", mark, message, "split the fleet into several inventories")
+
+    def no_key(self, mark: Mark) -> NoReturn:
+        hint = "a list or mapping cannot be a key; quote a value that starts with two brackets"
+        self._stop("YML008", mark, "a key must be a single word", hint)
+
+    def alias(self, event: Any) -> object:  # noqa: ANN401  PyYAML's events have no types
+        message = f"alias *{self._shown(str(event.anchor))}"
+        self._report("YML006", mark_of(event), message, "repeat the value here; use `defaults:` for shared values")
+        return None
+
+    def properties(self, event: Any) -> None:  # noqa: ANN401
         if event.anchor is not None:
             message = f"anchor &{self._shown(event.anchor)}"
-            self._report("YML006", _mark(event), message, "repeat the value where it is used")
+            self._report("YML006", mark_of(event), message, "repeat the value where it is used")
         if event.tag is not None:
             tag = self._shown(event.tag.replace("tag:yaml.org,2002:", "!!"))
-            self._report("YML006", _mark(event), f"tag {tag}", "remove the tag")
-        if isinstance(event, yaml.ScalarEvent):
-            self.values[path] = _mark(event)
-            return self._open(event, path)
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._sequence(loader, event, path)
-        return self._mapping(loader, event, path)
+            self._report("YML006", mark_of(event), f"tag {tag}", "remove the tag")
 
-    def _open(self, event: Any, path: Path) -> object:  # noqa: ANN401
+    def scalar(self, event: Any, path: Path) -> object:  # noqa: ANN401
         """Read a scalar. A literal secret is refused and replaced here, so that no later stage can print it."""
         found = secrets.literal(event.value, path)
         if found is None or (self.in_secret and not secrets.is_variable(path)):
-            return self._scalar(event)
+            return self._plain(event)
         self._refuse(event, found)
         return _HIDDEN
 
     def _refuse(self, event: Any, found: str) -> None:  # noqa: ANN401
-        self.literals.append(_mark(event))
+        self.literals.append(mark_of(event))
         message = f"literal secret (value hidden): it {found}"
-        self._report("SEC003", _mark(event), message, secrets.TAKE_OUT)
+        self._report("SEC003", mark_of(event), message, secrets.TAKE_OUT)
 
-    def _sequence(self, loader: Any, event: Any, path: Path) -> tuple[object, ...]:  # noqa: ANN401
-        items: list[object] = []
-        while not loader.check_event(yaml.SequenceEndEvent):
-            item = loader.get_event()
-            value = self._node(loader, item, (*path, len(items)))
-            if items and secrets.behind_option(items[-1], value):
-                self._refuse(item, f"is the value of {items[-1]}")
-                value = _HIDDEN
-            items.append(value)
-        self.values[path] = _mark(event, loader.get_event())
-        return tuple(items)
+    def item(self, event: Any, before: list[object], value: object) -> object:  # noqa: ANN401
+        if not before or not secrets.behind_option(before[-1], value):
+            return value
+        self._refuse(event, f"is the value of {before[-1]}")
+        return _HIDDEN
 
-    def _mapping(self, loader: Any, event: Any, path: Path) -> dict[str, object]:  # noqa: ANN401
-        items: dict[str, object] = {}
-        while not loader.check_event(yaml.MappingEndEvent):
-            key_event = loader.get_event()
-            key = self._key(key_event)
-            here = (*path, key)
-            if key not in items:
-                self.keys[here] = _mark(key_event)
-                items[key] = self._value(loader, here, key)
-                continue
-            message = f"key '{self._shown(key)}' is repeated; it is already in line {self.keys[here].line}"
-            self._report("YML005", _mark(key_event), message, "remove one of the two")
-            self._value(loader, (*here, _SECOND), key)
-        self.values[path] = _mark(event, loader.get_event())
-        return items
+    def pair(self, items: dict[str, object], path: Path, key: str, mark: Mark) -> None:
+        here = (*path, key)
+        if key not in items:
+            self.keys[here] = mark
+            items[key] = self._keyed(here, key)
+            return
+        message = f"key '{self._shown(key)}' is repeated; it is already in line {self.keys[here].line}"
+        self._report("YML005", mark, message, "remove one of the two")
+        self._keyed((*here, _SECOND), key)
 
-    def _value(self, loader: Any, path: Path, key: str) -> object:  # noqa: ANN401
+    def _keyed(self, path: Path, key: str) -> object:
         """Read the value of `key` and record its position if it is a literal secret."""
         secret = literals.is_secret(key)
         self.in_secret += secret
-        value = self._node(loader, loader.get_event(), path)
+        value = self.node(path)
         self.in_secret -= secret
         if secret and not secrets.is_reference(value):
             self.literals.append(self.values[path])
         return value
 
-    def _key(self, event: Any) -> str:  # noqa: ANN401
-        if not isinstance(event, yaml.ScalarEvent):
-            self._stop(
-                "YML008",
-                _mark(event),
-                "a key must be a single word",
-                "a list or mapping cannot be a key; quote a value that starts with two brackets",
-            )
-        self._count(event)
-        mark, shown = _mark(event), self._shown(event.value)
+    def key(self, event: Any) -> str:  # noqa: ANN401
+        mark, shown = mark_of(event), self._shown(event.value)
         plain = event.style in (None, "")
         if event.anchor is not None or event.tag is not None:
             self._report("YML006", mark, "anchors and tags are not supported", "remove it")
@@ -219,7 +187,7 @@ class _Walk:
             self._refuse(event, "looks like a secret")
             return _HIDDEN
         elif not (plain and event.value == _KEY_ON):
-            value = self._scalar(event)
+            value = self._plain(event)
             if isinstance(value, str):
                 return value
             hint = _COMMA if self._follows_comma(event) else f'write "{shown}" if it is a name'
@@ -231,8 +199,8 @@ class _Walk:
         before: str = self.text.split("\n")[event.start_mark.line][: event.start_mark.column]
         return before.endswith(",")
 
-    def _scalar(self, event: Any) -> object:  # noqa: ANN401
-        mark = _mark(event)
+    def _plain(self, event: Any) -> object:  # noqa: ANN401
+        mark = mark_of(event)
         if event.style not in (None, ""):
             bad = FORBIDDEN.search(event.value)
             if bad:
@@ -251,24 +219,12 @@ class _Walk:
             return _HIDDEN
         return line(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
-    def _count(self, event: Any) -> None:  # noqa: ANN401
-        self.nodes += 1
-        if self.nodes > MAX_NODES:
-            message = f"more than {MAX_NODES} keys and values"
-            self._stop("YML002", _mark(event), message, "split the fleet into several inventories")
-
     def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
         hint = secrets.WANTED if self.in_secret and hint != secrets.TAKE_OUT else hint
         self.faults.append(Fault(code, mark, message, hint))
         if len(self.faults) > MAX_FAULTS:
             raise _Stop
 
-    def _stop(self, code: str, mark: Mark, message: str, hint: str) -> None:
+    def _stop(self, code: str, mark: Mark, message: str, hint: str) -> NoReturn:
         self._report(code, mark, message, hint)
         raise _Stop
-
-
-def _mark(start: Any, end: Any = None) -> Mark:  # noqa: ANN401
-    """Return the position of an event, or the range of a collection."""
-    first, last = start.start_mark, (end or start).end_mark
-    return Mark(first.line + 1, first.column + 1, last.line + 1, last.column + 1)

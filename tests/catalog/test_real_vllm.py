@@ -20,7 +20,7 @@ from sparkiac.catalog import interfaces
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
-    from sparkiac.catalog.interfaces import Interface, Option
+    from sparkiac.catalog.interfaces import Interface, OptionSpec
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("SPARKIAC_REAL_VLLM") != "1",
@@ -60,7 +60,7 @@ READERS: Final[dict[str, Any]] = {
 }
 
 
-def expected(option: Option, word: str | None) -> bool:
+def expected(option: OptionSpec, word: str | None) -> bool:
     """Tell whether the interface file lets a word through, or no word."""
     if option.kind in {"switch", "pair"} or word is None:
         return option.kind in {"switch", "pair"} and word is None
@@ -75,7 +75,7 @@ def expected(option: Option, word: str | None) -> bool:
     return True
 
 
-def tries(known: Interface) -> list[tuple[Option, str | None, str]]:
+def tries(known: Interface) -> list[tuple[OptionSpec, str | None, str]]:
     """Give every option with every word, every spelling of those without a value, and the command line of each.
 
     `--help` does not belong to the serving: it ends the program.

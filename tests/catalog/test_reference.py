@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac import catalog, pipeline
-from sparkiac.formats import plain
+from sparkiac.commands.recipes import data as plain
 from sparkiac.report import Severity
 from sparkiac.resolve import catalogued
 from tests.plan.fleets import ONES, checked, said

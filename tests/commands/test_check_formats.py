@@ -13,7 +13,7 @@ from jsonschema import Draft4Validator
 
 from sparkiac import rules
 from sparkiac.characters import line
-from sparkiac.formats import github, sarif
+from sparkiac.commands.check import github, sarif
 from sparkiac.report import Finding, Loc, Mark, Origin, Report, Severity
 from sparkiac.rules.pages import pages
 from tests.plan.fleets import PAIR, deployment, service

@@ -277,7 +277,9 @@ def test_help_tells_every_option(cli: Cli, command: str) -> None:
 
 def test_the_list_of_commands_is_the_folders(cli: Cli) -> None:
     folder = Path(pipeline.__file__).parent / "commands"
-    assert set(COMMANDS) == {path.stem.rstrip("_") for path in folder.glob("*.py") if path.stem not in SHARED}
+    packages = {path.parent.name for path in folder.glob("*/__init__.py")}
+    modules = {path.stem for path in folder.glob("*.py")} - SHARED - {"__init__"}
+    assert set(COMMANDS) == {name.rstrip("_") for name in packages | modules}
     assert all(f"  {command} " in cli("--help").out for command in COMMANDS)
 
 

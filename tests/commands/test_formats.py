@@ -6,8 +6,7 @@ import io
 
 import pytest
 
-from sparkiac.formats import json as as_json
-from sparkiac.formats import text
+from sparkiac.formats import findings as formats
 from sparkiac.report import Finding, Loc, Mark, Report, Severity
 
 
@@ -20,7 +19,7 @@ def finding(line: str, *, column: int, end_column: int, end_line: int = 1) -> Fi
 def excerpt(line: str, *, column: int, end_column: int, end_line: int = 1) -> list[str]:
     """Give the lines that show the place."""
     report = Report.of([finding(line, column=column, end_column=end_column, end_line=end_line)])
-    return text.findings(report, colour=False).splitlines()[1:-1]
+    return formats.as_text(report, colour=False).splitlines()[1:-1]
 
 
 def test_carets_stand_under_the_place() -> None:
@@ -55,8 +54,8 @@ def test_a_blank_line_is_not_shown() -> None:
 def test_a_finding_without_a_place() -> None:
     report = Report.of([Finding("INT001", "internal-error", Severity.ERROR, "rule broke", hint="report it")])
     said = "error INT001 internal-error: rule broke\n  hint: report it\n1 error\n"
-    assert text.findings(report, colour=False) == said
-    assert "file" not in as_json.findings(report)["findings"][0]
+    assert formats.as_text(report, colour=False) == said
+    assert "file" not in formats.as_data(report)["findings"][0]
 
 
 @pytest.mark.parametrize(
@@ -73,21 +72,21 @@ def test_counts(severities: list[Severity], words: str) -> None:
     report = Report.of(
         Finding("TST001", "test", severity, f"number {number}") for number, severity in enumerate(severities)
     )
-    assert text.counts(report) == words
+    assert formats.counts(report) == words
 
 
 def test_nothing_is_printed_for_an_empty_report() -> None:
-    assert text.findings(Report(), colour=True) == ""
+    assert formats.as_text(Report(), colour=True) == ""
 
 
 def test_colours_are_taken_back() -> None:
-    said = text.findings(Report.of([finding("port: 1", column=7, end_column=8)]), colour=True)
+    said = formats.as_text(Report.of([finding("port: 1", column=7, end_column=8)]), colour=True)
     assert "\x1b[31merror\x1b[0m" in said
     assert said.count("\x1b[0m") == said.count("\x1b[") / 2
 
 
 def test_a_stream_that_is_no_terminal_wants_no_colour() -> None:
-    assert not text.wants_colour(io.StringIO())
+    assert not formats.wants_colour(io.StringIO())
 
 
 def test_a_report_is_sorted_and_says_nothing_twice() -> None:

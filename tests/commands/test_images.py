@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac import catalog
-from sparkiac.formats import plain_images
+from sparkiac.commands.images import data as plain_images
 from tests.commands.looks import printed_on_terminal
 
 if TYPE_CHECKING:

@@ -67,7 +67,7 @@ def test_wrong_use_ends_with_a_sentence(one: Path, cli: Cli, arguments: list[str
         ),
         (b"docker run \xff", "bad:1:1: error IMP001 unreadable: byte 0xff is not UTF-8"),
         ("docker run " + "x " * 600_000, "bad:1:1: error IMP001 unreadable: the file has more than 1048576 bytes"),
-        ("services:\n  a:\n    image: [\n", "bad:4:1: error IMP001 unreadable: this is no YAML"),
+        ("services:\n  a:\n    image: [\n", "bad:3:13: error IMP001 unreadable: not valid YAML: "),
     ],
 )
 def test_a_file_that_cannot_be_read_is_a_finding_and_nothing_is_written(

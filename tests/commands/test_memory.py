@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac.formats.startup import LOOKED_FOR
+from sparkiac.commands.memory.tables import LOOKED_FOR
 from sparkiac.memory import startup
 from sparkiac.memory.startup import Startup
 from tests.plan.fleets import LOCK, PAIR, deployment

@@ -11,7 +11,9 @@ import pytest
 from rich.text import Text
 
 from sparkiac import catalog, pipeline
-from sparkiac.formats import plain, recipe, terminal
+from sparkiac.commands.recipes import data as plain
+from sparkiac.commands.recipes import page as recipe
+from sparkiac.formats import terminal
 from sparkiac.resolve import catalogued
 from tests.commands.looks import printed_on_terminal
 
@@ -284,16 +286,16 @@ def test_a_search_that_finds_nothing_says_so(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("small_catalog")
 def test_what_fits_beside_and_what_is_not_known_to(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """9 GB are 8.382 GiB. 119 - 12 - 2 * 11.382 leave 84.236, and 11.382 to 53.5 of 119 are 0.10 to 0.44."""
+    """9 GB are 8.382 GiB. 119 - 11.9 - 2 * 11.382 leave 84.336, and 11.382 to 53.549 of 119 are 0.10 to 0.44."""
     monkeypatch.setenv("COLUMNS", "80")
     assert lines(cli("recipes", "search", "--fits-beside", "acme/small")) == [
-        "On one dgx-spark: 119 GiB, less 12 GiB for the system and 3 GiB for each engine,",
-        "beside",
+        "On one dgx-spark: 119 GiB, less 11.9 GiB for the system and 3 GiB for each",
+        "engine, beside",
         "  acme/small  8.4 GiB on disk",
         "",
         "recipe       GiB  left  share      beside",
         "────────────────────────────────────────────",
-        "acme/small  8.4*  84.2  0.10-0.44  0.10-0.44",
+        "acme/small  8.4*  84.3  0.10-0.44  0.10-0.44",
         "",
         "A share runs from what weights and overhead take to that and an even part of",
         "what is left; it is what vLLM calls gpu_memory_utilization. GiB are those of",
@@ -322,7 +324,7 @@ def test_beside_something_unknown_nothing_is_known_to_fit(cli: Cli) -> None:
 
 
 def test_the_two_models_of_the_dual_spark_post_on_one_machine(cli: Cli) -> None:
-    """The numbers are worked out in tests/catalog/test_fitting.py."""
+    """The numbers are worked out in tests/memory/test_sharing.py."""
     beside = ("--fits-beside", "redhatai/qwen3.6-35b-a3b-nvfp4")
     hits = as_json(cli("recipes", "search", "--model", "gemma-4-26b-a4b-it-fp8", *beside, "--format", "json"))[
         "recipes"
@@ -379,7 +381,7 @@ def test_an_image_that_is_built_says_what_the_inventory_must_give(cli: Cli) -> N
     assert told[told.index("For an inventory") + 1 :][:3] == [
         "builds:",
         "  vllm-ds4-pinned:",
-        '    base: "registry.example/repository:tag"',
+        "    base: registry.example/repository:tag",
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sparkiac.catalog.interfaces import Interface, Option
+    from sparkiac.catalog.interfaces import Interface, OptionSpec
 
 WORDS: Final = ("None", "", "x", "1", "-1", "1.5", "8k", "8K", "1.5G", "1.5g", "auto", "true", "{}", "[1]", '{"a": 1}')
 VALUES: Final[tuple[Any, ...]] = (
@@ -68,7 +68,7 @@ class Maker:
             made.append(Line(kind.__name__, ("a/model", *kind())))
         return made
 
-    def value(self, option: Option) -> str:
+    def value(self, option: OptionSpec) -> str:
         """Choose a word that the option probably takes."""
         if option.choices:
             return self.random.choice(option.choices)
@@ -78,7 +78,7 @@ class Maker:
         fitting |= {"json_or_str": "{}", "human_readable_int_or_auto": "auto", "lora": "a=b"}
         return fitting.get(option.type or "", "word")
 
-    def one(self, option: Option, spelling: str | None = None) -> list[str]:
+    def one(self, option: OptionSpec, spelling: str | None = None) -> list[str]:
         """Write one option, with its value behind a space or an equals sign."""
         spelling = spelling or self.random.choice([option.name, *option.aliases, *option.hidden, *option.negative])
         if option.kind in {"switch", "pair"}:

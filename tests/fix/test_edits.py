@@ -148,10 +148,3 @@ def test_what_a_fix_moves_is_removed_and_put_elsewhere() -> None:
 def test_what_would_touch_other_lines_is_refused(text: str, edit: Edit, says: str) -> None:
     with pytest.raises(Refused, match=says):
         edited(text, [edit])
-
-
-def test_a_text_that_ruamel_reads_otherwise_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The gate let it through: nothing is known of where its values stand."""
-    monkeypatch.setattr("sparkiac.source.gate.read", lambda *_, **__: (type("D", (), {"data": {"a": 1}}), ()))
-    with pytest.raises(Refused, match=r"ruamel\.yaml cannot read the file"):
-        edited("a: [1\n", [Edit(("a",), 2)])

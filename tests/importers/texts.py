@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import importers, source
-from sparkiac.formats import imports
+from sparkiac.commands.import_ import report as imports
 from sparkiac.importers import assemble, hiding
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Report

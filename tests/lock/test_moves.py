@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sparkiac.formats import lock as formats
+from sparkiac.commands.lock import moves as formats
 from sparkiac.lock import Change, Files, Move, entry, moves
 from tests.lock.wants import IMAGE, MODEL
 from tests.plan.fleets import ONES, TWOS

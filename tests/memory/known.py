@@ -10,7 +10,7 @@ from typing import Any, Final
 from sparkiac.memory import blocks, options, shape
 from sparkiac.memory.blocks import Cache
 from sparkiac.memory.layers import Shape
-from sparkiac.memory.options import Options, Speculation
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.values import GIB
 
 HERE: Final = Path(__file__).parent
@@ -44,10 +44,10 @@ def network(handle: str) -> Shape:
     return found
 
 
-def told(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST) -> Options:
+def told(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST) -> ServerOptions:
     """Give options that make sense."""
     found = options.read(given or {}, release=release)
-    assert isinstance(found, Options), found
+    assert isinstance(found, ServerOptions), found
     return found
 
 

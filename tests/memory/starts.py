@@ -12,14 +12,14 @@ from sparkiac.memory import shape
 from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import server
 from sparkiac.memory.layers import Shape
-from sparkiac.memory.options import Options, Speculation
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.values import GIB, Term, Unknown
 from tests.memory.known import QWEN, configs, network, told
 
 if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import Server
-    from sparkiac.memory.values import Calibration
+    from sparkiac.model.inventory import Measured
 
 CODER: Final = "Qwen/Qwen3-Coder-Next"
 DENSE: Final = "Qwen/Qwen3-8B"
@@ -47,7 +47,7 @@ class Start(NamedTuple):
     speculation: Speculation | None = None
 
     @property
-    def options(self) -> Options:
+    def options(self) -> ServerOptions:
         """What the server was told."""
         return told({"gpu_memory_utilization": self.utilization, **self.given}, release=self.release)
 
@@ -56,7 +56,7 @@ class Start(NamedTuple):
         """The server as it is predicted from its weights and options alone."""
         return self.repeated(None)
 
-    def repeated(self, measured: Calibration | None) -> Server:
+    def repeated(self, measured: Measured | None) -> Server:
         """Predict the server with what an earlier start has measured."""
         return server(
             self.name,

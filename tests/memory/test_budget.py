@@ -10,8 +10,9 @@ from sparkiac.memory import budget
 from sparkiac.memory.budget import RUNTIME_BYTES, Server, group_bytes, host, server
 from sparkiac.memory.layers import Shape, Width
 from sparkiac.memory.options import Speculation
-from sparkiac.memory.values import GIB, Calibration, Term, Unknown, known_bytes, lacking, parts, total_bytes
+from sparkiac.memory.values import GIB, Term, Unknown, known_bytes, lacking, parts, total_bytes
 from sparkiac.memory.weights import quantized_at_load, weights
+from sparkiac.model.inventory import Measured
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, network, told
 
 WEIGHTS = Term("weights", 20 * GIB, "test")
@@ -130,13 +131,13 @@ def test_a_pool_of_a_told_size_takes_what_it_needs_and_no_share() -> None:
 
 
 def test_a_calibrated_server_is_predicted_without_assumptions() -> None:
-    found = placed(shape=network(QWEN), calibration=Calibration(21 * GIB, 2 * GIB))
+    found = placed(shape=network(QWEN), calibration=Measured(weights_bytes=21 * GIB, overhead_bytes=2 * GIB))
     assert [(term.size_bytes, term.assumed) for term in found.inside] == [(21 * GIB, False), (2 * GIB, False)]
     assert found.pool == Term("KV cache", 27 * GIB, "what the other terms leave")
 
 
 def test_a_calibration_without_its_figures_changes_nothing() -> None:
-    assert placed(calibration=Calibration()).inside == placed().inside
+    assert placed(calibration=Measured()).inside == placed().inside
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_graphs_of_the_first_runner_are_outside_of_the_request_before_0_20(
 
 
 def test_measured_graphs_are_a_known_term() -> None:
-    found = placed(release=(0, 19, 0), calibration=Calibration(graphs_bytes=GIB))
+    found = placed(release=(0, 19, 0), calibration=Measured(graphs_bytes=GIB))
     assert total_bytes(found.taken) == 51 * GIB
 
 

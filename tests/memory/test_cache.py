@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from sparkiac.memory import blocks, kv, options, pages
-from sparkiac.memory.blocks import Cache, Group
+from sparkiac.memory.blocks import Cache, CacheGroup
 from sparkiac.memory.layers import Attention, Latent, Layer, Linear, Mamba2, Shape
-from sparkiac.memory.options import Options, Speculation
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.values import GIB, Unknown
 from tests.memory.known import LATEST, MTP_3, QWEN, laid, network, told
 
@@ -105,7 +105,7 @@ def test_a_dtype_of_states_that_is_not_known_is_named() -> None:
 
 def test_layers_of_one_kind_are_one_group() -> None:
     found = known(FULL, FULL, None, FULL)
-    assert found.groups == (Group("full", 3, 16, 256),)
+    assert found.groups == (CacheGroup("full", 3, 16, 256),)
     assert (found.block_bytes, found.token_bytes, found.state_bytes) == (3 * 16 * 512, 3 * 512, 0)
     assert found.request_bytes == 256 * 3 * 16 * 512
 
@@ -192,7 +192,7 @@ def test_from_0_20_on_a_block_is_a_multiple_of_the_block_that_was_told() -> None
 
 def test_states_alone_are_blocks_of_their_own_size() -> None:
     found = known(STATE, STATE)
-    assert found.groups == (Group("state", 2, 16, 2),)
+    assert found.groups == (CacheGroup("state", 2, 16, 2),)
     assert found.block_bytes == 2 * (256 * 3 * 2 + 4 * 32 * 32 * 2)
 
 
@@ -306,7 +306,7 @@ def test_defaults_are_those_of_the_release_and_of_the_memory_that_cuda_sees(
     release: tuple[int, ...], visible: int | None, wanted: tuple[float, int, int]
 ) -> None:
     found = options.read({}, release=release, visible_bytes=visible)
-    assert isinstance(found, Options)
+    assert isinstance(found, ServerOptions)
     assert (found.gpu_memory_utilization, found.max_num_seqs, found.max_num_batched_tokens) == wanted
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from sparkiac.memory import fit
 from sparkiac.memory.budget import requested_bytes, server
-from sparkiac.memory.counts import Counts
-from sparkiac.memory.fit import Advice, Fit, Step, Workload
-from sparkiac.memory.prediction import Facts, Network, Prediction, predict
-from sparkiac.memory.values import GIB, Calibration, Term, Unknown
+from sparkiac.memory.fit import Advice, Fit, Step
+from sparkiac.memory.prediction import Checkpoint, Prediction, Setup, predict
+from sparkiac.memory.values import GIB, Term, Unknown
+from sparkiac.model.facts import Architecture
+from sparkiac.model.inventory import Measured, Workload
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, configs, laid, network, told
 
 ONE_LONG = Workload(users=1, context=262_144)
@@ -20,14 +21,14 @@ STATED = Term("weights", round(21.94 * GIB), "Spark guide L345")
 
 def predicted(given: dict[str, Any] | None = None, **facts: Any) -> Prediction:  # noqa: ANN401  the function's own facts
     known: dict[str, Any] = {
-        "network": Network(config=configs()[QWEN], stated=STATED),
+        "checkpoint": Checkpoint(config=configs()[QWEN], stated=STATED),
         "given": {**GUIDE, **(given or {})},
         "release": LATEST,
         "total_bytes": TOTAL_BYTES,
         "method": "mtp",
         "draft_tokens": 3,
     }
-    return predict(Facts("qwen", **{**known, **facts}))
+    return predict(Setup("qwen", **{**known, **facts}))
 
 
 # -- a pool ----------------------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ def test_a_told_pool_of_the_advised_size_serves_the_workload() -> None:
 
 
 def test_a_workload_beyond_all_memory_has_no_utilization() -> None:
-    found = predicted(workload=Workload(1000, 262_144)).advice
+    found = predicted(workload=Workload(users=1000, context=262_144)).advice
     assert isinstance(found, Advice)
     assert (found.utilization, found.freed_bytes) == (None, None)
 
@@ -84,19 +85,25 @@ def test_a_pool_can_be_told_from_0_10_2_on(release: tuple[int, ...], told: bool)
 
 def test_advice_names_what_lacks() -> None:
     assert predicted(total_bytes=None).advice == Unknown(("total memory",))
-    unknown = Network(config=configs()[QWEN])
-    assert predicted(network=unknown).advice == Unknown(("weights",))
+    unknown = Checkpoint(config=configs()[QWEN])
+    assert predicted(checkpoint=unknown).advice == Unknown(("weights",))
 
 
 def test_advice_without_a_workload_is_for_one_request_of_the_context() -> None:
-    assert predicted().advice == predicted(workload=Workload(1, 65_536)).advice
+    assert predicted().advice == predicted(workload=Workload(users=1, context=65_536)).advice
     assert predicted({"max_model_len": None}).advice == predicted(workload=ONE_LONG).advice
 
 
 def test_a_server_of_an_unknown_request_frees_nothing_known() -> None:
     placed = server("x", total_bytes=None, options=told(GUIDE), weights=STATED)
     found = fit.advise(
-        ONE_LONG, server=placed, total=TOTAL_BYTES, shape=network(QWEN), options=told(GUIDE), speculation=MTP_3
+        ONE_LONG.users,
+        ONE_LONG.context,
+        server=placed,
+        total=TOTAL_BYTES,
+        shape=network(QWEN),
+        options=told(GUIDE),
+        speculation=MTP_3,
     )
     assert isinstance(found, Advice)
     assert found.freed_bytes is None
@@ -125,8 +132,8 @@ def test_steps_stay_between_nothing_and_all() -> None:
 
 
 def test_steps_name_what_lacks() -> None:
-    unknown = Network(config=configs()[QWEN])
-    assert predicted(network=unknown).steps == (Unknown(("weights",)),) * 2
+    unknown = Checkpoint(config=configs()[QWEN])
+    assert predicted(checkpoint=unknown).steps == (Unknown(("weights",)),) * 2
     placed = server("x", total_bytes=None, options=told(GUIDE), weights=STATED)
     layout = laid(QWEN, GUIDE, speculation=MTP_3)
     assert fit.step(placed, layout, total=TOTAL_BYTES, utilization=0.5) == Unknown(("requested",))
@@ -145,7 +152,7 @@ def test_the_pool_of_the_guide_is_predicted_within_3_percent() -> None:
 
 def test_after_a_start_the_next_prediction_is_exact() -> None:
     overhead = requested_bytes(TOTAL_BYTES, 0.85) - round(21.94 * GIB) - round(76.49 * GIB)
-    found = predicted(calibration=Calibration(round(21.94 * GIB), overhead))
+    found = predicted(calibration=Measured(weights_bytes=round(21.94 * GIB), overhead_bytes=overhead))
     assert isinstance(found.fit, Fit)
     assert (found.fit.pool_bytes, found.fit.tokens) == (round(76.49 * GIB), 4_843_965)
 
@@ -154,12 +161,12 @@ def test_options_without_sense_leave_everything_unknown() -> None:
     found = predicted({"max_num_seqs": 0})
     wrong = Unknown(("max_num_seqs",))
     assert (found.options, found.cache, found.server, found.fit, found.advice, found.steps) == (wrong,) * 5 + ((),)
-    both = predicted({"max_num_seqs": 0}, network=Network())
+    both = predicted({"max_num_seqs": 0}, checkpoint=Checkpoint())
     assert both.fit == Unknown(("max_num_seqs", "config.json"))
 
 
 def test_an_unknown_network_leaves_the_servers_terms_known() -> None:
-    found = predicted(network=Network(stated=STATED))
+    found = predicted(checkpoint=Checkpoint(stated=STATED))
     assert found.cache == found.fit == found.advice == Unknown(("config.json",))
     assert not isinstance(found.server, Unknown)
     assert found.server.pool.size_bytes == requested_bytes(TOTAL_BYTES, 0.85) - (STATED.size_bytes or 0) - 3 * GIB
@@ -168,40 +175,44 @@ def test_an_unknown_network_leaves_the_servers_terms_known() -> None:
 @pytest.mark.parametrize(("seqs", "all_fit"), [(1, True), (2, False)])
 def test_an_earlier_start_tells_the_tokens_of_a_cache_that_is_not_understood(seqs: int, *, all_fit: bool) -> None:
     config = {**configs()["deepseek-ai/DeepSeek-V4-Flash"], "model_type": "deepseek_v41"}
-    network = Network(config=config, stated=Term("w", 74 * GIB, "thread L315"))
+    network = Checkpoint(config=config, stated=Term("w", 74 * GIB, "thread L315"))
     options = {"max_model_len": 300_000, "max_num_seqs": seqs}
-    before = Calibration(overhead_bytes=3 * GIB, pool_bytes=20 * GIB, tokens=313_000, context=300_000)
-    found = predicted(options, network=network, method=None, calibration=before).fit
+    before = Measured(overhead_bytes=3 * GIB, pool_bytes=20 * GIB, tokens=313_000, context=300_000)
+    found = predicted(options, checkpoint=network, method=None, calibration=before).fit
     assert isinstance(found, Fit)
     assert found.tokens == found.pool_bytes * 313_000 // (20 * GIB)
     assert (found.blocks, found.one, found.all) == (None, True, all_fit)
-    other = predicted({"max_model_len": 200_000}, network=network, method=None, calibration=before)
+    other = predicted({"max_model_len": 200_000}, checkpoint=network, method=None, calibration=before)
     assert other.fit == Unknown(("the layers of model type deepseek_v41",))
 
 
 def test_an_unknown_drafter_is_named() -> None:
-    found = predicted(method="eagle3", drafter=Network())
+    found = predicted(method="eagle3", drafter=Checkpoint())
     assert found.fit == Unknown(("config.json of the drafter", "drafter"))
     assert found.advice == Unknown(("config.json of the drafter",))
     assert found.steps == ()
 
 
 def test_a_drafter_of_its_own_takes_weights() -> None:
-    drafter = Network(counts=Counts(full_attention_layers=1, kv_heads=2, head_size=256), tensor_bytes=GIB)
+    drafter = Checkpoint(
+        architecture=Architecture(full_attention_layers=1, kv_heads=2, head_size=256), tensor_bytes=GIB
+    )
     found = predicted(method="eagle3", drafter=drafter)
     assert not isinstance(found.server, Unknown)
     assert found.server.inside[1] == Term("drafter", GIB, "tensors of the locked files")
 
 
 def test_counts_serve_where_no_configuration_is_known() -> None:
-    counts = Counts(full_attention_layers=4, kv_heads=2, head_size=64, native_context=4096)
-    found = predicted(network=Network(counts=counts, stated=STATED), method=None)
+    counts = Architecture(full_attention_layers=4, kv_heads=2, head_size=64, native_context=4096)
+    found = predicted(checkpoint=Checkpoint(architecture=counts, stated=STATED), method=None)
     assert isinstance(found.fit, Fit)
     assert found.fit.one
 
 
 def test_a_layout_that_the_release_refuses_leaves_fit_and_steps_unknown() -> None:
-    found = predicted(release=(0, 19, 0), network=Network(config=configs()["XiaomiMiMo/MiMo-V2-Flash"], stated=STATED))
+    found = predicted(
+        release=(0, 19, 0), checkpoint=Checkpoint(config=configs()["XiaomiMiMo/MiMo-V2-Flash"], stated=STATED)
+    )
     assert isinstance(found.cache, Unknown)
     assert isinstance(found.fit, Unknown)
     assert found.steps == ()
@@ -215,9 +226,9 @@ def test_a_server_on_an_unknown_host_has_no_known_pool() -> None:
 
 def test_a_checkpoint_in_16_bits_is_halved_by_fp8_at_load() -> None:
     tensors = {"BF16": 25_000_000_000}
-    known = Network(config=configs()["google/gemma-4-26B-A4B"], tensors=tensors)
-    plain = predicted(network=known, method=None).server
-    eight = predicted({"quantization": "fp8"}, network=known, method=None).server
+    known = Checkpoint(config=configs()["google/gemma-4-26B-A4B"], tensors=tensors)
+    plain = predicted(checkpoint=known, method=None).server
+    eight = predicted({"quantization": "fp8"}, checkpoint=known, method=None).server
     assert not isinstance(plain, Unknown)
     assert not isinstance(eight, Unknown)
     assert plain.inside[0].size_bytes == 50_000_000_000

@@ -16,7 +16,7 @@ from sparkiac.memory.values import GIB, Term, Unknown, total_bytes
 from tests.memory.known import told
 
 if TYPE_CHECKING:
-    from sparkiac.memory.options import Options
+    from sparkiac.memory.options import ServerOptions
 
 SMALL = st.integers(1, 8)
 SIZES = st.sampled_from([64, 128, 256])
@@ -54,7 +54,7 @@ SHARES = st.floats(0.01, 1.0)
 MAYBE = st.one_of(st.none(), MEMORY)
 
 
-def laid(shape: Shape, options: Options, context: int) -> Cache | Unknown:
+def laid(shape: Shape, options: ServerOptions, context: int) -> Cache | Unknown:
     return blocks.cache(shape, options._replace(max_model_len=context))
 
 
@@ -162,8 +162,7 @@ def test_the_advised_utilization_is_the_smallest(
     total = 119 * GIB
     options = told({"max_model_len": context}, release=release)
     placed = server("x", total_bytes=total, options=options, weights=Term("weights", weights, ""), shape=shape)
-    workload = fit.Workload(users, context)
-    found = fit.advise(workload, server=placed, total=total, shape=shape, options=options)
+    found = fit.advise(users, context, server=placed, total=total, shape=shape, options=options)
     layout = laid(shape, options, context)
     if isinstance(found, Unknown) or isinstance(layout, Unknown):
         assert found == layout

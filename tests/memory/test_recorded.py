@@ -13,7 +13,7 @@ import pytest
 from sparkiac.memory import blocks, options, shape, startup
 from sparkiac.memory.blocks import Cache
 from sparkiac.memory.layers import Shape
-from sparkiac.memory.options import Options, Speculation
+from sparkiac.memory.options import ServerOptions, Speculation
 from sparkiac.memory.values import Unknown
 from tests.memory.known import HERE, configs
 
@@ -36,7 +36,7 @@ def check_server(said: dict[str, Any], *, release: str, pool_bytes: int) -> None
     formed = shape.read(said["config"])
     read = options.read({**said["options"], **ON_A_CPU}, release=numbers(release))
     assert isinstance(formed, Shape), formed
-    assert isinstance(read, Options), read
+    assert isinstance(read, ServerOptions), read
     layout = blocks.cache(formed, read)
     assert isinstance(layout, Cache), layout
     labels = said["labels"]
@@ -53,11 +53,11 @@ def check_server(said: dict[str, Any], *, release: str, pool_bytes: int) -> None
 def check_answer(case: dict[str, Any], *, release: str, pool_bytes: int) -> None:
     """Hold a prediction to what vLLM's functions said of one network."""
     formed = shape.read(configs()[case["model"]])
-    given = {name: value for name, value in case.items() if name in Options._fields}
+    given = {name: value for name, value in case.items() if name in ServerOptions._fields}
     told = {"enable_prefix_caching": True, "max_num_batched_tokens": 8192, **given}
     read = options.read(told, release=numbers(release))
     assert isinstance(formed, Shape), formed
-    assert isinstance(read, Options), read
+    assert isinstance(read, ServerOptions), read
     speculation = Speculation(case["method"], case["drafts"]) if "method" in case else None
     layout = blocks.cache(formed, read, speculation=speculation)
     if "refused" in case:

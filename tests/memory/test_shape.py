@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from sparkiac.memory import shape
-from sparkiac.memory.counts import Counts, shaped
 from sparkiac.memory.kv import Format, kv_format
-from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Vision, Width
+from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Shape, Vision, Width, shape_of
 from sparkiac.memory.values import Unknown
+from sparkiac.model.facts import Architecture
 from tests.memory.known import QWEN, configs, network, told
 
 DENSE = {"model_type": "llama", "num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 256}
@@ -200,8 +200,8 @@ def test_a_drafter_of_mtp_without_layers_of_attention_is_read_by_its_pattern() -
 
 
 def test_counts_give_the_layers_in_an_even_order() -> None:
-    found = shaped(
-        Counts(
+    found = shape_of(
+        Architecture(
             full_attention_layers=1,
             sliding_window_layers=2,
             sliding_window=1024,
@@ -222,8 +222,8 @@ def test_counts_give_the_layers_in_an_even_order() -> None:
 
 
 def test_counts_and_configuration_of_one_model_agree() -> None:
-    by_counts = shaped(
-        Counts(
+    by_counts = shape_of(
+        Architecture(
             full_attention_layers=18,
             sliding_window_layers=18,
             sliding_window=128,
@@ -239,24 +239,24 @@ def test_counts_and_configuration_of_one_model_agree() -> None:
 @pytest.mark.parametrize(
     ("counts", "missing"),
     [
-        (Counts(), ("full_attention_layers", "kv_heads", "head_size")),
-        (Counts(full_attention_layers=5, kv_heads=1, head_size=64, sliding_window_layers=3), ("sliding_window",)),
+        (Architecture(), ("full_attention_layers", "kv_heads", "head_size")),
+        (Architecture(full_attention_layers=5, kv_heads=1, head_size=64, sliding_window_layers=3), ("sliding_window",)),
         (
-            Counts(full_attention_layers=10, kv_heads=2, head_size=256, linear_attention_layers=30),
+            Architecture(full_attention_layers=10, kv_heads=2, head_size=256, linear_attention_layers=30),
             ("size of the Gated DeltaNet state (config.json)",),
         ),
         (
-            Counts(full_attention_layers=6, kv_heads=2, head_size=128, mamba_layers=23),
+            Architecture(full_attention_layers=6, kv_heads=2, head_size=128, mamba_layers=23),
             ("size of the Mamba-2 state (config.json)",),
         ),
     ],
 )
-def test_counts_that_lack_are_named(counts: Counts, missing: tuple[str, ...]) -> None:
-    assert shaped(counts) == Unknown(missing)
+def test_counts_that_lack_are_named(counts: Architecture, missing: tuple[str, ...]) -> None:
+    assert shape_of(counts) == Unknown(missing)
 
 
 def test_a_network_without_experts_counts_none() -> None:
-    found = shaped(Counts(full_attention_layers=2, kv_heads=1, head_size=64))
+    found = shape_of(Architecture(full_attention_layers=2, kv_heads=1, head_size=64))
     assert isinstance(found, Shape)
     assert found.width == Width()
     assert not found.hybrid

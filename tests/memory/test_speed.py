@@ -8,6 +8,7 @@ from sparkiac.memory import speed
 from sparkiac.memory.layers import Width
 from sparkiac.memory.speed import Drafting, Range, Reads
 from sparkiac.memory.values import Unknown
+from sparkiac.model.facts import Prefill
 from tests.memory.known import laid
 
 LAYOUT = laid("Qwen/Qwen3-Coder-Next", {"max_model_len": 65_536})
@@ -70,4 +71,4 @@ def test_drafts_widen_the_range_both_ways() -> None:
 
 
 def test_bounds_of_a_rate_become_bounds_of_the_time() -> None:
-    assert speed.prefill_seconds(1000, rates=Range(100, 200, "stated")) == Range(5, 10, "stated")
+    assert speed.prefill_seconds(1000, rates=Prefill(low=100, high=200, source="stated")) == Range(5, 10, "stated")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.memory.values import GIB, Calibration
+from sparkiac.memory.values import GIB
+from sparkiac.model.inventory import Measured
 from tests.memory.starts import STARTS, Start
 
 each_start = pytest.mark.parametrize("start", STARTS, ids=lambda start: start.name)
@@ -31,7 +32,9 @@ def test_the_tokens_of_the_logged_pool_are_those_of_the_log(start: Start) -> Non
 def test_a_start_that_was_measured_is_predicted_with_its_graphs_on_top(start: Start) -> None:
     """The second start of a server takes the request and, where they are no part of it, the measured graphs."""
     graphs = None if start.graphs is None else round(start.graphs * GIB)
-    measured = Calibration(round(start.weights * GIB), round(start.overhead * GIB), graphs)
+    measured = Measured(
+        weights_bytes=round(start.weights * GIB), overhead_bytes=round(start.overhead * GIB), graphs_bytes=graphs
+    )
     found = start.repeated(measured)
     assert (found.pool.size_bytes or 0) / GIB == pytest.approx(start.pool, abs=0.03)
     assert [term.size_bytes for term in found.taken[1:]] == ([] if graphs is None else [graphs])

@@ -7,7 +7,8 @@ import pytest
 from sparkiac.memory import startup
 from sparkiac.memory.budget import server
 from sparkiac.memory.startup import Compared, Startup
-from sparkiac.memory.values import GIB, Calibration, Term
+from sparkiac.memory.values import GIB, Term
+from sparkiac.model.inventory import Measured
 from tests.memory.known import GUIDE, MTP_3, QWEN, TOTAL_BYTES, laid, told
 
 GUIDES_LOG = """\
@@ -92,7 +93,12 @@ def test_what_was_requested_may_be_known_from_elsewhere() -> None:
 )
 def test_an_overhead_that_does_not_add_up_is_unknown(started: Startup) -> None:
     found = startup.calibrate(started)
-    assert found == Calibration(weights_bytes=started.weights_bytes, pool_bytes=started.pool_bytes)
+    assert found == Measured(weights_bytes=started.weights_bytes, pool_bytes=started.pool_bytes)
+
+
+def test_a_negative_size_of_a_log_is_unknown() -> None:
+    log = "Model loading took -1.0 GiB\nAvailable KV cache memory: -2.5 GiB\n"
+    assert startup.calibrate(startup.read(log)) == Measured()
 
 
 def test_predicted_stands_beside_measured() -> None:

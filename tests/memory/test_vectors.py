@@ -11,9 +11,11 @@ import pytest
 
 from sparkiac.memory.budget import Server, group_bytes, host, requested_bytes, server
 from sparkiac.memory.fit import Fit, Step, fit, measured, step
-from sparkiac.memory.speed import Range, prefill_seconds, step_tokens
-from sparkiac.memory.values import GIB, Calibration, Term
+from sparkiac.memory.speed import prefill_seconds, step_tokens
+from sparkiac.memory.values import GIB, Term
 from sparkiac.memory.weights import weights
+from sparkiac.model.facts import Prefill
+from sparkiac.model.inventory import Measured
 from sparkiac.rules.readings import reach
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, laid, told
 
@@ -23,10 +25,10 @@ TOKEN_BYTES = POOL_BYTES / TOKENS
 """What one token costs by the guide's log; an average over a request of 65,536, with its states and padding."""
 LAYOUT = laid(QWEN, GUIDE, speculation=MTP_3)
 WEIGHTS = Term("weights", round(21.94 * GIB), "Spark guide L345")
-RATE = Range(6200, 6200, "Spark guide L600")
+RATE = Prefill(low=6200, high=6200, source="Spark guide L600")
 
 
-def placed(utilization: float, total: int = TOTAL_BYTES, calibration: Calibration | None = None) -> Server:
+def placed(utilization: float, total: int = TOTAL_BYTES, calibration: Measured | None = None) -> Server:
     return server(
         "qwen",
         total_bytes=total,
@@ -36,7 +38,7 @@ def placed(utilization: float, total: int = TOTAL_BYTES, calibration: Calibratio
     )
 
 
-def pool_bytes(utilization: float, total: int = TOTAL_BYTES, calibration: Calibration | None = None) -> int:
+def pool_bytes(utilization: float, total: int = TOTAL_BYTES, calibration: Measured | None = None) -> int:
     pool = placed(utilization, total, calibration).pool.size_bytes
     assert pool is not None
     return pool
@@ -44,7 +46,7 @@ def pool_bytes(utilization: float, total: int = TOTAL_BYTES, calibration: Calibr
 
 def logged(tokens: int, *, context: int, max_num_seqs: int = 1, pool: int = POOL_BYTES, now: int = POOL_BYTES) -> Fit:
     """Give what a pool of `now` bytes holds if a start with this context counted its tokens in `pool` bytes."""
-    calibration = Calibration(pool_bytes=pool, tokens=tokens, context=context)
+    calibration = Measured(pool_bytes=pool, tokens=tokens, context=context)
     options = told({"max_model_len": context, "max_num_seqs": max_num_seqs})
     found = measured(now, calibration=calibration, options=options)
     assert found is not None
@@ -141,7 +143,7 @@ def test_v12b_the_tokens_for_0_5_are_2_2_million_and_not_2_4() -> None:
 
 
 def test_v12c_another_total_gives_another_pool() -> None:
-    log = Calibration(overhead_bytes=requested_bytes(121 * GIB, 0.85) - (WEIGHTS.size_bytes or 0) - POOL_BYTES)
+    log = Measured(overhead_bytes=requested_bytes(121 * GIB, 0.85) - (WEIGHTS.size_bytes or 0) - POOL_BYTES)
     assert (log.overhead_bytes or 0) / GIB == pytest.approx(4.42, abs=0.01)
     assert pool_bytes(0.5, 121 * GIB, log) / GIB == pytest.approx(34.14, abs=0.01)
     assert pool_bytes(0.4, 121 * GIB, log) / GIB == pytest.approx(22.04, abs=0.01)
@@ -247,11 +249,13 @@ def test_v21_the_first_token_comes_after_the_prompt(tokens: int, seconds: float)
     ids="abcd",
 )
 def test_v22a_to_v22d_a_rate_gives_its_time_to_first_token(tokens: int, ttft: float, rate: float) -> None:
-    assert prefill_seconds(tokens, rates=Range(rate, rate, "")).high == pytest.approx(ttft, rel=0.001)
+    assert prefill_seconds(tokens, rates=Prefill(low=rate, high=rate, source="stated")).high == pytest.approx(
+        ttft, rel=0.001
+    )
 
 
 def test_v22e_bounds_of_a_rate_give_bounds_of_the_time() -> None:
-    waited = prefill_seconds(1527, rates=Range(5124, 6498, "Spark guide L253"))
+    waited = prefill_seconds(1527, rates=Prefill(low=5124, high=6498, source="Spark guide L253"))
     assert (waited.low, waited.high) == pytest.approx((0.235, 0.298), abs=0.0005)
 
 
@@ -274,7 +278,9 @@ def test_v22g_an_acceptance_of_0_8_gives_about_three_tokens_a_step() -> None:
 def test_v23_to_v27_prefill_rates_of_the_blog_give_its_times(
     prompt: int, ttft: float, rate: float, tolerance: float
 ) -> None:
-    assert prefill_seconds(prompt, rates=Range(rate, rate, "")).low == pytest.approx(ttft, rel=tolerance)
+    assert prefill_seconds(prompt, rates=Prefill(low=rate, high=rate, source="stated")).low == pytest.approx(
+        ttft, rel=tolerance
+    )
 
 
 @pytest.mark.parametrize(
@@ -289,7 +295,7 @@ def test_v23_to_v27_prefill_rates_of_the_blog_give_its_times(
     ],
 )
 def test_v35_a_rate_gives_the_time_of_prompt_and_depth(depth: int, milliseconds: float, rate: float) -> None:
-    found = prefill_seconds(2048 + depth, rates=Range(rate, rate, ""))
+    found = prefill_seconds(2048 + depth, rates=Prefill(low=rate, high=rate, source="stated"))
     assert 1000 * found.low == pytest.approx(milliseconds, rel=0.016)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from sparkiac.formats.tables import print_plan
+from sparkiac.commands.plan.tables import print_plan
 from tests.plan.fleets import ONES, deployment, planned
 from tests.render.test_ansible import variables
 from tests.render.test_hosts import unit

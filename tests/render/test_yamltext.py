@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from yamllint import linter
 from yamllint.config import YamlLintConfig
 
-from sparkiac.render.yamltext import Unsafe, dump
+from sparkiac.render.yamltext import Unsafe, dump, flow
 from tests.render.hostile import REFUSED, by_name, corpus, different, texts
 
 if TYPE_CHECKING:
@@ -115,6 +115,12 @@ DATA = st.recursive(
     ),
     max_leaves=20,
 )
+KEYS = texts().filter(lambda text: text != "on")
+PLAIN = st.recursive(
+    SCALARS | st.from_regex(r"[A-Za-z/][A-Za-z0-9._/:-]*", fullmatch=True),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=20,
+)
 
 
 def test_the_layout_is_made_to_be_read_and_reviewed() -> None:
@@ -136,6 +142,28 @@ def test_each_reader_finds_what_was_written(read: Callable[[str], object]) -> No
 def test_each_reader_finds_any_data(read: Callable[[str], object], data: Any) -> None:  # noqa: ANN401
     # repr also tells true from 1 and 1 from 1.0.
     assert repr(read(dump(data))) == repr(unwrapped(data))
+
+
+@READ
+@given(data=PLAIN)
+def test_each_reader_finds_what_is_in_one_line_or_without_quotes(read: Callable[[str], object], data: Any) -> None:  # noqa: ANN401
+    for bare in (False, True):
+        assert repr(read(flow(data, bare=bare))) == repr(data)
+        assert repr(read(dump(data, bare=bare))) == repr(data)
+
+
+def test_only_words_that_all_readers_take_for_texts_have_no_quotes() -> None:
+    given = {
+        "on": "spark-01",
+        "/models": "/srv/models",
+        "image": "a/b:1.2",
+        "words": ["yes", "Null", "1.10", "a: b", "-m"],
+    }
+    assert dump(given, bare=True) == (
+        'on: spark-01\n/models: /srv/models\nimage: a/b:1.2\nwords:\n  - "yes"\n  - "Null"\n  - "1.10"\n'
+        '  - "a: b"\n  - "-m"\n'
+    )
+    assert flow({"a": ["x", 1], "b": {}}, bare=True) == "{a: [x, 1], b: {}}"
 
 
 @READ

@@ -52,7 +52,7 @@ COVERED: Final = {
     "SPD016": "rule",
     "SPD018": "merged into SPD001",
     "SPD019": "rule",
-    "SPD021": "by construction: tests/catalog/test_fitting.py::test_a_pair_by_hand",
+    "SPD021": "by construction: tests/memory/test_sharing.py::test_a_pair_by_hand",
     "API001": "rule",
     "API002": "rule",
     "API003": "rule",

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from sparkiac.formats.json import findings as as_json
-from sparkiac.formats.text import findings as as_text
+from sparkiac.formats.findings import as_data as as_json
+from sparkiac.formats.findings import as_text
 from sparkiac.report import Report
 from tests.plan.fleets import deployment, service
 from tests.source.reading import ROOT, findings

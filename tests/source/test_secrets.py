@@ -6,13 +6,14 @@ import random
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
+import yaml
 
-from sparkiac.formats.json import findings as as_json
-from sparkiac.formats.text import findings as as_text
+from sparkiac.formats.findings import as_data as as_json
+from sparkiac.formats.findings import as_text
 from sparkiac.model import catalog, inventory, lock, platform, services, settings
 from sparkiac.model.base import SECRET_KEYS, Model, SecretRef
 from sparkiac.report import Report
-from sparkiac.source import gate
+from sparkiac.source import reader
 from tests.source.reading import FLEET, PIECES, ROOT, findings
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ NEVER = (CANARY, "424242", "424_242")
 @pytest.fixture(params=["libyaml", "pure Python"])
 def _loader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "pure Python":
-        monkeypatch.setattr(gate, "_LOADER", gate.yaml.SafeLoader)
+        monkeypatch.setattr(reader, "_LOADER", yaml.SafeLoader)
 
 
 @pytest.mark.usefixtures("_loader")

@@ -15,7 +15,7 @@ from sparkiac.engines.words import written
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sparkiac.catalog.interfaces import Interface, Option
+    from sparkiac.catalog.interfaces import Interface, OptionSpec
 
 __all__ = ["Fault", "check", "check_words"]
 
@@ -52,7 +52,7 @@ def _judged(given: Sequence[words.Given], interface: Interface, others: frozense
                 yield from _of_word(each.option, word, interface, others)
 
 
-def _of_word(option: Option, word: str, interface: Interface, others: frozenset[str]) -> Iterator[Fault]:
+def _of_word(option: OptionSpec, word: str, interface: Interface, others: frozenset[str]) -> Iterator[Fault]:
     unknown = names.of_option(option.name, word, interface, given=others)
     wrong = values.fault(option, word)
     if unknown is not None:

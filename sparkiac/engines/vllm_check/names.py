@@ -64,7 +64,7 @@ _NONE: Final = frozenset({"", "none"})
 """What leaves the choice to vLLM."""
 
 
-class Unknown(NamedTuple):
+class UnknownName(NamedTuple):
     """A name that the release does not have."""
 
     said: str
@@ -72,26 +72,26 @@ class Unknown(NamedTuple):
     registry: str
 
 
-def of_option(option: str, word: str, interface: Interface, *, given: frozenset[str]) -> Unknown | None:
+def of_option(option: str, word: str, interface: Interface, *, given: frozenset[str]) -> UnknownName | None:
     """Judge the name that an option is given, unless one of the other options brings names of its own."""
     registry = OF_OPTION.get(option)
     return None if registry is None or registry.plugin in given else _unknown(registry, word, interface)
 
 
-def of_key(name: str, key: str, value: object, interface: Interface) -> Unknown | None:
+def of_key(name: str, key: str, value: object, interface: Interface) -> UnknownName | None:
     """Judge the name that a key of a JSON value is given."""
     registry = _OF_KEY.get((name, key))
     return None if registry is None or not isinstance(value, str) else _unknown(registry, value, interface)
 
 
-def _unknown(registry: Registry, word: str, interface: Interface) -> Unknown | None:
+def _unknown(registry: Registry, word: str, interface: Interface) -> UnknownName | None:
     names = getattr(interface, registry.field)
     taken = {*names, *registry.others}
     if word in taken or _plain(word) in _NONE or not names:
         return None
     if not registry.exact and _plain(word) in {_plain(name) for name in taken}:
         return None
-    return Unknown(f"names {word}, and there is no such {registry.title}", tuple(sorted(names)), registry.field)
+    return UnknownName(f"names {word}, and there is no such {registry.title}", tuple(sorted(names)), registry.field)
 
 
 def _plain(name: str) -> str:

@@ -16,7 +16,7 @@ from sparkiac.engines.vllm_check.fault import Fault
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.catalog.interfaces import Interface, Key
+    from sparkiac.catalog.interfaces import Interface, KeySpec
     from sparkiac.engines.vllm_check.fault import Kind
 
 _NUMBER: Final = re.compile(r"\s*[+-]?([\d_.]+([eE][+-]?\d+)?[kKmMgGtT]?|inf(inity)?|nan)\s*", re.IGNORECASE)
@@ -68,7 +68,7 @@ def _closed(interface: Interface) -> bool:
     return interface.release is None or release(interface.release) >= _ALL_CLOSED
 
 
-def _wanted(value: object, key: Key, interface: Interface) -> str:
+def _wanted(value: object, key: KeySpec, interface: Interface) -> str:
     """Say what a key takes instead of this value; nothing if it takes it."""
     base = key.type.removesuffix(" | None")
     if value is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sparkiac.catalog.interfaces import Option
+    from sparkiac.catalog.interfaces import OptionSpec
 
 _FACTORS: Final = {letter: 1000 ** (place + 1) for place, letter in enumerate("kmgt")} | {
     letter: 1024 ** (place + 1) for place, letter in enumerate("KMGT")
@@ -40,7 +40,7 @@ def loaded(word: str) -> Any:  # noqa: ANN401  any JSON
         return json.loads("".join(parts))
 
 
-def fault(option: Option, word: str) -> tuple[str, tuple[str, ...]] | None:
+def fault(option: OptionSpec, word: str) -> tuple[str, tuple[str, ...]] | None:
     """Say what an option wants instead of this word, with its choices if it has some; None if the word is right."""
     if option.optional and word in {"None", ""}:
         return None
@@ -57,7 +57,7 @@ def fault(option: Option, word: str) -> tuple[str, tuple[str, ...]] | None:
     return None if right else (f"takes {wanted}, not {word!r}", ())
 
 
-def _chosen(option: Option, word: str) -> str:
+def _chosen(option: OptionSpec, word: str) -> str:
     if option.type == "lowered":
         return word.lower().replace("-", "_")
     return str(human(word)) if option.type == "int" and word.strip().isdigit() else word

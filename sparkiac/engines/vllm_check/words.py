@@ -18,7 +18,7 @@ from sparkiac.engines.vllm_check.values import human
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sparkiac.catalog.interfaces import Interface, Option
+    from sparkiac.catalog.interfaces import Interface, OptionSpec
 
 _LEVEL: Final = "--optimization-level"
 _LEVELS: Final = ("0", "1", "2", "3")
@@ -28,7 +28,7 @@ _REMEMBERED: Final = 1 << 14
 class Given(NamedTuple):
     """An option with the words that it is given."""
 
-    option: Option
+    option: OptionSpec
     spelling: str
     words: tuple[str, ...]
 

@@ -1,0 +1,92 @@
+"""Findings as SARIF 2.1.0, for code scanning and for viewers of many tools' findings.
+
+Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac import __version__
+from sparkiac.commands.rules import data as of_rules
+from sparkiac.formats.findings import details
+from sparkiac.report import Severity
+from sparkiac.rules.pages import pages
+
+if TYPE_CHECKING:
+    from sparkiac.report import Finding, Report
+    from sparkiac.rules.pages import Page
+
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_FINGERPRINT: Final = "sparkiacFinding/v1"
+"""Name of the fingerprint; another way of making it gets another number."""
+
+
+def log(report: Report, *, file: str) -> dict[str, Any]:
+    """Give a log with one run and all rules; `file` gets the findings that have no place."""
+    rules = pages()
+    codes = list(rules)
+    seen = Counter[str]()
+    results = []
+    for finding in report.findings:
+        key = _key(finding, file)
+        results.append(_result(finding, codes.index(finding.code), file, f"{key}:{seen[key]}"))
+        seen[key] += 1
+    driver = {"name": "sparkiac", "semanticVersion": __version__, "rules": [_rule(page) for page in rules.values()]}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(page: Page) -> dict[str, Any]:
+    rule = page.rule
+    return {
+        "id": rule.code,
+        "name": rule.slug,
+        "shortDescription": {"text": page.title},
+        "fullDescription": {"text": " ".join(page.why.partition("\n\n")[0].split())},
+        "help": {"text": page.text, "markdown": of_rules.markdown(page)},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(finding: Finding, index: int, file: str, fingerprint: str) -> dict[str, Any]:
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": index,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": "\n".join((finding.message, *details(finding)))},
+        "locations": [{"physicalLocation": _place(finding, file)}],
+        "partialFingerprints": {_FINGERPRINT: fingerprint},
+    }
+
+
+def _place(finding: Finding, file: str) -> dict[str, Any]:
+    if finding.loc is None:
+        return {"artifactLocation": {"uri": _uri(file)}}
+    mark = finding.loc.mark
+    region = {
+        "startLine": mark.line,
+        "startColumn": mark.column,
+        "endLine": mark.end_line,
+        "endColumn": mark.end_column,
+    }
+    return {"artifactLocation": {"uri": _uri(finding.loc.file)}, "region": region}
+
+
+def _uri(file: str) -> str:
+    """Write a path as a URI reference: a relative path stays one."""
+    uri = Path("/", file).as_uri()
+    return uri if Path(file).is_absolute() else uri.removeprefix("file:///")
+
+
+def _key(finding: Finding, file: str) -> str:
+    """Hash what a finding keeps when lines are added above it: code, file and the text of its line.
+
+    The message is not part of it, for some name another line. Equal findings are told apart by their order.
+    """
+    place = (finding.loc.file, finding.loc.text.strip()) if finding.loc else (file, finding.message)
+    return hashlib.sha256("\0".join((finding.code, *place)).encode()).hexdigest()[:32]

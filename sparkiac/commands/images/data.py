@@ -1,0 +1,73 @@
+"""Images of the catalog as plain data: what `--format json` prints, and what tables and docs/catalog.md are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sparkiac import catalog
+from sparkiac.commands.recipes import data as of_recipes
+from sparkiac.resolve import catalogued
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.model.images import ImageFamily, ImageTag
+    from sparkiac.source import Source
+
+
+def names() -> tuple[str, ...]:
+    """Give all words that lead to an image: families, repositories and references with a tag."""
+    return tuple(dict.fromkeys(word for family in families() for word in _words(family)))
+
+
+def families() -> list[dict[str, Any]]:
+    """Give all families, in the order of their names."""
+    return [_family(found) for found in catalog.image_families()]
+
+
+def named(name: str) -> dict[str, Any]:
+    """Give the family that a word of `names` leads to; with one tag if the word names it."""
+    family = next(family for family in families() if name in _words(family))
+    chosen = [tag for tag in family["tags"] if tag["reference"] == name]
+    tags = chosen or family["tags"]
+    references = {tag["reference"] for tag in tags} or {family["repository"]}
+    return family | {
+        "tags": tags,
+        "build": of_recipes.build(family["repository"]),
+        "recipes": list(_recipes(references)),
+        "drafters": list(_drafters(references)),
+    }
+
+
+def _words(family: dict[str, Any]) -> Iterator[str]:
+    yield family["name"]
+    if family["repository"]:
+        yield family["repository"]
+    yield from (tag["reference"] for tag in family["tags"])
+
+
+def _family(found: Source[ImageFamily]) -> dict[str, Any]:
+    family = found.value
+    assert family is not None, "an entry is valid"  # noqa: S101
+    data: dict[str, Any] = family.model_dump(mode="json", exclude={"tags"})
+    data["name"] = found.document.name.rpartition("/")[2].removesuffix(".yaml")
+    data["tags"] = [_tag(family.repository, tag, known) for tag, known in family.tags.items()]
+    return data
+
+
+def _tag(repository: str | None, tag: str, known: ImageTag) -> dict[str, Any]:
+    return {"tag": tag, "reference": f"{repository}:{tag}", **known.model_dump(mode="json")}
+
+
+def _recipes(references: set[str]) -> Iterator[str]:
+    """Name the entries that run one of these images; a reference without tag is the tag `latest`."""
+    for found in catalogued.everything():
+        image = found.values.get("image", "")
+        if {image, f"{image}:latest"} & references:
+            yield found.name if found.usable else f"{found.name} ({found.status})"
+
+
+def _drafters(references: set[str]) -> Iterator[str]:
+    for pair in catalog.drafters():
+        if pair.image in references:
+            yield f"{pair.drafter or pair.method} for {pair.target}"

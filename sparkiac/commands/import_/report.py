@@ -1,0 +1,87 @@
+"""The report of an import: what became of each launch, then what `check` says of the draft."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac import characters
+from sparkiac.formats import findings
+from sparkiac.importers.grouping import grouped
+from sparkiac.report import Severity
+from sparkiac.source.wording import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sparkiac.importers.draft import Entry
+    from sparkiac.report import Report
+
+_KINDS: Final = {"corrected": "corrected", "unused": "not used", "lost": "lost"}
+"""Kind of a note → how people read it."""
+_OPEN: Final = "OPN001"
+
+
+def lost(entries: Sequence[tuple[str, Entry]]) -> bool:
+    """Whether something of a launch was lost."""
+    return any(note.kind == "lost" for _, entry in entries for note in entry.notes)
+
+
+def failed(report: Report) -> bool:
+    """Whether a draft has an error beside what is left to fill in."""
+    return any(each.severity is Severity.ERROR and each.code != _OPEN for each in report.findings)
+
+
+def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
+    """Write the report for people."""
+    lines = [line for file, entry in entries for line in _entry(file, entry)]
+    lines += [f"{file}: nothing is started there that is recognised, and it is left out" for file in skipped]
+    numbers = {"understood": sum(len(entry.items) for _, entry in entries)}
+    for kind, word in _KINDS.items():
+        numbers[word] = sum(note.kind == kind for _, entry in entries for note in entry.notes)
+    numbers["to fill in"] = sum(finding.code == _OPEN for finding in report.findings)
+    said = f"{len(entries)} imported: {', '.join(f'{number} {word}' for word, number in numbers.items())}"
+    checked = findings.as_text(report, colour=colour) or f"{findings.counts(report)}\n"
+    return (
+        "".join(f"{characters.line(line)}\n" for line in (*lines, said))
+        + f"check of the draft, without its lock:\n{checked}"
+    )
+
+
+def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:
+    """Give the report as plain data."""
+    return {
+        "imported": [_plain(file, entry) for file, entry in entries],
+        "not_recognised": list(skipped),
+        "findings": [findings.data_of(finding) for finding in report.findings],
+    }
+
+
+def _entry(file: str, entry: Entry) -> Iterator[str]:
+    became = f"{entry.kind} {entry.name}" if entry.kind != "nothing" else "nothing"
+    if entry.recipe is not None:
+        became += (
+            f", recipe {entry.recipe}" if entry.known else f", on {entry.recipe}: no recipe is known for its model"
+        )
+    yield f"{file}:{entry.launch.line}: {became}"
+    if entry.items:
+        yield f"  understood: {', '.join(dict.fromkeys(item.what for item in entry.items))}"
+    for kind, word in _KINDS.items():
+        for each in grouped(note for note in entry.notes if note.kind == kind):
+            yield f"  {word}, {each.place}: {each.what}: {each.why}"
+
+
+def _plain(file: str, entry: Entry) -> dict[str, Any]:
+    notes = {
+        kind: [{"line": note.line, "what": note.what, "why": note.why} for note in entry.notes if note.kind == kind]
+        for kind in _KINDS
+    }
+    return {
+        "file": file,
+        "line": entry.launch.line,
+        "kind": entry.kind,
+        "name": entry.name,
+        "recipe": entry.recipe,
+        "recipe_of_this_model": entry.known,
+        "understood": [{"line": item.line, "what": item.what, "key": dotted(item.path)} for item in entry.items],
+        **notes,
+    }

@@ -1,0 +1,214 @@
+"""`sparkiac lock`: resolve tags, revisions and files to exact versions in the lock file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import FORMAT, INVENTORY, captures, exit_code, known, lock_path, read, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sparkiac.lock import Entry, Key
+    from sparkiac.model.lock import Lock
+    from sparkiac.pipeline import File, Locked, Wanted
+    from sparkiac.report import Finding
+
+_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+_OPTIONS: Final = ("record", "only_check", "upgrade", "verify", "dry_run")
+_ALONE: Final = 2
+"""The first options of `_OPTIONS`, up to this number, exclude all others."""
+
+
+class _Run(NamedTuple):
+    """Inputs of one run."""
+
+    path: Path
+    """The lock."""
+    files: tuple[File, File | None]
+    """Inventory and lock, as they were read."""
+    wanted: Wanted
+    output_format: str
+
+
+@click.command()
+@INVENTORY
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@FORMAT
+@click.option(
+    "--upgrade", is_flag=True, help="Update pins to the current upstream versions: all, or those of each NAME."
+)
+@click.option(
+    "--check", "only_check", is_flag=True, help="Send no requests and write nothing; exit 3 if the lock is incomplete."
+)
+@click.option("--dry-run", is_flag=True, help="Write nothing; show what would change; exit 3 if anything would.")
+@click.option("--verify", is_flag=True, help="Verify the signatures of all images and record the results.")
+@click.option("--key", type=_FILE, help="Public key that cosign uses with --verify.")
+@click.option(
+    "--record", type=_FILE, help="Pin only the image of a local build, from the record that builds/NAME/build wrote."
+)
+def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options: Any) -> int:  # noqa: ANN401
+    """Resolve image tags, model revisions and files of INVENTORY to exact versions and write them to its lock.
+
+    Requests are sent only for missing pins. Existing pins do not change without --upgrade, which prints each change
+    before it is written. NAME is an image, a model or a file as in the inventory, or a deployment, service or build,
+    which stands for all its pins.
+
+    Exit codes: 0 the lock is complete, 1 upstream refused a request, 2 bad input, 3 --check or --dry-run found
+    changes, 5 the lock was changed meanwhile, 6 no response from upstream, or the lock cannot be written. The lock is
+    replaced as a whole or not at all.
+    """
+    _refuse_mixtures(names, options)
+    files = read(inventory)
+    if options["record"] is not None:
+        return _record(lock_path(inventory), files, options["record"])
+    from sparkiac import pipeline
+
+    wanted = pipeline.wants(*files)
+    run = _Run(lock_path(inventory), files, wanted, output_format)
+    if wanted.plan is None:
+        return _refuse(run, ())
+    if options["only_check"]:
+        return _check(run)
+    found, refused = _asked(run, _named(names, wanted) if options["upgrade"] else frozenset(), options)
+    if refused or wanted.report.findings:
+        return _refuse(run, refused)
+    return _write(run, pipeline.locked(*files, wanted, found), dry_run=options["dry_run"])
+
+
+def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Refuse options that contradict each other."""
+    given = [name for name in _OPTIONS if options[name]]
+    message = ""
+    if names and not options["upgrade"]:
+        message = f"{names[0]!r} selects pins to upgrade; add --upgrade"
+    if options["key"] and not options["verify"]:
+        message = "--key needs --verify"
+    if len(given) > 1 and given[0] in _OPTIONS[:_ALONE]:
+        first, second = (f"--{name.removeprefix('only_').replace('_', '-')}" for name in given[:2])
+        message = f"{first} and {second} do not go together"
+    if message:
+        raise click.UsageError(message)
+
+
+def _named(names: tuple[str, ...], wanted: Wanted) -> frozenset[Key]:
+    """Return the pins that the names select; all of them if there is no name."""
+    by_name: dict[str, set[Key]] = {}
+    for want in wanted.wants:
+        for name in (want.name, *want.users):
+            by_name.setdefault(name, set()).add(want.key)
+    what = "image, model, file, deployment, service or build"
+    return frozenset(key for name in names or by_name for key in by_name[known(what, name, by_name)])
+
+
+def _asked(run: _Run, upgraded: frozenset[Key], options: dict[str, Any]) -> tuple[dict[Key, Entry], list[Finding]]:
+    """Request missing and upgraded pins. Without requests, the network modules are not imported."""
+    from sparkiac import lock as locks
+
+    wants, lock = run.wanted.wants, run.wanted.lock
+    asks = locks.asks(lock, wants, upgraded=upgraded)
+    if not asks and not options["verify"]:
+        return {}, []
+    from sparkiac.commands.lock.answers import Signatures, ask
+
+    key = options["key"]
+    answers = ask(asks, Signatures(wants, lock, str(key) if key else None) if options["verify"] else None)
+    by_key = {want.key: want for want in wants}
+    refusals = answers.refusals.items()
+    return answers.found, [locks.refused(by_key[one], each.code, str(each), each.hint) for one, each in refusals]
+
+
+def _refuse(run: _Run, refused: Iterable[Finding]) -> int:
+    """Print all findings and write nothing."""
+    from sparkiac import lock as locks
+    from sparkiac.report import Report
+
+    findings = (*run.wanted.report.findings, *refused)
+    show(Report.of(findings), run.output_format)
+    if run.wanted.plan is None:
+        return Exit.BAD_INPUT
+    return Exit.IO if locks.only_silence(findings) else Exit.FINDINGS
+
+
+def _check(run: _Run) -> int:
+    """Print what is missing in the lock."""
+    from sparkiac import pipeline
+    from sparkiac.report import Report
+
+    report = pipeline.stale(run.wanted)
+    told = Report.of((*report.findings, *_outdated(run, run.wanted.lock)))
+    show(told, run.output_format)
+    if run.output_format == "text" and not report.findings:
+        click.echo(f"{run.path}: complete")
+    return Exit.STALE if report.findings else Exit.OK
+
+
+def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
+    """Print the changes and write the lock."""
+    from sparkiac.commands.lock import moves as formats
+    from sparkiac.pipeline import File, read_lock
+    from sparkiac.report import Report
+
+    former = run.files[1].raw if run.files[1] else None
+    changed = new.raw != former
+    written = changed and not dry_run
+    if run.output_format == "text":
+        click.echo(formats.text(new.moves), nl=False)
+    code = _replaced(run, new.raw) if written else Exit.OK
+    state = "written" if written else "would be written" if changed else "up to date"
+    if code is Exit.OK:
+        moves = {"lock": str(run.path), "state": state, "moves": formats.plain(new.moves)}
+        outdated = _outdated(run, read_lock(File(str(run.path), new.raw)).value)
+        show(Report.of((*new.report.findings, *outdated)), run.output_format, **moves)
+        if run.output_format == "text":
+            click.echo(f"{run.path}: {state}")
+    return Exit.STALE if changed and dry_run else code
+
+
+def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
+    """Return findings for captured interfaces whose image has another digest in the lock."""
+    from sparkiac import lock as locks
+
+    inventory = Path(run.files[0].name)
+    if lock is None:
+        return []
+    captured = {f"interfaces/{name}": each for name, each in captures(inventory).items()}
+    return [*locks.outdated(run.wanted.wants, lock, captured, inventory=str(inventory))]
+
+
+def _replaced(run: _Run, text: bytes) -> Exit:
+    """Write the lock unless it changed meanwhile."""
+    from sparkiac import write
+
+    former = run.files[1].raw if run.files[1] else None
+    if (run.path.read_bytes() if run.path.exists() else None) != former:
+        click.echo(f"{run.path} changed during the run; nothing was written", err=True)
+        return Exit.BUSY
+    write.replace(run.path, text)
+    return Exit.OK
+
+
+def _record(target: Path, files: tuple[File, File | None], record: Path) -> int:
+    """Pin the image of a local build."""
+    from sparkiac import pipeline, write
+    from sparkiac.lock import Refused
+
+    outcome = pipeline.check(*files, allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, "text")
+        return exit_code(outcome)
+    try:
+        text = pipeline.record(outcome.plan, files[1], record.read_bytes())
+    except Refused as error:
+        click.echo(f"{click.format_filename(record)}: {error}", err=True)
+        return Exit.BAD_INPUT
+    if files[1] is not None and files[1].raw == text:
+        click.echo(f"{target}: up to date")
+        return Exit.OK
+    write.replace(target, text)
+    click.echo(f"{target}: written")
+    return Exit.OK

@@ -1,0 +1,78 @@
+"""What the log of a start says of memory, beside what was worked out, and what of it belongs into the inventory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.text import Text
+
+from sparkiac.formats import terminal
+from sparkiac.memory.values import GIB
+from sparkiac.plan.measured import SIZES
+from sparkiac.plan.memory import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from sparkiac.plan.measured import Comparison
+
+LOOKED_FOR: Final = (
+    "Model loading took … GiB",
+    "Available KV cache memory: … GiB",
+    "Graph capturing finished in … took … GiB",
+    "Free memory on device … (…/… GiB)",
+    "Desired GPU memory utilization is (…, … GiB)",
+    "GPU KV cache size: … tokens",
+    "Maximum concurrency for … tokens per request: …x",
+)
+"""Lines of vLLM that are understood."""
+NOTHING: Final = f"has none of the lines in which vLLM tells of its memory: {'; '.join(LOOKED_FOR)}"
+
+
+def plain(found: Comparison) -> dict[str, Any]:
+    """Give {"compared": [{name, computed, measured, error}], "measured": {…}, "total_gib": …, "notes": […]}."""
+    rows = [
+        {"name": row.name, "computed": row.predicted, "measured": row.measured, "error": round(row.error, 4)}
+        for row in found.compared
+    ]
+    total = None if found.total_bytes is None else total_gib(found.total_bytes)
+    kept = found.measured.model_dump(exclude_none=True)
+    return {"compared": rows, "measured": kept, "total_gib": total, "notes": list(found.notes)}
+
+
+def page(found: Comparison) -> Iterator[RenderableType]:
+    """Lay out the comparison, and the lines to paste."""
+    if found.compared:
+        table = terminal.table("", "computed", "measured", "error", right=("computed", "measured", "error"))
+        for row in found.compared:
+            shown = (_figure(row.name, row.predicted), _figure(row.name, row.measured), f"{100 * row.error:+.1f} %")
+            table.add_row(Text(row.name), *(Text(cell) for cell in shown))
+        yield table
+        yield Text()
+    for note in found.notes:
+        yield Text(note, style="yellow")
+    yield from _lines(found)
+
+
+def total_gib(size_bytes: int) -> float:
+    """Give a total with the two digits that a log has of it."""
+    return round(size_bytes / GIB, 2)
+
+
+def _lines(found: Comparison) -> Iterator[RenderableType]:
+    kept = found.measured.model_dump(exclude_none=True)
+    if kept:
+        pairs = ", ".join(f"{key}: {value}" for key, value in kept.items())
+        yield Text(f"Into the inventory, below deployments.{found.name}:")
+        yield terminal.Verbatim(f"  measured: {{{pairs}}}")
+    if found.total_bytes is not None:
+        yield Text(f"and below hosts.{found.host}:")
+        yield terminal.Verbatim(f"  memory: {{total_gib: {total_gib(found.total_bytes):g}}}")
+
+
+def _figure(name: str, value: float) -> str:
+    if name in SIZES:
+        return f"{value / GIB:.2f} GiB"
+    return f"{value:.2f}" if name == "concurrency" else count(round(value))

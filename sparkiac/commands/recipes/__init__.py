@@ -1,0 +1,134 @@
+"""`sparkiac recipes`: the catalog's recipes, variants and fragments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, known, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@click.group(cls=CommandGroup)
+def recipes() -> None:
+    """List and search the catalog: models with options that a source has shown to work."""
+
+
+@recipes.command("list")
+@AS_JSON
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Include entries that are only mentioned, superseded or retired, with the reason.",
+)
+@click.option("--fragments", "only_fragments", is_flag=True, help="Only fragments.")
+def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
+    """List recipes, their variants, and fragments."""
+    from sparkiac import catalog
+    from sparkiac.commands.recipes import data, tables
+    from sparkiac.formats import terminal
+    from sparkiac.resolve import search
+
+    usable = [data.hit(each) for each in search.search(search.Criteria())] if not only_fragments else []
+    fragments = [data.fragment(name) for name in catalog.fragment_names()]
+    fragments = [each for each in fragments if everything or each["status"] == "recipe"]
+    aside = data.set_aside() if everything and not only_fragments else []
+    if output_format == "json":
+        shown = {"recipes": usable, "fragments": fragments, "set_aside": aside}
+        print_json({key: value for key, value in shown.items() if not only_fragments or key == "fragments"})
+        return Exit.OK
+    if usable:
+        terminal.show(tables.listed(usable, width=terminal.width()))
+    if fragments:
+        terminal.show(tables.fragments(fragments))
+    if aside:
+        terminal.show(tables.set_aside(aside))
+    return Exit.OK
+
+
+@recipes.command()
+@click.argument("name", nargs=-1, required=True)
+@AS_JSON
+def show(name: tuple[str, ...], output_format: str) -> int:
+    """Show a recipe, a variant or a fragment with its sources.
+
+    NAME is vendor/name, vendor/name#variant, or the name of a fragment.
+    """
+    from sparkiac.commands.recipes import data, page
+    from sparkiac.formats import terminal
+
+    found = data.named(_entry(name))
+    if output_format == "json":
+        print_json({"entry": found})
+    else:
+        terminal.show(page.page(found))
+    return Exit.OK
+
+
+@recipes.command()
+@click.option("--model", help="Part of the recipe's name, its model or its title.")
+@click.option("--use-case", "use_cases", multiple=True, help="Use case: coding, vision, … May be repeated.")
+@click.option(
+    "--max-weights-gib", type=click.FloatRange(min=0, min_open=True), help="Maximum size of the weights in GiB."
+)
+@click.option("--nodes", type=click.IntRange(min=1), help="Number of machines.")
+@click.option("--quantization", help="Part of the weights' format, such as nvfp4.")
+@click.option("--engine", help="Serving engine.")
+@click.option("--image", help="Part of the image's reference.")
+@click.option(
+    "--fits-beside",
+    "beside",
+    multiple=True,
+    metavar="RECIPE",
+    help="Fits in the memory of one host together with RECIPE. May be repeated.",
+)
+@AS_JSON
+def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int:  # noqa: ANN401  click's values
+    """Find recipes by model, use case, size, engine, image, or by what fits beside another one.
+
+    A recipe must match every option; an unknown value does not match.
+    """
+    from sparkiac.commands.recipes import data, tables
+    from sparkiac.formats import terminal
+    from sparkiac.resolve import catalogued
+    from sparkiac.resolve import search as finding
+
+    for use_case in wanted["use_cases"]:
+        known("use case", use_case, data.USE_CASES)
+    if wanted["engine"] is not None:
+        known("engine", wanted["engine"], data.ENGINES)
+    others = [data.load(finding.load(catalogued.named(_one_machine(name)))) for name in beside]
+    hits = [data.hit(each) for each in finding.search(finding.Criteria(**wanted), beside)]
+    if output_format == "json":
+        print_json({"recipes": hits, "beside": others})
+    elif not hits:
+        click.echo("no recipe matches", err=True)
+    elif beside:
+        terminal.show(tables.beside(hits, others, width=terminal.width()))
+    else:
+        terminal.show(tables.listed(hits, width=terminal.width()))
+    return Exit.OK
+
+
+def _entry(words: Iterable[str]) -> str:
+    """Return the name of an existing entry; accept `fragment NAME`, as findings print it."""
+    from sparkiac.commands.recipes import data
+
+    parts = list(words)
+    name = parts[1] if parts[0] == "fragment" and len(parts) == 2 else " ".join(parts)  # noqa: PLR2004
+    return known("recipe, variant or fragment", name, data.names())
+
+
+def _one_machine(name: str) -> str:
+    from sparkiac.resolve import catalogued
+
+    found = catalogued.named(known("recipe or variant", name, catalogued.names()))
+    if found.nodes > 1:
+        message = f"{name} needs {found.nodes} hosts; --fits-beside accepts only recipes for one host"
+        raise click.UsageError(message)
+    return name

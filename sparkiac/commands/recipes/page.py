@@ -1,0 +1,280 @@
+"""One entry of the catalog as a page: what it runs, where each value comes from, what is known and what is not."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.text import Text
+
+from sparkiac.commands.recipes.tables import unknown, weights
+from sparkiac.formats.terminal import Verbatim, bullets, grid, heading, number, table, value
+from sparkiac.render import yamltext
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.console import RenderableType
+
+    Data = dict[str, Any]
+    Parts = Iterator[RenderableType]
+
+_LISTS: Final[tuple[tuple[str, str, Callable[[Data], str]], ...]] = (
+    ("corrections", "What differs from the source", lambda each: f"{each['what']}: {each['why']}"),
+    ("notes", "Notes", lambda each: str(each["text"])),
+    ("not_verified", "Not verified: only a real machine can show it", lambda each: str(each["text"])),
+    ("findings", "What `sparkiac check` says about it", lambda each: f"{each['code']}: {each['why']}"),
+    ("sources", "Sources", lambda each: str(each["text"])),
+)
+_FILES: Final = "Extra files"
+_SETTINGS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
+    ("Options", ("set",)),
+    ("Speculative decoding", ("speculative",)),
+    ("Environment", ("env",)),
+    ("Mounts", ("container", "mounts")),
+    (_FILES, ("container", "files")),
+    ("Container, names and waits", ()),
+)
+"""Title → start of the paths in that section; the last section takes what is left."""
+_LABELS: Final = {
+    "total_params_b": "parameters, in billions",
+    "active_params_b": "active parameters, in billions",
+    "disk_gb": "weights on disk, in GB",
+    "loaded_gb": "loaded weights, in GB",
+    "loaded_gib": "loaded weights, in GiB",
+    "drafter_gb": "drafter, in GB",
+}
+"""Fields whose names are no words."""
+
+_OF_PAIR: Final = {
+    "alternative": "or",
+    "num_speculative_tokens": "tokens in each step:",
+    "image": "image",
+    "needs": "needs",
+    "size": "size",
+    "source": "from",
+}
+"""What is said of a pair of target and drafter beside the two."""
+
+
+def page(data: Data) -> Parts:
+    """Write all that is known of a recipe, a variant or a fragment."""
+    yield Text(f"{data['name']}", style="bold")
+    yield Text(data["title"])
+    yield from _status(data)
+    yield grid(_facts(data))
+    yield from _start(data.get("start"))
+    yield from _settings(data["settings"])
+    yield from built(data.get("build"))
+    yield from _drafters(data.get("drafters", ()))
+    yield from _model(data.get("facts", {}))
+    yield from _measured(data)
+    for key, title, write in _LISTS[:-1]:
+        yield from _list(data, key, title, write)
+    if data.get("standing"):
+        yield heading("What differs from every source")
+        yield bullets(_LISTS[0][2](each) for each in data["standing"]["corrections"])
+        yield heading("Not verified, as of every recipe")
+        yield bullets(data["standing"]["not_verified"])
+    yield from _list(data, *_LISTS[-1])
+    yield from _variants(data.get("variants", ()))
+    if data["snippet"] is not None:
+        yield heading("For a deployment of an inventory" if data["kind"] == "fragment" else "For an inventory")
+        yield Verbatim(snippet_text(data["snippet"]).rstrip("\n"))
+
+
+def _status(data: Data) -> Parts:
+    if data["status"] != "recipe":
+        instead = f"; instead: {data['instead']}" if data["instead"] else ""
+        yield Text(f"{data['status']}: {data['why']}{instead}", style="yellow")
+    yield Text()
+
+
+def _facts(data: Data) -> Iterator[tuple[str, str]]:
+    """Give the lines at the top, without those that say nothing."""
+    start = data.get("start") or {}
+    image = data.get("image")
+    release = f" (vLLM {start['vllm']})" if start.get("vllm") else ""
+    lines = (
+        ("engine", data["engine"] or "any"),
+        ("model", data["model"] or unknown(data) if "model" in data else None),
+        ("image", f"{image}{release}" if image else None),
+        ("weights", f"{weights(data)}{_together(data)}" if "weights" in data else None),
+        ("quantization", data.get("quantization")),
+        ("nodes", str(data["nodes"]) if data["nodes"] else None),
+        ("good for", ", ".join(data.get("use_cases", ()))),
+        ("needs", ", ".join(data.get("needs", ()))),
+    )
+    yield from ((name, str(text)) for name, text in lines if text)
+
+
+def _together(data: Data) -> str:
+    return f", on {data['nodes']} nodes together" if data["nodes"] > 1 and data["weights"] else ""
+
+
+def _start(start: Data | None) -> Parts:
+    if start is None:
+        return
+    if start["words"]:
+        yield heading(f"Command{_around(start)}")
+        # With a prelude a shell runs it all, and the image's entrypoint becomes the first words.
+        first = (start["entrypoint"] or []) if start["prelude"] else []
+        for words in start["prelude"]:
+            yield Verbatim(f"  {shlex.join(words)} && \\")
+        yield Verbatim(" \\\n    ".join(_lines([*first, *start["words"]])))
+    if start["env"]:
+        yield heading("Variables that the image makes its command of")
+        yield Verbatim("\n".join(f"  {name}={shlex.quote(text)}" for name, text in sorted(start["env"].items())))
+    if start["group"]:
+        yield Text(f"\nEach machine of the group gets its own, from the inventory: {', '.join(start['group'])}")
+
+
+def _around(start: Data) -> str:
+    """Say where the command stands in the container."""
+    if start["entrypoint"] is None:
+        return "; how the image starts is not known, and the lock records it"
+    return ", in a shell" if start["prelude"] else f", after the image's entrypoint {shlex.join(start['entrypoint'])}"
+
+
+def _lines(words: list[str]) -> list[str]:
+    """Join words to lines: program and model, then each option with its values."""
+    lines: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("-"):
+            lines.append([])
+        lines[-1].append(word)
+    first, *options = (shlex.join(line) for line in lines)
+    return [f"  {first}", *options]
+
+
+def _settings(settings: Iterable[Data]) -> Parts:
+    """Write each value with its layer, in sections."""
+    left = list(settings)
+    for title, start in _SETTINGS:
+        chosen = [each for each in left if tuple(each["path"][: len(start)]) == start]
+        left = [each for each in left if each not in chosen]
+        if not chosen:
+            continue
+        yield heading(title)
+        if title == _FILES:
+            yield from map(_file, chosen)
+            continue
+        made = table("name", "value", "from", whole=("from",))
+        for each in chosen:
+            for name, text in _rows(each["path"][len(start) :], each["value"]):
+                made.add_row(Text(name), Text(text), Text(_layer(each["layer"])))
+        yield made
+
+
+def _file(setting: Data) -> Verbatim:
+    """Write a file in lines of their own: its path and address are too long for a table."""
+    file = setting["value"]
+    url = file.get("url") or "its address must be named in the inventory"
+    why = f"\n    {file['why']}" if "why" in file else ""
+    return Verbatim(f"  {setting['path'][-1]}\n    {url} (from {_layer(setting['layer'])}){why}")
+
+
+def _rows(path: list[str], given: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401  plain data
+    """Write a value; a mount, commands and a method of speculation are short enough to be read without brackets."""
+    name = ".".join(path)
+    if name == "container.prelude":
+        yield name, "\n".join(shlex.join(words) for words in given)
+    elif not path:
+        yield from ((key, value(text)) for key, text in sorted(given.items(), key=lambda item: item[0] != "method"))
+    elif isinstance(given, dict) and "source" in given:
+        yield name, f"{given['source']}, {'read-only' if given.get('read_only', True) else 'writable'}"
+    else:
+        yield name, value(given)
+
+
+def _layer(layer: str) -> str:
+    """Name the kind of layer; which recipe it is stands at the top of the page."""
+    kind, _, rest = layer.partition(" ")
+    return f"{kind}, drafters" if "table of drafters" in rest else kind
+
+
+def built(build: Data | None) -> Parts:
+    """Say of an image that is built from source what the build is, and what the inventory must give."""
+    if build is not None:
+        yield heading("Its image is built from source")
+        asks = [f"the inventory must give {key}: {why}" for key, why in build.get("asks", {}).items()]
+        unverified = [f"not verified: {each}" for each in build.get("not_verified", ())]
+        sources = f"from {'; '.join(build['sources'])}"
+        yield bullets([build["title"], build["why"], *asks, *build.get("notes", ()), *unverified, sources])
+
+
+def _drafters(pairs: Iterable[Data]) -> Parts:
+    pairs = list(pairs)
+    if pairs:
+        yield heading("Drafters that are known for its model")
+        yield bullets(pair_text(pair) for pair in pairs)
+
+
+def pair_text(pair: Data) -> str:
+    """Say which drafter goes with which target, and what is known of the two."""
+    own = "the checkpoint's own heads" if pair.get("built_in") else "no drafter is named"
+    said = [f"{_OF_PAIR[name]} {value(text)}" for name, text in pair.items() if name in _OF_PAIR]
+    return "; ".join([f"{pair['method']}: {pair.get('drafter') or own} for {pair['target']}", *said])
+
+
+def _model(facts: Data) -> Parts:
+    rows = list(_flat(facts))
+    if rows:
+        yield heading("What is known of the model")
+        yield grid(rows)
+
+
+def _flat(facts: Data) -> Iterator[tuple[str, str]]:
+    """Give label and text of each fact, the sources of a group below it."""
+    for key, given in facts.items():
+        match given:
+            case dict():
+                yield from _flat(given)
+            case list() if key == "sources":
+                yield "from", "; ".join(given)
+            case list():
+                yield key, ", ".join(given)
+            case float():
+                yield _LABELS.get(key, key.replace("_", " ")), number(given)
+            case _:
+                yield key.replace("_", " "), value(given)
+
+
+def _measured(data: Data) -> Parts:
+    for title, items in _by_teller(data, "measured", "Measured by the sources"):
+        yield heading(title)
+        made = table("what", "figure", "source")
+        for each in items:
+            made.add_row(Text(each["what"]), Text(each["value"]), Text(each["source"]))
+        yield made
+
+
+def _list(data: Data, key: str, title: str, write: Callable[[Data], str]) -> Parts:
+    for said, items in _by_teller(data, key, title):
+        yield heading(said)
+        yield bullets(write(each) for each in items)
+
+
+def _by_teller(data: Data, key: str, title: str) -> Iterator[tuple[str, list[Data]]]:
+    """Give what the entry itself tells, then what a variant's recipe tells."""
+    own = [each for each in data[key] if each["of"] == data["kind"]]
+    others = [each for each in data[key] if each["of"] != data["kind"]]
+    yield from ((said, items) for said, items in ((title, own), (f"{title} (of the recipe)", others)) if items)
+
+
+def _variants(variants: Iterable[Data]) -> Parts:
+    rows = [
+        (
+            each["name"].partition("#")[2],
+            each["title"] if each["status"] == "recipe" else f"{each['status']}: {each['title']}",
+        )
+        for each in variants
+    ]
+    if rows:
+        yield heading("Variants")
+        yield grid(rows)
+
+
+def snippet_text(snippet: Data) -> str:
+    """Return the snippet as YAML."""
+    return yamltext.dump(snippet, bare=True)

@@ -1,0 +1,193 @@
+"""Recipes, variants and fragments as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.text import Text
+
+from sparkiac.formats.terminal import NARROW, grid, heading, number, stacked, table
+from sparkiac.memory import budget
+from sparkiac.memory.values import GIB
+from sparkiac.resolve import search
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    Data = dict[str, Any]
+
+_WIDE: Final = 100
+"""From this width on there is room for what a recipe is good for."""
+
+
+_SHARES: Final = (
+    "\nA share runs from what weights and overhead take to that and an even part of what is left; it is what vLLM "
+    "calls gpu_memory_utilization. GiB are those of weights and drafter."
+)
+_NO_PROOF: Final = (
+    "\nThis is arithmetic on weights, not a proof: no KV cache and no context is in it. * size on disk: loaded weights "
+    "can take more (Spark guide L138, L345: 19 GB on disk, 21.94 GiB loaded)."
+)
+
+
+def weights(each: Data) -> str:
+    """Write the size of weights as the source gives it; the loaded one is the better figure."""
+    sizes, figures = (
+        each["weights"],
+        (("loaded_gib", "GiB loaded"), ("loaded_gb", "GB loaded"), ("disk_gb", "GB on disk")),
+    )
+    known = [f"{number(sizes[key])} {unit}" for key, unit in figures if key in sizes]
+    return known[0] if known else unknown(each)
+
+
+def unknown(each: Data) -> str:
+    """Say what holds of a model that is not named: a template takes any, and of a mention nothing is known."""
+    return "any" if each["model"] is None and each["status"] == "recipe" else "unknown"
+
+
+def listed(recipes: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
+    """List entries, two or three lines each."""
+    if width < NARROW:
+        yield grid([(stacked(each["name"], *_details(each), *_below(each, width - 4)),) for each in recipes])
+        return
+    wide = width >= _WIDE
+    made = table(
+        *("recipe", "weights", "nodes", "format"),
+        *(("good for",) if wide else ()),
+        right=("nodes",),
+        whole=("recipe",),
+    )
+    for each in recipes:
+        cells = [
+            weights(each).replace(" ", "\n", 2).replace("\n", " ", 1),
+            str(each["nodes"]),
+            _format(each),
+        ]
+        made.add_row(stacked(each["name"], *_below(each, 44)), *map(Text, cells), *_good_for(each, wide=wide))
+    yield made
+
+
+def _good_for(each: Data, *, wide: bool) -> list[Text]:
+    return [Text(", ".join(each["use_cases"]))] if wide else []
+
+
+def _details(each: Data) -> tuple[str, ...]:
+    known = "any model" if weights(each) == "any" else f"{weights(each)}, {_format(each)}"
+    return (f"{known}, {each['nodes']} node{'s' if each['nodes'] > 1 else ''}",)
+
+
+def _format(each: Data) -> str:
+    """Give the format in short: what comes before the first semicolon or bracket."""
+    return str(each["quantization"] or unknown(each)).partition(";")[0].partition(" (")[0]
+
+
+def _below(each: Data, width: int) -> Iterator[str]:
+    """Give engine, image where one is known, and variants, in lines of their own where they are too long for one.
+
+    What `check` refuses as it stands is marked with the codes of its errors.
+    """
+    yield from _filled([f"{each['engine']} in", each["image"]] if each["image"] else [each["engine"]], width)
+    if each["name"] in each["refused"]:
+        yield f"check refuses it as it is: {', '.join(each['refused'][each['name']])}"
+    yield from _filled(_short(each), width)
+
+
+def _filled(words: Iterable[str], width: int) -> Iterator[str]:
+    line = ""
+    for word in words:
+        if line and len(line) + 1 + len(word) > width:
+            yield line
+            line = ""
+        line = f"{line} {word}".lstrip()
+    yield line
+
+
+def set_aside(entries: Iterable[Data]) -> Iterator[RenderableType]:
+    """List what is only mentioned, superseded or retired, with the reason and what to take instead."""
+    yield heading("Set aside: only mentioned, superseded or retired")
+    rows = []
+    for each in entries:
+        instead = f"instead: {each['instead']}" if each["instead"] else ""
+        rows.append((stacked(f"{each['name']}  {each['status']}", each["why"] or "", instead),))
+    yield grid(rows)
+
+
+def fragments(entries: Iterable[Data]) -> Iterator[RenderableType]:
+    """List fragments."""
+    yield heading("Fragments: settings for any recipe of an engine, named under `fragments:`")
+    made = table("fragment", "engine", "what it does", whole=("fragment", "engine"))
+    for each in entries:
+        state = "" if each["status"] == "recipe" else f"{each['status']}: {each['why']}"
+        made.add_row(Text(each["name"]), Text(each["engine"] or "any"), stacked(each["title"], state))
+    yield made
+
+
+def beside(hits: Iterable[Data], others: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
+    """List what fits beside the others, with the share of the memory that each engine could get."""
+    total = search.total_bytes()
+    kept = (budget.reserve(total).size_bytes or 0) / GIB
+    yield Text(
+        f"On one {search.MACHINE}: {number(total / GIB)} GiB, less {number(round(kept, 1))} GiB for the system "
+        f"and {number(budget.RUNTIME_BYTES / GIB)} GiB for each engine, beside"
+    )
+    yield grid((each["name"], _load(each)) for each in others)
+    hits = list(hits)
+    known = [each for each in hits if each["room"]["fits"]]
+    if known:
+        yield Text()
+        yield _rooms(known) if width >= NARROW else grid(map(_room, known))
+        yield Text(_SHARES)
+    unknown = [each for each in hits if not each["room"]["fits"]]
+    if unknown:
+        yield heading("Unknown, and so not known to fit")
+        yield grid((stacked(each["name"], _reason(each["room"]), *_filled(_short(each), 50)),) for each in unknown)
+    yield Text(_NO_PROOF)
+
+
+def _load(load: Data) -> str:
+    return load["basis"] if load["gib"] is None else f"{load['gib']:.1f} GiB {load['basis']}"
+
+
+def _reason(room: Data) -> str:
+    """Say which size is missing; the entry's own is named last and first here."""
+    missing = [load for load in reversed(room["loads"]) if load["gib"] is None]
+    own = missing[0]["name"] == room["loads"][-1]["name"]
+    return str(missing[0]["basis"] if own else f"{missing[0]['basis']}: {missing[0]['name']}")
+
+
+def _rooms(hits: Iterable[Data]) -> Table:
+    made = table("recipe", "GiB", "left", "share", "beside", right=("GiB", "left"), whole=("recipe", "share", "beside"))
+    for each in hits:
+        made.add_row(stacked(each["name"], *_filled(_short(each), 40)), *map(Text, _figures(each["room"])))
+    return made
+
+
+def _room(each: Data) -> tuple[RenderableType]:
+    size, left, its, theirs = _figures(each["room"])
+    beside = theirs.replace("\n", ", ")
+    return (
+        stacked(each["name"], f"{size} GiB, {left} left", f"share {its}, beside {beside}", *_filled(_short(each), 50)),
+    )
+
+
+def _figures(room: Data) -> tuple[str, str, str, str]:
+    """Give the size of the entry, what is left, its share, and the shares of those that it is beside."""
+    own = room["loads"][-1]
+    *theirs, its = (f"{share['least']:.2f}-{share['even']:.2f}" for share in room["shares"])
+    mark = "*" if own["basis"] == "on disk" else ""
+    return f"{own['gib']:.1f}{mark}", f"{room['spare_gib']:.1f}", its, "\n".join(theirs)
+
+
+def _short(each: Data) -> list[str]:
+    """Name the variants of an entry without its own name; with its errors, one that alone is refused."""
+    refused = each.get("refused", {})
+    marked = {} if each["name"] in refused else refused
+    return [_variant(name, marked.get(name, ())) for name in each.get("variants", ())]
+
+
+def _variant(name: str, codes: Iterable[str]) -> str:
+    told = f" ({', '.join(codes)})" if codes else ""
+    return f"#{name.partition('#')[2]}{told}"

@@ -1,0 +1,61 @@
+"""Checks as a table and as pages."""
+
+from __future__ import annotations
+
+import re
+from textwrap import indent
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.markdown import Markdown
+from rich.text import Text
+
+from sparkiac.commands.rules import data
+from sparkiac.formats.terminal import NARROW, Verbatim, grid, heading, stacked, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import RenderableType
+
+    from sparkiac.rules.pages import Page
+
+    Data = dict[str, Any]
+
+_COLOURS: Final = {"error": "red", "warning": "yellow", "info": "cyan"}
+_EXAMPLE: Final = re.compile(r"^```yaml\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+
+
+def listed(rules: Iterable[Data], levels: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
+    """List codes, and below them what the profiles are."""
+    if width < NARROW:
+        yield grid((stacked(f"{each['code']} {each['slug']}", each["title"], _facts(each)),) for each in rules)
+    else:
+        fixed = ("code", "severity", "profile", "waivable", "since")
+        made = table("code", "what is wrong", *fixed[1:], whole=fixed)
+        for each in rules:
+            severity = Text(each["severity"], style=_COLOURS[each["severity"]])
+            waivable = "yes" if each["waivable"] else "no"
+            said = stacked(each["slug"], each["title"])
+            made.add_row(
+                Text(each["code"]),
+                said,
+                severity,
+                *map(Text, (each["profile"] or each["phase"], waivable, each["since"])),
+            )
+        yield made
+    yield heading("Profiles: each has what the ones before it have")
+    yield grid((each["name"], each["title"]) for each in levels)
+
+
+def _facts(rule: Data) -> str:
+    waivable = "can be waived" if rule["waivable"] else "cannot be waived"
+    return f"{rule['severity']}, {rule['profile'] or rule['phase']}, {waivable}, since {rule['since']}"
+
+
+def page(found: Page) -> Iterator[RenderableType]:
+    """Give the page of a code for a terminal: prose is wrapped, and examples stay as they are, to be copied."""
+    for index, part in enumerate(_EXAMPLE.split(data.markdown(found))):
+        if index % 2:
+            yield Verbatim(f"\n{indent(part, ' ' * 4)}")
+        else:
+            yield Markdown(part)
