@@ -18,7 +18,7 @@ _UNSHOWN: Final = re.compile(rf"[{REFUSED}\r\u061c\u200e\u200f]")
 """Also the marks that change the direction of a text, and the carriage return."""
 
 
-def shown(text: str) -> str:
+def escaped(text: str) -> str:
     r"""Write what a terminal would obey, hide or turn round as escapes: `\x1b`, `\u202e`. Line ends and tabs stay.
 
     All text that is not sparkiac's own passes here before it is shown.
@@ -26,6 +26,6 @@ def shown(text: str) -> str:
     return _UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def line(text: str) -> str:
+def escaped_line(text: str) -> str:
     """Show a text in one line: its line ends are escapes as well."""
-    return shown(text).replace("\n", "\\n")
+    return escaped(text).replace("\n", "\\n")

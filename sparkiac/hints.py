@@ -52,7 +52,7 @@ def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> 
     )
 
 
-def build_it(name: str) -> str:
+def build_hint(name: str) -> str:
     """Say how an image that no registry has comes into being, and into the lock."""
     script = f"builds/{name}/build RECORD"
     return f"generate it with --allow-unlocked, run {script} on a Spark, then `sparkiac lock INVENTORY --record RECORD`"

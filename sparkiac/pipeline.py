@@ -28,7 +28,7 @@ _SETTLED_BY_LOCK = _EXAMPLE | {"IMG003", "IMG100", "ENT100", "FIL001", "MDL001",
 """Codes that are not found once the lock holds the image, the model or the file."""
 
 
-class File(NamedTuple):
+class InputFile(NamedTuple):
     """A file as the user named it, and its bytes."""
 
     name: str
@@ -50,7 +50,7 @@ class Outcome(NamedTuple):
         return bool(errors) and all(finding.code in _SETTLED_BY_LOCK for finding in errors)
 
 
-class Wanted(NamedTuple):
+class LockRequirements(NamedTuple):
     """What a lock must hold, and the one that there is; without a plan if the input was not good enough for one."""
 
     report: Report
@@ -67,7 +67,7 @@ class Wanted(NamedTuple):
         return cast("dict[str, Any]", found.data) if found else None
 
 
-class Locked(NamedTuple):
+class NewLock(NamedTuple):
     """A lock that is to be written."""
 
     raw: bytes
@@ -77,7 +77,7 @@ class Locked(NamedTuple):
     """What it lacks still."""
 
 
-class Fixed(NamedTuple):
+class FixResult(NamedTuple):
     """An inventory after its fixes: its bytes, what is left, and what is gone."""
 
     raw: bytes
@@ -86,8 +86,8 @@ class Fixed(NamedTuple):
 
 
 def check(
-    inventory: File,
-    lock: File | None,
+    inventory: InputFile,
+    lock: InputFile | None,
     *,
     allow_example: bool = False,
     allow_unlocked: bool = False,
@@ -110,7 +110,7 @@ def check(
     return Outcome(Report.of(_noted(each) if each.code in tolerated else each for each in findings), plan)
 
 
-def resolved(inventory: File, lock: File | None) -> tuple[Report, Resolved | None]:
+def resolved(inventory: InputFile, lock: InputFile | None) -> tuple[Report, Resolved | None]:
     """Read and resolve an inventory; without a result if the input was not good enough for one."""
     loaded = source.load(inventory.raw, name=inventory.name, model=Inventory)
     pins = read_lock(lock) if lock else None
@@ -122,8 +122,8 @@ def resolved(inventory: File, lock: File | None) -> tuple[Report, Resolved | Non
 
 
 def fix(
-    inventory: File, lock: File | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
-) -> Fixed:
+    inventory: InputFile, lock: InputFile | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
+) -> FixResult:
     """Mend what a rule can mend in the text of an inventory. One that does not load stays as it is."""
     from sparkiac.fix import repair  # noqa: PLC0415  nothing else needs ruamel.yaml
 
@@ -137,17 +137,17 @@ def fix(
 
     first = checked(inventory.raw)
     if first.plan is None:
-        return Fixed(inventory.raw, first, ())
+        return FixResult(inventory.raw, first, ())
     raw, left, gone = repair(inventory.raw, report, _outside_default() if hidden is None else hidden)
-    return Fixed(raw, checked(raw)._replace(report=left), gone)
+    return FixResult(raw, checked(raw)._replace(report=left), gone)
 
 
-def read_lock(lock: File) -> Source[Lock]:
+def read_lock(lock: InputFile) -> Source[Lock]:
     """Read a lock by itself."""
     return source.load(lock.raw, name=lock.name, model=Lock)
 
 
-def record(plan: Plan, lock: File | None, raw: bytes) -> bytes:
+def record(plan: Plan, lock: InputFile | None, raw: bytes) -> bytes:
     """Give the lock with what a build recorded. Raises `lock.Refused` if the record is not of one of the plan's."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
@@ -155,20 +155,20 @@ def record(plan: Plan, lock: File | None, raw: bytes) -> bytes:
     return lock_text(lock, locks.with_record(read_lock(lock).document if lock else None, read))
 
 
-def wants(inventory: File, lock: File | None) -> Wanted:
+def wants(inventory: InputFile, lock: InputFile | None) -> LockRequirements:
     """Say what the lock of an inventory must hold. The rules are not asked: they say what is wrong with it later."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
     report, found = resolved(inventory, lock)
     if found is None:
-        return Wanted(report)
+        return LockRequirements(report)
     plan = build(found)
     needed = locks.wanted(plan, found)
     documents = found.inventory.document, read_lock(lock).document if lock else None
-    return Wanted(Report.of(locks.conflicts(needed)), plan, needed, found.lock, documents)
+    return LockRequirements(Report.of(locks.conflicts(needed)), plan, needed, found.lock, documents)
 
 
-def stale(wanted: Wanted) -> Report:
+def stale(wanted: LockRequirements) -> Report:
     """Say what of a lock is missing, incomplete, or wanted by nothing. Asks nobody."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
@@ -180,17 +180,19 @@ def stale(wanted: Wanted) -> Report:
     return Report.of((*wanted.report.findings, *found, *unbuilt))
 
 
-def locked(inventory: File, lock: File | None, wanted: Wanted, answers: Mapping[Key, Entry]) -> Locked:
+def locked(
+    inventory: InputFile, lock: InputFile | None, wanted: LockRequirements, answers: Mapping[Key, Entry]
+) -> NewLock:
     """Give the lock with what upstream answered. What is still missing then are builds, which a record brings."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
     data = locks.merged(wanted.data, wanted.wants, answers)
-    new = File(lock.name if lock else "", lock_text(lock, data))
+    new = InputFile(lock.name if lock else "", lock_text(lock, data))
     left = stale(wants(inventory, new)).findings
-    return Locked(new.raw, locks.moves(wanted.data, data), Report.of(map(_noted, left)))
+    return NewLock(new.raw, locks.moves(wanted.data, data), Report.of(map(_noted, left)))
 
 
-def lock_text(lock: File | None, data: Mapping[str, Any]) -> bytes:
+def lock_text(lock: InputFile | None, data: Mapping[str, Any]) -> bytes:
     """Write a lock that says `data`. What an older lock says already keeps its lines, where its layout allows it."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
@@ -199,7 +201,7 @@ def lock_text(lock: File | None, data: Mapping[str, Any]) -> bytes:
         if document.data == data:
             return lock.raw
         text = locks.patched(lock.raw.decode(), document, data).encode()
-        if read_lock(File(lock.name, text)).document.data == data:
+        if read_lock(InputFile(lock.name, text)).document.data == data:
             return text
     return locks.whole(data).encode()
 
@@ -216,7 +218,7 @@ def _outside_default() -> frozenset[str]:
     return profiles.outside((module.RULE for module in rules.modules()), known.floors, known.default)
 
 
-def _example(inventory: File, lock: File) -> Finding:
+def _example(inventory: InputFile, lock: InputFile) -> Finding:
     from sparkiac import lock as locks  # noqa: PLC0415  only an example needs it
 
     return locks.example(read_lock(lock).document, inventory=inventory.name)

@@ -119,6 +119,6 @@ class Report(NamedTuple):
 def _shown(finding: Finding) -> Finding:
     """Escape what a terminal would obey. The excerpt stays as it is, for its columns."""
     texts = finding.message, finding.hint, finding.source
-    loc = finding.loc and finding.loc._replace(file=characters.line(finding.loc.file))
-    message, hint, source = map(characters.line, texts)
+    loc = finding.loc and finding.loc._replace(file=characters.escaped_line(finding.loc.file))
+    message, hint, source = map(characters.escaped_line, texts)
     return finding._replace(message=message, hint=hint, source=source, loc=loc)

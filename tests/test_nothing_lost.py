@@ -130,7 +130,7 @@ EXCEPTIONS: Final = {
 @cache
 def outcome(text: str) -> tuple[object, ...] | None:
     """Give what becomes of an inventory, without the lines and columns of findings; None if there is no plan."""
-    inventory, lock = pipeline.File("lab.yaml", text.encode()), pipeline.File("lab.lock.yaml", LOCK.encode())
+    inventory, lock = pipeline.InputFile("lab.yaml", text.encode()), pipeline.InputFile("lab.lock.yaml", LOCK.encode())
     checked = pipeline.check(inventory, lock, allow_unlocked=True, hidden=frozenset())
     if checked.plan is None:
         return None

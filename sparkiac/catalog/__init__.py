@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import BaseModel
 
-from sparkiac.model.build import KnownBuild
-from sparkiac.model.catalog import Fragment, Recipe, Standing, Variant
-from sparkiac.model.drafters import Drafters, Pair
+from sparkiac.model.build import CatalogBuild
+from sparkiac.model.catalog import Fragment, GeneralNotes, Recipe, Variant
+from sparkiac.model.drafters import DrafterPair, DrafterTable
 from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
@@ -48,23 +48,23 @@ def fragment(name: str) -> Source[Fragment] | None:
 
 
 @cache
-def drafters() -> tuple[Pair, ...]:
+def drafters() -> tuple[DrafterPair, ...]:
     """Give all pairs of target and drafter, in the order of the table."""
-    found = _entry("drafters.yaml", Drafters)
+    found = _entry("drafters.yaml", DrafterTable)
     assert found is not None, "the table is shipped"  # noqa: S101
     assert found.value is not None, "an entry is valid"  # noqa: S101
     return found.value.pairs
 
 
-def drafter(target: str | None, *, method: str) -> Pair | None:
+def drafter(target: str | None, *, method: str) -> DrafterPair | None:
     """Give the pair for a target and a method, or None if no source names one."""
     return next((pair for pair in drafters() if pair.target == target and pair.method == method), None)
 
 
 @cache
-def standing() -> Standing:
+def standing() -> GeneralNotes:
     """Give what holds for every recipe."""
-    found = _entry("standing.yaml", Standing)
+    found = _entry("standing.yaml", GeneralNotes)
     assert found is not None, "the file is shipped"  # noqa: S101
     assert found.value is not None, "an entry is valid"  # noqa: S101
     return found.value
@@ -86,9 +86,9 @@ def platform(name: str) -> Source[Platform] | None:
 
 
 @cache
-def build(name: str) -> Source[KnownBuild] | None:
+def build(name: str) -> Source[CatalogBuild] | None:
     """Give the build of the image `name`, or None if there is none."""
-    return _entry(f"builds/{name}.yaml", KnownBuild)
+    return _entry(f"builds/{name}.yaml", CatalogBuild)
 
 
 @cache

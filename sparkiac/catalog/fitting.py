@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sparkiac.model.facts import ModelFacts, Weights
+    from sparkiac.model.facts import ModelFacts, WeightSizes
 
 OVERHEAD_GIB: Final = 3.0
 """What an engine takes beside weights and KV cache: 2.9 GiB in the one start that a source logged (0.85 of 119.2 GiB
@@ -78,7 +78,7 @@ def load(name: str, facts: ModelFacts, speculative: Mapping[str, Any] | None, *,
     return Load(name, gib + drafter_gb * GIB_PER_GB, basis)
 
 
-def weights_gib(weights: Weights | None) -> tuple[float, str] | None:
+def weights_gib(weights: WeightSizes | None) -> tuple[float, str] | None:
     """Give the size of the weights and whether it is that of the loaded ones, which is the better figure."""
     match weights:
         case None:

@@ -34,7 +34,7 @@ def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
     from sparkiac.formats import recipes as tables
     from sparkiac.resolve import search
 
-    usable = [plain.hit(each) for each in search.search(search.Wanted())] if not only_fragments else []
+    usable = [plain.hit(each) for each in search.search(search.SearchCriteria())] if not only_fragments else []
     fragments = [plain.fragment(name) for name in catalog.fragment_names()]
     fragments = [each for each in fragments if everything or each["status"] == "recipe"]
     aside = plain.set_aside() if everything and not only_fragments else []
@@ -102,7 +102,7 @@ def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int
     if wanted["engine"] is not None:
         known("engine", wanted["engine"], plain.ENGINES)
     others = [finding.load(catalogued.named(_one_machine(name))) for name in beside]
-    hits = [plain.hit(each) for each in finding.search(finding.Wanted(**wanted), beside)]
+    hits = [plain.hit(each) for each in finding.search(finding.SearchCriteria(**wanted), beside)]
     if output_format == "json":
         print_json({"recipes": hits, "beside": [each._asdict() for each in others]})
     elif not hits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.characters import shown
+from sparkiac.characters import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,4 +35,4 @@ def _lines(each: Explained) -> Iterator[str]:
 
 
 def _written(value: object) -> str:
-    return shown(json.dumps(value, ensure_ascii=False))
+    return escaped(json.dumps(value, ensure_ascii=False))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.fitting import Room
     from sparkiac.engines import Engine
-    from sparkiac.model.catalog import Entry, Fragment
+    from sparkiac.model.catalog import CatalogEntry, Fragment
     from sparkiac.resolve.catalogued import Catalogued
     from sparkiac.resolve.leaves import Leaves
 
@@ -131,7 +131,7 @@ def _fragment_snippet(name: str, entry: Fragment) -> dict[str, Any]:
 def entry(found: Catalogued) -> dict[str, Any]:
     """Give all that is known of a recipe, or of a recipe with its variant."""
     values = found.values
-    entries: list[tuple[str, Entry]] = [("recipe", found.recipe)]
+    entries: list[tuple[str, CatalogEntry]] = [("recipe", found.recipe)]
     if found.variant is not None:
         entries.insert(0, ("variant", found.variant))
     drafter = values.get("speculative", {}).get("model")
@@ -170,7 +170,7 @@ def _variant(name: str) -> dict[str, Any]:
     return {key: found[key] for key in ("name", "title", "status", "why", "instead")}
 
 
-def _told(entries: list[tuple[str, Entry]]) -> dict[str, Any]:
+def _told(entries: list[tuple[str, CatalogEntry]]) -> dict[str, Any]:
     """Give what the entries tell, each with the entry that tells it."""
     return {
         key: [
@@ -254,7 +254,7 @@ def _unit(name: str) -> str:
     return (stem if stem[0].isalpha() else f"m-{stem}")[:40].rstrip("-")
 
 
-def hit(found: search.Hit) -> dict[str, Any]:
+def hit(found: search.Match) -> dict[str, Any]:
     """Give what a search shows of an entry."""
     variants = [each.name for each in found.variants]
     refused = {each.name: refusals(each) for each in (found.found, *found.variants) if refusals(each)}

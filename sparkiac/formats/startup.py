@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sparkiac.memory.values import Calibration
-    from sparkiac.plan.measured import Measured
+    from sparkiac.plan.measured import StartupComparison
 
 LOOKED_FOR: Final = (
     "Model loading took … GiB",
@@ -33,7 +33,7 @@ LOOKED_FOR: Final = (
 NOTHING: Final = f"has none of the lines in which vLLM tells of its memory: {'; '.join(LOOKED_FOR)}"
 
 
-def plain(measured: Measured) -> dict[str, Any]:
+def plain(measured: StartupComparison) -> dict[str, Any]:
     """Give {"compared": [{name, computed, measured, error}], "measured": {…}, "total_gib": …, "notes": […]}."""
     rows = [
         {"name": row.name, "computed": row.predicted, "measured": row.measured, "error": round(row.error, 4)}
@@ -44,7 +44,7 @@ def plain(measured: Measured) -> dict[str, Any]:
     return {"compared": rows, "measured": kept, "total_gib": total, "notes": list(measured.notes)}
 
 
-def page(measured: Measured) -> Iterator[RenderableType]:
+def page(measured: StartupComparison) -> Iterator[RenderableType]:
     """Lay out the comparison, and the lines to paste."""
     if measured.compared:
         table = terminal.table("", "computed", "measured", "error", right=("computed", "measured", "error"))
@@ -69,7 +69,7 @@ def total_gib(size_bytes: int) -> float:
     return round(size_bytes / GIB, 2)
 
 
-def _lines(measured: Measured) -> Iterator[RenderableType]:
+def _lines(measured: StartupComparison) -> Iterator[RenderableType]:
     kept = keys(measured.calibration)
     if kept:
         pairs = ", ".join(f"{key}: {value}" for key, value in kept.items())

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.accounts import Account, HostAccount
-    from sparkiac.plan.askers import Document
-    from sparkiac.plan.figures import Line
+    from sparkiac.plan.accounts import DeploymentMemory, HostMemoryUse
+    from sparkiac.plan.askers import ConfigFile
+    from sparkiac.plan.figures import MemoryRow
 
 _FILLS: Final = {
     "weights": ("█", "blue"),
@@ -55,7 +55,7 @@ class _Notes:
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
 
-    def mark(self, line: Line) -> str:
+    def mark(self, line: MemoryRow) -> str:
         """Give a short source as it is, and the number of a long one."""
         if len(line.said) <= _SHORT or line.kind in _LEFT:
             return line.said
@@ -86,7 +86,7 @@ def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableTy
         yield from _deployment(each)
 
 
-def bar(account: HostAccount, *, width: int) -> Text:
+def bar(account: HostMemoryUse, *, width: int) -> Text:
     """Draw the memory of a host, `width` columns wide; more, if more is asked for, with its end marked below."""
     drawn, done = Text(no_wrap=True), 0
     for part in account.parts:
@@ -98,11 +98,11 @@ def bar(account: HostAccount, *, width: int) -> Text:
     return drawn
 
 
-def _column(account: HostAccount, size_bytes: int, width: int) -> int:
+def _column(account: HostMemoryUse, size_bytes: int, width: int) -> int:
     return round(size_bytes * width / account.width_bytes)
 
 
-def _end(account: HostAccount, *, width: int) -> Text:
+def _end(account: HostMemoryUse, *, width: int) -> Text:
     """Mark the column at which the memory ends."""
     column = _column(account, account.total_bytes or 0, width)
     words = "the memory ends here "
@@ -130,11 +130,11 @@ def _program(program: Program) -> tuple[str, ...]:
     return program.name, listen, gib(program.memory_bytes), f"{program.description}\n{program.argv[0]}"
 
 
-def _document(document: Document) -> tuple[str, ...]:
+def _document(document: ConfigFile) -> tuple[str, ...]:
     return document.name, "-", "-", f"{document.description}\n/{document.file}"
 
 
-def _legend(account: HostAccount, notes: _Notes) -> RenderableType:
+def _legend(account: HostMemoryUse, notes: _Notes) -> RenderableType:
     made = Table.grid(padding=(0, 1))
     for justify in ("left", "left", "right", "left"):
         made.add_column(justify=justify, overflow="fold")
@@ -144,7 +144,7 @@ def _legend(account: HostAccount, notes: _Notes) -> RenderableType:
     return made
 
 
-def _deployment(account: Account) -> Iterator[RenderableType]:
+def _deployment(account: DeploymentMemory) -> Iterator[RenderableType]:
     yield Text(account.name, style="bold")
     yield terminal.grid([tuple(fact) for fact in (*figures.facts(account), *figures.speeds(account))])
     sources = figures.speed_sources(account)

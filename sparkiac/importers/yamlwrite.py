@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.characters import shown
+from sparkiac.characters import escaped
 from sparkiac.render import yamltext
 from sparkiac.source.scalars import Ambiguous, resolve
 
@@ -51,7 +51,7 @@ def _lines(data: Mapping[str, Any], path: Path, comments: Comments) -> Iterator[
 def _comment(text: str, indent: str) -> list[str]:
     """Write a comment in lines that fit; what goes on is set in."""
     return textwrap.wrap(
-        " ".join(shown(text).split()),
+        " ".join(escaped(text).split()),
         _WIDTH,
         initial_indent=f"{indent}# ",
         subsequent_indent=f"{indent}#   ",

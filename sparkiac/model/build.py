@@ -122,7 +122,7 @@ class Build(Model):
         return value
 
 
-class KnownBuild(Build):
+class CatalogBuild(Build):
     """A build of the catalog, with its sources."""
 
     title: ShortText

@@ -49,7 +49,7 @@ class Correction(Model):
     """Why it must."""
 
 
-class Standing(Model):
+class GeneralNotes(Model):
     """What differs in every recipe from the commands that sources print. Entries do not repeat it."""
 
     corrections: tuple[Correction, ...]
@@ -58,7 +58,7 @@ class Standing(Model):
     """What only a real machine can show, whatever the recipe."""
 
 
-class Expected(Model):
+class ExpectedFinding(Model):
     """A finding that this entry gives on a reference host, and why it stays."""
 
     code: Code
@@ -69,7 +69,7 @@ class Expected(Model):
     """Whether it is an error: `check` refuses the entry until the inventory adds or changes something."""
 
 
-class Entry(Model):
+class CatalogEntry(Model):
     """What every entry tells about itself."""
 
     title: ShortText
@@ -90,11 +90,11 @@ class Entry(Model):
     """Differences from the sources."""
     not_verified: tuple[ShortText, ...] = ()
     """What only a real machine can show."""
-    findings: tuple[Expected, ...] = ()
+    findings: tuple[ExpectedFinding, ...] = ()
     """What `check` says about it on a reference host."""
 
 
-class Recipe(Entry, Serving):
+class Recipe(CatalogEntry, Serving):
     """A model served by an engine in an image with known-good options, with its sources."""
 
     engine: EngineName
@@ -107,7 +107,7 @@ class Recipe(Entry, Serving):
     """What is known about the model."""
 
 
-class Variant(Entry, Serving):
+class Variant(CatalogEntry, Serving):
     """A named edit of a whole recipe: model, image, options, environment. `null` takes a value away."""
 
     nodes: Annotated[int, Field(ge=1, le=64)] | None = None
@@ -120,7 +120,7 @@ class Variant(Entry, Serving):
     """Findings of the recipe that the variant does not have."""
 
 
-class Fragment(Entry, Settings):
+class Fragment(CatalogEntry, Settings):
     """Settings that fit any recipe of an engine."""
 
     engine: EngineName | None = None

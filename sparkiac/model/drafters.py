@@ -10,7 +10,7 @@ from sparkiac.model.base import ImageReference, Model, ShortText
 from sparkiac.model.speculative import Drafter, Tokens
 
 
-class Pair(Model):
+class DrafterPair(Model):
     """A target and its drafter."""
 
     target: ShortText
@@ -37,8 +37,8 @@ class Pair(Model):
     """Where it stands."""
 
 
-class Drafters(Model):
+class DrafterTable(Model):
     """The table."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[DrafterPair, ...]
     """All pairs that the sources name."""

@@ -70,7 +70,7 @@ class Quantization(Model):
     """What the sources say about the flag."""
 
 
-class Weights(Model):
+class WeightSizes(Model):
     """Sizes. GB are 10^9 bytes, GiB 2^30; a source's unit is kept."""
 
     disk_gb: Size | None = None
@@ -105,7 +105,7 @@ class ModelFacts(Model):
     """Shape of the network."""
     quantization: Quantization | None = None
     """Format of the weights."""
-    weights: Weights | None = None
+    weights: WeightSizes | None = None
     """Sizes."""
     prefill: Prefill | None = None
     """How fast prompts are read."""

@@ -66,7 +66,7 @@ class ImageTag(Model):
     """Where these facts come from."""
 
 
-class Series(Model):
+class TagSeries(Model):
     """What is known about all tags that begin alike."""
 
     vllm: Version
@@ -96,7 +96,7 @@ class ImageFamily(Model):
     """Home directory of the user inside."""
     tags: dict[str, ImageTag] = Field(default_factory=dict)
     """Known tags."""
-    series: dict[str, Series] = Field(default_factory=dict)
+    series: dict[str, TagSeries] = Field(default_factory=dict)
     """Start of a tag, up to a dot or hyphen → what is known about all such tags: 26.05 for 26.05.post1-py3."""
     notes: tuple[ShortText, ...] = ()
     """What to know before using it."""

@@ -18,9 +18,9 @@ from sparkiac.model.base import (
     Sha256,
 )
 
-Weights: TypeAlias = Literal["consolidated", "shards"]
+WeightFormat: TypeAlias = Literal["consolidated", "shards"]
 """Forms of weights: Mistral's own, `consolidated*.safetensors`, and all others."""
-Form: TypeAlias = Literal["bare", "consolidated", "shards"]
+LoadedFormat: TypeAlias = Literal["bare", "consolidated", "shards"]
 """In which form an engine loads weights; of a bare repository, such as one with a tokenizer, it loads none."""
 
 
@@ -90,7 +90,7 @@ class LockedModel(Model):
     """What the memory proof needs of config.json, under its own names, and of hf_quant_config.json under that."""
     files: dict[InsidePath, ModelFile] = {}
     """Path in the repository → what it must be. Only what a host needs is listed."""
-    left_out: tuple[Weights, ...] = ()
+    left_out: tuple[WeightFormat, ...] = ()
     """Weights that the repository has in another form, or hosts need not at all, such as of one with a tokenizer."""
 
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sparkiac.model.base import Code, Model, Name, ShortText, Version
 
-Place = Literal["log", "kernel", "container", "answer", "metrics", "memory", "time", "bench"]
+SymptomSource = Literal["log", "kernel", "container", "answer", "metrics", "memory", "time", "bench"]
 """The server's log, the kernel's, Docker's own words, what the server answers, its metrics, the host's memory, how long
 a thing takes, or the output of a measurement."""
 Comparison = Literal["below", "at-most", "not", "at-least", "above"]
@@ -45,7 +45,7 @@ class Threshold(Model):
     """Where it stands."""
 
 
-class Probe(Model):
+class Observation(Model):
     """Something to look at that no single line of a log tells."""
 
     look: ShortText
@@ -94,11 +94,11 @@ class Symptom(Model):
     severity: Literal["error", "warning", "info"]
     """`error`: it does not serve, or serves wrong answers; `warning`: it serves less well; `info`: a thing to know, and
     often as it should be."""
-    sees: Place
+    sees: SymptomSource
     """Where it shows."""
     pattern: Pattern | None = None
     """What a line there holds."""
-    probe: Probe | None = None
+    probe: Observation | None = None
     """What to look at there, where no line tells."""
     cause: ShortText
     """Why it shows."""

@@ -7,32 +7,32 @@ from typing import TYPE_CHECKING, NamedTuple
 from sparkiac.plan import builds, fleet, pins, proof, weights
 from sparkiac.plan.addresses import links_of
 from sparkiac.plan.order import batches, starts
-from sparkiac.plan.parts import Giver, stated_bytes
+from sparkiac.plan.parts import Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
-from sparkiac.plan.values import HostPlan, Hub, Plan
+from sparkiac.plan.values import HostPlan, HubEndpoint, Plan
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.parts import Proof, Store
+    from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.resolve import Resolved
 
 
 class _Fleet(NamedTuple):
     """What a host's plan needs to know of the other hosts."""
 
-    hosts: Mapping[str, fleet.Placed]
-    stores: Mapping[str, tuple[Store, ...]]
+    hosts: Mapping[str, fleet.PlacedHost]
+    stores: Mapping[str, tuple[ModelStore, ...]]
     starts: Mapping[str, tuple[str, ...]]
-    givers: Mapping[str, tuple[Giver, ...]]
+    givers: Mapping[str, tuple[Peer, ...]]
     proofs: Mapping[str, Mapping[str, Proof]]
 
 
 def build(resolved: Resolved) -> Plan:
     """Decide everything that is left."""
     written = resolved.written
-    hub = Hub(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None)
+    hub = HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None)
     locked = weights.pinned(resolved)
     placed = fleet.placed(resolved)
     known = weights.repositories(locked, (each for host in placed for each in host.containers))
@@ -49,7 +49,7 @@ def build(resolved: Resolved) -> Plan:
     return Plan(written.name, hosts, tuple(builds.used(resolved)), tuple(known.values()), hub, batches(units))
 
 
-def _host(resolved: Resolved, placed: fleet.Placed, whole: _Fleet, hub: Hub) -> HostPlan:
+def _host(resolved: Resolved, placed: fleet.PlacedHost, whole: _Fleet, hub: HubEndpoint) -> HostPlan:
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     secrets = tuple(sorted({*secrets_of(placed.units), *((hub.secret,) if stores and hub.secret else ())}))
@@ -84,7 +84,7 @@ def _host(resolved: Resolved, placed: fleet.Placed, whole: _Fleet, hub: Hub) -> 
     )
 
 
-def _images_from(name: str | None, placed: fleet.Placed, whole: _Fleet) -> Giver | None:
+def _images_from(name: str | None, placed: fleet.PlacedHost, whole: _Fleet) -> Peer | None:
     if name is None:
         return None
-    return Giver(name, weights.reached(whole.hosts[name].values, placed.values))
+    return Peer(name, weights.reached(whole.hosts[name].values, placed.values))

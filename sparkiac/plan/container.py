@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparkiac.plan.image import Added
+from sparkiac.plan.image import AddedNames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.memory.fit import Workload
     from sparkiac.model.inventory import Measured
-    from sparkiac.plan.facts import Facts
-    from sparkiac.plan.parts import Caution, Export, ExtraFile, Health, Mount, Published
+    from sparkiac.plan.facts import CatalogFacts
+    from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, SupersededEntry
 
 
-class Command(NamedTuple):
+class ContainerCommand(NamedTuple):
     """What the container runs."""
 
     words: tuple[str, ...]
@@ -33,7 +33,7 @@ class Command(NamedTuple):
         return bool(self.prelude or self.exports)
 
 
-class Network(NamedTuple):
+class ContainerNetwork(NamedTuple):
     """How the container is reached, and what it reaches."""
 
     listen: tuple[str, int] | None = None
@@ -66,15 +66,15 @@ class Confinement(NamedTuple):
 class Storage(NamedTuple):
     """Files of the host that the container sees."""
 
-    mounts: tuple[Mount, ...] = ()
-    files: tuple[ExtraFile, ...] = ()
+    mounts: tuple[BindMount, ...] = ()
+    files: tuple[FetchedFile, ...] = ()
     data: str | None = None
     """Directory on the host that keeps what the container must not lose."""
     cache_key: str | None = None
     """Directory name of the compile cache: changes with image, command and environment."""
 
 
-class Weights(NamedTuple):
+class RequiredWeights(NamedTuple):
     """What the model store of the host must hold."""
 
     store: str | None = None
@@ -98,7 +98,7 @@ class ModelServer(NamedTuple):
     """Handle of the model."""
     served: tuple[str, ...] = ()
     """Names that clients use; empty where it answers nobody."""
-    facts: Facts | None = None
+    facts: CatalogFacts | None = None
     """What the catalog knows of that model; None of a model that is not its recipe's."""
     speculative: Mapping[str, Any] | None = None
     """Speculative decoding, in the words of the inventory."""
@@ -106,7 +106,7 @@ class ModelServer(NamedTuple):
     """Rank and size of the distributed group; None for a single host."""
     clients: tuple[str, ...] = ()
     """What clients need of it: `tools`."""
-    extra: Added = Added()
+    extra: AddedNames = AddedNames()
     """Options and variables of a fork or a patch, which the inventory gives a reason for."""
     workload: Workload | None = None
     """What the inventory says that it is for."""
@@ -114,7 +114,7 @@ class ModelServer(NamedTuple):
     """What a start has measured of it."""
     recipe: str | None = None
     """Catalog entry: vendor/name, or vendor/name#variant."""
-    cautions: tuple[Caution, ...] = ()
+    cautions: tuple[SupersededEntry, ...] = ()
     """Catalog entries in use that their sources took back."""
     pulls: tuple[str, ...] = ()
     """Models that are pulled into an Ollama server once it runs."""

@@ -12,12 +12,12 @@ from sparkiac.memory.values import GIB
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
-    from sparkiac.model.facts import Architecture, Weights
+    from sparkiac.model.facts import Architecture, WeightSizes
 
 _GB: Final = 10**9
 
 
-class Facts(NamedTuple):
+class CatalogFacts(NamedTuple):
     """What the catalog knows of a model, as far as rules ask for it."""
 
     kind: str | None
@@ -44,7 +44,7 @@ class Facts(NamedTuple):
     """Whether the download needs an accepted licence and a token."""
 
 
-def facts(recipe: str | None, variant: str | None, *, model: str) -> Facts | None:
+def facts(recipe: str | None, variant: str | None, *, model: str) -> CatalogFacts | None:
     """Give the facts of `model` if the recipe, or its variant, serves that one."""
     if recipe is None:
         return None
@@ -56,7 +56,7 @@ def facts(recipe: str | None, variant: str | None, *, model: str) -> Facts | Non
     if found is None:
         return None
     shape, quantization = found.architecture, found.quantization
-    return Facts(
+    return CatalogFacts(
         kind=shape.kind,
         format=quantization.format if quantization else None,
         checkpoint=quantization.checkpoint if quantization else None,
@@ -73,13 +73,13 @@ def facts(recipe: str | None, variant: str | None, *, model: str) -> Facts | Non
 
 
 @cache
-def of_model(handle: str) -> Facts | None:
+def of_model(handle: str) -> CatalogFacts | None:
     """Give what the catalog knows of a model, whichever of its entries serves it."""
     entries = (each.name.partition("#") for each in catalogued.serving(handle))
     return next(filter(None, (facts(recipe, variant or None, model=handle) for recipe, _, variant in entries)), None)
 
 
-def _size(weights: Weights | None) -> int | None:
+def _size(weights: WeightSizes | None) -> int | None:
     """Give the loaded size, or else the size on disk."""
     if weights is None:
         return None

@@ -25,7 +25,7 @@ SIZES: Final = ("total memory", "weights", "overhead", "CUDA graphs", "KV cache"
 ORDER: Final = (*SIZES, "tokens", "concurrency", "block size")
 
 
-class Measured(NamedTuple):
+class StartupComparison(NamedTuple):
     """What a start has measured of a deployment."""
 
     name: str
@@ -48,7 +48,7 @@ def servers(plan: Plan) -> dict[str, HostPlan]:
     }
 
 
-def measure(name: str, host: HostPlan, log: str) -> Measured | None:
+def measure(name: str, host: HostPlan, log: str) -> StartupComparison | None:
     """Compare the startup log of a deployment with its proof; None if no line of the log is understood."""
     found, proof = startup.read(log), host.proofs[name]
     if found == Startup():
@@ -59,7 +59,9 @@ def measure(name: str, host: HostPlan, log: str) -> Measured | None:
     calibration = startup.calibrate(found._replace(requested_bytes=requested))
     calibration = calibration._replace(weights_bytes=_alone(calibration.weights_bytes, proof))
     rows = sorted(_compared(found, host, proof, calibration), key=lambda row: ORDER.index(row.name))
-    return Measured(name, host.name, tuple(rows), calibration, total, tuple(_notes(found, proof, planned, calibration)))
+    return StartupComparison(
+        name, host.name, tuple(rows), calibration, total, tuple(_notes(found, proof, planned, calibration))
+    )
 
 
 def _total(found: Startup, host: HostPlan) -> int | None:

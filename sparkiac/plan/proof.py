@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from sparkiac.memory.budget import Host, Server
     from sparkiac.memory.speed import Range
     from sparkiac.model.lock import LockedModel
-    from sparkiac.plan.facts import Facts
-    from sparkiac.plan.fleet import Placed
+    from sparkiac.plan.facts import CatalogFacts
+    from sparkiac.plan.fleet import PlacedHost
     from sparkiac.plan.values import Container
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
@@ -41,7 +41,7 @@ _NO_CACHE: Final = Counts(full_attention_layers=0, kv_heads=0, head_size=0)
 """A drafter under `mtp` that is a model of its own reads the target's cache and keeps none."""
 
 
-def proofs(hosts: Iterable[Placed], known: Models) -> dict[str, dict[str, Proof]]:
+def proofs(hosts: Iterable[PlacedHost], known: Models) -> dict[str, dict[str, Proof]]:
     """Give the proof of each deployment on each of its hosts: host → name → proof."""
     placed = [(host, each) for host in hosts for each in host.containers if each.kind == "deployment"]
     groups: dict[str, dict[str, int | None]] = {}
@@ -54,7 +54,7 @@ def proofs(hosts: Iterable[Placed], known: Models) -> dict[str, dict[str, Proof]
     return found
 
 
-def host_budget(host: Placed, proven: Mapping[str, Proof]) -> Host:
+def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> Host:
     """Give the memory of a host: its servers, its services, and what is kept for the system."""
     servers = tuple(each.server for each in proven.values())
     services = tuple(
@@ -65,7 +65,7 @@ def host_budget(host: Placed, proven: Mapping[str, Proof]) -> Host:
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=_reserve(host))
 
 
-def _reserve(host: Placed) -> Term:
+def _reserve(host: PlacedHost) -> Term:
     stated = stated_bytes(host.values.reserve_gib)
     if stated is not None:
         return Term(_RESERVE, stated, "the inventory")
@@ -147,7 +147,7 @@ def _assumed(container: Container) -> str | None:
     return f"as for vLLM {newest}: the version in {container.image.reference} is unknown"
 
 
-def _told(container: Container) -> Facts | None:
+def _told(container: Container) -> CatalogFacts | None:
     """Give what the catalog knows of the model."""
     return container.server.facts or (of_model(container.server.model) if container.server.model else None)
 

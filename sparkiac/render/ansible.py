@@ -13,7 +13,7 @@ from sparkiac.render import extras, hosts, jsontext, playbooks, rollout, staging
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.plan import Container, HostPlan, Hub, Plan
+    from sparkiac.plan import Container, HostPlan, HubEndpoint, Plan
     from sparkiac.plan.askers import Program
 
 
@@ -31,7 +31,7 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
     shared = staging.digests(playbooks.on_every_host())
     for host in plan.hosts:
         found = _variables(host, on_hosts[host.name], plan.hub, shared) | {"together": list(together[host.name])}
-        variables = {"sparkiac": yamltext.Unsafe(found)}
+        variables = {"sparkiac": yamltext.AnsibleUnsafe(found)}
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
     yield rollout.render(plan)
     yield Artifact("ansible.cfg", (assets.directory("templates") / "ansible.cfg").read_bytes())
@@ -53,7 +53,9 @@ def _connection(host: HostPlan) -> dict[str, Any]:
     return {key: value for key, value in wanted.items() if value is not None}
 
 
-def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub, shared: Mapping[str, str]) -> dict[str, Any]:
+def _variables(
+    host: HostPlan, artifacts: tuple[Artifact, ...], hub: HubEndpoint, shared: Mapping[str, str]
+) -> dict[str, Any]:
     root = f"hosts/{host.name}/"
     own = tuple(each._replace(path=each.path.removeprefix(root)) for each in artifacts)
     return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.vllm import CACHE
-from sparkiac.plan import Mount
+from sparkiac.plan import BindMount
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import escape, yamltext
 
@@ -93,7 +93,7 @@ def grace_s(stop_s: int) -> int:
 
 
 def _volumes(container: Container) -> list[dict[str, Any]]:
-    extra = [Mount(file.path, file.target, read_only=True) for file in container.storage.files]
+    extra = [BindMount(file.path, file.target, read_only=True) for file in container.storage.files]
     volumes = [_bind(mount) for mount in sorted((*container.storage.mounts, *extra), key=lambda mount: mount.target)]
     cache = cache_path(container)
     if cache is not None:
@@ -101,7 +101,7 @@ def _volumes(container: Container) -> list[dict[str, Any]]:
     return volumes
 
 
-def _bind(mount: Mount) -> dict[str, Any]:
+def _bind(mount: BindMount) -> dict[str, Any]:
     volume: dict[str, Any] = {"type": "bind", "source": mount.source, "target": mount.target}
     if mount.read_only:
         volume["read_only"] = True

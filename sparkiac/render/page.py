@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import hints
 from sparkiac.plan import accounts, figures
-from sparkiac.plan.askers import Document, Program
+from sparkiac.plan.askers import ConfigFile, Program
 from sparkiac.plan.memory import gib
 from sparkiac.render.drawing import draw
 from sparkiac.render.templates import fill
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.accounts import Account, HostAccount
-    from sparkiac.plan.askers import Link
+    from sparkiac.plan.accounts import DeploymentMemory, HostMemoryUse
+    from sparkiac.plan.askers import Dependency
     from sparkiac.render.drawing import Drawing
 
 _DRAWN: Final = 12
@@ -82,7 +82,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
     }
 
 
-def _segments(account: HostAccount) -> list[dict[str, str]]:
+def _segments(account: HostMemoryUse) -> list[dict[str, str]]:
     """Give the pieces of the bar, each with its share of the width in per cent."""
     known = [(part.size_bytes, part, line) for part, line in zip(account.parts, figures.lines(account), strict=False)]
     drawn = [(size, line, "assumed" if part.assumed else "") for size, part, line in known if size]
@@ -101,14 +101,14 @@ def _segments(account: HostAccount) -> list[dict[str, str]]:
     ]
 
 
-def _end(account: HostAccount) -> str:
+def _end(account: HostMemoryUse) -> str:
     """Say where in the bar the memory ends, in per cent; nothing if all that is asked for fits."""
     total = account.total_bytes or 0
     return f"{100 * total / account.width_bytes:.3f}" if 0 < total < account.width_bytes else ""
 
 
-def _unit(each: Container | Program | Document) -> dict[str, Any]:
-    if isinstance(each, Document):
+def _unit(each: Container | Program | ConfigFile) -> dict[str, Any]:
+    if isinstance(each, ConfigFile):
         shown = {"listen": "", "memory": "", "image": f"/{each.file}", "whole": f"/{each.file}", "model": ""}
     else:
         listen = "{}:{}".format(*each.network.listen) if each.network.listen else ""
@@ -129,12 +129,12 @@ def _image(each: Container | Program) -> dict[str, str]:
     return {"image": f"{repository}@{digest[:12]}" if at else each.image.pull, "whole": each.image.pull}
 
 
-def _link(link: Link) -> str:
+def _link(link: Dependency) -> str:
     model = f" for {link.model}" if link.model and link.model != link.name else ""
     return f"{link.name}{model} at {link.url}" if link.url else f"{link.name}{model}, which it cannot reach"
 
 
-def _account(account: Account) -> dict[str, Any]:
+def _account(account: DeploymentMemory) -> dict[str, Any]:
     return {
         "name": account.name,
         "facts": figures.facts(account),

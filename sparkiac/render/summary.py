@@ -13,8 +13,8 @@ from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.accounts import Account
-    from sparkiac.plan.askers import Document, Link
+    from sparkiac.plan.accounts import DeploymentMemory
+    from sparkiac.plan.askers import ConfigFile, Dependency
 
 
 def render(plan: Plan) -> Artifact:
@@ -45,7 +45,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
     }
 
 
-def _proof(account: Account) -> dict[str, Any]:
+def _proof(account: DeploymentMemory) -> dict[str, Any]:
     return {
         "facts": (*figures.facts(account), *figures.speeds(account)),
         "sources": figures.speed_sources(account),
@@ -84,11 +84,11 @@ def _program(program: Program) -> dict[str, Any]:
     }
 
 
-def _document(document: Document) -> dict[str, Any]:
+def _document(document: ConfigFile) -> dict[str, Any]:
     return {"file": f"/{document.file}", "description": document.description, "links": _links(document.links)}
 
 
-def _links(links: tuple[Link, ...]) -> list[dict[str, str]]:
+def _links(links: tuple[Dependency, ...]) -> list[dict[str, str]]:
     """Say what is asked, at which address, and with whose key."""
     return [
         {"name": link.name, "url": link.url or "", "key": link.secret or "", "model": link.model or ""}

@@ -19,7 +19,7 @@ MACHINE: Final = "dgx-spark"
 """The platform that --fits-beside assumes."""
 
 
-class Wanted(NamedTuple):
+class SearchCriteria(NamedTuple):
     """Search criteria; None matches everything. Texts match as substrings, ignoring case."""
 
     model: str | None = None
@@ -33,7 +33,7 @@ class Wanted(NamedTuple):
     image: str | None = None
 
 
-class Hit(NamedTuple):
+class Match(NamedTuple):
     """An entry that matches."""
 
     found: Catalogued
@@ -43,7 +43,7 @@ class Hit(NamedTuple):
     """Memory that it needs together with the recipes of --fits-beside."""
 
 
-def search(wanted: Wanted, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
+def search(wanted: SearchCriteria, beside: tuple[str, ...] = ()) -> tuple[Match, ...]:
     """Return all usable entries that match, except those known not to fit beside the others."""
     chosen = [found for found in catalogued.everything() if found.usable and matches(found, wanted)]
     if not beside:
@@ -53,7 +53,7 @@ def search(wanted: Wanted, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
     return _grouped((found, room) for found, room in rooms if room.fits is not False and found.nodes == 1)
 
 
-def matches(found: Catalogued, wanted: Wanted) -> bool:
+def matches(found: Catalogued, wanted: SearchCriteria) -> bool:
     """Return whether an entry matches. An unknown value does not match."""
     values, quantization = found.values, found.facts.quantization
     weights = fitting.weights_gib(found.facts.weights)
@@ -88,19 +88,19 @@ def _has(text: str, part: str) -> bool:
     return part.casefold() in text.casefold()
 
 
-def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[Hit, ...]:
+def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[Match, ...]:
     """Group variants under their recipe if it matches too; a variant with another memory need stays on its own."""
-    hits: list[Hit] = []
+    hits: list[Match] = []
     for found, room in chosen:
         base = next(_bases(hits, found, room), None)
         if base is None:
-            hits.append(Hit(found, (), room))
+            hits.append(Match(found, (), room))
         else:
             hits[base] = hits[base]._replace(variants=(*hits[base].variants, found))
     return tuple(hits)
 
 
-def _bases(hits: list[Hit], found: Catalogued, room: Room | None) -> Iterator[int]:
+def _bases(hits: list[Match], found: Catalogued, room: Room | None) -> Iterator[int]:
     for index, hit in enumerate(hits):
         if found.variant is not None and hit.found.variant is None and hit.found.recipe is found.recipe:
             same = room is None or (hit.room is not None and room.loads[-1][1:] == hit.room.loads[-1][1:])

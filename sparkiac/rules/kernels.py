@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.facts import Facts
+    from sparkiac.plan.facts import CatalogFacts
     from sparkiac.report import Removal, Scalar, Severity
 
 _DOCKER_HUB: Final = "docker.io/"
@@ -49,7 +49,7 @@ def may_be(container: Container, reference: str) -> bool:
     return found == reference or (pinned and reference.startswith(f"{found}:"))
 
 
-def known(container: Container) -> Facts | None:
+def known(container: Container) -> CatalogFacts | None:
     """Give what the catalog knows of the model, whichever of its recipes serves it."""
     return container.server.facts or (of_model(container.server.model) if container.server.model else None)
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import yaml
 
-from sparkiac.characters import line, shown
+from sparkiac.characters import escaped, escaped_line
 from sparkiac.report import Finding, Mark, Path, Severity
 from sparkiac.source import literals, secrets, syntax
 from sparkiac.source.document import Document
@@ -63,8 +63,8 @@ def read(raw: bytes, *, name: str) -> tuple[Document, tuple[Finding, ...]]:
         return document, _findings(document, faults)
     walk = _Walk(text)
     data = walk.run()
-    shown = secrets.without(text, walk.literals) if walk.literals else text
-    lines = _lines(shown if data is not None else secrets.without_rest(shown))
+    redacted = secrets.without(text, walk.literals) if walk.literals else text
+    lines = _lines(redacted if data is not None else secrets.without_rest(redacted))
     document = Document(name, lines, data, walk.values, walk.keys)
     return document, _findings(document, walk.faults)
 
@@ -237,7 +237,7 @@ class _Walk:
             bad = FORBIDDEN.search(event.value)
             if bad:
                 self._report("YML003", mark, refusal(bad.group()), "remove the escape")
-                return shown(event.value)
+                return escaped(event.value)
             return str(event.value)
         try:
             return resolve(event.value)
@@ -249,7 +249,7 @@ class _Walk:
         """Escape and shorten a text of the file for a message."""
         if self.in_secret or secrets.literal(text, ()):
             return _HIDDEN
-        return line(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+        return escaped_line(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
     def _count(self, event: Any) -> None:  # noqa: ANN401
         self.nodes += 1

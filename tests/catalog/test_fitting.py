@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from sparkiac.catalog import fitting
 from sparkiac.catalog.fitting import Load
-from sparkiac.model.facts import ModelFacts, Weights
+from sparkiac.model.facts import ModelFacts, WeightSizes
 
-QWEN = ModelFacts(weights=Weights(disk_gb=24, loaded_gb=23.5))
-GEMMA = ModelFacts(weights=Weights(loaded_gb=49, drafter_gb=0.87))
+QWEN = ModelFacts(weights=WeightSizes(disk_gb=24, loaded_gb=23.5))
+GEMMA = ModelFacts(weights=WeightSizes(loaded_gb=49, drafter_gb=0.87))
 OWN = {"method": "mtp", "num_speculative_tokens": 2}
 DRAFTED = {"method": "mtp", "model": "google/gemma-4-26B-A4B-it-assistant"}
 
@@ -44,14 +44,14 @@ def test_the_overhead_is_that_of_the_one_log_in_the_sources() -> None:
     ("weights", "expected"),
     [
         (None, None),
-        (Weights(), None),
-        (Weights(drafter_gb=1), None),
-        (Weights(disk_gb=8 * 1.073741824), (8, "on disk")),
-        (Weights(disk_gb=1, loaded_gb=8 * 1.073741824), (8, "loaded")),
-        (Weights(disk_gb=1, loaded_gb=1, loaded_gib=8), (8, "loaded")),
+        (WeightSizes(), None),
+        (WeightSizes(drafter_gb=1), None),
+        (WeightSizes(disk_gb=8 * 1.073741824), (8, "on disk")),
+        (WeightSizes(disk_gb=1, loaded_gb=8 * 1.073741824), (8, "loaded")),
+        (WeightSizes(disk_gb=1, loaded_gb=1, loaded_gib=8), (8, "loaded")),
     ],
 )
-def test_the_better_figure_counts(weights: Weights | None, expected: tuple[float, str] | None) -> None:
+def test_the_better_figure_counts(weights: WeightSizes | None, expected: tuple[float, str] | None) -> None:
     found = fitting.weights_gib(weights)
     assert (found and (pytest.approx(found[0]), found[1])) == expected
 

@@ -13,7 +13,7 @@ from tests.plan.fleets import LOCK as KNOWN
 from tests.plan.fleets import ONES, PAIR, deployment, planned, service
 
 if TYPE_CHECKING:
-    from sparkiac.plan.accounts import Account, HostAccount
+    from sparkiac.plan.accounts import DeploymentMemory, HostMemoryUse
 
 GIB: Final = 1 << 30
 _CONFIG: Final = (
@@ -30,12 +30,12 @@ MTP: Final = "head_dim: 128, mtp_num_hidden_layers: 1"
 RECIPE: Final = "recipe: nvidia/qwen3.6-35b-a3b-nvfp4"
 
 
-def host(text: str, *, locked: str = LOCK, number: int = 0) -> HostAccount:
+def host(text: str, *, locked: str = LOCK, number: int = 0) -> HostMemoryUse:
     """Give the account of a host."""
     return accounts.of(planned(text, locked=locked).hosts[number])
 
 
-def account(text: str, *, locked: str = LOCK) -> Account:
+def account(text: str, *, locked: str = LOCK) -> DeploymentMemory:
     """Give the account of the one deployment."""
     [found] = host(text, locked=locked).accounts
     return found

@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from sparkiac.plan import Export, Health, Mount, Published, Secret
+from sparkiac.plan import BindMount, Export, Health, Published, Secret
 from tests.plan.fleets import LOCK, ONES, container, deployment
 
 GEMMA = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
 GEMMA = GEMMA.replace("    model: example/model\n", "")
 PROBE = tuple(
-    Mount(f"/usr/local/lib/sparkiac/{name}", f"/run/sparkiac/{name}", read_only=True)
+    BindMount(f"/usr/local/lib/sparkiac/{name}", f"/run/sparkiac/{name}", read_only=True)
     for name in ("probe.py", "probe_answers.py")
 )
 
@@ -44,7 +44,7 @@ def test_the_whole_container() -> None:
     assert (chat.server.engine, chat.server.model, chat.server.speculative) == ("vllm", "example/model", None)
     assert chat.server.options["max_model_len"] == 65536
     assert (chat.storage.files, chat.storage.data, chat.network.shared, chat.server.cautions) == ((), None, None, ())
-    assert chat.storage.mounts == (Mount("/srv/models", "/models", read_only=True), *PROBE)
+    assert chat.storage.mounts == (BindMount("/srv/models", "/models", read_only=True), *PROBE)
     assert (chat.weights.store, chat.weights.models, chat.server.served) == (
         "/srv/models",
         ("example/model",),
@@ -155,10 +155,10 @@ def test_the_environment_is_text_and_sorted() -> None:
 def test_mounts_are_sorted_and_read_only_unless_said() -> None:
     lines = "container: {mounts: {/z: {source: /srv/z, read_only: false}, /a: {source: model_store}}}"
     assert container(deployment(lines)).storage.mounts == (
-        Mount("/srv/models", "/a", read_only=True),
-        Mount("/srv/models", "/models", read_only=True),
+        BindMount("/srv/models", "/a", read_only=True),
+        BindMount("/srv/models", "/models", read_only=True),
         *PROBE,
-        Mount("/srv/z", "/z", read_only=False),
+        BindMount("/srv/z", "/z", read_only=False),
     )
 
 
@@ -187,7 +187,7 @@ def test_the_models_that_the_store_must_hold() -> None:
 def test_a_model_that_is_served_from_a_directory() -> None:
     chat = container(deployment("model_path: /checkpoint"))
     assert (chat.weights.models, chat.weights.directories) == ((), ("example/model",))
-    assert Mount("/srv/models/example/model", "/checkpoint", read_only=True) in chat.storage.mounts
+    assert BindMount("/srv/models/example/model", "/checkpoint", read_only=True) in chat.storage.mounts
     assert chat.command.words[2] == "/checkpoint"
     assert chat.server.served == ("example/model",)
 

@@ -13,7 +13,7 @@ from sparkiac.model.inventory import FabricLink
 from sparkiac.plan import figures
 from sparkiac.plan.values import HostPlan, Plan
 from sparkiac.render import page
-from sparkiac.render.drawing import Box, draw
+from sparkiac.render.drawing import HostBox, draw
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned, webui
 from tests.render.hostile import VECTORS
@@ -217,7 +217,7 @@ def test_a_fleet_is_drawn_as_long_as_anybody_could_read_it(number: int, drawings
     assert links == ([] if drawings else [f"#{host.name}" for host in fleet(number).hosts])
 
 
-def boxes_of(hosts: tuple[HostPlan, ...], *, columns: int) -> tuple[Box, ...]:
+def boxes_of(hosts: tuple[HostPlan, ...], *, columns: int) -> tuple[HostBox, ...]:
     """Draw hosts and give their boxes."""
     return draw(hosts, columns=columns, box=262, gap=90).boxes
 
