@@ -58,9 +58,9 @@ def start(container: Container) -> tuple[str | None, tuple[str, ...]]:
 
     What runs before the server stands in front of it in one shell. The key needs none: it is passed as a variable.
     """
-    if not container.command.prelude:
+    if not container.command.pre_start:
         return None, container.command.words
-    return "/bin/sh", ("-c", " && ".join((*map(joined, container.command.prelude), f"exec {joined(container.argv)}")))
+    return "/bin/sh", ("-c", " && ".join((*map(joined, container.command.pre_start), f"exec {joined(container.argv)}")))
 
 
 def server(container: Container) -> tuple[str, ...]:

@@ -21,13 +21,13 @@ def text(found: Iterable[Explained]) -> str:
 def plain(found: Iterable[Explained]) -> list[dict[str, Any]]:
     """Give the same as data, the value that holds first."""
     return [
-        {"path": each.path, "said": [{"value": value, "from": str(origin)} for value, origin in reversed(each.said)]}
+        {"path": each.path, "said": [{"value": value, "from": str(origin)} for value, origin in reversed(each.values)]}
         for each in found
     ]
 
 
 def _lines(each: Explained) -> Iterator[str]:
-    (value, origin), *others = reversed(each.said)
+    (value, origin), *others = reversed(each.values)
     yield f"{each.path}: {_written(value)}"
     yield f"  from {origin}"
     for former, place in others:

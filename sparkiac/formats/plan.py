@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkiac.memory.values import Unknown
 from sparkiac.model.base import Model
-from sparkiac.plan import accounts
+from sparkiac.plan import memory_use
 
 if TYPE_CHECKING:
     from sparkiac.plan import Plan
@@ -19,7 +19,7 @@ def plain(plan: Plan) -> dict[str, Any]:
 
 def _host(host: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple
     rest = {key: value for key, value in _mapping(host).items() if key not in {"budget", "proofs"}}
-    return rest | {"memory": _mapping(accounts.of(host))}
+    return rest | {"memory": _mapping(memory_use.of(host))}
 
 
 def _mapping(value: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple

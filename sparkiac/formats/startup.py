@@ -9,8 +9,8 @@ from rich.text import Text
 from sparkiac.formats import terminal
 from sparkiac.memory.values import GIB
 from sparkiac.model.inventory import Measured as Key
-from sparkiac.plan.measured import SIZES
-from sparkiac.plan.memory import count
+from sparkiac.plan.numbers import count
+from sparkiac.plan.startup_log import SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sparkiac.memory.values import Calibration
-    from sparkiac.plan.measured import StartupComparison
+    from sparkiac.plan.startup_log import StartupComparison
 
 LOOKED_FOR: Final = (
     "Model loading took … GiB",

@@ -30,7 +30,7 @@ def image_of(resolved: Resolved, reference: str, *, host: str) -> Image:
     return found._replace(interface=interface, copied=resolved.written.hosts[host].images_from is not None)
 
 
-def used(resolved: Resolved) -> Iterator[PlannedBuild]:
+def used_builds(resolved: Resolved) -> Iterator[PlannedBuild]:
     """Give the builds that something runs, sorted by name, each with the place that names it first."""
     for name in resolved.fleet.builds:
         users = (user for user, reference in images(resolved.leaves) if reference == name)

@@ -24,13 +24,13 @@ class ContainerCommand(NamedTuple):
     """Environment variables, sorted by name."""
     exports: tuple[Export, ...] = ()
     """Variables that are read from secrets inside the container."""
-    prelude: tuple[tuple[str, ...], ...] = ()
+    pre_start: tuple[tuple[str, ...], ...] = ()
     """Commands that run before the server."""
 
     @property
-    def wrapped(self) -> bool:
+    def needs_shell(self) -> bool:
         """Whether a shell prepares the start, which then must name the image's entrypoint."""
-        return bool(self.prelude or self.exports)
+        return bool(self.pre_start or self.exports)
 
 
 class ContainerNetwork(NamedTuple):
@@ -114,7 +114,7 @@ class ModelServer(NamedTuple):
     """What a start has measured of it."""
     recipe: str | None = None
     """Catalog entry: vendor/name, or vendor/name#variant."""
-    cautions: tuple[SupersededEntry, ...] = ()
+    superseded: tuple[SupersededEntry, ...] = ()
     """Catalog entries in use that their sources took back."""
     pulls: tuple[str, ...] = ()
     """Models that are pulled into an Ollama server once it runs."""

@@ -139,7 +139,7 @@ def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: Req
         words=command.words(image, engine, start),
         env=dict(sorted(env.items())),
         exports=() if key is None else (Export(str(engine.key_variable), (key.secret,)),),
-        prelude=values.container.prelude,
+        pre_start=values.container.prelude,
     )
 
 
@@ -241,7 +241,7 @@ def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
         workload=Workload(values.workload.users, values.workload.context) if values.workload else None,
         measured=values.measured,
         recipe=f"{written.recipe}{variant}" if written.recipe else None,
-        cautions=tuple(_cautions(written, node.name)),
+        superseded=tuple(_cautions(written, node.name)),
     )
 
 

@@ -21,7 +21,7 @@ _590: Final = (
 _595: Final = f"the one source that runs it (DeepSeek-V4 thread L346) runs {_DEEPSEEK} on it and nothing else"
 
 
-def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[DoubtedDriver, ...]:
+def disputed(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[DoubtedDriver, ...]:
     """Name the driver series that sources disagree on; the inventory may still choose one."""
     capability = host.gpu.compute_capability if host.gpu else None
     if capability != _GB10 or not any(container.confinement.gpu for container in containers):
@@ -30,7 +30,7 @@ def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[Doub
     return (DoubtedDriver("590", _590), *(() if proven else (DoubtedDriver("595", _595),)))
 
 
-def of_images(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
+def required_by_images(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
     """Give the oldest driver of each unit whose image is known to want one."""
     return tuple(
         ImageDriver(container.name, tag.min_driver, tag.forward_compat)

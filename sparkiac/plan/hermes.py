@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.askers import Program
 from sparkiac.plan.container import ModelServer
+from sparkiac.plan.dependents import Program
 from sparkiac.plan.parts import Export, Secret, stated_bytes
 from sparkiac.plan.settings import timeouts
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedHermesAgentService
-    from sparkiac.plan.askers import Dependency
+    from sparkiac.plan.dependents import Dependency
     from sparkiac.resolve import Resolved
 
 _MODEL_KEY: Final = "SPARKIAC_MODEL_KEY"
@@ -51,7 +51,7 @@ def program(
         listen=(address, service.port),
         health_path=service.health,
         server=ModelServer(served=service.served_names),
-        links=links,
+        dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
         timeouts=timeouts(service.timeouts),
     )

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.model.services import Sampling
-from sparkiac.plan.askers import ConfigFile
+from sparkiac.plan.dependents import ConfigFile
 
 if TYPE_CHECKING:
     from sparkiac.model.services import Alias, OpenClawService
-    from sparkiac.plan.askers import Dependency
+    from sparkiac.plan.dependents import Dependency
 
 _NO_KEY: Final = "none"
 

@@ -174,5 +174,5 @@ class Proof(NamedTuple):
     """Tokens of context → tokens a second of one request."""
     prefill: Range | Unknown = Unknown(())
     """Tokens of a prompt a second."""
-    assumes: str | None = None
+    assumption: str | None = None
     """What the figures rest on that nobody knows: they are an estimate then, and no proof."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.speed import Range
     from sparkiac.model.lock import LockedModel
     from sparkiac.plan.facts import CatalogFacts
-    from sparkiac.plan.fleet import PlacedHost
+    from sparkiac.plan.placement import PlacedHost
     from sparkiac.plan.values import Container
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
@@ -88,7 +88,7 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
         decode=_decode(container, found, server, known),
         prefill=(told.prefill if told else None) or NO_RATE,
-        assumes=_assumed(container),
+        assumption=_assumed(container),
     )
 
 

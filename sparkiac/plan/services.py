@@ -17,7 +17,7 @@ from sparkiac.plan.values import Container
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedContainerService, ResolvedHost
-    from sparkiac.plan.askers import Dependency
+    from sparkiac.plan.dependents import Dependency
     from sparkiac.resolve import Resolved
 
     Service = ResolvedContainerService | ResolvedOllamaService | ResolvedOpenWebuiService
@@ -50,7 +50,7 @@ def container(
         timeouts=settings.timeouts(service.timeouts),
         server=_server(service),
         secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
-        links=links,
+        dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
     )
 

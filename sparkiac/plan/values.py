@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
-    from sparkiac.plan.askers import ConfigFile, Dependency, Program
     from sparkiac.plan.contract import Expectations
+    from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import (
         ModelRepository,
@@ -55,7 +55,7 @@ class Container(NamedTuple):
     weights: RequiredWeights = RequiredWeights()
     secrets: tuple[Secret, ...] = ()
     """Secrets and their files in the container; the first one is the key of its own API, if it has one."""
-    links: tuple[Dependency, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
     """What it asks."""
     memory_bytes: int | None = None
     """Memory that an engine takes at start, if its utilization and the host's total are known; of a service, what the
@@ -88,8 +88,8 @@ class HostPlan(NamedTuple):
     preflight: Expectations
     """What the host is checked for."""
     programs: tuple[Program, ...] = ()
-    documents: tuple[ConfigFile, ...] = ()
-    starts: tuple[str, ...] = ()
+    config_files: tuple[ConfigFile, ...] = ()
+    start_order: tuple[str, ...] = ()
     """Its units in the order in which they start."""
     platform_name: str = ""
     """Name of its hardware profile, such as dgx-spark."""
@@ -120,9 +120,9 @@ class HostPlan(NamedTuple):
         return tuple(sorted((*self.containers, *self.programs), key=lambda each: each.name))
 
     @property
-    def askers(self) -> tuple[Container | Program | ConfigFile, ...]:
+    def dependents(self) -> tuple[Container | Program | ConfigFile, ...]:
         """Everything that may ask others."""
-        return (*self.containers, *self.programs, *self.documents)
+        return (*self.containers, *self.programs, *self.config_files)
 
 
 class PlannedBuild(NamedTuple):

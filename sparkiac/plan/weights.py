@@ -54,7 +54,7 @@ def stores(containers: Iterable[Container], known: Mapping[str, ModelRepository]
     )
 
 
-def givers(
+def weight_peers(
     hosts: Mapping[str, ResolvedHost], stores: Mapping[str, tuple[ModelStore, ...]]
 ) -> dict[str, tuple[Peer, ...]]:
     """Name for each host who can give it weights over a direct link: the first host of the link's network has them."""
@@ -68,7 +68,7 @@ def givers(
     return found
 
 
-def reached(giver: ResolvedHost, taker: ResolvedHost) -> str:
+def address_seen_from(giver: ResolvedHost, taker: ResolvedHost) -> str:
     """Give the address at which `taker` asks `giver`: that of a direct link if they share one."""
     near = {link.network for link in _networks(taker)}
     return next((str(link.ip) for link in _networks(giver) if link.network in near), giver.address)

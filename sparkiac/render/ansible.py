@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.plan import Container, HostPlan, HubEndpoint, Plan
-    from sparkiac.plan.askers import Program
+    from sparkiac.plan.dependents import Program
 
 
 CHANGING: Final = "sparkiac_changing"
@@ -68,13 +68,13 @@ def _variables(
         "sysctls": jsontext.plain([Sysctl(key, value) for key, value in host.sysctls.items()]),
         "images": sorted({container.image.pull for container in host.containers}),
         "image_ids": staging.image_ids(host),
-        "images_from": staging.giver(host.images_from),
+        "images_from": staging.peer(host.images_from),
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
         "generation": staging.generation(host, staging.digests(own) | dict(shared)),
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),
-        "extra_files": extras.of(host, hub),
+        "extra_files": extras.downloads(host, hub),
         "secrets": list(host.secrets),
         "units": sorted(
             [*map(_unit, host.containers), *map(_program, host.programs)], key=lambda unit: str(unit["name"])

@@ -9,13 +9,13 @@ from ipaddress import ip_interface
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.plan.askers import ConfigFile
+from sparkiac.plan.dependents import ConfigFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sparkiac.plan import Container, HostPlan
-    from sparkiac.plan.askers import Program
+    from sparkiac.plan.dependents import Program
 
 _MARGIN: Final = 44
 _EDGE: Final = 6
@@ -112,7 +112,7 @@ def draw(hosts: Sequence[HostPlan], *, columns: int, box: int, gap: int) -> Draw
 
 
 def _units(host: HostPlan) -> tuple[Container | Program | ConfigFile, ...]:
-    return (*host.units, *host.documents)
+    return (*host.units, *host.config_files)
 
 
 def _height(host: HostPlan) -> float:
@@ -232,7 +232,7 @@ def _wanted(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[_As
     chips = {(box.name, chip.name): (box, chip) for box in boxes for chip in box.chips}
     for host in hosts:
         for asker in _units(host):
-            for link in asker.links:
+            for link in asker.dependencies:
                 there = chips.get((link.host or "", link.name))
                 if there is not None:
                     yield _Ask(*chips[host.name, asker.name], *there, broken=link.url is None)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import FetchedFile, HostPlan, HubEndpoint
 
 
-def of(host: HostPlan, hub: HubEndpoint) -> list[dict[str, str]]:
+def downloads(host: HostPlan, hub: HubEndpoint) -> list[dict[str, str]]:
     """Say what is fetched, each content once, with its path below the directory of fetched files."""
     wanted = {file.path: file for container in host.containers for file in container.storage.files}
     return [

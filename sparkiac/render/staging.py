@@ -35,11 +35,11 @@ def _model(stored: StoredModel) -> StagedModel:
 
 def fetch(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
     """Say where weights come from."""
-    near = [giver._asdict() for giver in host.weights_from]
+    near = [peer._asdict() for peer in host.weights_from]
     return {"endpoint": hub.url, "token": hub.secret, "from": near}
 
 
-def giver(found: Peer | None) -> dict[str, str] | None:
+def peer(found: Peer | None) -> dict[str, str] | None:
     """Say where images come from, if another host gives them."""
     return None if found is None else found._asdict()
 
@@ -57,7 +57,7 @@ def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
 
 def generation(host: HostPlan, files: Mapping[str, str]) -> str:
     """Name all that is applied to a host by its hash; `files` maps each path to its SHA-256."""
-    text = json.dumps([files, jsontext.plain(stores(host)), image_ids(host), giver(host.images_from)], sort_keys=True)
+    text = json.dumps([files, jsontext.plain(stores(host)), image_ids(host), peer(host.images_from)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

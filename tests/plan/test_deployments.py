@@ -34,7 +34,8 @@ def test_the_whole_container() -> None:
         chat.confinement.read_only,
     ) == ("host", None, 1 << 30, True)
     assert (chat.timeouts.ready_s, chat.timeouts.stop_s, chat.timeouts.restart_delay_s) == (1200, 120, 2)
-    assert (chat.confinement.gpu, chat.secrets, chat.command.exports, chat.command.prelude, chat.command.wrapped) == (
+    command = chat.command
+    assert (chat.confinement.gpu, chat.secrets, command.exports, command.pre_start, command.needs_shell) == (
         True,
         (),
         (),
@@ -43,7 +44,7 @@ def test_the_whole_container() -> None:
     )
     assert (chat.server.engine, chat.server.model, chat.server.speculative) == ("vllm", "example/model", None)
     assert chat.server.options["max_model_len"] == 65536
-    assert (chat.storage.files, chat.storage.data, chat.network.shared, chat.server.cautions) == ((), None, None, ())
+    assert (chat.storage.files, chat.storage.data, chat.network.shared, chat.server.superseded) == ((), None, None, ())
     assert chat.storage.mounts == (BindMount("/srv/models", "/models", read_only=True), *PROBE)
     assert (chat.weights.store, chat.weights.models, chat.server.served) == (
         "/srv/models",
@@ -105,7 +106,7 @@ def test_the_command_of_an_image_that_nothing_is_known_of_is_written_out() -> No
 def test_a_key_is_exported_from_its_file_so_that_no_argument_and_no_environment_shows_it() -> None:
     chat = container(deployment("api_key: {secret: team_key}"))
     assert chat.secrets == (Secret("team_key", "/run/secrets/vllm_api_key"),)
-    assert (chat.command.exports, chat.command.wrapped) == ((Export("VLLM_API_KEY", ("team_key",)),), True)
+    assert (chat.command.exports, chat.command.needs_shell) == ((Export("VLLM_API_KEY", ("team_key",)),), True)
     assert chat.argv == ("/opt/nvidia/nvidia_entrypoint.sh", *chat.command.words)
     assert not any("KEY" in name for name in chat.command.env)
     assert not any("key" in word for word in chat.command.words)
@@ -113,7 +114,7 @@ def test_a_key_is_exported_from_its_file_so_that_no_argument_and_no_environment_
 
 def test_a_key_and_an_image_that_is_vllm_serve_itself() -> None:
     chat = container(GEMMA.replace("    port:", "    api_key: {secret: k}\n    port:"))
-    assert chat.command.wrapped
+    assert chat.command.needs_shell
     assert chat.argv[:3] == ("vllm", "serve", "google/gemma-4-26B-A4B-it")
     assert chat.command.words[0] == "google/gemma-4-26B-A4B-it"
 
@@ -121,7 +122,8 @@ def test_a_key_and_an_image_that_is_vllm_serve_itself() -> None:
 def test_commands_before_the_server_wrap_it_too() -> None:
     """As the Omni recipe installs its audio part (row 3.1)."""
     chat = container(deployment("container: {prelude: [[pip, install, 'vllm[audio]'], [echo, ok]]}"))
-    assert (chat.command.prelude, chat.command.wrapped) == ((("pip", "install", "vllm[audio]"), ("echo", "ok")), True)
+    assert chat.command.pre_start == (("pip", "install", "vllm[audio]"), ("echo", "ok"))
+    assert chat.command.needs_shell
     assert chat.command.words[:2] == ("vllm", "serve")
 
 

@@ -12,8 +12,9 @@ def test_a_service_that_says_no_more_than_it_must() -> None:
     assert asr.path == ("services", "asr")
     assert asr.image.pull == f"example.org/asr@{ONES}"
     assert (asr.network.published, asr.network.listen, asr.checks.health, asr.checks.path) == (None, None, None, None)
-    assert (asr.command.words, dict(asr.command.env), asr.storage.mounts, asr.command.wrapped) == ((), {}, (), False)
-    assert (asr.storage.data, asr.network.shared, asr.network.extra_hosts, asr.links, asr.server.pulls) == (
+    assert (asr.command.words, dict(asr.command.env), asr.storage.mounts) == ((), {}, ())
+    assert not asr.command.needs_shell
+    assert (asr.storage.data, asr.network.shared, asr.network.extra_hosts, asr.dependencies, asr.server.pulls) == (
         None,
         None,
         (),

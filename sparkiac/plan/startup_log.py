@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac.memory import budget, startup
 from sparkiac.memory.startup import Compared, Startup
 from sparkiac.memory.values import GIB, Unknown, known_bytes
-from sparkiac.plan import figures
-from sparkiac.plan.memory import count, gib
+from sparkiac.plan import labels
+from sparkiac.plan.numbers import count, gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def servers(plan: Plan) -> dict[str, HostPlan]:
     }
 
 
-def measure(name: str, host: HostPlan, log: str) -> StartupComparison | None:
+def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None:
     """Compare the startup log of a deployment with its proof; None if no line of the log is understood."""
     found, proof = startup.read(log), host.proofs[name]
     if found == Startup():
@@ -111,7 +111,7 @@ def _compared(found: Startup, host: HostPlan, proof: Proof, calibration: Calibra
 
 def _notes(found: Startup, proof: Proof, planned: int | None, calibration: Calibration) -> Iterator[str]:
     if isinstance(proof.options, Unknown):
-        yield f"Nothing can be compared: {figures.unknown(proof.options)}."
+        yield f"Nothing can be compared: {labels.unknown(proof.options)}."
         return
     context = None if isinstance(proof.cache, Unknown) else proof.cache.context
     if found.context is not None and context is not None and found.context != context:

@@ -8,7 +8,7 @@ from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedOllamaSe
 from sparkiac.model.services import OpenClawService
 from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.askers import Dependency
+from sparkiac.plan.dependents import Dependency
 from sparkiac.plan.settings import server_port
 from sparkiac.plan.topology import GATEWAY, Endpoint, Route, route
 from sparkiac.resolve import hosts_of, uses
@@ -35,7 +35,7 @@ class Provider(NamedTuple):
     models: tuple[str, ...]
 
 
-def offers(resolved: Resolved) -> dict[str, Provider]:
+def providers(resolved: Resolved) -> dict[str, Provider]:
     """Give everything that can be asked, by name."""
     found = {name: _of_deployment(resolved, name) for name in resolved.fleet.deployments}
     for name, service in resolved.fleet.services.items():
@@ -76,7 +76,7 @@ def _endpoint(resolved: Resolved, name: str, service: _Placed, port: int, *, ins
     return Endpoint(name, service.on, address, port, inside)
 
 
-def links(resolved: Resolved, name: str, known: Mapping[str, Provider]) -> tuple[Dependency, ...]:
+def dependencies_of(resolved: Resolved, name: str, known: Mapping[str, Provider]) -> tuple[Dependency, ...]:
     """Give what the service `name` asks, in the order of the inventory. A container speaks to Ollama in its own way."""
     service = resolved.fleet.services[name]
     in_container = not isinstance(service, ResolvedHermesAgentService | OpenClawService)

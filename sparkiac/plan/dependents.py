@@ -75,7 +75,7 @@ class Program(NamedTuple):
     server: ModelServer
     """The names that it serves."""
     timeouts: UnitTimeouts
-    links: tuple[Dependency, ...]
+    dependencies: tuple[Dependency, ...]
     memory_bytes: int | None = None
     """What it takes of the host's memory, as the inventory states."""
 
@@ -105,4 +105,4 @@ class ConfigFile(NamedTuple):
     file: str
     """Its path on the host, without the first slash."""
     content: Mapping[str, Any]
-    links: tuple[Dependency, ...]
+    dependencies: tuple[Dependency, ...]

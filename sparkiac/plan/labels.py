@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.values import Unknown
-from sparkiac.plan.memory import count, gib, over_budget, span
+from sparkiac.plan.numbers import count, gib, over_budget, span
 from sparkiac.plan.parts import NO_RATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.memory.fit import Advice, Fit, Workload
-    from sparkiac.plan.accounts import DeploymentMemory, HostMemoryUse, MemorySegment
+    from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse, MemorySegment
 
 STEP_HEADS: Final = ("utilization", "KV cache", "tokens", "requests", "the host")
 """Requests are whole ones, of the longest length."""
@@ -52,7 +52,7 @@ class MemoryRow(NamedTuple):
     assumed: bool = False
 
     @property
-    def said(self) -> str:
+    def source_text(self) -> str:
         """Its source, with a word before it where no measurement stands behind the size."""
         return f"assumed: {self.source}" if self.assumed else self.source
 
@@ -60,7 +60,7 @@ class MemoryRow(NamedTuple):
 def lines(host: HostMemoryUse) -> tuple[MemoryRow, ...]:
     """Give the parts of a host's memory, and what is left."""
     left = MemoryRow("left free", free(host), _left(host), _why_left(host))
-    return (*(_line(part) for part in host.parts), left)
+    return (*(_line(part) for part in host.segments), left)
 
 
 def free(host: HostMemoryUse) -> str:
@@ -75,7 +75,7 @@ def label(part: MemorySegment) -> str:
 
 def facts(account: DeploymentMemory) -> tuple[LabelledValue, ...]:
     """Say what the KV cache of a deployment holds, and what its workload needs."""
-    estimate = () if account.assumes is None else (LabelledValue("estimated", f"{account.assumes}; {CAPTURE}"),)
+    estimate = () if account.assumption is None else (LabelledValue("estimated", f"{account.assumption}; {CAPTURE}"),)
     return (*estimate, *_fit(account), *(_workload(account) if account.leads else ()))
 
 

@@ -95,7 +95,7 @@ class DeploymentMemory(NamedTuple):
     steps: tuple[Step, ...]
     decode: tuple[Decode, ...] | Unknown
     first_token: tuple[FirstToken, ...] | Unknown
-    assumes: str | None
+    assumption: str | None
     """What all of it rests on that nobody knows: it is an estimate then, and no proof."""
 
 
@@ -103,18 +103,18 @@ class HostMemoryUse(NamedTuple):
     """One host."""
 
     total_bytes: int | None
-    parts: tuple[MemorySegment, ...]
+    segments: tuple[MemorySegment, ...]
     """All that shares its memory, in the order of the bar; what is free is not among them."""
     headroom_bytes: int | Unknown
     """What is left; less than nothing if the parts do not fit."""
     most_bytes: int | None
     """What is left at most: before what nobody knows."""
-    accounts: tuple[DeploymentMemory, ...]
+    deployments: tuple[DeploymentMemory, ...]
 
     @property
     def width_bytes(self) -> int:
         """What a picture must show: the memory, or what is asked for where that is more."""
-        return max(self.total_bytes or 0, sum(part.size_bytes or 0 for part in self.parts))
+        return max(self.total_bytes or 0, sum(part.size_bytes or 0 for part in self.segments))
 
 
 def of(host: HostPlan) -> HostMemoryUse:
@@ -124,10 +124,10 @@ def of(host: HostPlan) -> HostMemoryUse:
     budget = host.budget
     return HostMemoryUse(
         total_bytes=host.memory_bytes,
-        parts=(*(part for each in deployed for part in _taken(host.proofs[each.name].server)), *_others(host)),
+        segments=(*(part for each in deployed for part in _taken(host.proofs[each.name].server)), *_others(host)),
         headroom_bytes=budget.headroom_bytes if budget else Unknown(("total memory",)),
         most_bytes=budget.most_bytes if budget else None,
-        accounts=accounts,
+        deployments=accounts,
     )
 
 
@@ -185,7 +185,7 @@ def _account(container: Container, proof: Proof) -> DeploymentMemory:
         steps=proof.steps,
         decode=_decode(proof),
         first_token=_first_token(proof),
-        assumes=proof.assumes,
+        assumption=proof.assumption,
     )
 
 

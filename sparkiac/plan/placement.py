@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sparkiac.model.resolved import ResolvedHermesAgentService
 from sparkiac.model.services import OpenClawService
 from sparkiac.plan import deployments, hermes, openclaw, services
-from sparkiac.plan.links import links, offers
+from sparkiac.plan.dependencies import dependencies_of, providers
 from sparkiac.plan.parts import stated_bytes
 from sparkiac.plan.topology import NETWORK
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.model.resolved import ResolvedHost
-    from sparkiac.plan.askers import ConfigFile, Dependency, Program
+    from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.values import Container
     from sparkiac.resolve import Resolved
 
@@ -27,7 +27,7 @@ class PlacedHost(NamedTuple):
     values: ResolvedHost
     containers: tuple[Container, ...]
     programs: tuple[Program, ...]
-    documents: tuple[ConfigFile, ...]
+    config_files: tuple[ConfigFile, ...]
 
     @property
     def units(self) -> tuple[Container | Program, ...]:
@@ -40,10 +40,10 @@ class PlacedHost(NamedTuple):
         return stated_bytes(self.values.memory_gib)
 
 
-def placed(resolved: Resolved) -> tuple[PlacedHost, ...]:
+def place_all(resolved: Resolved) -> tuple[PlacedHost, ...]:
     """Place every deployment and service on its hosts, sorted by host."""
-    fleet, known = resolved.fleet, offers(resolved)
-    asked = {name: links(resolved, name, known) for name in fleet.services}
+    fleet, known = resolved.fleet, providers(resolved)
+    asked = {name: dependencies_of(resolved, name, known) for name in fleet.services}
     shared = dict.fromkeys(_joined(asked), NETWORK)
     containers: dict[str, list[Container]] = {host: [] for host in fleet.hosts}
     programs: dict[str, list[Program]] = {host: [] for host in fleet.hosts}
