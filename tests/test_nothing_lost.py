@@ -135,9 +135,8 @@ def outcome(text: str) -> tuple[object, ...] | None:
     if checked.plan is None:
         return None
     found = {(each.code, each.severity, each.message, each.hint) for each in checked.report.findings}
-    wants = [
-        (each.key, each.users, each.source, each.revision, each.files) for each in pipeline.wants(inventory, lock).wants
-    ]
+    required = pipeline.lock_requirements(inventory, lock).wants
+    wants = [(each.key, each.users, each.source, each.revision, each.files) for each in required]
     return found, wants, pipeline.render(checked.plan)
 
 

@@ -68,7 +68,7 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
         return _record(lock_path(inventory), files, options["record"])
     from sparkiac import pipeline
 
-    wanted = pipeline.wants(*files)
+    wanted = pipeline.lock_requirements(*files)
     run = _Run(lock_path(inventory), files, wanted, output_format)
     if wanted.plan is None:
         return _refuse(run, ())
@@ -77,7 +77,7 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
     found, refused = _asked(run, _named(names, wanted) if options["upgrade"] else frozenset(), options)
     if refused or wanted.report.findings:
         return _refuse(run, refused)
-    return _write(run, pipeline.locked(*files, wanted, found), dry_run=options["dry_run"])
+    return _write(run, pipeline.new_lock(*files, wanted, found), dry_run=options["dry_run"])
 
 
 def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -139,7 +139,7 @@ def _check(run: _Run) -> int:
     from sparkiac import pipeline
     from sparkiac.report import Report
 
-    report = pipeline.stale(run.wanted)
+    report = pipeline.check_lock(run.wanted)
     told = Report.of((*report.findings, *_outdated(run, run.wanted.lock)))
     show(told, run.output_format)
     if run.output_format == "text" and not report.findings:

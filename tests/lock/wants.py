@@ -27,7 +27,7 @@ MODEL: Final = LockedModel.model_validate(
 def wants(text: str, locked: str | None = None) -> LockRequirements:
     """Take an inventory whose input is good through the pipeline."""
     lock = None if locked is None else pipeline.InputFile("lab.lock.yaml", locked.encode())
-    found = pipeline.wants(pipeline.InputFile("lab.yaml", text.encode()), lock)
+    found = pipeline.lock_requirements(pipeline.InputFile("lab.yaml", text.encode()), lock)
     assert found.plan is not None, found.report.findings
     return found
 
