@@ -1,4 +1,4 @@
-"""sparkiac: one inventory of DGX Spark machines in, pinned and reviewable files out."""
+"""sparkiac: generate pinned, reviewable files for LLM servers on DGX Spark machines from one inventory."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The one place that turns an exception into an exit code."""
+"""Entry point of the command line: run a command and turn exceptions into exit codes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class _Output(io.FileIO):
-    """An output whose reader may close it early: the rest is discarded, and the command runs to its end."""
+    """An output stream that discards the rest when its reader closes the pipe, so that the command runs to its end."""
 
     def write(self, data: Buffer, /) -> int:
-        """Write, or discard what nobody reads any more."""
+        """Write, or discard the data if the pipe is closed."""
         try:
             return super().write(data)
         except BrokenPipeError:
@@ -37,35 +37,35 @@ class _Output(io.FileIO):
 
 
 def main() -> NoReturn:
-    """Run the command line. A user's mistake ends with a sentence, only a defect with a traceback."""
+    """Run the command line. A mistake of the user gives a message; only a defect of sparkiac gives a traceback."""
     finish(lambda: run(sys.argv[1:]))
 
 
 def finish(command: Callable[[], int]) -> NoReturn:
-    """Run a command and end with its exit code, whether or not anybody reads its output."""
-    # A command lives for a fraction of a second: collecting cycles, looking for plugins in every installed
-    # distribution, and taking all modules apart at the end would cost a fifth of it.
+    """Run a command and exit with its exit code, even if the reader of its output has gone."""
+    # A command runs for a fraction of a second. Garbage collection, the search for pydantic plugins and the
+    # interpreter's shutdown would take a fifth of that time.
     gc.disable()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    sys.stdout, sys.stderr = _steady(sys.stdout), _steady(sys.stderr)
+    sys.stdout, sys.stderr = _without_broken_pipe(sys.stdout), _without_broken_pipe(sys.stderr)
     code = command()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # a full disk: `run` has said so
+        with contextlib.suppress(OSError):  # a full disk: `run` has reported it
             stream.flush()
     os._exit(code)
 
 
-def _steady(stream: TextIO | None) -> TextIO:
-    """Give an output that never fails for a reader that has gone: `sparkiac plan … | head`, or `>&-`."""
-    if stream is None:  # closed before the start
+def _without_broken_pipe(stream: TextIO | None) -> TextIO:
+    """Return an output stream that does not fail if its reader closes it, as in `sparkiac plan … | head` or `>&-`."""
+    if stream is None:  # it was closed before the start
         return Path(os.devnull).open("w", encoding="utf-8")
     raw = io.BufferedWriter(_Output(stream.fileno(), "w", closefd=False))
-    # A terminal that cannot show a character shows its code.
+    # A character that the terminal's encoding lacks is written as an escape.
     return io.TextIOWrapper(raw, stream.encoding, "backslashreplace", line_buffering=stream.isatty())
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command and give its exit code."""
+    """Run one command and return its exit code."""
     try:
         code = cli.main(arguments, prog_name="sparkiac", standalone_mode=False)
     except click.UsageError as error:
@@ -75,7 +75,7 @@ def run(arguments: list[str]) -> int:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
         return Exit.INTERRUPTED
-    except SystemExit:  # click's answer to a broken pipe or connection; that of an output is caught before
+    except SystemExit:  # click exits on EPIPE; a closed output never gets here because `_Output` discards the data
         return _io_failed(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
     except OSError as error:
         return _io_failed(error)
@@ -84,7 +84,7 @@ def run(arguments: list[str]) -> int:
 
 def _io_failed(error: OSError) -> int:
     where = f"{error.filename}: " if error.filename else ""
-    with contextlib.suppress(OSError):  # nothing can be said where standard error itself is the fault
+    with contextlib.suppress(OSError):  # standard error itself may be the file that fails
         click.echo(f"sparkiac: {where}{error.strerror or error}", err=True)
     return Exit.IO
 

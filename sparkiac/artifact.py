@@ -1,4 +1,4 @@
-"""The rendered file: what `render` makes and `write` puts on disk."""
+"""The value that represents one generated file; `render` creates it and `write` writes it to disk."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class Artifact(NamedTuple):
-    """One finished file of the output tree.
+    """One generated file.
 
-    `path` is relative, with forward slashes; `content` holds the final bytes; `mode` is the
-    permission bits (0o644 or 0o755), set whatever the umask says.
+    `path` is relative to the output directory, with forward slashes; `content` is the final bytes; `mode` is the
+    permission bits (0o644 or 0o755), which the umask does not change.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Finds templates/ and playbooks/: beside the package in a checkout, inside it in an installed wheel."""
+"""Find templates/ and playbooks/: next to the package in a checkout, inside the package in an installed wheel."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _PACKAGE: Final = Path(__file__).parent
 
 
 def directory(name: str) -> Path:
-    """Give the directory of assets called `name`."""
+    """Return the path of the asset directory `name`."""
     installed = _PACKAGE / "_assets" / name
     return installed if installed.is_dir() else _PACKAGE.parent / name
 
 
 def files(name: str) -> Iterator[tuple[str, Path]]:
-    """Give every file below `name` as (relative path, path), sorted; caches and hidden files are left out."""
+    """Return (relative path, path) of every file below `name`, sorted, without caches and hidden files."""
     root = directory(name)
     for path in sorted(root.rglob("*")):
         parts = path.relative_to(root).parts

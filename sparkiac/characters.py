@@ -1,4 +1,4 @@
-"""Characters that no file of an inventory and no generated file may carry, and how a message shows them."""
+"""Characters that inventories and generated files must not contain, and how messages show them."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ _NONCHARACTERS: Final = "".join(chr(plane << 16 | last) for plane in range(17) f
 REFUSED: Final = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff" + _NONCHARACTERS
 )
-"""Body of a regular expression's set: C0, DEL and C1 controls but tab and line ends; the line separators, of which
-some YAML readers make new lines; bidirectional overrides, which show a reviewer another text; the byte order mark;
-noncharacters, for which systemd drops a whole line; halves of surrogate pairs, which UTF-8 lacks."""
+"""Refused characters, as the body of a regular expression's character set: C0, DEL and C1 controls except tab and line
+ends; line separators, which some YAML readers treat as line ends; bidirectional overrides, which make a text look
+different from what it is; the byte order mark; noncharacters, for which systemd drops the whole line; surrogates, which
+UTF-8 cannot encode."""
 
-_UNSHOWN: Final = re.compile(rf"[{REFUSED}\r\u061c\u200e\u200f]")
-"""Also the marks that change the direction of a text, and the carriage return."""
+_ESCAPED: Final = re.compile(rf"[{REFUSED}\r\u061c\u200e\u200f]")
+"""The refused characters, direction marks and the carriage return: messages show them as escapes."""
 
 
-def shown(text: str) -> str:
-    r"""Write what a terminal would obey, hide or turn round as escapes: `\x1b`, `\u202e`. Line ends and tabs stay.
+def escaped(text: str) -> str:
+    r"""Replace control characters and direction marks with escapes such as `\x1b`; keep line ends and tabs.
 
-    All text that is not sparkiac's own passes here before it is shown.
+    All text from users, files and servers passes through this function before it is printed, because a terminal
+    would execute or hide such characters.
     """
-    return _UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _ESCAPED.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def line(text: str) -> str:
-    """Show a text in one line: its line ends are escapes as well."""
-    return shown(text).replace("\n", "\\n")
+def escaped_line(text: str) -> str:
+    """Replace control characters and line ends with escapes, so that the result is one line."""
+    return escaped(text).replace("\n", "\\n")

@@ -25,7 +25,7 @@ COMMANDS: Final = {
     "export": "Convert a deployment for another tool.",
     "init": "Create a repository for a fleet.",
 }
-"""Command → its line in the help; kept here so that `--help` imports no command."""
+"""Command → its line in the help. It is kept here so that `--help` does not import the commands."""
 
 
 class _Lazy(CommandGroup):

@@ -1,4 +1,4 @@
-"""Words for hints."""
+"""Texts for hints, such as suggestions of similar names."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ if TYPE_CHECKING:
 
 _LISTED: Final = 12
 _MEANINGFUL: Final = 3
-"""Letters from which on a part of a name says something."""
+"""Shortest part of a name, in letters, that the search for similar names uses."""
 _NUMBERED: Final = "0123456789.-_"
-"""What may stand behind a family's name: gemma4 is of gemma."""
+"""Characters that may follow the name of a family: gemma4 belongs to gemma."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Name the closest known word, or list those that hold it, or all if they are few, or else the least unlike one."""
+    """Suggest the closest known name, or list names that contain the word, all names if there are few, or one name."""
     words = sorted(known)
     parts = word.lower().split("/")
-    similar = _holding(parts, words) or _holding([part.rstrip(_NUMBERED) for part in parts], words)
+    similar = _containing(parts, words) or _containing([part.rstrip(_NUMBERED) for part in parts], words)
     found = closest(word, words) or _listed("similar names: ", similar)
     if found or len(words) <= _LISTED:
         return found or _listed("known: ", words)
     return f"the nearest name is {difflib.get_close_matches(word, words, n=1, cutoff=0)[0]!r}"
 
 
-def _holding(parts: Iterable[str], words: Iterable[str]) -> list[str]:
-    telling = [part for part in parts if len(part) >= _MEANINGFUL]
-    return [each for each in words if any(part in each.lower() for part in telling)]
+def _containing(parts: Iterable[str], words: Iterable[str]) -> list[str]:
+    long_enough = [part for part in parts if len(part) >= _MEANINGFUL]
+    return [each for each in words if any(part in each.lower() for part in long_enough)]
 
 
 def _listed(label: str, words: list[str]) -> str:
@@ -36,13 +36,13 @@ def _listed(label: str, words: list[str]) -> str:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Name the closest known word if one is close."""
+    """Suggest the closest known name, or return an empty text if none is similar."""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else ""
 
 
 def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> str:
-    """Say that a tree with these pins cannot be applied; nothing if there are none."""
+    """Return a notice that a tree with these example or missing pins cannot be applied; empty if there are none."""
     if not unpinned:
         return ""
     pins = "1 pin is an example or missing" if len(unpinned) == 1 else f"{len(unpinned)} pins are examples or missing"
@@ -52,7 +52,7 @@ def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> 
     )
 
 
-def build_it(name: str) -> str:
-    """Say how an image that no registry has comes into being, and into the lock."""
+def build_hint(name: str) -> str:
+    """Explain how to build an image that no registry has and how to record it in the lock."""
     script = f"builds/{name}/build RECORD"
     return f"generate it with --allow-unlocked, run {script} on a Spark, then `sparkiac lock INVENTORY --record RECORD`"

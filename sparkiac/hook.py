@@ -1,7 +1,7 @@
-"""What pre-commit calls: `sparkiac check` for every inventory among the changed files.
+"""The pre-commit hook: run `sparkiac check` for every inventory that the changed files affect.
 
-A lock stands for the inventory beside it: a change of either is checked, once, and no lock is taken for an inventory.
-What an image said of its vLLM, `interfaces/*.json`, stands for all inventories beside that folder.
+A changed lock affects the inventory next to it. A changed `interfaces/*.json`, which holds the vLLM options of one
+image, affects all inventories next to that directory.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _INTERFACES: Final = "interfaces/*.json"
 
 
 def main() -> NoReturn:
-    """Check the files that the arguments name; the other arguments are options of `sparkiac check`."""
+    """Check the files among the arguments; pass the other arguments to `sparkiac check` as options."""
     finish(lambda: check(sys.argv[1:]))
 
 
 def check(words: list[str]) -> int:
-    """Check all inventories, and give the worst exit code."""
+    """Check all inventories and return the highest exit code."""
     files = [word for word in words if _is_file(word) and not word.startswith("-")]
     options = [word for word in words if word not in files]
     return max((run(["check", *options, file]) for file in inventories(files)), default=0)
 
 
 def inventories(files: Iterable[str]) -> list[str]:
-    """Name each inventory once, also those of which only the lock or an image's interface is given."""
+    """Return the inventories that these files affect, each once."""
     return list(dict.fromkeys(each for file in files for each in _inventories(file)))
 
 

@@ -1,4 +1,4 @@
-"""The order of the stages, and nothing else."""
+"""Run the stages in order: source, resolve, plan, rules, render, and the steps that update a lock or fix findings."""
 
 from __future__ import annotations
 
@@ -25,60 +25,60 @@ if TYPE_CHECKING:
 
 _EXAMPLE = frozenset({"LCK033"})
 _SETTLED_BY_LOCK = _EXAMPLE | {"IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"}
-"""Codes that are not found once the lock holds the image, the model or the file."""
+"""Codes of findings that a complete lock resolves."""
 
 
-class File(NamedTuple):
-    """A file as the user named it, and its bytes."""
+class InputFile(NamedTuple):
+    """Name and content of an input file; the name is the path that the user entered."""
 
     name: str
     raw: bytes
     interfaces: Mapping[str, Interface] = {}
-    """Of an inventory: digest of an image → what its vLLM takes, as the image itself said."""
+    """For an inventory: digest of an image → vLLM options that were captured from that image."""
 
 
 class Outcome(NamedTuple):
-    """What a run found, and the plan if the input was good enough for one."""
+    """Result of a check: the findings, and the plan if the input was valid."""
 
     report: Report
     plan: Plan | None
 
     @property
     def only_unpinned(self) -> bool:
-        """Whether the lock is all that is missing."""
+        """Return whether there are errors and a complete lock would resolve all of them."""
         errors = [finding for finding in self.report.findings if finding.severity is Severity.ERROR]
         return bool(errors) and all(finding.code in _SETTLED_BY_LOCK for finding in errors)
 
 
-class Wanted(NamedTuple):
-    """What a lock must hold, and the one that there is; without a plan if the input was not good enough for one."""
+class LockRequirements(NamedTuple):
+    """The entries that a lock must have, and the present lock; without a plan if the input is not valid."""
 
     report: Report
     plan: Plan | None = None
     wants: tuple[Want, ...] = ()
     lock: Lock | None = None
     documents: tuple[Document, Document | None] | None = None
-    """Inventory and lock, with the places of all that they say."""
+    """Inventory and lock, with the file positions of their values."""
 
     @property
     def data(self) -> Mapping[str, Any] | None:
-        """The lock as plain data, as it is written."""
+        """Return the content of the present lock file as plain data."""
         found = self.documents[1] if self.documents else None
         return cast("dict[str, Any]", found.data) if found else None
 
 
-class Locked(NamedTuple):
-    """A lock that is to be written."""
+class NewLock(NamedTuple):
+    """The new text of a lock file."""
 
     raw: bytes
     moves: tuple[Move, ...]
-    """What it says otherwise than the one before."""
+    """Pins that differ from the previous lock."""
     report: Report
-    """What it lacks still."""
+    """Findings about entries that are still missing."""
 
 
-class Fixed(NamedTuple):
-    """An inventory after its fixes: its bytes, what is left, and what is gone."""
+class FixResult(NamedTuple):
+    """An inventory after its fixes: the new text, the check of that text, and the findings that were fixed."""
 
     raw: bytes
     outcome: Outcome
@@ -86,19 +86,19 @@ class Fixed(NamedTuple):
 
 
 def check(
-    inventory: File,
-    lock: File | None,
+    inventory: InputFile,
+    lock: InputFile | None,
     *,
     allow_example: bool = False,
     allow_unlocked: bool = False,
     hidden: frozenset[str] | None = None,
 ) -> Outcome:
-    """Run every stage up to the rules. Bad input gives findings and no plan.
+    """Run every stage up to the rules. Invalid input gives findings and no plan.
 
-    `allow_example` makes a warning of an example lock, `allow_unlocked` of missing pins as well. Rules whose codes are
-    `hidden` run as well: whether a waiver is used does not depend on what is shown.
+    `allow_example` reports an example lock as a warning instead of an error; `allow_unlocked` does the same for missing
+    pins. Rules whose codes are `hidden` run too, because whether a waiver is used must not depend on the profile.
     """
-    report, found = resolved(inventory, lock)
+    report, found = resolve_inventory(inventory, lock)
     if found is None:
         return Outcome(report, None)
     plan = build(found)
@@ -107,24 +107,24 @@ def check(
     if lock is not None and found.lock is not None and found.lock.example:
         findings.append(_example(inventory, lock))
     tolerated = _SETTLED_BY_LOCK if allow_unlocked else _EXAMPLE if allow_example else frozenset()
-    return Outcome(Report.of(_noted(each) if each.code in tolerated else each for each in findings), plan)
+    return Outcome(Report.of(_as_warning(each) if each.code in tolerated else each for each in findings), plan)
 
 
-def resolved(inventory: File, lock: File | None) -> tuple[Report, Resolved | None]:
-    """Read and resolve an inventory; without a result if the input was not good enough for one."""
+def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Report, Resolved | None]:
+    """Read and resolve an inventory; return None instead of a result if the input is not valid."""
     loaded = source.load(inventory.raw, name=inventory.name, model=Inventory)
     pins = read_lock(lock) if lock else None
     faults = (*loaded.findings, *(pins.findings if pins else ()))
     if faults or loaded.value is None:
         return Report.of((*faults, *check_names(loaded))), None
-    findings, found = resolve(loaded, pins.value if pins else None, inventory.interfaces)
-    return Report.of(findings), found
+    findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces)
+    return Report.of(findings), result
 
 
 def fix(
-    inventory: File, lock: File | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
-) -> Fixed:
-    """Mend what a rule can mend in the text of an inventory. One that does not load stays as it is."""
+    inventory: InputFile, lock: InputFile | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
+) -> FixResult:
+    """Apply the fixes of findings to the text of an inventory. An inventory that does not load stays unchanged."""
     from sparkiac.fix import repair  # noqa: PLC0415  only --fix needs it
 
     @cache
@@ -137,40 +137,40 @@ def fix(
 
     first = checked(inventory.raw)
     if first.plan is None:
-        return Fixed(inventory.raw, first, ())
+        return FixResult(inventory.raw, first, ())
     raw, left, gone = repair(inventory.raw, report, _outside_default() if hidden is None else hidden)
-    return Fixed(raw, checked(raw)._replace(report=left), gone)
+    return FixResult(raw, checked(raw)._replace(report=left), gone)
 
 
-def read_lock(lock: File) -> Source[Lock]:
-    """Read a lock by itself."""
+def read_lock(lock: InputFile) -> Source[Lock]:
+    """Read and validate a lock file."""
     return source.load(lock.raw, name=lock.name, model=Lock)
 
 
-def record(plan: Plan, lock: File | None, raw: bytes) -> bytes:
-    """Give the lock with what a build recorded. Raises `lock.Refused` if the record is not of one of the plan's."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+def record(plan: Plan, lock: InputFile | None, raw: bytes) -> bytes:
+    """Return the text of the lock with the record of a build. Raise `lock.Refused` if the plan has no such build."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
 
     read = locks.read(raw, plan.builds)
     return lock_text(lock, locks.with_record(read_lock(lock).document if lock else None, read))
 
 
-def wants(inventory: File, lock: File | None) -> Wanted:
-    """Say what the lock of an inventory must hold. The rules are not asked: they say what is wrong with it later."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+def lock_requirements(inventory: InputFile, lock: InputFile | None) -> LockRequirements:
+    """Return the entries that the lock of an inventory must have. Rules do not run here; they check the lock later."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
 
-    report, found = resolved(inventory, lock)
+    report, found = resolve_inventory(inventory, lock)
     if found is None:
-        return Wanted(report)
+        return LockRequirements(report)
     plan = build(found)
     needed = locks.wanted(plan, found)
     documents = found.inventory.document, read_lock(lock).document if lock else None
-    return Wanted(Report.of(locks.conflicts(needed)), plan, needed, found.lock, documents)
+    return LockRequirements(Report.of(locks.conflicts(needed)), plan, needed, found.lock, documents)
 
 
-def stale(wanted: Wanted) -> Report:
-    """Say what of a lock is missing, incomplete, or wanted by nothing. Asks nobody."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+def check_lock(wanted: LockRequirements) -> Report:
+    """Return findings about missing, incomplete and unused lock entries. Sends no requests."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
 
     assert wanted.plan is not None and wanted.documents is not None, "the input is good"  # noqa: S101, PT018
     inventory, pins = wanted.documents
@@ -180,32 +180,34 @@ def stale(wanted: Wanted) -> Report:
     return Report.of((*wanted.report.findings, *found, *unbuilt))
 
 
-def locked(inventory: File, lock: File | None, wanted: Wanted, answers: Mapping[Key, Entry]) -> Locked:
-    """Give the lock with what upstream answered. What is still missing then are builds, which a record brings."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+def new_lock(
+    inventory: InputFile, lock: InputFile | None, wanted: LockRequirements, answers: Mapping[Key, Entry]
+) -> NewLock:
+    """Return the lock with the upstream results. Builds can still be missing: they are added from their records."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
 
     data = locks.merged(wanted.data, wanted.wants, answers)
-    new = File(lock.name if lock else "", lock_text(lock, data))
-    left = stale(wants(inventory, new)).findings
-    return Locked(new.raw, locks.moves(wanted.data, data), Report.of(map(_noted, left)))
+    new = InputFile(lock.name if lock else "", lock_text(lock, data))
+    left = check_lock(lock_requirements(inventory, new)).findings
+    return NewLock(new.raw, locks.moves(wanted.data, data), Report.of(map(_as_warning, left)))
 
 
-def lock_text(lock: File | None, data: Mapping[str, Any]) -> bytes:
-    """Write a lock that says `data`. What an older lock says already keeps its lines, where its layout allows it."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
+def lock_text(lock: InputFile | None, data: Mapping[str, Any]) -> bytes:
+    """Return the text of a lock with this data. Unchanged entries keep their lines if the present layout allows it."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
 
     document = read_lock(lock).document if lock else None
     if lock is not None and document is not None:
         if document.data == data:
             return lock.raw
         text = locks.patched(lock.raw.decode(), document, data).encode()
-        if read_lock(File(lock.name, text)).document.data == data:
+        if read_lock(InputFile(lock.name, text)).document.data == data:
             return text
     return locks.whole(data).encode()
 
 
 def render(plan: Plan) -> tuple[Artifact, ...]:
-    """Run the last pure stage."""
+    """Render the generated files of a plan."""
     from sparkiac.render import render as render_plan  # noqa: PLC0415  `check` and `plan` need no template engine
 
     return render_plan(plan)
@@ -216,11 +218,11 @@ def _outside_default() -> frozenset[str]:
     return profiles.outside((check.rule for check in rules.checks()), known.floors, known.default)
 
 
-def _example(inventory: File, lock: File) -> Finding:
+def _example(inventory: InputFile, lock: InputFile) -> Finding:
     from sparkiac import lock as locks  # noqa: PLC0415  only an example needs it
 
     return locks.example(read_lock(lock).document, inventory=inventory.name)
 
 
-def _noted(finding: Finding) -> Finding:
+def _as_warning(finding: Finding) -> Finding:
     return finding._replace(severity=Severity.WARNING)

@@ -1,7 +1,7 @@
-"""Placeholders: what an imported draft says where only the user knows the value.
+"""Placeholders in imported drafts for values that the user must fill in.
 
-Each is reserved by a standard, or is a name that no real value has: addresses for documentation (RFC 5737, RFC 3849)
-and the domain `.invalid` (RFC 2606). So a draft loads and is checked as a whole, and what is left to fill in is found.
+They are reserved by a standard or cannot be real names: addresses for documentation (RFC 5737, RFC 3849) and the domain
+`.invalid` (RFC 2606). A draft therefore loads and can be checked, and a rule finds the values to fill in.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ HCA: Final = "placeholder"
 HOST_NETWORK: Final = ip_network("192.0.2.0/24")
 LINK_NETWORK: Final = ip_network("198.51.100.0/24")
 FIRST_HOST: Final = 11
-"""Last number of the first address."""
+"""Last number of the address of the first host."""
 _RESERVED: Final = (HOST_NETWORK, LINK_NETWORK, ip_network("203.0.113.0/24"), ip_network("2001:db8::/32"))
 _NAMES: Final = frozenset({MODEL, MODEL_FILE, INTERFACE, HCA})
 
 
 def host(number: int) -> str:
-    """Give the address of a host, counted from 0."""
+    """Return the placeholder address of a host; hosts count from 0."""
     return str(HOST_NETWORK[FIRST_HOST + number])
 
 
 def link(number: int) -> dict[str, str]:
-    """Give the link of a host, counted from 0."""
+    """Return the placeholder fabric link of a host; hosts count from 0."""
     address = f"{LINK_NETWORK[FIRST_HOST + number]}/{LINK_NETWORK.prefixlen}"
     return {"interface": INTERFACE, "hca": HCA, "address": address}
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a model, a file, an image, an interface, a device or an address is still to be filled in."""
+    """Return whether a model, file, image, interface, device or address is a placeholder."""
     return value in _NAMES or "placeholder.invalid/" in value or _is_reserved(value.partition("/")[0])
 
 

@@ -1,4 +1,4 @@
-"""Values that say what was found and where: no printing, no policy, no file access."""
+"""Findings, their positions and the report; this module prints nothing and reads no file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Path = tuple[str | int, ...]
-"""Where a value sits in a YAML document: keys and list indices from the top."""
+"""Path of a value in a YAML document: keys and list indices from the top."""
 
 
 class Mark(NamedTuple):
-    """A stretch of text. Lines and columns count from 1; the end column is exclusive."""
+    """Start and end of a text in a file. Lines and columns count from 1; the end column is exclusive."""
 
     line: int
     column: int
@@ -24,7 +24,7 @@ class Mark(NamedTuple):
 
 
 class Loc(NamedTuple):
-    """A place in a file, with the user's own line."""
+    """A position in a file, with the text of the line."""
 
     file: str
     mark: Mark
@@ -32,44 +32,44 @@ class Loc(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a resolved value was decided: which layer, and the place when that layer is a file."""
+    """Where a resolved value comes from: its layer, and the file position if the layer is a file."""
 
     layer: str
     file: str | None = None
     mark: Mark | None = None
 
     def __str__(self) -> str:
-        """Name the layer and, if it is a file, the line."""
+        """Return the layer and, if it is a file, its name and line."""
         if self.file is None:
             return self.layer
         return f"{self.layer} {self.file}" + (f":{self.mark.line}" if self.mark else "")
 
 
 class Severity(IntEnum):
-    """How bad a finding is. An error stops generation."""
+    """Severity of a finding. Errors stop generation."""
 
     INFO = 1
     WARNING = 2
     ERROR = 3
 
     def __str__(self) -> str:
-        """Lower-case word, as printed."""
+        """Return the name in lower case, as printed."""
         return self.name.lower()
 
 
 class Removal(Enum):
-    """What an edit says in the place of a value."""
+    """Type of REMOVE, which an edit has instead of a new value."""
 
     REMOVE = "remove"
 
 
 REMOVE: Final = Removal.REMOVE
-"""Take the value away, with its key."""
+"""Marks an edit that removes the value and its key."""
 Scalar: TypeAlias = str | int | float | bool
 
 
 class Edit(NamedTuple):
-    """One change of an inventory: the value at a path becomes another one, is added or goes."""
+    """One change of an inventory: set, add or remove the value at a path."""
 
     path: Path
     value: Scalar | Removal
@@ -87,38 +87,38 @@ class Finding(NamedTuple):
     source: str = ""
     origin: Origin | None = None
     fix: tuple[Edit, ...] = ()
-    """What mends it, if that is mechanical."""
+    """Edits of the inventory that resolve the finding, if the repair is mechanical."""
 
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """Order by file, place, code and text."""
+        """Return the sort key: file, position, code and message."""
         if self.loc is None:
             return ("", 0, 0, self.code, self.message)
         return (self.loc.file, self.loc.mark.line, self.loc.mark.column, self.code, self.message)
 
 
 class Report(NamedTuple):
-    """All findings of one run, sorted by file and place."""
+    """All findings of one run, sorted by file and position."""
 
     findings: tuple[Finding, ...] = ()
 
     @staticmethod
     def of(findings: Iterable[Finding]) -> Report:
-        """Sort findings and drop repeated ones. What they quote is made fit to be shown."""
-        return Report(tuple(sorted(dict.fromkeys(map(_shown, findings)), key=Finding.sort_key)))
+        """Sort findings, drop duplicates, and escape control characters in their texts."""
+        return Report(tuple(sorted(dict.fromkeys(map(_escaped, findings)), key=Finding.sort_key)))
 
     def number_of(self, severity: Severity) -> int:
-        """How many findings have exactly this severity."""
+        """Return the number of findings with this severity."""
         return sum(finding.severity is severity for finding in self.findings)
 
     @property
     def failed(self) -> bool:
-        """True when at least one finding is an error."""
+        """Return whether at least one finding is an error."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
 
-def _shown(finding: Finding) -> Finding:
-    """Escape what a terminal would obey. The excerpt stays as it is, for its columns."""
+def _escaped(finding: Finding) -> Finding:
+    """Escape control characters. The excerpt stays unchanged so that its columns remain correct."""
     texts = finding.message, finding.hint, finding.source
-    loc = finding.loc and finding.loc._replace(file=characters.line(finding.loc.file))
-    message, hint, source = map(characters.line, texts)
+    loc = finding.loc and finding.loc._replace(file=characters.escaped_line(finding.loc.file))
+    message, hint, source = map(characters.escaped_line, texts)
     return finding._replace(message=message, hint=hint, source=source, loc=loc)

@@ -26,9 +26,9 @@ def report() -> Report:
 
 
 def test_what_a_terminal_obeys_becomes_an_escape() -> None:
-    assert characters.shown("a\x1b[2J\u202e\x07\x9b\u200eé\tb\n中") == "a\\x1b[2J\\u202e\\x07\\x9b\\u200eé\tb\n中"
-    assert characters.shown("\udc80\U0001fffe") == "\\udc80\\U0001fffe"
-    assert characters.line("a\nb") == "a\\nb"
+    assert characters.escaped("a\x1b[2J\u202e\x07\x9b\u200eé\tb\n中") == "a\\x1b[2J\\u202e\\x07\\x9b\\u200eé\tb\n中"
+    assert characters.escaped("\udc80\U0001fffe") == "\\udc80\\U0001fffe"
+    assert characters.escaped_line("a\nb") == "a\\nb"
 
 
 @pytest.mark.parametrize(

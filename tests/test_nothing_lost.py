@@ -130,14 +130,13 @@ EXCEPTIONS: Final = {
 @cache
 def outcome(text: str) -> tuple[object, ...] | None:
     """Give what becomes of an inventory, without the lines and columns of findings; None if there is no plan."""
-    inventory, lock = pipeline.File("lab.yaml", text.encode()), pipeline.File("lab.lock.yaml", LOCK.encode())
+    inventory, lock = pipeline.InputFile("lab.yaml", text.encode()), pipeline.InputFile("lab.lock.yaml", LOCK.encode())
     checked = pipeline.check(inventory, lock, allow_unlocked=True, hidden=frozenset())
     if checked.plan is None:
         return None
     found = {(each.code, each.severity, each.message, each.hint) for each in checked.report.findings}
-    wants = [
-        (each.key, each.users, each.source, each.revision, each.files) for each in pipeline.wants(inventory, lock).wants
-    ]
+    required = pipeline.lock_requirements(inventory, lock).wants
+    wants = [(each.key, each.users, each.source, each.revision, each.files) for each in required]
     return found, wants, pipeline.render(checked.plan)
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import BaseModel
 
-from sparkiac.model.build import KnownBuild
-from sparkiac.model.catalog import Fragment, Recipe, Standing, Variant
-from sparkiac.model.drafters import Drafters, Pair
+from sparkiac.model.build import CatalogBuild
+from sparkiac.model.catalog import Fragment, GeneralNotes, Recipe, Variant
+from sparkiac.model.drafters import DrafterPair, DrafterTable
 from sparkiac.model.drivers import Drivers, DriverSeries
 from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
@@ -55,9 +55,9 @@ def platform(name: str) -> Source[Platform] | None:
 
 
 @cache
-def build(name: str) -> Source[KnownBuild] | None:
+def build(name: str) -> Source[CatalogBuild] | None:
     """Return the build of the image `name`, or None if there is none."""
-    return _entry(f"builds/{name}.yaml", KnownBuild)
+    return _entry(f"builds/{name}.yaml", CatalogBuild)
 
 
 @cache
@@ -67,12 +67,12 @@ def service_kind(name: str) -> Source[ServiceKind] | None:
 
 
 @cache
-def drafters() -> tuple[Pair, ...]:
+def drafters() -> tuple[DrafterPair, ...]:
     """Return all pairs of target and drafter, in the order of the table."""
-    return _shipped("drafters.yaml", Drafters).pairs
+    return _shipped("drafters.yaml", DrafterTable).pairs
 
 
-def drafter(target: str | None, *, method: str) -> Pair | None:
+def drafter(target: str | None, *, method: str) -> DrafterPair | None:
     """Return the pair of a target and a method, or None if no source names one."""
     return next((pair for pair in drafters() if pair.target == target and pair.method == method), None)
 
@@ -84,9 +84,9 @@ def doubted_drivers() -> tuple[DriverSeries, ...]:
 
 
 @cache
-def standing() -> Standing:
+def standing() -> GeneralNotes:
     """Return what applies to every recipe."""
-    return _shipped("standing.yaml", Standing)
+    return _shipped("standing.yaml", GeneralNotes)
 
 
 @cache

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sparkiac.characters import line
+from sparkiac.characters import escaped_line
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import INVENTORY, known, read, show
 
@@ -47,5 +47,5 @@ def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> 
     else:
         write.replace(output, found.text.encode())
     for note in found.notes:
-        click.echo(f"note: {line(note)}", err=True)
+        click.echo(f"note: {escaped_line(note)}", err=True)
     return Exit.OK

@@ -15,7 +15,7 @@ from sparkiac.commands.inputs import FORMAT, INVENTORY, exit_code, lock_path, pr
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
-    from sparkiac.pipeline import File, Outcome
+    from sparkiac.pipeline import InputFile, Outcome
     from sparkiac.plan import Plan
     from sparkiac.write import Changes
 
@@ -78,7 +78,7 @@ def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:
     return _missing_lock(inventory, output_format) if outcome.only_unpinned else exit_code(outcome)
 
 
-def _inputs(files: tuple[File, File | None]) -> dict[str, str]:
+def _inputs(files: tuple[InputFile, InputFile | None]) -> dict[str, str]:
     """Return name and hash of each input. Names have no folder, so that output does not depend on where it runs."""
     return {Path(file.name).name: hashlib.sha256(file.raw).hexdigest() for file in files if file is not None}
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sparkiac.catalog.interfaces import Captured, Interface
-    from sparkiac.pipeline import File, Outcome
+    from sparkiac.pipeline import InputFile, Outcome
     from sparkiac.report import Report
 
 _LOCK: Final = ".lock.yaml"
@@ -60,9 +60,9 @@ def print_json(data: dict[str, Any]) -> None:
     click.echo(json.dumps({"format_version": 1} | data, indent=1, sort_keys=True))
 
 
-def read(inventory: Path) -> tuple[File, File | None]:
+def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
     """Read an inventory and its lock, if there is one."""
-    from sparkiac.pipeline import File
+    from sparkiac.pipeline import InputFile
 
     if not inventory.is_file():
         named = f"{click.format_filename(inventory)} {_missing(inventory)}"
@@ -75,8 +75,8 @@ def read(inventory: Path) -> tuple[File, File | None]:
         raise click.UsageError(message)
     lock = lock_path(inventory)
     return (
-        File(str(inventory), inventory.read_bytes(), captured(inventory)),
-        File(str(lock), lock.read_bytes()) if lock.is_file() else None,
+        InputFile(str(inventory), inventory.read_bytes(), captured(inventory)),
+        InputFile(str(lock), lock.read_bytes()) if lock.is_file() else None,
     )
 
 

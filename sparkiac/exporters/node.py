@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac import engines
 from sparkiac.engines.vllm import CACHE
 from sparkiac.model import references
-from sparkiac.plan import Mount
+from sparkiac.plan import BindMount
 from sparkiac.render import escape
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def start(container: Container) -> tuple[str | None, tuple[str, ...]]:
 
     What runs before the server stands in front of it in one shell. The key needs none: it is passed as a variable.
     """
-    if not container.command.prelude:
+    if not container.command.pre_start:
         return None, container.command.words
-    return "/bin/sh", ("-c", " && ".join((*map(joined, container.command.prelude), f"exec {joined(container.argv)}")))
+    return "/bin/sh", ("-c", " && ".join((*map(joined, container.command.pre_start), f"exec {joined(container.argv)}")))
 
 
 def server(container: Container) -> tuple[str, ...]:
@@ -84,10 +84,10 @@ def lines(container: Container) -> tuple[str, ...]:
     return (f"{container.name}: {container.server.model}{recipe}.", "Exported by sparkiac from the inventory.")
 
 
-def mounts(container: Container) -> tuple[Mount, ...]:
+def mounts(container: Container) -> tuple[BindMount, ...]:
     """Give what is mounted from the host, by target: directories and fetched files, but nothing of sparkiac's own."""
     own = (mount for mount in container.storage.mounts if not mount.target.startswith(_OURS))
-    files = (Mount(file.path, file.target, read_only=True) for file in container.storage.files)
+    files = (BindMount(file.path, file.target, read_only=True) for file in container.storage.files)
     return tuple(sorted((*own, *files), key=lambda mount: mount.target))
 
 

@@ -56,7 +56,7 @@ def of(nodes: Sequence[Node], *, doubled: bool) -> Recipe:
     defaults: dict[str, str | int | float] = {}
     program, *options = _rows(words, defaults, doubled=doubled)
     rows = (program, *sorted(options))
-    prelude = [f"{_braces(node.joined(each), doubled=doubled)} &&\n" for each in first.command.prelude]
+    prelude = [f"{_braces(node.joined(each), doubled=doubled)} &&\n" for each in first.command.pre_start]
     command = "".join(prelude) + " \\\n  ".join(rows) + "\n"
     return Recipe(
         first, len(nodes), command, doubled, defaults, _env(first), (*node.notes(nodes), *_lost(first, words))

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from sparkiac.characters import line
+from sparkiac.characters import escaped_line
 from sparkiac.report import Severity
 
 if TYPE_CHECKING:
@@ -102,10 +102,10 @@ def _excerpt(loc: Loc) -> Iterator[str]:
     start = max(0, mark.column - 1 - _WIDEST // 2) if len(text) > _WIDEST else 0
     cut = text[start : start + _WIDEST]
     end = mark.end_column if mark.end_line == mark.line else len(text) + 1
-    before = _width(line(cut[: mark.column - 1 - start]))
-    under = max(1, _width(line(cut[mark.column - 1 - start : end - 1 - start])))
+    before = _width(escaped_line(cut[: mark.column - 1 - start]))
+    under = max(1, _width(escaped_line(cut[mark.column - 1 - start : end - 1 - start])))
     gutter = f"  {mark.line} | "
-    yield f"{gutter}{line(cut)}"
+    yield f"{gutter}{escaped_line(cut)}"
     yield f"{' ' * (len(gutter) - 2)}| {' ' * before}{'^' * under}"
 
 

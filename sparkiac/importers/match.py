@@ -113,7 +113,7 @@ def _entries(engine: str) -> tuple[catalogued.Catalogued, ...]:
 
 def _base(wanted: Wanted) -> _Entry:
     recipe = _BASES.get(wanted.engine, "base/single-spark")
-    return _Entry(recipe, None, (), catalogued.laid(recipe, None, ()), 0)
+    return _Entry(recipe, None, (), catalogued.merged(recipe, None, ()), 0)
 
 
 def _cost(entry: _Entry, wanted: Wanted) -> tuple[int, bool, str, str]:
@@ -145,7 +145,7 @@ def _laid(entry: _Entry, wanted: Wanted) -> Iterator[_Entry]:
             continue
         if any(wanted.leaves.get(path) == leaf for path, (leaf, _) in catalogued.of_fragment(name).items()):
             fragments = (*entry.fragments, name)
-            yield entry._replace(fragments=fragments, leaves=catalogued.laid(entry.recipe, entry.variant, fragments))
+            yield entry._replace(fragments=fragments, leaves=catalogued.merged(entry.recipe, entry.variant, fragments))
 
 
 def _differences(entry: _Entry, wanted: Wanted) -> tuple[dict[Path, Any], list[Note]]:

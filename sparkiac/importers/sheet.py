@@ -170,7 +170,7 @@ def _shown(text: str) -> str:
     line = " ".join(words)
     if len(line) > _READ:  # a word that is cut could be half a secret
         words = line[:_READ].split(" ")[:-1] or ["…"]
-    return characters.shown(hiding.shown(" ".join(_starred(words))))
+    return characters.escaped(hiding.shown(" ".join(_starred(words))))
 
 
 def _starred(words: Iterable[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.characters import shown
+from sparkiac.characters import escaped
 from sparkiac.render import yamltext
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _lines(data: Mapping[str, Any], path: Path, comments: Comments) -> Iterator[
 def _comment(text: str, indent: str) -> list[str]:
     """Return the lines of a comment; continued lines are indented."""
     return textwrap.wrap(
-        " ".join(shown(text).split()),
+        " ".join(escaped(text).split()),
         _WIDTH,
         initial_indent=f"{indent}# ",
         subsequent_indent=f"{indent}#   ",

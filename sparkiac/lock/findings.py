@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import build_it
+from sparkiac.hints import build_hint
 from sparkiac.lock.merge import SECTIONS
 from sparkiac.report import Finding, Severity
 from sparkiac.rules.others.lck import OTHERS
@@ -77,7 +77,7 @@ def unbuilt(plan: Plan, lock: Lock | None, *, inventory: Document) -> Iterator[F
                 else "the lock has an image that was built from another spec"
             )
             loc = inventory.at_value(build.path)
-            yield Finding(*_STALE, Severity.ERROR, f"build {build.name}: {what}", loc, build_it(build.name))
+            yield Finding(*_STALE, Severity.ERROR, f"build {build.name}: {what}", loc, build_hint(build.name))
 
 
 def outdated(

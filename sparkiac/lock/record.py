@@ -14,7 +14,7 @@ from sparkiac.source import wording
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sparkiac.plan import Build
+    from sparkiac.plan import PlannedBuild
 
 
 class Refused(Exception):  # noqa: N818  the word that the exit code and the guides use
@@ -56,7 +56,7 @@ class Record(Model):
         return {key: value for key, value in wanted.items() if value is not None}
 
 
-def read(raw: bytes, builds: Iterable[Build]) -> Record:
+def read(raw: bytes, builds: Iterable[PlannedBuild]) -> Record:
     """Read a record of one of these builds as they are now.
 
     Raises `Refused` if it is none.

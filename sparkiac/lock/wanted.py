@@ -13,9 +13,9 @@ from sparkiac.model.references import hub_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sparkiac.model.lock import Form
+    from sparkiac.model.lock import LoadedFormat
     from sparkiac.model.resolved import ResolvedDeployment
-    from sparkiac.plan import Build, Container, HostPlan, Image, Plan
+    from sparkiac.plan import Container, HostPlan, Image, Plan, PlannedBuild
     from sparkiac.report import Loc, Origin, Path
     from sparkiac.resolve import Resolved
     from sparkiac.source.document import Document
@@ -52,7 +52,7 @@ class Want(NamedTuple):
     """Position of the revision in the inventory."""
     files: tuple[str | None, ...] = ()
     """Required files of a model, sorted; None stands for all files that the engine loads by default."""
-    forms: tuple[Form, ...] = ()
+    forms: tuple[LoadedFormat, ...] = ()
     """Weight formats that the engines load by default, sorted."""
 
     @property
@@ -77,7 +77,7 @@ class _Use(NamedTuple):
     source: str = ""
     architecture: str = ""
     file: str | None = None
-    form: Form | None = None
+    form: LoadedFormat | None = None
     """Set for a model that is needed as a whole."""
 
 
@@ -159,7 +159,7 @@ def _image(image: Image, host: HostPlan, user: str, path: Path, leaf: Path) -> _
     return _Use("image", image.reference, user, path, leaf, source=source, architecture=host.architecture)
 
 
-def _base(build: Build, plan: Plan) -> Iterator[_Use]:
+def _base(build: PlannedBuild, plan: Plan) -> Iterator[_Use]:
     """Return the base image of a build, once for each host that runs the built image."""
     for host in plan.hosts if build.base is not None else ():
         if any(container.image.build == build.name for container in host.containers):
@@ -182,7 +182,7 @@ def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_U
             yield _Use("model", handle, container.name, (*container.path, *key), (*leaf, key[0]), file=file, form=form)
 
 
-def _form(container: Container, handle: str) -> Form:
+def _form(container: Container, handle: str) -> LoadedFormat:
     """Return the format in which weights are loaded.
 
     vLLM takes Mistral's own form wherever it is, unless it is told otherwise (vLLM 0.32.0, default_loader.py; since

@@ -1,4 +1,4 @@
-"""Frozen models of everything that a file may say: types and bounds of single fields.
+"""Frozen pydantic models of the inventory, the lock and the catalog: the type and the bounds of each field.
 
-What needs two fields, a version or a judgement is a rule, not a validator.
+A validator checks one field. A check that needs several fields, a version or a judgement is a rule.
 """

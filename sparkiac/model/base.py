@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Model(BaseModel):
-    """Frozen, strict, and closed: an unknown key is an error."""
+    """Base class: immutable, without type coercion, and an unknown key is an error."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -29,14 +29,14 @@ class Model(BaseModel):
 
 
 SECRET_KEYS: Final = frozenset({"api_key", "secret_key"})
-"""Fields that hold a SecretRef. What stands there instead is never printed."""
+"""Fields that hold a SecretRef. If the value is a literal secret instead, no message prints it."""
 
 MOST_BYTES: Final = 10**15 - 1
-"""More has no file and no image, and more digits are not read alike by all readers of YAML."""
+"""Upper limit of a size, 1 PB: no file or image is larger, and some YAML readers misread longer numbers."""
 Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 
 MAX_ARGUMENT: Final = 130_900
-"""Bytes in one argument or value of a variable: Linux MAX_ARG_STRLEN, 131072, less the name before it."""
+"""Bytes in one argument or environment value: Linux MAX_ARG_STRLEN, 131072, minus room for the name."""
 
 _RESERVED_HOSTS: Final = frozenset({"all", "ungrouped", "localhost"})
 _RESERVED_UNITS: Final = frozenset({"secrets"})
@@ -44,14 +44,14 @@ _RESERVED_UNITS: Final = frozenset({"secrets"})
 
 def _host_name(value: str) -> str:
     if value in _RESERVED_HOSTS:
-        message = f"{value!r} means something else to Ansible; choose another name"
+        message = f"{value!r} is a reserved name in Ansible; choose another name"
         raise ValueError(message)
     return value
 
 
 def _unit_name(value: str) -> str:
     if value in _RESERVED_UNITS:
-        message = f"{value!r} is a directory of sparkiac's own under /etc/sparkiac; choose another name"
+        message = f"{value!r} is a directory that sparkiac uses in /etc/sparkiac; choose another name"
         raise ValueError(message)
     return value
 
@@ -68,7 +68,7 @@ def _address(value: str) -> str:
         _parsed(IPv4Address, value, "is not an IPv4 address: four numbers from 0 to 255")
         found = IPv4Address(value)
         if found.is_unspecified or found.is_multicast or found.is_reserved:
-            message = f"{value!r} is the address of no single machine; give the one that the host has in its network"
+            message = f"{value!r} is not the address of one machine; use the address of the host in its network"
             raise ValueError(message)
     return value
 
@@ -89,7 +89,7 @@ def _parsed(parse: Callable[[str], object], value: str, fault: str) -> None:
 def _argument(value: str) -> str:
     size = len(value.encode())
     if size > MAX_ARGUMENT:
-        message = f"{size} bytes are more than the {MAX_ARGUMENT} that Linux passes in one argument"
+        message = f"{size} bytes; Linux passes at most {MAX_ARGUMENT} in one argument"
         raise ValueError(message)
     return value
 
@@ -150,20 +150,20 @@ OptionValue = Annotated[
     str | int | float | bool | Annotated[tuple[str | int | float, ...], Field(min_length=1)] | dict[str, object] | None,
     AfterValidator(_option),
 ]
-"""An engine option: a scalar, a list of words, or a JSON object; `null` takes a recipe's option away."""
+"""Value of an engine option: a scalar, a list of words, or a JSON object; `null` removes an option of the recipe."""
 
 
 class SecretRef(Model):
-    """A secret by name. Its value never stands in an inventory or in a generated file."""
+    """Reference to a secret by its name. Inventories and generated files never contain its value."""
 
     secret: SecretName
     """Name of the file under /etc/sparkiac/secrets on the host."""
 
 
 class Waiver(Model):
-    """Leave to do what a rule advises against, with the reason."""
+    """Accepts the findings of one rule, with the reason."""
 
     code: Code
-    """The rule's code, such as ENT001."""
+    """Code of the rule, such as ENT001."""
     reason: ShortText
-    """Why it is right here."""
+    """Why the finding does not apply here."""

@@ -1,4 +1,4 @@
-"""Images that are built from source: what goes into them, each part at a full commit or an exact version."""
+"""Images that are built from source. Every input has a full commit or an exact version."""
 
 from __future__ import annotations
 
@@ -25,113 +25,113 @@ if TYPE_CHECKING:
     from pydantic import ValidationInfo
 
 IMAGE: Final = "{image}"
-"""Stands in a program's words for the name that it must give to its image."""
+"""Placeholder in `program` for the name that the program must give to its image."""
 
 
 class CherryPick(Model):
-    """A commit that is put on top of the build's own."""
+    """A commit that is cherry-picked onto the commit of the build."""
 
     commit: Commit
-    """The commit, in full."""
+    """Commit, in full: 40 hex digits."""
     subject: ShortText | None = None
-    """First line of its message, by which it is looked for when a rebase gave it another name."""
+    """First line of the commit message; used to find the commit after a rebase changed its hash."""
 
 
 class PullRequest(Model):
-    """A pull request as it was when somebody read it."""
+    """A pull request at the commit that was reviewed."""
 
     number: Annotated[int, Field(ge=1)]
-    """Its number."""
+    """Number of the pull request."""
     commit: Commit
-    """Head of the pull request, in full. A head that has moved since is refused."""
+    """Head commit of the pull request, in full. The build stops if the head has moved since."""
     repository: GitAddress | None = None
-    """Repository that it was made to, if not the build's own."""
+    """Repository of the pull request; the repository of the build if omitted."""
     base: Commit | None = None
-    """Commit that its branch starts from; where it leaves the build's own history unless said otherwise."""
+    """Commit that the branch starts from; by default the merge base with the commit of the build."""
 
 
 class Mod(Model):
-    """A change to the finished image: a directory with a script that runs inside it, or one such script."""
+    """A change to the finished image: a script that runs inside the image, alone or in a directory with its files."""
 
     path: InsidePath
-    """Directory or file in the repository."""
+    """Path of the directory or script in the repository."""
     run: FileName | None = None
-    """Script of the directory to run; run.sh unless said otherwise."""
+    """Script in the directory to run; default run.sh."""
     commit: Commit | None = None
-    """Commit of the other repository, in full."""
+    """Commit in `repository`, in full; required if `repository` is set."""
     repository: GitAddress | None = None
-    """Repository that has it, if not the build's own checkout."""
+    """Repository that contains the mod; the checkout of the build if omitted."""
 
     @field_validator("repository")
     @classmethod
-    def _at_a_commit(cls, value: str | None, info: ValidationInfo) -> str | None:
+    def _mod_requires_commit(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and info.data.get("commit", "") is None:
-            message = "a repository moves: write the full commit of the mod beside it"
+            message = "a repository changes over time: add the full commit of the mod"
             raise ValueError(message)
         return value
 
 
 class Build(Model):
-    """How one image is built from source; the inventory's keys are laid over those of the catalog."""
+    """How one image is built from source; keys in the inventory override those of the catalog."""
 
     why: ShortText | None = None
-    """Why no released image does."""
+    """Why no released image can be used."""
     base: ImageReference | None = None
-    """Image to start from, pinned by the lock like any other."""
+    """Base image, pinned by the lock like any other image."""
     repository: GitAddress | None = None
-    """Git repository of the source."""
+    """Git repository of the source code."""
     commit: Commit | None = None
     """Commit to build, in full: 40 hex digits."""
     fetch: GitRef | None = None
-    """Branch or tag that holds the commit, for servers that do not hand out single commits."""
+    """Branch or tag that contains the commit, for Git servers that refuse to send single commits."""
     cherry_picks: tuple[CherryPick, ...] | None = None
-    """Commits to put on top, in this order."""
+    """Commits to cherry-pick, in this order."""
     pull_requests: tuple[PullRequest, ...] | None = None
-    """Pull requests whose commits are put on top; with `program` they are only seen not to have moved."""
+    """Pull requests to cherry-pick; with `program`, the build only checks that their heads have not moved."""
     allow_subject_match: bool | None = None
-    """Whether a commit with the same subject may stand in for one that is gone."""
+    """Whether a commit with the same subject may replace a commit that no longer exists."""
     pip: tuple[Pin, ...] | None = None
-    """Python packages to install last, each at one version."""
+    """Python packages to install last, each with an exact version."""
     mods: tuple[Mod, ...] | None = None
     """Changes to the finished image, in this order."""
     arguments: dict[VariableName, Line | int | None] | None = None
-    """Arguments of `docker build`. Never a secret: they stay in the image's history."""
+    """Arguments of `docker build`. Never a secret: they stay in the history of the image."""
     environment: dict[VariableName, Line | int | None] | None = None
-    """Variables of the build, which stay set in the image. Never a secret."""
+    """Environment variables of the build; they stay set in the image. Never a secret."""
     install: Annotated[tuple[Line, ...], Field(min_length=1)] | None = None
-    """Words of the command that installs the checkout; it runs in the checkout's directory, in the image."""
+    """Command that installs the source, as a list of words; it runs in the image, in the directory of the checkout."""
     program: Annotated[tuple[Line, ...], Field(min_length=1)] | None = None
-    """The repository's own build program and its words; `{image}` is the name that it must give to its image."""
+    """Build program of the repository with its arguments; `{image}` becomes the name of the image to create."""
     check: Line | None = None
-    """Python statement that must run in the finished image, such as `from cutlass.cute.arch import fmin`."""
+    """Python statement that must succeed in the finished image, such as `from cutlass.cute.arch import fmin`."""
 
     @field_validator("fetch")
     @classmethod
-    def _never_enough(cls, value: str | None, info: ValidationInfo) -> str | None:
+    def _requires_commit(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and info.data.get("commit", "") is None:
-            message = "a branch or tag moves: write the full commit beside it"
+            message = "a branch or tag changes over time: add the full commit"
             raise ValueError(message)
         return value
 
     @field_validator("program")
     @classmethod
-    def _names_its_image(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    def _requires_image_placeholder(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if value is not None and not any(IMAGE in word for word in value[1:]):
-            message = f"one word must hold {IMAGE}, the name that the program gives to its image"
+            message = f"one argument must contain {IMAGE}, the name that the program gives to its image"
             raise ValueError(message)
         return value
 
 
-class KnownBuild(Build):
-    """A build of the catalog, with its sources."""
+class CatalogBuild(Build):
+    """A build that ships with the catalog, with its sources."""
 
     title: ShortText
-    """What it is."""
+    """Title, in one line."""
     asks: dict[OptionName, ShortText] = {}
-    """Keys that the inventory must give, each with what is known of them."""
+    """Keys that the inventory must set, each with what is known about its value."""
     not_verified: tuple[ShortText, ...] = ()
-    """What only a real machine can show."""
+    """Claims that only a test on real hardware can verify."""
     notes: tuple[ShortText, ...] = ()
-    """What to know before using it."""
+    """Notes to read before use."""
     sources: tuple[ShortText, ...]
-    """Where these facts come from."""
+    """Sources of these facts."""

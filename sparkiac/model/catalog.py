@@ -1,4 +1,4 @@
-"""Catalog entries: recipes, their variants, and fragments that fit any recipe."""
+"""Catalog entries: recipes, their variants, and fragments that can be added to any recipe of an engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkiac.model.facts import ModelFacts
 from sparkiac.model.settings import Serving, Settings
 
 EngineName = Literal["vllm", "sglang", "llama-cpp", "tensorrt-llm", "aeon-vllm"]
-"""One module of sparkiac/engines each."""
+"""Names of the engines; each has a module in sparkiac/engines."""
 UseCase = Literal[
     "agents",
     "any",
@@ -30,102 +30,102 @@ Status = Literal["recipe", "mention", "superseded", "retired"]
 
 
 class Measurement(Model):
-    """A figure that a source printed. It is that source's measurement, never ours."""
+    """A measurement that a source published. sparkiac has not repeated it."""
 
     what: ShortText
     """What was measured."""
     value: ShortText
-    """The figure with its unit."""
+    """Value with its unit."""
     source: ShortText
-    """Where it stands."""
+    """Source of the measurement."""
 
 
 class Correction(Model):
-    """A difference between this entry and the command that its source printed."""
+    """A deliberate difference between this entry and the command in its source."""
 
     what: ShortText
     """What differs."""
     why: ShortText
-    """Why it must."""
+    """Why it must differ."""
 
 
-class Standing(Model):
-    """What differs in every recipe from the commands that sources print. Entries do not repeat it."""
+class GeneralNotes(Model):
+    """Corrections and unverified claims that apply to every recipe; entries do not repeat them."""
 
     corrections: tuple[Correction, ...]
-    """The differences."""
+    """Differences from the commands in the sources, in every recipe."""
     not_verified: tuple[ShortText, ...]
-    """What only a real machine can show, whatever the recipe."""
+    """Claims about every recipe that only a test on real hardware can verify."""
 
 
-class Expected(Model):
-    """A finding that this entry gives on a reference host, and why it stays."""
+class ExpectedFinding(Model):
+    """A finding that `check` reports for this entry on a reference host, and why it is accepted."""
 
     code: Code
-    """The rule's code."""
+    """Code of the rule."""
     why: ShortText
-    """Why."""
+    """Why it is accepted."""
     refused: bool = False
-    """Whether it is an error: `check` refuses the entry until the inventory adds or changes something."""
+    """Whether it is an error: the inventory must add or change something before `check` accepts the entry."""
 
 
-class Entry(Model):
-    """What every entry tells about itself."""
+class CatalogEntry(Model):
+    """Fields that recipes, variants and fragments share."""
 
     title: ShortText
-    """One line."""
+    """Title, in one line."""
     sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
-    """Documents that the entry is taken from."""
+    """Documents that the entry is based on."""
     status: Status = "recipe"
-    """`recipe` can be deployed; a `mention` is named by its source and no more; `superseded` and `retired` say why."""
+    """`recipe`: can be deployed; `mention`: a source names it without a command; `superseded`, `retired`: see `why`."""
     why: ShortText | None = None
-    """Why the entry is not a recipe, or no longer."""
+    """Why the status is not `recipe`."""
     instead: EntryName | None = None
-    """What to take instead: vendor/name, or vendor/name#variant."""
+    """Entry to use instead: vendor/name, or vendor/name#variant."""
     notes: tuple[ShortText, ...] = ()
-    """What to know before using it."""
+    """Notes to read before use."""
     measured: tuple[Measurement, ...] = ()
-    """Figures of the sources."""
+    """Measurements that the sources published."""
     corrections: tuple[Correction, ...] = ()
-    """Differences from the sources."""
+    """Deliberate differences from the sources."""
     not_verified: tuple[ShortText, ...] = ()
-    """What only a real machine can show."""
-    findings: tuple[Expected, ...] = ()
-    """What `check` says about it on a reference host."""
+    """Claims that only a test on real hardware can verify."""
+    findings: tuple[ExpectedFinding, ...] = ()
+    """Findings that `check` reports for it on a reference host."""
 
 
-class Recipe(Entry, Serving):
+class Recipe(CatalogEntry, Serving):
     """A model served by an engine in an image with known-good options, with its sources."""
 
     engine: EngineName
     """The serving engine."""
     nodes: Annotated[int, Field(ge=1, le=64)] = 1
-    """Machines that it needs."""
+    """Number of hosts that it needs."""
     use_cases: tuple[UseCase, ...] = ()
-    """What it is good for, as its sources say."""
+    """Use cases that its sources name."""
     facts: ModelFacts = Field(default_factory=ModelFacts)
     """What is known about the model."""
 
 
-class Variant(Entry, Serving):
-    """A named edit of a whole recipe: model, image, options, environment. `null` takes a value away."""
+class Variant(CatalogEntry, Serving):
+    """Named changes to a recipe: model, image, options, environment. `null` removes a value."""
 
     nodes: Annotated[int, Field(ge=1, le=64)] | None = None
-    """Machines that it needs, if not as many as the recipe."""
+    """Number of hosts that it needs, if it differs from the recipe."""
     use_cases: tuple[UseCase, ...] = ()
-    """What it is good for beside."""
+    """Use cases in addition to those of the recipe."""
     facts: ModelFacts | None = None
-    """What is known about the model, where the variant serves another one."""
+    """What is known about the model, if the variant serves another model than the recipe."""
     solves: tuple[Code, ...] = ()
-    """Findings of the recipe that the variant does not have."""
+    """Codes of findings of the recipe that the variant avoids."""
 
 
-class Fragment(Entry, Settings):
-    """Settings that fit any recipe of an engine."""
+class Fragment(CatalogEntry, Settings):
+    """Settings that can be added to any recipe of an engine."""
 
     engine: EngineName | None = None
-    """The engine that it is for; any unless said."""
+    """Engine that it is for; any engine if omitted."""
     nodes: Annotated[int, Field(ge=1, le=64)] | None = None
-    """Machines that it is for."""
+    """Number of hosts that it is for."""
     needs: tuple[Name, ...] = ()
-    """Fragments that belong with it."""
+    """Fragments that must be used together with it."""

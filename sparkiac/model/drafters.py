@@ -1,4 +1,4 @@
-"""Which drafter was trained for which target."""
+"""The table of drafters: which drafter was trained for which target model."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from sparkiac.model.base import ImageReference, Model, ShortText
 from sparkiac.model.speculative import Drafter, Tokens
 
 
-class Pair(Model):
-    """A target and its drafter."""
+class DrafterPair(Model):
+    """A target model and its drafter."""
 
     target: ShortText
-    """Model handle of the target."""
+    """Model handle of the target model."""
     drafter: Drafter | None = None
-    """Drafter; nothing where the heads are in the target's own checkpoint, or where no source names one."""
+    """Drafter; omitted if the target's own checkpoint contains the heads, or if no source names a drafter."""
     built_in: bool = False
-    """Whether the target's checkpoint holds the heads."""
+    """Whether the checkpoint of the target contains the heads."""
     alternative: ShortText | None = None
     """Another drafter that the source names."""
     method: Literal["dflash", "mtp", "deepseek_mtp"]
-    """The method that it was trained for."""
+    """Method of speculative decoding that the drafter was trained for."""
     num_speculative_tokens: Tokens | None = None
-    """Tokens in each step, as the source runs it."""
+    """Tokens that are proposed in each step, as in the source."""
     image: ImageReference | None = None
-    """The image that this pair needs."""
+    """Image that this pair requires."""
     needs: ShortText | None = None
-    """What else it needs."""
+    """Other requirements of this pair."""
     not_before: Annotated[str, StringConstraints(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$")] | None = None
-    """Day before which a copy of the drafter must not have been fetched."""
+    """First day with a usable version of the drafter: a copy downloaded before must be downloaded again."""
     size: ShortText | None = None
-    """Size of the drafter."""
+    """Size of the drafter, with its unit."""
     source: ShortText
-    """Where it stands."""
+    """Source of these facts."""
 
 
-class Drafters(Model):
-    """The table."""
+class DrafterTable(Model):
+    """The table of all pairs."""
 
-    pairs: tuple[Pair, ...]
-    """All pairs that the sources name."""
+    pairs: tuple[DrafterPair, ...]
+    """Pairs of target and drafter that the sources name."""

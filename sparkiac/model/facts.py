@@ -33,23 +33,23 @@ class Architecture(Model):
     full_attention_layers: Count | None = None
     """Layers whose KV cache grows with the whole context."""
     sliding_window_layers: Count | None = None
-    """Layers whose KV cache ends at the window."""
+    """Layers whose KV cache is limited to the sliding window."""
     sliding_window: Count | None = None
-    """Tokens in the window."""
+    """Tokens in the sliding window."""
     linear_attention_layers: Count | None = None
-    """Layers with linear attention (Gated DeltaNet): a state of fixed size."""
+    """Layers with linear attention (Gated DeltaNet), whose state has a fixed size."""
     mamba_layers: Count | None = None
-    """Mamba-2 layers: a state of fixed size."""
+    """Mamba-2 layers, whose state has a fixed size."""
     mtp_layers: Count | None = None
     """Layers for multi-token prediction in the checkpoint."""
     kv_heads: Count | None = None
     """KV heads of a full-attention layer."""
     head_size: Count | None = None
-    """Elements of one KV head of a full-attention layer."""
+    """Head dimension of a full-attention layer."""
     sliding_window_kv_heads: Count | None = None
-    """KV heads of a sliding-window layer, where they differ."""
+    """KV heads of a sliding-window layer, if they differ from a full-attention layer."""
     sliding_window_head_size: Count | None = None
-    """Elements of one KV head of a sliding-window layer, where it differs."""
+    """Head dimension of a sliding-window layer, if it differs from a full-attention layer."""
     experts: Count | None = None
     """Routed experts."""
     experts_per_token: Count | None = None
@@ -61,7 +61,7 @@ class Architecture(Model):
     max_context: Count | None = None
     """Context length in tokens that it can be extended to."""
     sources: tuple[ShortText, ...] = ()
-    """Where these facts come from."""
+    """Sources of these facts."""
 
     @property
     def parameters(self) -> tuple[float, float] | None:
@@ -91,7 +91,7 @@ class WeightSizes(Model):
     loaded_gib: Size | None = None
     """Size of the loaded weights, if the source states GiB."""
     drafter_gb: Size | None = None
-    """Size of the drafter."""
+    """Size of the drafter, in GB."""
 
     @property
     def loaded(self) -> bool:

@@ -1,6 +1,6 @@
-"""The text forms that inventories are made of: a regular expression, and what it allows in words.
+"""Regular expressions for the texts in an inventory, each with a description that messages use.
 
-Names are not free text: they become paths, unit names, container names and Ansible hosts.
+Names are restricted because they become paths, unit names, container names and Ansible host names.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 FORMS: Final[dict[str, str]] = {}
-"""Regular expression → the sentence that a person reads when a value does not match."""
+"""Regular expression → the description of what it matches, for the message about a value that does not match."""
 
 
 def _form(pattern: str, words: str) -> str:
@@ -29,7 +29,7 @@ VARIABLE: Final = _form(
 LINE: Final = _form(r"^[^\x00-\x1f\x7f]*$", "one line of text without control characters")
 TITLE: Final = _form(
     r"^[^\x00-\x20\x7f\\]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f\\])?$",
-    "one line of text that neither starts nor ends with a blank or a backslash",
+    "one line of text that neither starts nor ends with a space or a backslash",
 )
 PATH: Final = _form(r"^(/[A-Za-z0-9._@+=:-]+)+$", "an absolute path of letters, digits and . _ @ + = : -")
 FILE: Final = _form(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", "the name of a file, without a directory")
@@ -44,7 +44,7 @@ URL: Final = _form(
 COMMIT: Final = _form(r"^[0-9a-f]{40}$", "a full commit: 40 lower-case hex digits, quoted")
 GIT: Final = _form(
     r"^(https://[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?(:[0-9]{1,5})?|file://)(/[A-Za-z0-9._@+=~-]+)+$",
-    "the address of a Git repository: https://… or file:///…, without a user's name",
+    "the address of a Git repository: https://… or file:///…, without a user name",
 )
 GIT_REF: Final = _form(
     r"^[A-Za-z0-9_]([A-Za-z0-9_+-]|\.[A-Za-z0-9_+-])*(/[A-Za-z0-9_]([A-Za-z0-9_+-]|\.[A-Za-z0-9_+-])*)*$",
@@ -76,7 +76,7 @@ OLLAMA: Final = _form(
     "an Ollama model such as qwen3:8b",
 )
 SERVED: Final = _form(
-    r"^[^\x00-\x20\x7f-][^\x00-\x1f\x7f]*$", "one line of text that starts with neither a blank nor a hyphen"
+    r"^[^\x00-\x20\x7f-][^\x00-\x1f\x7f]*$", "one line of text that starts with neither a space nor a hyphen"
 )
 RECIPE: Final = _form(
     r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*$", "a recipe name such as google/gemma-4-26b-a4b-it-fp8"
@@ -87,7 +87,7 @@ INTERFACE: Final = _form(r"^[A-Za-z][A-Za-z0-9_.]{0,14}$", "a network interface 
 USER: Final = _form(r"^[a-z][a-z0-9_-]{0,31}$", "a Linux user name")
 VERSION: Final = _form(r"^[0-9]+(\.[0-9]+){0,3}$", "a quoted version such as '580.142'")
 SYSCTL_KEY: Final = _form(r"^[a-z][a-z0-9_]*(\.[A-Za-z0-9_-]+)+$", "a sysctl key such as vm.swappiness")
-SYSCTL_VALUE: Final = _form(r"^-?[0-9]+( -?[0-9]+)*$", "an integer, or several with one blank between them")
+SYSCTL_VALUE: Final = _form(r"^-?[0-9]+( -?[0-9]+)*$", "an integer, or several separated by one space")
 KERNEL_PARAMETER: Final = _form(
     r"^[A-Za-z0-9_]+\.[A-Za-z0-9_]+$", "a kernel module and its parameter, such as nvidia_drm.modeset"
 )

@@ -1,4 +1,4 @@
-"""Images: families that are built and started alike, and what is known of each tag."""
+"""What the catalog records about images: families with the same build and start, and facts about each tag."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Style = Literal["vllm-serve", "pass-through", "environment", "unknown"]
 
 
 class Additions(Model):
-    """What an image takes beside what its release of vLLM does: patches, plugins, a fork."""
+    """Names that an image accepts in addition to its vLLM release, because of patches, plugins or a fork."""
 
     options: tuple[OptionName, ...] = ()
     """Options, in snake_case."""
@@ -34,36 +34,36 @@ class Additions(Model):
 
 
 class ImageTag(Model):
-    """What is known about one tag."""
+    """Facts about one image tag."""
 
     vllm: Version | None = None
-    """vLLM release inside; of a moving tag, the one that a source saw, which says nothing about today's."""
+    """vLLM release in the image; for a moving tag, the release that a source saw, which may have changed since."""
     vllm_at_least: Version | None = None
-    """Oldest vLLM release that it can hold, where the source says no more."""
+    """Oldest vLLM release that it can contain, if the source does not name the exact one."""
     cuda: Version | None = None
-    """CUDA release inside."""
+    """CUDA release in the image."""
     torch: Version | None = None
-    """PyTorch release inside."""
+    """PyTorch release in the image."""
     transformers: Version | None = None
-    """Oldest Transformers release inside."""
+    """Oldest Transformers release that the image can contain."""
     min_driver: Version | None = None
-    """Oldest driver that it runs on by itself."""
+    """Oldest driver that runs the image without CUDA forward compatibility."""
     forward_compat: Version | None = None
-    """Older driver series that it runs on through CUDA's forward compatibility."""
+    """Older driver series that runs the image with CUDA forward compatibility."""
     lacks: tuple[
         Literal["ray", "audio", "fastsafetensors", "dflash", "mxfp4", "mixed-precision", "gemma4-nvfp4"], ...
     ] = ()
-    """What it does not have, or what fails in it."""
+    """Features that the image does not have, or that fail in it."""
     failed_on: dict[Name, ShortText] = {}
-    """Platform → what a source saw fail there."""
+    """Platform → the failure that a source saw there."""
     adds: Additions | None = None
-    """What it takes beside what its release of vLLM does."""
+    """Names that it accepts in addition to its vLLM release."""
     moving: bool = False
-    """Whether the tag is moved to newer builds."""
+    """Whether the publisher moves the tag to newer builds."""
     notes: tuple[ShortText, ...] = ()
-    """What to know before using it."""
+    """Notes to read before use."""
     sources: tuple[ShortText, ...] = ()
-    """Where these facts come from."""
+    """Sources of these facts."""
 
 
 class Series(Model):
@@ -72,28 +72,28 @@ class Series(Model):
     vllm: Version
     """vLLM release that they are built from."""
     sources: tuple[ShortText, ...]
-    """Who says so."""
+    """Sources of this fact."""
 
 
 class ImageFamily(Model):
-    """Images that are built and started alike."""
+    """Images of one repository or build, which start in the same way."""
 
     title: ShortText
-    """What it is."""
+    """Title, in one line."""
     kind: Literal["registry", "local-build", "repository"] = "registry"
-    """An image of a registry, one that is built locally, or a source repository that builds images."""
+    """`registry`: pulled from a registry; `local-build`: built locally; `repository`: built from a Git repository."""
     provenance: Literal["vendor", "upstream", "community"]
-    """Who stands behind it."""
+    """Who publishes it."""
     repository: ImageReference | None = None
-    """Repository without tag; nothing where the source's reference is incomplete, and the user must name it."""
+    """Repository without tag; omitted if the source's reference is incomplete and the user must set the image."""
     incomplete: ShortText | None = None
-    """What is missing from the source's reference."""
+    """What is missing in the reference that the source gives."""
     style: Style
-    """How it takes its command: `vllm serve` built in, passed through, or from its environment."""
+    """How it starts: its entrypoint contains `vllm serve`, runs the given command, or reads environment variables."""
     entrypoint: tuple[Line, ...] | None = None
-    """The image's own entrypoint, if it is known; the lock's record of the pinned image takes precedence."""
+    """Entrypoint of the image, if it is known; the entrypoint in the lock takes precedence."""
     home: AbsolutePath | None = None
-    """Home directory of the user inside."""
+    """Home directory of the user in the image."""
     tags: dict[str, ImageTag] = Field(default_factory=dict)
     """Known tags."""
     series: dict[str, Series] = Field(default_factory=dict)
@@ -101,6 +101,6 @@ class ImageFamily(Model):
     digests: dict[str, Series] = Field(default_factory=dict)
     """Digest of an image, as registries give it → what is known about it, whatever its tag is."""
     notes: tuple[ShortText, ...] = ()
-    """What to know before using it."""
+    """Notes to read before use."""
     sources: tuple[ShortText, ...]
-    """Where these facts come from."""
+    """Sources of these facts."""

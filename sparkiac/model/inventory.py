@@ -1,4 +1,4 @@
-"""The user's file: hosts, deployments, services, defaults."""
+"""The inventory: hosts, deployments, services and defaults."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from sparkiac.model.settings import Serving, Settings
 
 
 class HostMemory(Model):
-    """Memory facts of one machine."""
+    """Memory of one host."""
 
     total_gib: Gib | None = None
-    """MemTotal as measured on this machine: 119 and 121 GiB both occur."""
+    """MemTotal of this host, in GiB, as measured: hosts of one kind differ, such as 119 and 121."""
     reserve_gib: Gib | None = None
-    """What is kept for the system and the page cache; a tenth of the memory unless said otherwise."""
+    """GiB that stay free for the system and the page cache; default a tenth of the memory."""
 
 
 class FabricLink(Model):
-    """One high-speed link between machines."""
+    """One high-speed link between hosts."""
 
     interface: InterfaceName
     """Network interface on this host."""
@@ -59,146 +59,146 @@ class FabricLink(Model):
 
 
 class Fabric(Model):
-    """The direct links of one host."""
+    """The direct links of one host to other hosts."""
 
     links: Annotated[tuple[FabricLink, ...], Field(min_length=1)]
-    """The first link carries the traffic of distributed deployments."""
+    """Links of the host; the first one carries the traffic of groups."""
 
 
 class Ssh(Model):
     """How Ansible reaches a host."""
 
     user: UserName | None = None
-    """Login name; needs sudo."""
+    """Login name; the user needs sudo."""
     port: Port | None = None
-    """Port of sshd, if not 22."""
+    """Port of the SSH server; default 22."""
 
 
 class Host(Model):
-    """One machine."""
+    """One host."""
 
     address: Address
-    """Address that Ansible and clients use."""
+    """Address of the host for Ansible and for clients."""
     platform: Name | None = None
-    """Hardware profile; `dgx-spark` unless said otherwise."""
+    """Hardware profile; default `dgx-spark`."""
     memory: HostMemory | None = None
-    """Measured memory."""
+    """Memory of this host, as measured."""
     driver: Version | None = None
-    """Driver series or version that this host must run: '580' or '580.142'."""
+    """NVIDIA driver that this host must run: a series such as '580', or a version such as '580.142'."""
     fabric: Fabric | None = None
-    """High-speed links."""
+    """High-speed links to other hosts."""
     ssh: Ssh | None = None
-    """SSH settings of this host."""
+    """SSH settings for this host."""
     sysctl: dict[SysctlKey, int | SysctlValue] | None = None
-    """Kernel settings of this host, on top of the platform's."""
+    """Kernel settings of this host, in addition to those of the platform."""
     model_store: AbsolutePath | None = None
-    """Where this host keeps weights, if not where the defaults say."""
+    """Directory on this host that contains the weights; overrides `defaults.model_store`."""
     images_from: HostName | None = None
-    """Host that gives this one its images over the network, so that no registry is asked; they run by their IDs."""
+    """Host to copy images from, instead of pulling them from a registry; copied images run by their IDs."""
     allow: tuple[Waiver, ...] = ()
-    """Waived rules."""
+    """Findings that are accepted, with a reason for each."""
 
 
 class Defaults(Settings):
     """Values for all deployments and hosts."""
 
     user: UserName | None = None
-    """Login name for Ansible on every host."""
+    """Login name for Ansible on all hosts."""
     sysctl: dict[SysctlKey, int | SysctlValue] | None = None
-    """Kernel settings of every host, on top of the platform's."""
+    """Kernel settings of all hosts, in addition to those of the platform."""
 
 
 class Workload(Model):
-    """What a deployment is for: the plan proves that it fits, and names the least memory for it."""
+    """Load that a deployment must handle: the plan checks that it fits and states the memory that it needs."""
 
     users: Annotated[int, Field(ge=1, le=100_000)]
-    """Requests at once."""
+    """Number of concurrent requests."""
     context: Annotated[int, Field(ge=1, le=100_000_000)]
-    """Tokens of each, prompt and answer."""
+    """Tokens per request, prompt and answer together."""
 
 
 class Measured(Model):
-    """What a start has measured, as `sparkiac memory --from-log` prints it: the next plan is exact then."""
+    """Values that a server start measured, as printed by `sparkiac memory --from-log`; they replace estimates."""
 
     weights_bytes: Annotated[int, Field(ge=0)] | None = None
-    """What the loaded weights take on each host, without the drafter."""
+    """Bytes of the loaded weights on each host, without the drafter."""
     overhead_bytes: Annotated[int, Field(ge=0)] | None = None
-    """What the server takes beside weights and KV cache."""
+    """Bytes that the server uses in addition to weights and KV cache."""
     graphs_bytes: Annotated[int, Field(ge=0)] | None = None
-    """What CUDA graphs take."""
+    """Bytes of the CUDA graphs."""
     pool_bytes: Annotated[int, Field(ge=0)] | None = None
-    """Size of its KV cache, for models whose cache is not worked out."""
+    """Bytes of the KV cache, for models whose cache sparkiac cannot calculate."""
     tokens: Annotated[int, Field(ge=0)] | None = None
-    """Tokens that this KV cache holds."""
+    """Tokens that fit into this KV cache."""
     context: Annotated[int, Field(ge=0)] | None = None
-    """Longest request that it was measured with."""
+    """max_model_len at which this was measured."""
 
 
 class Deployment(Serving):
     """A model served on one host, or on several as one distributed group."""
 
     recipe: RecipeName | None = None
-    """Catalog entry that this deployment starts from; without one, `engine`, `image` and `model` are its own."""
+    """Recipe of the catalog that the deployment uses; without one, set `engine`, `image` and `model`."""
     engine: EngineName | None = None
-    """Serving engine of a deployment that starts from no recipe."""
+    """Serving engine of a deployment without a recipe."""
     on: HostName | Annotated[tuple[HostName, ...], Field(min_length=1)]
-    """One host, or the hosts of one distributed group, the first one leading."""
+    """One host, or the hosts of one group; the first one is the leader."""
     variant: Name | None = None
-    """Variant of the recipe, which edits the whole of it."""
+    """Variant of the recipe."""
     fragments: tuple[Name, ...] = ()
-    """Fragments of the catalog, laid over the recipe in this order."""
+    """Fragments of the catalog, applied to the recipe in this order."""
     description: ShortText | None = None
-    """Shown in the unit and in the plan."""
+    """Description in the systemd unit and in the plan."""
     workload: Workload | None = None
-    """What it is for."""
+    """Load that the deployment must handle."""
     measured: Measured | None = None
-    """What a start of it has measured."""
+    """Values that a server start measured."""
     clients: tuple[Literal["tools"], ...] = ()
-    """What its clients need: `tools` for agents and whatever else sends tools with a request."""
+    """What its clients need: `tools` for agents and other clients that send tool definitions."""
     per_host: dict[HostName, Settings] | None = None
-    """Settings of single hosts of a group."""
+    """Host of the group → settings for that host alone."""
     allow: tuple[Waiver, ...] = ()
-    """Waived rules."""
+    """Findings that are accepted, with a reason for each."""
 
 
 class Registries(Model):
-    """Where images come from."""
+    """Registries that hosts pull images from."""
 
     mirrors: dict[RegistryName, RegistryName] = {}
-    """Registry or repository prefix → the one to pull from instead. The digest stays the same."""
+    """Registry or repository prefix → mirror to pull from instead. The digest stays the same."""
 
 
 class Hub(Model):
     """Where hosts download models from."""
 
     url: Url = "https://huggingface.co"
-    """The model hub, or a mirror of it."""
+    """URL of the model hub or of a mirror."""
     api_key: SecretRef | None = None
-    """Token for repositories that are gated or private."""
+    """Token for gated and private repositories."""
 
 
 class Inventory(Model):
-    """One reviewed file that describes a fleet and what it serves."""
+    """Description of a fleet and what it serves."""
 
     name: Name
-    """Name of the fleet; the output goes to generated/<name>."""
+    """Name of the fleet; files are generated in generated/<name>."""
     platforms: dict[Name, Platform] = {}
-    """Hardware profiles beside those of the catalog."""
+    """Name → hardware profile, in addition to those of the catalog."""
     registries: Registries = Field(default_factory=Registries)
-    """Mirrors."""
+    """Mirrors of registries."""
     hub: Hub = Field(default_factory=Hub)
-    """The model hub."""
+    """Model hub that hosts download from."""
     defaults: Defaults = Field(default_factory=Defaults)
     """Values for all deployments and hosts."""
     hosts: Annotated[dict[HostName, Host], Field(min_length=1)]
-    """The machines."""
+    """Name → host."""
     deployments: dict[UnitName, Deployment] = {}
-    """What they serve."""
+    """Name → deployment: a model that is served on one or more hosts."""
     services: dict[UnitName, Service] = {}
-    """Everything else that runs on them."""
+    """Name → service: any other container or program on a host."""
     builds: dict[Name, Build] = {}
-    """Name of an image → how it is built from source; laid over the catalog's build of that name."""
+    """Name → how to build that image from source; overrides the build with that name in the catalog."""
     revisions: dict[ModelHandle, GitRef] = {}
-    """Repository of the model hub → branch, tag or commit that `sparkiac lock` pins; `main` unless said otherwise."""
+    """Repository on the model hub → branch, tag or commit for `sparkiac lock` to pin; default `main`."""
     allow: tuple[Waiver, ...] = ()
-    """Rules waived for the whole fleet."""
+    """Findings that are accepted for the whole fleet, with a reason for each."""

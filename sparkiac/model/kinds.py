@@ -1,4 +1,4 @@
-"""What the catalog knows of a kind of service: the layer below everything that the inventory says of one."""
+"""Kinds of services in the catalog: the defaults that the inventory's services override."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from sparkiac.model.settings import Timeouts
 
 
 class ServiceKind(Model):
-    """A kind of service, as its sources describe it. No image: none of the sources names one."""
+    """Defaults of one kind of service. There is no image, because the sources name none."""
 
     title: ShortText
-    """What it is."""
+    """Title, in one line."""
     sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
-    """Where these facts come from."""
+    """Sources of these facts."""
     api: Literal["openai", "ollama"] | None = None
-    """What other services can ask it; nothing if they cannot."""
+    """API that other services can use; omitted if it has none."""
     served_names: tuple[ServedName, ...] = ()
-    """Models that it always lists."""
+    """Model names that it always serves."""
     port: Port | None = None
     """Port on the host."""
     container_port: Port | None = None
     """Port inside the container."""
     health: UrlPath | None = None
-    """HTTP path that answers 200 when it is well."""
+    """HTTP path that returns 200 when the service is healthy."""
     healthcheck: tuple[Line, ...] | None = None
-    """Command that asks inside the container, where the image has no HTTP client; empty where it has none at all."""
+    """Health check command in the container, if the image has no HTTP client; empty if no check is possible."""
     gpu: bool | None = None
-    """Whether it gets the GPU."""
+    """Whether the container gets the GPU."""
     env: dict[VariableName, Line | int] | None = None
     """Environment variables."""
     data: AbsolutePath | None = None
-    """Directory in the container that must outlive it."""
+    """Directory in the container whose content must survive a restart."""
     read_only: bool | None = None
-    """Whether the image's own file system is read-only."""
+    """Whether the root file system of the container is read-only."""
     timeouts: Timeouts | None = None
-    """Waits of the unit."""
+    """Timeouts of the unit."""
     notes: tuple[ShortText, ...] = ()
-    """What to know before using it."""
+    """Notes to read before use."""
     not_verified: tuple[ShortText, ...] = ()
-    """What only a real machine can show."""
+    """Claims that only a test on real hardware can verify."""

@@ -1,4 +1,4 @@
-"""The lock: what every moving name resolved to."""
+"""The lock file: the exact version of every image, model, file and build that an inventory uses."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from sparkiac.model.base import (
     Sha256,
 )
 
-Weights: TypeAlias = Literal["consolidated", "shards"]
-"""Forms of weights: Mistral's own, `consolidated*.safetensors`, and all others."""
-Form: TypeAlias = Literal["bare", "consolidated", "shards"]
-"""In which form an engine loads weights; of a bare repository, such as one with a tokenizer, it loads none."""
+WeightFormat: TypeAlias = Literal["consolidated", "shards"]
+"""File formats of weights: Mistral's `consolidated*.safetensors`, or the usual shards."""
+LoadedFormat: TypeAlias = Literal["bare", "consolidated", "shards"]
+"""File format that an engine loads from a repository; `bare` if it loads no weights, such as a tokenizer repository."""
 
 
 class LockedImage(Model):
     """One pinned image."""
 
     digest: Digest
-    """Digest of the index or manifest that hosts pull."""
+    """Digest of the image index or manifest that hosts pull."""
     manifest: Digest | None = None
-    """Digest of the manifest for the hosts' architecture; that of `digest` where no index stands above it."""
+    """Digest of the manifest for the architecture of the hosts; the same as `digest` if there is no index."""
     config: Digest | None = None
-    """Digest of the image's configuration, which Docker's own store takes for the image's ID."""
+    """Digest of the image configuration, which Docker's classic image store uses as the image ID."""
     size_bytes: Bytes | None = None
-    """Bytes to pull: configuration and layers, compressed."""
+    """Bytes to pull: configuration and compressed layers."""
     created: Line | None = None
-    """When it was built, as the image says."""
+    """Build time, as recorded in the image."""
     versions: dict[Line, Line] = {}
-    """Versions that its labels and variables name: vllm, cuda, torch."""
+    """Name → version, from labels and environment of the image: vllm, cuda, torch."""
     signature: Line | None = None
-    """What a check of its signature found; nothing if none was made."""
+    """Result of the signature check; omitted if the signature was not checked."""
     entrypoint: tuple[Line, ...] | None = None
-    """Entrypoint of the pinned image, which decides how its command is written."""
+    """Entrypoint of the pinned image; the generated command depends on it."""
     command: tuple[Line, ...] | None = None
     """Default command of the pinned image."""
 
@@ -51,56 +51,56 @@ class LockedFile(Model):
     """One pinned file."""
 
     sha256: Sha256
-    """What its bytes must hash to."""
+    """Expected SHA-256 of the file."""
     size_bytes: Bytes | None = None
-    """Its size."""
+    """Size in bytes."""
     commit: Commit | None = None
-    """Commit of the hub's repository that it is fetched at."""
+    """Commit of the model hub repository that it is downloaded from."""
     revision: Line = "main"
-    """Branch, tag or commit of that repository that was asked for."""
+    """Requested branch, tag or commit of that repository."""
 
 
 class ModelFile(Model):
     """One file of a repository on the model hub."""
 
     size_bytes: Bytes
-    """Its size."""
+    """Size in bytes."""
     sha256: Sha256
-    """What its bytes must hash to."""
+    """Expected SHA-256 of the file."""
 
 
 class LockedModel(Model):
-    """One repository of the model hub at one commit: weights, tokenizer or drafter."""
+    """One repository on the model hub at one commit: weights, tokenizer or drafter."""
 
     commit: Commit
-    """The commit that hosts download."""
+    """Commit that hosts download."""
     revision: Line = "main"
-    """Branch, tag or commit that was asked for."""
+    """Requested branch, tag or commit."""
     licence: Line | None = None
-    """Licence, as its card says."""
+    """Licence, from the model card."""
     gated: bool = False
     """Whether the download needs an accepted licence and a token."""
     remote_code: bool = False
     """Whether config.json or tokenizer_config.json names Python code of the repository (`auto_map`)."""
     tensors: dict[Line, Bytes] = {}
-    """Element type, as safetensors names it (BF16, F8_E4M3, U8) → elements, over all weight files that are staged."""
+    """Element type in safetensors notation (BF16, F8_E4M3, U8) → number of elements in all downloaded weight files."""
     tensor_bytes: Bytes | None = None
-    """Bytes of all tensors; nothing where the weights are no safetensors."""
+    """Bytes of all tensors; omitted if the weights are not safetensors."""
     config: dict[str, object] = {}
-    """What the memory proof needs of config.json, under its own names, and of hf_quant_config.json under that."""
+    """Keys of config.json that the memory proof reads; those of hf_quant_config.json are under the key of that name."""
     files: dict[InsidePath, ModelFile] = {}
-    """Path in the repository → what it must be. Only what a host needs is listed."""
-    left_out: tuple[Weights, ...] = ()
-    """Weights that the repository has in another form, or hosts need not at all, such as of one with a tokenizer."""
+    """Path in the repository → size and hash; only the files that a host needs."""
+    left_out: tuple[WeightFormat, ...] = ()
+    """Weight formats in the repository that hosts do not download."""
 
 
 class LockedBuild(Model):
     """One image that was built from source."""
 
     id: Digest
-    """ID of the image, by which hosts run it: no registry has it."""
+    """Image ID; hosts run the image by its ID because no registry has it."""
     spec: Digest
-    """Hash of what it was built from."""
+    """Hash of the build specification."""
     entrypoint: tuple[Line, ...] | None = None
     """Entrypoint of the finished image."""
     command: tuple[Line, ...] | None = None
@@ -108,17 +108,17 @@ class LockedBuild(Model):
 
 
 class Lock(Model):
-    """Everything that an inventory's moving names resolved to."""
+    """The exact versions of everything that an inventory uses."""
 
     version: Literal[1]
-    """Version of this format."""
+    """Version of the lock file format."""
     example: bool = False
-    """True for shipped examples, whose digests name no real image."""
+    """True for the shipped examples, whose digests are made up."""
     images: dict[ImageReference, LockedImage]
-    """Image reference as the inventory or recipe writes it → what it resolved to."""
+    """Image reference, as in the inventory or recipe → pinned image."""
     models: dict[ModelHandle, LockedModel] = {}
-    """Repository → what it resolved to."""
+    """Repository on the model hub → pinned commit and files."""
     files: dict[FileSource, LockedFile] = {}
-    """Address of an extra file as the inventory or recipe writes it → what it resolved to."""
+    """URL of an extra file, as in the inventory or recipe → pinned file."""
     builds: dict[Name, LockedBuild] = {}
-    """Name of a build → the image that came out of it."""
+    """Name of a build → the image that it produced."""

@@ -1,4 +1,4 @@
-"""A hardware profile: what a machine must be before anything is put on it."""
+"""A hardware profile: what preflight expects of a host before an apply."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Gpu(Model):
 
 
 class Requirements(Model):
-    """Lowest versions of what the host must bring."""
+    """Lowest versions of the software that a host must have."""
 
     docker: Version | None = None
     """Docker Engine."""
@@ -32,25 +32,25 @@ class Requirements(Model):
 
 
 class Platform(Model):
-    """One kind of machine."""
+    """A hardware profile."""
 
     title: ShortText
-    """What it is."""
+    """Title, in one line."""
     architecture: Literal["arm64", "amd64"]
-    """Architecture of images and hosts, in the words of OCI."""
+    """CPU architecture of hosts and images, by its OCI name."""
     gpu: Gpu | None = None
-    """The GPU, or nothing for a machine without one."""
+    """GPU; omitted for a machine without one."""
     driver: Version | None = None
-    """Driver series that hosts run unless they say otherwise."""
+    """Default NVIDIA driver series of hosts."""
     memory_gib: Gib | None = None
-    """MemTotal to assume for a host that states none."""
+    """MemTotal in GiB of hosts that set no `memory.total_gib`."""
     requires: Requirements = Field(default_factory=Requirements)
-    """Lowest versions."""
+    """Lowest versions of the software that a host must have."""
     kernel_parameters: dict[KernelParameter, Word] = {}
-    """Module parameters that must have this value."""
+    """Kernel module parameter → required value."""
     sysctl: dict[SysctlKey, int | SysctlValue] = {}
-    """Kernel settings."""
+    """Kernel settings (sysctl) of hosts."""
     docker_free_gib: Gib | None = None
-    """Free space that Docker's data directory must have before images are pulled."""
+    """Free GiB that Docker's data directory must have before images are pulled."""
     sources: tuple[ShortText, ...] = ()
-    """Where these figures come from."""
+    """Sources of these values."""

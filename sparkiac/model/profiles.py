@@ -1,4 +1,4 @@
-"""Profiles of checks: how much of what sparkiac can find is shown."""
+"""Profiles: sets of rules from small to large."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from sparkiac.report import Severity
 
 
 class Profile(Model):
-    """One profile. It also has all that the profiles before it have."""
+    """One profile; it includes the rules of all smaller profiles."""
 
     title: ShortText
-    """What it is for."""
+    """What the profile is for."""
     severity: Literal["error", "warning", "info"]
-    """Least severity that it shows, of rules that name no profile."""
+    """Lowest severity that it includes, for rules that name no profile."""
 
 
 class Profiles(Model):
     """The profiles, from the smallest to the largest."""
 
     default: Name
-    """Profile that every command uses unless it is told another one."""
+    """Profile that commands use by default."""
     profiles: Annotated[dict[Name, Profile], Field(min_length=1)]
-    """Profile by name."""
+    """Name → profile."""
 
     @property
     def floors(self) -> dict[str, Severity]:
-        """Give the least severity of each profile, from the smallest profile to the largest."""
+        """Return the lowest severity of each profile, from the smallest profile to the largest."""
         return {name: Severity[profile.severity.upper()] for name, profile in self.profiles.items()}

@@ -1,4 +1,4 @@
-"""References of images and of files of the model hub: how their parts are told from one another."""
+"""Parse references of images and of files on the model hub."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Final
 
 _HUB_FILE: Final = "hf://"
 DOCKER_HUB: Final = "docker.io"
-"""What an image without a registry is pulled from."""
+"""Registry of an image reference that names none."""
 
 
 def split(tagged: str) -> tuple[str, str]:
-    """Give repository and tag, which may be empty."""
+    """Split an image reference into repository and tag; the tag is empty if there is none."""
     head, colon, tag = tagged.rpartition(":")
     return (head, tag) if colon and "/" not in tag else (tagged, "")
 
 
 def full(repository: str) -> str:
-    """Name the registry: `vllm/vllm-openai` is docker.io/vllm/vllm-openai, and `nginx` is docker.io/library/nginx."""
+    """Return the repository with its registry: docker.io/vllm/vllm-openai for `vllm/vllm-openai`."""
     first, slash, rest = repository.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
         inside = f"library/{rest}" if first == DOCKER_HUB and "/" not in rest else rest
@@ -25,7 +25,7 @@ def full(repository: str) -> str:
 
 
 def hub_file(url: str) -> tuple[str, str] | None:
-    """Give handle and path of hf://ORGANISATION/MODEL/PATH; None if it is another URL."""
+    """Return handle and path of hf://ORGANISATION/MODEL/PATH; None for any other URL."""
     if not url.startswith(_HUB_FILE):
         return None
     organisation, model, path = url.removeprefix(_HUB_FILE).split("/", 2)

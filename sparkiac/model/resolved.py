@@ -1,7 +1,7 @@
-"""The fleet after all layers are merged: the values that the plan reads.
+"""The inventory after all layers are merged: the values that the plan reads.
 
-What a plan cannot do without is required here. Each class extends the one of the inventory or the catalog, so no
-field is listed a second time.
+Fields that the plan needs are required here. Each class extends a class of the inventory or the catalog and repeats
+only the fields whose type becomes stricter.
 """
 
 from __future__ import annotations
@@ -49,18 +49,18 @@ from sparkiac.model.settings import ContainerSettings, ExtraFile, Mount, Serving
 
 
 class ResolvedHost(Platform):
-    """One machine: its platform's values, and its own over them."""
+    """A host: the values of its platform, overridden by its own."""
 
     address: Address
-    """Address that Ansible and clients use."""
+    """Address of the host for Ansible and for clients."""
     reserve_gib: Gib | None = None
-    """Memory that is kept for the system and the page cache, if the inventory says how much."""
+    """GiB that stay free for the system and the page cache, if the inventory sets it."""
     fabric: Fabric | None = None
-    """High-speed links."""
+    """High-speed links to other hosts."""
     ssh: Ssh = Ssh()
-    """How Ansible reaches it."""
+    """SSH settings."""
     model_store: AbsolutePath | None = None
-    """Directory that holds weights."""
+    """Directory that contains the weights."""
 
 
 class ResolvedTimeouts(Timeouts):
@@ -72,13 +72,13 @@ class ResolvedTimeouts(Timeouts):
 
 
 class ResolvedFile(ExtraFile):
-    """A file that is fetched and mounted."""
+    """A file that is downloaded and mounted into the container."""
 
     url: FileSource
 
 
 class ResolvedContainerSettings(ContainerSettings):
-    """How a deployment's container is run."""
+    """Settings of a deployment's container."""
 
     ipc: Literal["host", "private"]
     tmp_size_gib: Gib
@@ -103,17 +103,17 @@ class ResolvedDeployment(Serving):
     env: Mapping[str, Line | int] = {}
     needs_models: tuple[ModelHandle, ...] = ()
     nodes: int = 1
-    """Machines that the recipe needs."""
+    """Number of hosts that the recipe needs."""
     description: ShortText | None = None
-    """Shown in the unit and in the plan."""
+    """Description in the systemd unit and in the plan."""
     workload: Workload | None = None
-    """What it is for."""
+    """Load that the deployment must handle."""
     measured: Measured | None = None
-    """What a start of it has measured."""
+    """Values that a server start measured."""
 
 
 class _ResolvedContainer(ContainerizedService):
-    """A service in a container: its kind's values, and its own over them."""
+    """A service in a container: the values of its kind, overridden by its own."""
 
     image: ImageReference
     bind: Bind
@@ -124,19 +124,19 @@ class _ResolvedContainer(ContainerizedService):
     env: Mapping[str, Line | int] = {}
     mounts: Mapping[AbsolutePath, Mount] = {}
     model_store: AbsolutePath | None = None
-    """Directory of the host that holds weights."""
+    """Directory of the host that contains the weights."""
     api: str | None = None
-    """What other services can ask it; nothing if they cannot."""
+    """API that other services can use; None if it has none."""
     served_names: tuple[ServedName, ...] = ()
-    """Models that it always lists."""
+    """Model names that it always serves."""
     healthcheck: tuple[Line, ...] | None = None
-    """Command that asks inside the container."""
+    """Health check command in the container."""
     data: AbsolutePath | None = None
-    """Directory in the container that must outlive it."""
+    """Directory in the container whose content must survive a restart."""
 
 
 class ResolvedContainerService(_ResolvedContainer, ContainerService):
-    """A container that asks no other service."""
+    """A container that uses no other service."""
 
 
 class ResolvedOllamaService(_ResolvedContainer, OllamaService):
@@ -155,13 +155,13 @@ class ResolvedHermesAgentService(HermesAgentService):
     port: Port
     bind: Bind
     health: UrlPath
-    """HTTP path that answers 200 when it is well."""
+    """HTTP path that returns 200 when the service is healthy."""
     served_names: tuple[ServedName, ...]
-    """Models that it always lists."""
+    """Model names that it always serves."""
     timeouts: ResolvedTimeouts
     env: Mapping[str, Line | int] = {}
     api: str | None = None
-    """What other services can ask it."""
+    """API that other services can use."""
     api_key: SecretRef
     user: UserName
 
@@ -177,7 +177,7 @@ ResolvedService = Annotated[
 
 
 class ResolvedBuild(Build):
-    """An image that is built from source, with all that it needs."""
+    """A complete build of an image from source."""
 
     why: ShortText
     repository: GitAddress
@@ -188,10 +188,10 @@ class ResolvedFleet(Model):
     """Everything that the plan reads, by name."""
 
     hosts: dict[str, ResolvedHost]
-    """The machines."""
+    """Name → host."""
     deployments: dict[str, dict[str, ResolvedDeployment]] = {}
-    """Deployment → host → how it runs there."""
+    """Deployment → host → its values on that host."""
     services: dict[str, ResolvedService] = {}
-    """The services."""
+    """Name → service."""
     builds: dict[str, ResolvedBuild] = {}
-    """The images that something runs and that are built from source."""
+    """Name → build, for the builds that a deployment or service uses."""

@@ -1,4 +1,4 @@
-"""JSON Schema of the inventory, for editors, with the docstring under each field as its description."""
+"""JSON Schema of the inventory, for editors. The docstring below a field becomes its description."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Give the JSON Schema (draft 2020-12) of `model` with descriptions."""
+    """Return the JSON Schema (draft 2020-12) of `model` with descriptions."""
     schema = model.model_json_schema()
     for name, definition in [(model.__name__, schema), *schema.get("$defs", {}).items()]:
         owner = _classes(model).get(name)
@@ -26,7 +26,10 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 @cache
 def descriptions(model: type[BaseModel]) -> dict[str, str]:
-    """Give field name → the docstring under it, base classes included. Read from source: start-up pays nothing."""
+    """Return field name → the docstring below it, including base classes.
+
+    The docstrings are read from the source code when they are needed, so other commands do not load them.
+    """
     found: dict[str, str] = {}
     for owner in reversed(model.__mro__):
         if owner.__module__.startswith("sparkiac."):
@@ -46,7 +49,7 @@ def _docstrings(owner: type) -> dict[str, str]:
 
 
 def _classes(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Give every model class that is defined by now, by name."""
+    """Return name → class for every model class that is loaded."""
     base = next(owner for owner in reversed(model.__mro__) if owner.__module__ == "sparkiac.model.base")
     found: dict[str, type[BaseModel]] = {}
     pending: list[Any] = [base]

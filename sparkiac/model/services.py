@@ -1,7 +1,8 @@
-"""The user's services: every other container, program and configuration of a host, one class for each shape.
+"""Services: containers, programs and configuration files other than deployments, with one class per set of fields.
 
-`kind` chooses the class. What a kind is by itself (ports, health, environment) is data of the catalog, see
-sparkiac/model/kinds.py; a new kind of an existing shape is its file there and its name in the Literal here.
+`kind` selects the class. The defaults of a kind (ports, health check, environment) are in the catalog, see
+sparkiac/model/kinds.py. A new kind with the fields of an existing class needs a file there and its name in the
+Literal here.
 """
 
 from __future__ import annotations
@@ -38,131 +39,131 @@ from sparkiac.model.settings import Mount, Timeouts
 
 class _Service(Model):
     on: HostName
-    """The host."""
+    """Host that it runs on."""
     memory_gib: Gib | None = None
-    """What it takes of the host's memory, as measured: the plan counts it in."""
+    """Measured memory use in GiB; the plan adds it to the budget of the host."""
     description: ShortText | None = None
-    """Shown in the unit and in the plan."""
+    """Description in the systemd unit and in the plan."""
     allow: tuple[Waiver, ...] = ()
-    """Waived rules."""
+    """Findings that are accepted, with a reason for each."""
 
 
 class ContainerizedService(_Service):
-    """What every service in a container may say."""
+    """Fields of all services that run in a container."""
 
     image: ImageReference | None = None
-    """Image to run, pinned by the lock or by its own digest. No source names one, so it is yours to choose."""
+    """Image to run, pinned by the lock or by a digest in the reference. The catalog has no default image."""
     port: Port | None = None
-    """Port on the host, if not the kind's own."""
+    """Port on the host; the default depends on the kind."""
     container_port: Port | None = None
-    """Port inside the container: the kind's, or the same as `port`, unless said otherwise."""
+    """Port in the container; default is the port of the kind, or else the same as `port`."""
     bind: Bind | None = None
-    """Where the port is published."""
+    """Where the port is published: loopback, lan (the address of the host), fabric, or any."""
     health: UrlPath | None = None
-    """HTTP path that answers 200 when the service is well; asked with curl, wget or Python inside it."""
+    """HTTP path that returns 200 when the service is healthy; checked with curl, wget or Python in the container."""
     command: tuple[Line, ...] | None = None
-    """Arguments after the image's entrypoint."""
+    """Arguments after the entrypoint of the image."""
     env: Mapping[VariableName, Line | int | None] | None = None
-    """Environment variables; `null` takes one of the kind's away. Never a secret."""
+    """Environment variables; `null` removes a variable of the kind. Never a secret."""
     mounts: Mapping[AbsolutePath, Mount] | None = None
-    """Path in the container → what is mounted there."""
+    """Path in the container → mount."""
     gpu: bool | None = None
     """Whether the container gets the GPU."""
     read_only: bool | None = None
-    """Whether the image's own file system is read-only."""
+    """Whether the root file system of the container is read-only."""
     timeouts: Timeouts | None = None
-    """Waits of the unit."""
+    """Timeouts of the unit."""
 
 
 class ContainerService(ContainerizedService):
-    """A container that asks no other service: any one, speech to text, text to speech, or GPU metrics."""
+    """A container that uses no other service: any image, speech to text, text to speech, or GPU metrics."""
 
     kind: Literal["container", "parakeet", "chatterbox", "gpu-exporter"]
-    """What it is."""
+    """Kind of the service."""
 
 
 class OllamaService(ContainerizedService):
-    """An Ollama server with the models that it keeps."""
+    """An Ollama server and its models."""
 
     kind: Literal["ollama"]
-    """What it is."""
+    """Kind of the service."""
     models: tuple[OllamaModel, ...] = ()
-    """Models that are pulled after the start if they are not there: qwen3:8b."""
+    """Models that are pulled after the start if they are missing, such as qwen3:8b."""
     set: dict[OptionName, OptionValue] | None = None
-    """Options of the server in snake_case: `keep_alive: 5m` is OLLAMA_KEEP_ALIVE=5m."""
+    """Server options in snake_case: `keep_alive: 5m` becomes OLLAMA_KEEP_ALIVE=5m."""
 
 
 class OpenWebuiService(ContainerizedService):
-    """Open WebUI: a chat front end for the models of the fleet."""
+    """Open WebUI, a chat interface for the models of the fleet."""
 
     kind: Literal["open-webui"]
-    """What it is."""
+    """Kind of the service."""
     uses: tuple[Name, ...] = ()
-    """Deployments, Ollama servers and agents that it offers; their addresses follow from where everything runs."""
+    """Deployments, Ollama servers and agents that it offers; sparkiac fills in their addresses."""
     urls: tuple[Url, ...] = ()
-    """Further OpenAI-compatible base URLs that need no key: http://192.168.1.10:8009/v1."""
+    """Further OpenAI-compatible base URLs that need no key, such as http://192.168.1.10:8009/v1."""
     secret_key: SecretRef | None = None
-    """Key that signs sessions; kept in the data directory unless given."""
+    """Key that signs sessions; if omitted, Open WebUI creates one in its data directory."""
 
 
 class HermesAgentService(_Service):
-    """Hermes Agent: a program that is installed on the host, with an API of its own."""
+    """Hermes Agent, a program that is installed on the host and has its own API."""
 
     kind: Literal["hermes-agent"]
-    """What it is."""
+    """Kind of the service."""
     uses: Name
-    """Deployment or Ollama server that it thinks with."""
+    """Deployment or Ollama server whose model it uses."""
     model: ServedName | None = None
-    """Name of the model there; the first one unless said otherwise."""
+    """Served name of the model; default is the first one."""
     api_key: SecretRef
-    """Key that clients of the agent must present: 16 characters or more, and worth a login to the host."""
+    """Key that clients of the agent must send: 16 characters or more. Whoever has it can run commands on the host."""
     program: AbsolutePath
-    """The installed program: /home/spark/.local/bin/hermes."""
+    """Path of the installed program, such as /home/spark/.local/bin/hermes."""
     user: UserName
-    """User of the host that the agent acts as."""
+    """Linux user that the agent runs as."""
     port: Port | None = None
-    """Port on the host, if not 8642."""
+    """Port on the host; default 8642."""
     bind: Bind | None = None
-    """Address that its API listens on."""
+    """Where its API listens: loopback, lan (the address of the host), fabric, or any."""
     env: Mapping[VariableName, Line | int | None] | None = None
     """Further environment variables. Never a secret."""
     timeouts: Timeouts | None = None
-    """Waits of the unit."""
+    """Timeouts of the unit."""
 
 
 class Sampling(Model):
-    """How a model chooses its words, as far as a source or its model card advises it."""
+    """Sampling parameters, such as those that the model card recommends."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    """Spread of the choice."""
+    """Temperature: 0 always takes the most probable token; higher values give more varied answers."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Share of the probability that is chosen from."""
+    """Nucleus sampling: the model samples from the most probable tokens that together reach this probability."""
     max_tokens: Annotated[int, Field(ge=1)] | None = None
-    """Longest answer, reasoning included: 512 or more for a model that reasons (SM121 reference L33-34)."""
+    """Tokens of the longest answer, reasoning included; use 512 or more for a reasoning model."""
 
 
 class Alias(Model):
-    """A short name for one model of the fleet."""
+    """An alias of one model of the fleet."""
 
     to: Name
     """Deployment or service that serves it."""
     model: ServedName | None = None
-    """Name of the model there; the first one unless said otherwise."""
+    """Served name of the model; default is the first one."""
     use: ShortText | None = None
-    """What it is good for; shown beside the model's name."""
+    """Use of the model, shown next to its name."""
     sampling: Sampling | None = None
-    """How it chooses its words."""
+    """Sampling parameters."""
     thinking: bool | None = None
-    """Whether it reasons before it answers; the model's own default unless said."""
+    """Whether the model reasons before it answers; the default depends on the model."""
 
 
 class OpenClawService(_Service):
-    """OpenClaw's table of models: a rendered configuration file, and no unit."""
+    """Configuration file with the models for OpenClaw; it has no unit."""
 
     kind: Literal["openclaw"]
-    """What it is."""
+    """Kind of the service."""
     aliases: Annotated[dict[Name, Alias], Field(min_length=1)]
-    """Short name → the model that it stands for."""
+    """Alias → model."""
 
 
 Service = Annotated[

@@ -1,4 +1,4 @@
-"""What every layer may say about a deployment: recipe, variant, defaults, deployment, one host of it."""
+"""Settings of a deployment that each layer may set: recipe, variant, defaults, deployment, and one of its hosts."""
 
 from __future__ import annotations
 
@@ -33,68 +33,68 @@ class Mount(Model):
     """A directory of the host inside the container."""
 
     source: Literal["model_store"] | AbsolutePath
-    """`model_store`, or an absolute path on the host. It must exist: Docker creates nothing."""
+    """`model_store`, or an absolute path on the host. It must exist: Docker does not create it."""
     read_only: bool = True
-    """A serving container has no business writing to weights."""
+    """Whether the container can only read it."""
 
 
 class ExtraFile(Model):
-    """A file that the image lacks: a patched loader, a parser plugin, a chat template."""
+    """A file that the image does not contain: a patched loader, a parser plugin, a chat template."""
 
     url: FileSource | None = None
-    """Where it comes from: https://…, file:///…, or hf://organisation/model/path. The lock holds its sha256."""
+    """URL: https://…, file:///…, or hf://organisation/model/path. The lock pins its SHA-256."""
     why: ShortText | None = None
-    """What it is for."""
+    """Purpose of the file."""
 
 
 class Ulimits(Model):
-    """Resource limits of the container's processes; -1 is unlimited."""
+    """Resource limits of the processes in the container; -1 is unlimited."""
 
     memlock: int | None = Field(default=None, ge=-1)
     """Locked memory in bytes."""
     stack: int | None = Field(default=None, ge=-1)
     """Stack size in bytes."""
     nofile: int | None = Field(default=None, ge=1)
-    """Open files."""
+    """Number of open files."""
 
 
 class ContainerSettings(Model):
-    """How the container is run."""
+    """Settings of the container."""
 
     ipc: Literal["host", "private"] | None = None
-    """`host` shares the host's /dev/shm, as the sources' commands do."""
+    """`host` shares /dev/shm with the host, as the commands in the sources do."""
     shm_size_gib: Gib | None = None
-    """Size of the container's own /dev/shm; only with a private ipc namespace."""
+    """GiB of the container's own /dev/shm; only with `ipc: private`."""
     tmp_size_gib: Gib | None = None
-    """Size of /tmp, which is memory: on this machine it is taken from the model."""
+    """GiB of /tmp, which is kept in memory; on unified memory it reduces the memory for the model."""
     ulimits: Ulimits | None = None
     """Resource limits."""
     mounts: Mapping[AbsolutePath, Mount | None] | None = None
-    """Path in the container → what is mounted there."""
+    """Path in the container → mount."""
     files: Mapping[AbsolutePath, ExtraFile | None] | None = None
-    """Path in the container → a file that is fetched, checked and mounted there read-only."""
+    """Path in the container → file that is downloaded, verified and mounted there read-only."""
     prelude: tuple[Annotated[tuple[Line, ...], Field(min_length=1)], ...] | None = None
-    """Commands that run in the container before the server, one after the other, each as a list of words."""
+    """Pre-start commands: they run in the container before the server, in this order, each as a list of words."""
     read_only: bool | None = None
-    """Whether the image's own file system is read-only."""
+    """Whether the root file system of the container is read-only."""
 
 
 class Timeouts(Model):
-    """Every wait has an end, and the recipe knows it."""
+    """Timeouts of a unit."""
 
     ready_s: Seconds | None = None
-    """Seconds from start to the first answer: preflight, container start, model load and warm-up."""
+    """Seconds from start to the first answer, including preflight, container start, model load and warm-up."""
     stop_s: Seconds | None = None
-    """Seconds that systemd waits for a stop; the container gets 30 s less."""
+    """Seconds that systemd waits for the unit to stop; the container gets 30 s less."""
     restart_delay_s: Seconds | None = None
-    """Seconds before the first restart; later ones wait longer, up to a minute."""
+    """Seconds before the first restart; the delay grows with each restart, up to one minute."""
 
 
 class ExtraFlags(Model):
-    """What a fork or a patch takes, and no release of vLLM. It is not checked."""
+    """Names that only a fork or patch of vLLM accepts; sparkiac does not check them."""
 
     why: ShortText
-    """What takes it."""
+    """Which fork or patch accepts them."""
     options: Annotated[tuple[OptionName, ...], Field(min_length=1)] | None = None
     """Options, in snake_case."""
     variables: Annotated[tuple[VariableName, ...], Field(min_length=1)] | None = None
@@ -102,42 +102,42 @@ class ExtraFlags(Model):
 
 
 class Settings(Model):
-    """Values that any layer may set; the later layer wins, leaf by leaf; `null` takes a value away."""
+    """Values that any layer may set; a later layer overrides single values, and `null` removes a value."""
 
     image: ImageReference | None = None
-    """Image to run; `generate` uses the digest that the lock holds for it."""
+    """Image to run; `generate` uses its digest from the lock."""
     set: dict[OptionName, OptionValue] | None = None
-    """Engine options in snake_case: `max_model_len: 65536` is `--max-model-len=65536`."""
+    """Engine options in snake_case: `max_model_len: 65536` becomes `--max-model-len=65536`."""
     speculative: Speculative | None = None
-    """Speculative decoding. It edits the rest of the settings as far as the method needs."""
+    """Speculative decoding; some methods also change defaults of other settings."""
     env: Mapping[VariableName, Line | int | None] | None = None
     """Environment variables of the container. Never a secret: use `api_key`."""
     container: ContainerSettings | None = None
-    """How the container is run."""
+    """Settings of the container."""
     timeouts: Timeouts | None = None
-    """Waits of the unit."""
+    """Timeouts of the unit."""
     bind: Bind | None = None
-    """Where the port is published: loopback, lan (the host's address), fabric, or any."""
+    """Where the port is published: loopback, lan (the address of the host), fabric, or any."""
     model_store: AbsolutePath | None = None
-    """Directory on the host that holds the weights."""
+    """Directory on the host that contains the weights."""
     api_key: SecretRef | None = None
-    """Key that clients must present."""
+    """API key that clients must send."""
 
 
 class Serving(Settings):
-    """What a recipe, a variant and a deployment say beside: the model, its names, its port."""
+    """Settings that recipes, variants and deployments have in addition: the model, its served names, its port."""
 
     model: ModelHandle | None = None
-    """Model handle, as on the model hub."""
+    """Model handle on the model hub: organisation/name."""
     model_path: AbsolutePath | None = None
-    """Path in the container of a model that is served from a directory: <model_store>/<organisation>/<name>."""
+    """Path in the container for a model that is served from the directory <model_store>/<organisation>/<name>."""
     model_file: Annotated[str, Field(pattern=FILE)] | None = None
-    """File of that directory, for engines that load one file."""
+    """File in that directory, for engines that load a single file."""
     needs_models: tuple[ModelHandle, ...] | None = None
-    """Other repositories that must be in the model store: tokenizer, drafter."""
+    """Further repositories that must be in the model store, such as a tokenizer."""
     served_names: Annotated[tuple[ServedName, ...], Field(min_length=1)] | None = None
-    """Names that clients use in `model`; the handle unless said otherwise."""
+    """Model names that clients send in `model`; default is the handle."""
     port: Port | None = None
     """Port on the host."""
     extra_flags: ExtraFlags | None = None
-    """Options and variables of a fork or a patch, which no release of vLLM has, with the reason."""
+    """Options and environment variables that only a fork or patch of vLLM accepts, with the reason."""

@@ -1,7 +1,7 @@
-"""Speculative decoding: how tokens are guessed ahead, one model for each method.
+"""Settings of speculative decoding, with one class for each method.
 
-Names are those of vLLM's speculative_config (docs.vllm.ai, "Speculative Decoding"); the engine writes them in its
-own form.
+The keys are those of vLLM's speculative_config (docs.vllm.ai, "Speculative Decoding"). Each engine translates them
+into its own options.
 """
 
 from __future__ import annotations
@@ -13,80 +13,80 @@ from pydantic import Field
 from sparkiac.model.base import AbsolutePath, Model, ModelHandle, Word
 
 Drafter = ModelHandle | AbsolutePath
-"""A repository of the model hub, or a path inside the container."""
+"""A repository on the model hub, or a path in the container."""
 Tokens = Annotated[int, Field(ge=1, le=64)]
 
 
 class _Method(Model):
     num_speculative_tokens: Tokens | None = None
-    """Tokens guessed in each step."""
+    """Tokens that are proposed in each step."""
 
 
 class _Drafted(_Method):
     attention_backend: Word | None = None
-    """Attention backend of the drafter alone."""
+    """Attention backend of the drafter."""
     moe_backend: Word | None = None
-    """MoE backend of the drafter alone."""
+    """MoE backend of the drafter."""
     draft_tensor_parallel_size: Annotated[int, Field(ge=1)] | None = None
-    """GPUs that the drafter is spread over."""
+    """Tensor parallel size of the drafter."""
     draft_sample_method: Word | None = None
-    """How the drafter picks its tokens: vLLM knows `greedy` and `probabilistic`."""
+    """How the drafter selects its tokens: `greedy` or `probabilistic` in vLLM."""
     quantization: Word | None = None
-    """Quantization of the drafter, where its checkpoint does not say it."""
+    """Quantization of the drafter, if its checkpoint does not state it."""
 
 
 class Ngram(_Method):
-    """Guesses are looked up in the prompt; no drafter."""
+    """Proposes tokens that it finds in the prompt; needs no drafter."""
 
     method: Literal["ngram"]
-    """The method."""
+    """Method of speculative decoding."""
     prompt_lookup_min: Tokens | None = None
-    """Shortest run of tokens that is looked up."""
+    """Length of the shortest n-gram to look up, in tokens."""
     prompt_lookup_max: Tokens | None = None
-    """Longest run of tokens that is looked up."""
+    """Length of the longest n-gram to look up, in tokens."""
 
 
 class Suffix(_Method):
-    """Guesses come from a suffix tree over former output; no drafter."""
+    """Proposes tokens from a suffix tree over earlier output; needs no drafter."""
 
     method: Literal["suffix"]
-    """The method."""
+    """Method of speculative decoding."""
 
 
 class Mtp(_Drafted):
-    """Multi-token prediction: heads in the checkpoint itself, or a paired drafter."""
+    """Multi-token prediction, with heads in the checkpoint itself or with a paired drafter."""
 
     method: Literal["mtp", "deepseek_mtp"]
-    """The method."""
+    """Method of speculative decoding."""
     model: Drafter | None = None
-    """Paired drafter; nothing where the checkpoint has its own heads."""
+    """Paired drafter; omit it if the checkpoint has its own heads."""
 
 
 class Dflash(_Drafted):
-    """A block-diffusion drafter that was trained for one target."""
+    """A block-diffusion drafter that was trained for one target model."""
 
     method: Literal["dflash"]
-    """The method."""
+    """Method of speculative decoding."""
     model: Drafter | None = None
-    """Drafter; the one that the catalog knows for the target unless said otherwise."""
+    """Drafter; default is the catalog's drafter for the target model."""
 
 
 class Dspark(_Drafted):
-    """A drafter of DeepSeek's kind that guesses a block of tokens at once."""
+    """A drafter for DeepSeek models that proposes a block of tokens at once."""
 
     method: Literal["dspark"]
-    """The method."""
+    """Method of speculative decoding."""
     model: Drafter | None = None
-    """Drafter; nothing where the checkpoint has its own."""
+    """Drafter; omit it if the checkpoint contains one."""
 
 
 class Drafted(_Drafted):
-    """A drafter of its own: an EAGLE head, or a small model of the same family."""
+    """A separate drafter: an EAGLE head, or a small model of the same family."""
 
     method: Literal["eagle", "eagle3", "draft_model"]
-    """The method."""
+    """Method of speculative decoding."""
     model: Drafter
-    """The drafter."""
+    """Drafter."""
 
 
 Speculative = Annotated[Ngram | Suffix | Mtp | Dflash | Dspark | Drafted, Field(discriminator="method")]

@@ -1,4 +1,4 @@
-"""Symptoms: what shows when something is wrong at run time, why, and what to do about it."""
+"""Symptoms of problems at run time, with causes and remedies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sparkiac.model.base import Code, Model, Name, ShortText, Version
 
-Place = Literal["log", "kernel", "container", "answer", "metrics", "memory", "time", "bench"]
-"""The server's log, the kernel's, Docker's own words, what the server answers, its metrics, the host's memory, how long
-a thing takes, or the output of a measurement."""
+SymptomSource = Literal["log", "kernel", "container", "answer", "metrics", "memory", "time", "bench"]
+"""Where a symptom appears: the log of the server, the kernel log, the output of Docker, an API response, the metrics of
+the server, the memory of the host, a duration, or the output of a benchmark."""
 Comparison = Literal["below", "at-most", "not", "at-least", "above"]
 
 
@@ -25,97 +25,97 @@ def _compiles(value: str) -> str:
 
 
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_compiles)]
-"""A regular expression that is searched for in one line. Every repetition in it has an end, so that no line is slow."""
+"""A regular expression that is searched in one line. Every repetition in it is bounded, so that no line takes long."""
 
 
 class Threshold(Model):
-    """A figure of a source, and on which side of it the symptom shows."""
+    """A limit that a source states, and on which side of it the symptom is present."""
 
     measure: ShortText
-    """What is compared: a metric of the server, or what else is measured."""
+    """Metric of the server or other quantity that is compared."""
     comparison: Comparison
-    """How the measured value lies to the number when the symptom shows."""
+    """Relation of the measured value to the number when the symptom is present."""
     number: int | float
-    """The source's figure."""
+    """Limit that the source states."""
     unit: ShortText
-    """What the number counts; `fraction` of one, `times`, GiB, s."""
+    """Unit of the number, such as `fraction`, `times`, GiB or s."""
     when: ShortText | None = None
-    """Circumstances that the figure is for."""
+    """Circumstances in which the limit applies."""
     source: ShortText
-    """Where it stands."""
+    """Source of the limit."""
 
 
-class Probe(Model):
-    """Something to look at that no single line of a log tells."""
+class Observation(Model):
+    """A symptom that no single log line shows and that needs a look at metrics or at the host."""
 
     look: ShortText
     """What to look at, and how."""
     metrics: tuple[ShortText, ...] = ()
-    """Metrics of the server that it needs."""
+    """Server metrics to look at."""
     thresholds: tuple[Threshold, ...] = ()
-    """The figures that sources give; none where they give none."""
+    """Limits that sources state."""
 
 
 class Conditions(Model):
-    """Under which circumstances the symptom means what is said here. An empty one holds everywhere."""
+    """Circumstances in which cause and remedy apply. An empty field does not restrict them."""
 
     models: tuple[ShortText, ...] = ()
-    """Models, with * for any part of a name."""
+    """Model handles; * matches any part of a name."""
     images: tuple[ShortText, ...] = ()
-    """Images, with * for any part of a reference."""
+    """Image references; * matches any part of a reference."""
     vllm_at_least: Version | None = None
     """Oldest vLLM release."""
     vllm_below: Version | None = None
-    """First vLLM release without it."""
+    """First vLLM release without the symptom."""
     others: tuple[ShortText, ...] = ()
-    """What else must be so, in words."""
+    """Further conditions, as text."""
 
 
 class Conflict(Model):
-    """Two sources that disagree."""
+    """A source that contradicts the others."""
 
     source: ShortText
-    """The one that says otherwise."""
+    """Source that disagrees."""
     says: ShortText
-    """What it says."""
+    """What the source says."""
     decided_by: ShortText
-    """The condition that tells which of them to follow."""
+    """How to decide which source to follow."""
 
 
 class Symptom(Model):
-    """One thing that shows, either as a line or as something to look at."""
+    """One symptom, which appears either as a log line or as an observation."""
 
     code: Code
-    """Its code, which is the file's name too."""
+    """Code, the same as the name of the file."""
     slug: Name
-    """Its name in words."""
+    """Short name."""
     title: ShortText
-    """One line."""
+    """Title, in one line."""
     severity: Literal["error", "warning", "info"]
-    """`error`: it does not serve, or serves wrong answers; `warning`: it serves less well; `info`: a thing to know, and
-    often as it should be."""
-    sees: Place
-    """Where it shows."""
+    """`error`: the server does not serve or gives wrong answers; `warning`: it serves with limitations; `info`: often
+    normal."""
+    sees: SymptomSource
+    """Where the symptom appears."""
     pattern: Pattern | None = None
-    """What a line there holds."""
-    probe: Probe | None = None
-    """What to look at there, where no line tells."""
+    """Pattern that a line there matches."""
+    probe: Observation | None = None
+    """What to look at there, if no log line shows the symptom."""
     cause: ShortText
-    """Why it shows."""
+    """Cause of the symptom."""
     remedy: Annotated[tuple[ShortText, ...], Field(min_length=1)]
-    """What to do, in this order."""
+    """Steps to take, in this order."""
     sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
-    """Where this comes from."""
+    """Sources of this information."""
     rule: Code | None = None
-    """The rule that keeps it from happening, at generation or before the start."""
+    """Rule that detects the cause before the start."""
     also: tuple[Code, ...] = ()
-    """Other symptoms whose lines this pattern finds too."""
+    """Other symptoms whose lines this pattern also matches."""
     conditions: Conditions = Field(default_factory=Conditions)
-    """When it means this."""
+    """Circumstances in which cause and remedy apply."""
     conflicts: tuple[Conflict, ...] = ()
-    """Where sources disagree."""
+    """Sources that contradict the others."""
     notes: tuple[ShortText, ...] = ()
-    """What to know beside."""
+    """Further information."""
 
     @model_validator(mode="after")
     def _shows_in_one_way(self) -> Self:

@@ -3,21 +3,22 @@
 from sparkiac.model.facts import ModelFacts
 from sparkiac.plan.build import build
 from sparkiac.plan.image import Image
-from sparkiac.plan.parts import Export, ExtraFile, Health, Mount, Published, Secret
-from sparkiac.plan.values import Build, Container, HostPlan, Hub, Plan
+from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, Secret
+from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, PlannedBuild
 
 __all__ = [
-    "Build",
+    "BindMount",
     "Container",
     "Export",
-    "ExtraFile",
+    "FetchedFile",
     "Health",
     "HostPlan",
-    "Hub",
+    "HubEndpoint",
     "Image",
     "ModelFacts",
     "Mount",
     "Plan",
+    "PlannedBuild",
     "Published",
     "Secret",
     "build",

@@ -4,52 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.plan import builds, fleet, pins, proof, weights
+from sparkiac.plan import builds, pins, placement, proof, weights
 from sparkiac.plan.addresses import links_of
-from sparkiac.plan.order import batches, starts
-from sparkiac.plan.parts import Giver, stated_bytes
+from sparkiac.plan.order import batches, start_order
+from sparkiac.plan.parts import Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
-from sparkiac.plan.values import HostPlan, Hub, Plan
+from sparkiac.plan.values import HostPlan, HubEndpoint, Plan
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.parts import Proof, Store
+    from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.resolve import Resolved
 
 
 class _Fleet(NamedTuple):
     """What a host's plan needs to know of the other hosts."""
 
-    hosts: Mapping[str, fleet.Placed]
-    stores: Mapping[str, tuple[Store, ...]]
-    starts: Mapping[str, tuple[str, ...]]
-    givers: Mapping[str, tuple[Giver, ...]]
+    hosts: Mapping[str, placement.PlacedHost]
+    stores: Mapping[str, tuple[ModelStore, ...]]
+    start_order: Mapping[str, tuple[str, ...]]
+    weight_peers: Mapping[str, tuple[Peer, ...]]
     proofs: Mapping[str, Mapping[str, Proof]]
 
 
 def build(resolved: Resolved) -> Plan:
     """Decide everything that is left."""
     written = resolved.written
-    hub = Hub(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None)
+    hub = HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None)
     locked = weights.pinned(resolved)
-    placed = fleet.placed(resolved)
+    placed = placement.place_all(resolved)
     known = weights.repositories(locked, (each for host in placed for each in host.containers))
     stores = {host.name: weights.stores(host.containers, known) for host in placed}
     units = {host.name: host.units for host in placed}
     whole = _Fleet(
         hosts={host.name: host for host in placed},
         stores=stores,
-        starts=starts(units),
-        givers=weights.givers({host.name: host.values for host in placed}, stores),
+        start_order=start_order(units),
+        weight_peers=weights.weight_peers({host.name: host.values for host in placed}, stores),
         proofs=proof.proofs(placed, locked),
     )
     hosts = tuple(_host(resolved, host, whole, hub) for host in placed)
-    return Plan(written.name, hosts, tuple(builds.used(resolved)), tuple(known.values()), hub, batches(units))
+    return Plan(written.name, hosts, tuple(builds.used_builds(resolved)), tuple(known.values()), hub, batches(units))
 
 
-def _host(resolved: Resolved, placed: fleet.Placed, whole: _Fleet, hub: Hub) -> HostPlan:
+def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: HubEndpoint) -> HostPlan:
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
     secrets = tuple(sorted({*secrets_of(placed.units), *((hub.secret,) if stores and hub.secret else ())}))
@@ -68,8 +68,8 @@ def _host(resolved: Resolved, placed: fleet.Placed, whole: _Fleet, hub: Hub) -> 
         containers=placed.containers,
         preflight=expectations(placed, stores=stores, secrets=secrets, unpinned=unpinned),
         programs=placed.programs,
-        documents=placed.documents,
-        starts=whole.starts[name],
+        config_files=placed.config_files,
+        start_order=whole.start_order[name],
         platform_name=written.platform or DEFAULT_PLATFORM,
         gpu=values.gpu,
         links=links_of(values),
@@ -78,13 +78,13 @@ def _host(resolved: Resolved, placed: fleet.Placed, whole: _Fleet, hub: Hub) -> 
         reserve_bytes=stated_bytes(values.reserve_gib),
         budget=proof.host_budget(placed, proofs),
         proofs=proofs,
-        weights_from=whole.givers[name],
+        weights_from=whole.weight_peers[name],
         images_from=_images_from(written.images_from, placed, whole),
         unpinned=unpinned,
     )
 
 
-def _images_from(name: str | None, placed: fleet.Placed, whole: _Fleet) -> Giver | None:
+def _images_from(name: str | None, placed: placement.PlacedHost, whole: _Fleet) -> Peer | None:
     if name is None:
         return None
-    return Giver(name, weights.reached(whole.hosts[name].values, placed.values))
+    return Peer(name, weights.address_seen_from(whole.hosts[name].values, placed.values))

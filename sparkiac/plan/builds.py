@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.plan.images import image
-from sparkiac.plan.values import Build
+from sparkiac.plan.values import PlannedBuild
 from sparkiac.resolve.builds import images
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def image_of(resolved: Resolved, reference: str, *, host: str) -> Image:
     return found._replace(interface=interface, copied=resolved.written.hosts[host].images_from is not None)
 
 
-def used(resolved: Resolved) -> Iterator[Build]:
+def used_builds(resolved: Resolved) -> Iterator[PlannedBuild]:
     """Give the builds that something runs, sorted by name, each with the place that names it first."""
     for name in resolved.fleet.builds:
         users = (user for user, reference in images(resolved.leaves) if reference == name)
@@ -41,12 +41,12 @@ def _from_registry(resolved: Resolved, reference: str) -> Image:
     return image(reference, lock=resolved.lock, mirrors=resolved.written.registries.mirrors)
 
 
-def _build(resolved: Resolved, name: str, path: Path) -> Build:
+def _build(resolved: Resolved, name: str, path: Path) -> PlannedBuild:
     values = resolved.fleet.builds[name]
     base = _from_registry(resolved, values.base) if values.base is not None else None
     spec = _spec(values, base)
     text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
-    return Build(name, path, spec, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}", base)
+    return PlannedBuild(name, path, spec, f"sha256:{hashlib.sha256(text.encode()).hexdigest()}", base)
 
 
 def _spec(values: ResolvedBuild, base: Image | None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  plain JSON data
     return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
 
 
-def _built(resolved: Resolved, build: Build) -> Image:
+def _built(resolved: Resolved, build: PlannedBuild) -> Image:
     """Give the image that came out of this very build. One of an earlier build is none: it is not what is reviewed.
 
     An image that nobody recorded yet starts as its base does: the build changes no entrypoint.

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparkiac.plan.image import Added
+from sparkiac.plan.image import AddedNames
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
-    from sparkiac.plan.parts import Caution, Export, ExtraFile, Health, Mount, Published
+    from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, SupersededEntry
 
 
-class Command(NamedTuple):
+class ContainerCommand(NamedTuple):
     """What the container runs."""
 
     words: tuple[str, ...]
@@ -23,16 +23,16 @@ class Command(NamedTuple):
     """Environment variables, sorted by name."""
     exports: tuple[Export, ...] = ()
     """Variables that are read from secrets inside the container."""
-    prelude: tuple[tuple[str, ...], ...] = ()
+    pre_start: tuple[tuple[str, ...], ...] = ()
     """Commands that run before the server."""
 
     @property
-    def wrapped(self) -> bool:
+    def needs_shell(self) -> bool:
         """Whether a shell prepares the start, which then must name the image's entrypoint."""
-        return bool(self.prelude or self.exports)
+        return bool(self.pre_start or self.exports)
 
 
-class Network(NamedTuple):
+class ContainerNetwork(NamedTuple):
     """How the container is reached, and what it reaches."""
 
     listen: tuple[str, int] | None = None
@@ -65,15 +65,15 @@ class Confinement(NamedTuple):
 class Storage(NamedTuple):
     """Files of the host that the container sees."""
 
-    mounts: tuple[Mount, ...] = ()
-    files: tuple[ExtraFile, ...] = ()
+    mounts: tuple[BindMount, ...] = ()
+    files: tuple[FetchedFile, ...] = ()
     data: str | None = None
     """Directory on the host that keeps what the container must not lose."""
     cache_key: str | None = None
     """Directory name of the compile cache: changes with image, command and environment."""
 
 
-class Weights(NamedTuple):
+class RequiredWeights(NamedTuple):
     """What the model store of the host must hold."""
 
     store: str | None = None
@@ -105,7 +105,7 @@ class ModelServer(NamedTuple):
     """Rank and size of the distributed group; None for a single host."""
     clients: tuple[str, ...] = ()
     """What clients need of it: `tools`."""
-    extra: Added = Added()
+    extra: AddedNames = AddedNames()
     """Options and variables of a fork or a patch, which the inventory gives a reason for."""
     workload: Workload | None = None
     """What the inventory says that it is for."""
@@ -113,7 +113,7 @@ class ModelServer(NamedTuple):
     """What a start has measured of it."""
     recipe: str | None = None
     """Catalog entry: vendor/name, or vendor/name#variant."""
-    cautions: tuple[Caution, ...] = ()
+    superseded: tuple[SupersededEntry, ...] = ()
     """Catalog entries in use that their sources took back."""
     pulls: tuple[str, ...] = ()
     """Models that are pulled into an Ollama server once it runs."""

@@ -15,10 +15,18 @@ from sparkiac.model.speculative import Ngram, Suffix
 from sparkiac.plan import command, settings
 from sparkiac.plan.addresses import bind_address, fabric_address, links_of
 from sparkiac.plan.builds import image_of
-from sparkiac.plan.container import Checks, Command, Confinement, ModelServer, Network, Storage, Weights
+from sparkiac.plan.container import (
+    Checks,
+    Confinement,
+    ContainerCommand,
+    ContainerNetwork,
+    ModelServer,
+    RequiredWeights,
+    Storage,
+)
 from sparkiac.plan.facts import facts
-from sparkiac.plan.image import Added
-from sparkiac.plan.parts import Caution, Export, Health, Mount, Published, Secret, stated_bytes
+from sparkiac.plan.image import AddedNames
+from sparkiac.plan.parts import BindMount, Export, Health, Published, Secret, SupersededEntry, stated_bytes
 from sparkiac.plan.values import Container
 from sparkiac.plan.weights import commits, handle
 from sparkiac.resolve import hosts_of
@@ -27,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.engines import Engine
-    from sparkiac.model.catalog import Entry
+    from sparkiac.model.catalog import CatalogEntry
     from sparkiac.model.inventory import Deployment
     from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
     from sparkiac.plan.image import Image
@@ -120,17 +128,17 @@ def _options(node: _Node) -> dict[str, Any]:
     return parallel | options | listen | group
 
 
-def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: Weights) -> Command:
+def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: RequiredWeights) -> ContainerCommand:
     values, engine = node.values, node.engine
     start = command.start(engine, values, options, commits=weights.commits)
     own = {} if node.alone else _group_env(node.host)
     env = own | {name: str(value) for name, value in values.env.items()} | dict(start.env)
     key = values.api_key if engine.key_variable is not None else None
-    return Command(
+    return ContainerCommand(
         words=command.words(image, engine, start),
         env=dict(sorted(env.items())),
         exports=() if key is None else (Export(str(engine.key_variable), (key.secret,)),),
-        prelude=values.container.prelude,
+        pre_start=values.container.prelude,
     )
 
 
@@ -147,9 +155,9 @@ def _group_env(host: ResolvedHost) -> dict[str, str]:
     }
 
 
-def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> Network:
+def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
     port = node.values.port
-    return Network(
+    return ContainerNetwork(
         listen=(node.address, port) if node.leads else None,
         published=Published(node.address, port, options["port"]) if node.alone else None,
         host=not node.alone,
@@ -175,20 +183,20 @@ def _storage(resolved: Resolved, node: _Node, *, cache_key: str) -> Storage:
     return Storage(mounts=_mounts(node), files=files, cache_key=cache_key)
 
 
-def _mounts(node: _Node) -> tuple[Mount, ...]:
+def _mounts(node: _Node) -> tuple[BindMount, ...]:
     values = node.values
     found = settings.mounts(values.container.mounts, store=values.model_store)
     if values.model_path is not None:
-        found.append(Mount(f"{values.model_store}/{values.model}", values.model_path, read_only=True))
+        found.append(BindMount(f"{values.model_store}/{values.model}", values.model_path, read_only=True))
     if node.leads and node.engine.python:
-        found += (Mount(file, f"{_INSIDE}/{file.rpartition('/')[2]}", read_only=True) for file in PROBE_FILES)
+        found += (BindMount(file, f"{_INSIDE}/{file.rpartition('/')[2]}", read_only=True) for file in PROBE_FILES)
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
-def _weights(resolved: Resolved, values: ResolvedDeployment) -> Weights:
+def _weights(resolved: Resolved, values: ResolvedDeployment) -> RequiredWeights:
     models, directories = _models(values), tuple(_directories(values))
     pins = commits(resolved, {*models, *filter(None, map(handle, directories))})
-    return Weights(values.model_store, models, directories, pins)
+    return RequiredWeights(values.model_store, models, directories, pins)
 
 
 def _models(values: ResolvedDeployment) -> tuple[str, ...]:
@@ -228,11 +236,11 @@ def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
         speculative=command.speculative(values),
         node=None if node.alone else (node.rank, node.size),
         clients=written.clients,
-        extra=Added(extra.options or (), extra.variables or ()) if extra else Added(),
+        extra=AddedNames(extra.options or (), extra.variables or ()) if extra else AddedNames(),
         workload=values.workload,
         measured=values.measured,
         recipe=f"{written.recipe}{variant}" if written.recipe else None,
-        cautions=tuple(_cautions(written, node.name)),
+        superseded=tuple(_cautions(written, node.name)),
     )
 
 
@@ -260,7 +268,7 @@ def _asked(engine: Engine, url: str, served: tuple[str, ...], *, tools: bool) ->
     return ("CMD", "python3", f"{_INSIDE}/probe.py", *path, *(["--tools"] if tools else ()), url, *served)
 
 
-def _cache_key(pinned: Image, words: Command, pins: Mapping[str, str]) -> str:
+def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) -> str:
     """Name the cache after all that compiled code depends on, so that an upgrade never meets old artifacts."""
     parts = [pinned.digest, words.words, words.env, pins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
@@ -273,7 +281,7 @@ def _memory_bytes(node: _Node, options: Mapping[str, Any], image: Image) -> int 
     return None if share is None or total_gib is None else int(share * total_gib * GIB)
 
 
-def _cautions(deployment: Deployment, name: str) -> Iterator[Caution]:
+def _cautions(deployment: Deployment, name: str) -> Iterator[SupersededEntry]:
     """Name the catalog entries in use that must not be used as they were printed."""
     base = ("deployments", name)
     entries: list[tuple[str, Any, tuple[str | int, ...]]] = []
@@ -285,6 +293,6 @@ def _cautions(deployment: Deployment, name: str) -> Iterator[Caution]:
     for index, chosen in enumerate(deployment.fragments):
         entries.append((f"fragment {chosen}", catalog.fragment(chosen), (*base, "fragments", index)))
     for label, found, path in entries:
-        entry: Entry = found.value
+        entry: CatalogEntry = found.value
         if entry.status == "superseded":
-            yield Caution(path, label, entry.why or "", entry.instead)
+            yield SupersededEntry(path, label, entry.why or "", entry.instead)

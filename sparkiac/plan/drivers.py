@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sparkiac.plan.values import Container
 
 
-def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[DoubtedDriver, ...]:
+def disputed(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[DoubtedDriver, ...]:
     """Return the driver series that sources disagree on for this host; the inventory may still name one of them."""
     if host.gpu is None or not any(container.confinement.gpu for container in containers):
         return ()
@@ -26,7 +26,7 @@ def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[Doub
     )
 
 
-def of_images(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
+def required_by_images(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
     """Return the oldest driver of each unit whose image is known to require one."""
     return tuple(
         ImageDriver(container.name, tag.min_driver, tag.forward_compat)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.askers import Program
 from sparkiac.plan.container import ModelServer
+from sparkiac.plan.dependents import Program
 from sparkiac.plan.parts import Export, Secret, stated_bytes
 from sparkiac.plan.settings import timeouts
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedHermesAgentService
-    from sparkiac.plan.askers import Link
+    from sparkiac.plan.dependents import Dependency
     from sparkiac.resolve import Resolved
 
 _MODEL_KEY: Final = "SPARKIAC_MODEL_KEY"
@@ -24,7 +24,9 @@ _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where it finds other programs, after those that were installed beside it."""
 
 
-def program(resolved: Resolved, name: str, service: ResolvedHermesAgentService, links: tuple[Link, ...]) -> Program:
+def program(
+    resolved: Resolved, name: str, service: ResolvedHermesAgentService, links: tuple[Dependency, ...]
+) -> Program:
     """Decide how the agent `name` runs on its host."""
     address = bind_address(resolved.fleet.hosts[service.on], service.bind)
     [brain] = links
@@ -49,7 +51,7 @@ def program(resolved: Resolved, name: str, service: ResolvedHermesAgentService, 
         listen=(address, service.port),
         health_path=service.health,
         server=ModelServer(served=service.served_names),
-        links=links,
+        dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
         timeouts=timeouts(service.timeouts),
     )
@@ -66,6 +68,6 @@ def _environment(service: ResolvedHermesAgentService, address: str, state: str) 
     return dict(sorted((own | {name: str(value) for name, value in service.env.items()}).items()))
 
 
-def _model(link: Link) -> dict[str, str]:
+def _model(link: Dependency) -> dict[str, str]:
     model = {"provider": "custom", "default": link.model or "", "base_url": link.url or ""}
     return model | ({"api_key": f"${{{_MODEL_KEY}}}"} if link.secret else {})

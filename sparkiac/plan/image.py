@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface
 
 
-class Added(NamedTuple):
+class AddedNames(NamedTuple):
     """What a fork or a patch takes, and its release of vLLM does not."""
 
     options: tuple[str, ...] = ()
@@ -21,7 +21,7 @@ class Added(NamedTuple):
     parsers: tuple[str, ...] = ()
 
 
-class Tag(NamedTuple):
+class TagFacts(NamedTuple):
     """What the catalog knows of an image: its family's facts, and those of its tag."""
 
     family: str
@@ -41,7 +41,7 @@ class Tag(NamedTuple):
     """Platform → what a source saw fail there."""
     provenance: str = "community"
     """Who stands behind it: `vendor`, `upstream` or `community`."""
-    added: Added = Added()
+    added: AddedNames = AddedNames()
     """What it takes beside what its release of vLLM does."""
 
 
@@ -57,7 +57,7 @@ class Image(NamedTuple):
     """The image's own entrypoint, if it is known."""
     command: tuple[str, ...] | None
     """The image's own command, if it is known."""
-    tag: Tag | None
+    tag: TagFacts | None
     """What the catalog knows of it."""
     build: str | None = None
     """Name of the build that makes it; its digest is the image's ID then, which no registry knows."""

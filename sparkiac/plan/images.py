@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sparkiac import catalog
 from sparkiac.catalog import interfaces, releases
 from sparkiac.model import references
-from sparkiac.plan.image import Added, Image, Tag
+from sparkiac.plan.image import AddedNames, Image, TagFacts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,12 +53,12 @@ def _recorded(locked: LockedImage | None) -> str | None:
     return interfaces.named(locked.versions["vllm"]) if locked and "vllm" in locked.versions else None
 
 
-def _tag(family: ImageFamily, tag: str) -> Tag:
+def _tag(family: ImageFamily, tag: str) -> TagFacts:
     known = family.tags.get(tag or "latest")
     facts: dict[str, Any] = {} if known is None else {name: getattr(known, name) for name in _OF_TAG}
     if known is not None and known.adds is not None:
-        facts["added"] = Added(known.adds.options, known.adds.variables, known.adds.parsers)
-    return Tag(family.title, family.style, provenance=family.provenance, **facts)
+        facts["added"] = AddedNames(known.adds.options, known.adds.variables, known.adds.parsers)
+    return TagFacts(family.title, family.style, provenance=family.provenance, **facts)
 
 
 def _mirrored(repository: str, mirrors: Mapping[str, str]) -> str:

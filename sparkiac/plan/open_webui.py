@@ -12,36 +12,38 @@ from sparkiac.plan.parts import Export, Secret
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedOpenWebuiService
-    from sparkiac.plan.askers import Link
+    from sparkiac.plan.dependents import Dependency
 
 _SESSION_KEY: Final = "/run/secrets/webui_secret_key"
 
 
-def environment(service: ResolvedOpenWebuiService, links: tuple[Link, ...], own: dict[str, str]) -> dict[str, str]:
+def environment(
+    service: ResolvedOpenWebuiService, links: tuple[Dependency, ...], own: dict[str, str]
+) -> dict[str, str]:
     """Give the variables that name what it asks, its `own` ones, and where the key of its sessions lies."""
     env = _urls("OPENAI", "OPENAI_API_BASE_URLS", _openai(links))
     env |= _urls("OLLAMA", "OLLAMA_BASE_URLS", [link for link in links if link.api == "ollama"])
     return env | own | ({"WEBUI_SECRET_KEY_FILE": _SESSION_KEY} if service.secret_key else {})
 
 
-def exports(links: tuple[Link, ...]) -> tuple[Export, ...]:
+def exports(links: tuple[Dependency, ...]) -> tuple[Export, ...]:
     """Give the variable that holds the keys of what it asks, if one of them wants a key."""
     keys = tuple(link.secret for link in _openai(links))
     return (Export("OPENAI_API_KEYS", keys),) if any(keys) else ()
 
 
-def secrets(service: ResolvedOpenWebuiService, links: tuple[Link, ...]) -> tuple[Secret, ...]:
+def secrets(service: ResolvedOpenWebuiService, links: tuple[Dependency, ...]) -> tuple[Secret, ...]:
     """Give the keys of what it asks, and that of its sessions."""
     keys = dict.fromkeys(link.secret for link in _openai(links) if link.secret is not None)
     found = [Secret(name, f"/run/secrets/{name}") for name in keys]
     return (*found, *((Secret(service.secret_key.secret, _SESSION_KEY),) if service.secret_key else ()))
 
 
-def _openai(links: tuple[Link, ...]) -> list[Link]:
+def _openai(links: tuple[Dependency, ...]) -> list[Dependency]:
     return [link for link in links if link.api == "openai"]
 
 
-def _urls(name: str, variable: str, links: list[Link]) -> dict[str, str]:
+def _urls(name: str, variable: str, links: list[Dependency]) -> dict[str, str]:
     if not links:
         return {f"ENABLE_{name}_API": "False"}
     return {f"ENABLE_{name}_API": "True", variable: ";".join(link.url or "" for link in links)}

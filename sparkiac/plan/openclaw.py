@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.model.services import Sampling
-from sparkiac.plan.askers import Document
+from sparkiac.plan.dependents import ConfigFile
 
 if TYPE_CHECKING:
     from sparkiac.model.services import Alias, OpenClawService
-    from sparkiac.plan.askers import Link
+    from sparkiac.plan.dependents import Dependency
 
 _NO_KEY: Final = "none"
 
 
-def document(name: str, service: OpenClawService, links: tuple[Link, ...]) -> Document:
+def document(name: str, service: OpenClawService, links: tuple[Dependency, ...]) -> ConfigFile:
     """Write the table of the service `name`."""
     by_alias = {str(link.path[-2]): link for link in links}
     content = {
@@ -37,10 +37,10 @@ def document(name: str, service: OpenClawService, links: tuple[Link, ...]) -> Do
         },
     }
     description = service.description or "models for OpenClaw"
-    return Document(name, description, ("services", name), f"etc/sparkiac/{name}/openclaw.json", content, links)
+    return ConfigFile(name, description, ("services", name), f"etc/sparkiac/{name}/openclaw.json", content, links)
 
 
-def _provider(link: Link, alias: Alias) -> dict[str, Any]:
+def _provider(link: Dependency, alias: Alias) -> dict[str, Any]:
     model = link.model or ""
     named = f"{model} ({alias.use})" if alias.use is not None else model
     return {

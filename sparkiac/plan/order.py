@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sparkiac.plan.askers import Program
+    from sparkiac.plan.dependents import Program
     from sparkiac.plan.values import Container
 
     Units: TypeAlias = Mapping[str, Iterable[Container | Program]]
@@ -28,7 +28,7 @@ class _Item(NamedTuple):
     asks: tuple[str, ...]
 
 
-def starts(units: Units) -> dict[str, tuple[str, ...]]:
+def start_order(units: Units) -> dict[str, tuple[str, ...]]:
     """Give the units of each host in the order in which they start. Groups come in one order on all hosts."""
     found: dict[str, list[str]] = {host: [] for host in units}
     for item in sorted(_items(units).values()):
@@ -74,7 +74,7 @@ def _items(units: Units) -> dict[str, _Item]:
     for host, found in units.items():
         for each in found:
             hosts[each.unit] = (*hosts.get(each.unit, ()), host)
-            asks[each.unit] = tuple(link.unit for link in each.links if link.unit is not None)
+            asks[each.unit] = tuple(link.unit for link in each.dependencies if link.unit is not None)
             services |= {each.unit} if each.path[0] == "services" else set()
 
     def depth(unit: str) -> int:

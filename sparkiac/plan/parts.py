@@ -31,7 +31,7 @@ def stated_bytes(size_gib: float | None) -> int | None:
     return None if size_gib is None else int(size_gib * GIB)
 
 
-class Mount(NamedTuple):
+class BindMount(NamedTuple):
     """A directory or file of the host inside the container."""
 
     source: str
@@ -65,7 +65,7 @@ class Export(NamedTuple):
     """One secret for each part, joined by semicolons; None is a part that needs no key."""
 
 
-class ExtraFile(NamedTuple):
+class FetchedFile(NamedTuple):
     """A file that is fetched to the host, checked, and mounted."""
 
     url: str
@@ -85,7 +85,7 @@ class ExtraFile(NamedTuple):
         return hub_file(self.url)
 
 
-class Caution(NamedTuple):
+class SupersededEntry(NamedTuple):
     """A catalog entry in use that its source took back."""
 
     path: Path
@@ -95,7 +95,7 @@ class Caution(NamedTuple):
     instead: str | None
 
 
-class Timeouts(NamedTuple):
+class UnitTimeouts(NamedTuple):
     """Timeouts of a unit, in seconds."""
 
     ready_s: int
@@ -113,7 +113,7 @@ class Health(NamedTuple):
     timeout_s: int
 
 
-class Repository(NamedTuple):
+class ModelRepository(NamedTuple):
     """One repository of the model hub at the commit that the lock pins, with all that a host downloads of it."""
 
     model: str
@@ -133,22 +133,22 @@ class Repository(NamedTuple):
         return sum(size for size, _ in self.files.values())
 
 
-class Stored(NamedTuple):
+class StoredModel(NamedTuple):
     """One repository in a model store."""
 
-    repository: Repository
+    repository: ModelRepository
     layout: str
     """`hub` as the hub's own cache, or `directory` as plain files below organisation/name."""
 
 
-class Store(NamedTuple):
+class ModelStore(NamedTuple):
     """A directory of a host that holds weights, and what it must hold."""
 
     path: str
-    models: tuple[Stored, ...]
+    models: tuple[StoredModel, ...]
 
 
-class Giver(NamedTuple):
+class Peer(NamedTuple):
     """A host that gives others what it has itself."""
 
     host: str
@@ -176,5 +176,5 @@ class Proof(NamedTuple):
     """Tokens of context → tokens a second of one request."""
     prefill: Prefill | Unknown = Unknown(())
     """Tokens of a prompt a second."""
-    assumes: str | None = None
+    assumption: str | None = None
     """What the figures rest on that nobody knows: they are an estimate then, and no proof."""

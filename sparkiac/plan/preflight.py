@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sparkiac.model.platform import Requirements
-    from sparkiac.plan.askers import Program
-    from sparkiac.plan.fleet import Placed
-    from sparkiac.plan.parts import Store
+    from sparkiac.plan.dependents import Program
+    from sparkiac.plan.parts import ModelStore
+    from sparkiac.plan.placement import PlacedHost
     from sparkiac.plan.values import Container
 
 _MACHINES: Final = {"arm64": "aarch64", "amd64": "x86_64"}
@@ -39,7 +39,7 @@ _IDLE_SHARE: Final = 0.75
 
 
 def expectations(
-    host: Placed, *, stores: tuple[Store, ...], secrets: tuple[str, ...], unpinned: tuple[str, ...]
+    host: PlacedHost, *, stores: tuple[ModelStore, ...], secrets: tuple[str, ...], unpinned: tuple[str, ...]
 ) -> Expectations:
     """Give the expectations of one host; what is None or empty is not checked."""
     values, containers, sysctls = host.values, host.containers, host.values.sysctl
@@ -49,8 +49,8 @@ def expectations(
         architecture=_MACHINES[values.architecture],
         gpu=ExpectedGpu(values.gpu.name, values.gpu.compute_capability) if values.gpu else None,
         driver=values.driver,
-        doubted_drivers=drivers.doubted(values, containers),
-        image_drivers=drivers.of_images(containers),
+        doubted_drivers=drivers.disputed(values, containers),
+        image_drivers=drivers.required_by_images(containers),
         kernel_parameters=values.kernel_parameters,
         versions=_versions(values.requires),
         docker_access=_RUNS_AS if containers else None,
@@ -75,7 +75,7 @@ def _versions(lowest: Requirements) -> Versions:
     )
 
 
-def _ports(host: Placed) -> tuple[FreePort, ...]:
+def _ports(host: PlacedHost) -> tuple[FreePort, ...]:
     return tuple(
         FreePort(*each.network.listen, unit=each.unit)
         for each in sorted(host.units, key=lambda each: each.name)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.budget import HostBudget, Server
     from sparkiac.memory.speed import Range
     from sparkiac.model.lock import LockedModel
-    from sparkiac.plan.fleet import Placed
+    from sparkiac.plan.placement import PlacedHost
     from sparkiac.plan.values import Container
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
@@ -36,7 +36,7 @@ _NO_CACHE: Final = Architecture(full_attention_layers=0, kv_heads=0, head_size=0
 """A drafter under `mtp` that is a model of its own reads the target's cache and keeps none."""
 
 
-def proofs(hosts: Iterable[Placed], known: Models) -> dict[str, dict[str, Proof]]:
+def proofs(hosts: Iterable[PlacedHost], known: Models) -> dict[str, dict[str, Proof]]:
     """Give the proof of each deployment on each of its hosts: host → name → proof."""
     placed = [(host, each) for host in hosts for each in host.containers if each.kind == "deployment"]
     groups: dict[str, dict[str, int | None]] = {}
@@ -49,7 +49,7 @@ def proofs(hosts: Iterable[Placed], known: Models) -> dict[str, dict[str, Proof]
     return found
 
 
-def host_budget(host: Placed, proven: Mapping[str, Proof]) -> HostBudget:
+def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> HostBudget:
     """Give the memory of a host: its servers, its services, and what is kept for the system."""
     servers = tuple(each.server for each in proven.values())
     services = tuple(
@@ -76,7 +76,7 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
         decode=_decode(container, found, server, known),
         prefill=(told.prefill if told else None) or NO_RATE,
-        assumes=_assumed(container),
+        assumption=_assumed(container),
     )
 
 

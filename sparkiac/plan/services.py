@@ -10,14 +10,14 @@ from sparkiac.model.resolved import ResolvedOllamaService, ResolvedOpenWebuiServ
 from sparkiac.plan import open_webui, settings
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
-from sparkiac.plan.container import Checks, Command, Confinement, ModelServer, Network, Storage
-from sparkiac.plan.parts import Health, Mount, Published, stated_bytes
+from sparkiac.plan.container import Checks, Confinement, ContainerCommand, ContainerNetwork, ModelServer, Storage
+from sparkiac.plan.parts import BindMount, Health, Published, stated_bytes
 from sparkiac.plan.topology import GATEWAY_ENTRY
 from sparkiac.plan.values import Container
 
 if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedContainerService, ResolvedHost
-    from sparkiac.plan.askers import Link
+    from sparkiac.plan.dependents import Dependency
     from sparkiac.resolve import Resolved
 
     Service = ResolvedContainerService | ResolvedOllamaService | ResolvedOpenWebuiService
@@ -31,7 +31,7 @@ _CLIENTS: Final = (
 
 
 def container(
-    resolved: Resolved, name: str, service: Service, links: tuple[Link, ...], *, shared: str | None
+    resolved: Resolved, name: str, service: Service, links: tuple[Dependency, ...], *, shared: str | None
 ) -> Container:
     """Decide how the service `name` runs on its host, and how it asks what it uses."""
     host = resolved.fleet.hosts[service.on]
@@ -50,12 +50,12 @@ def container(
         timeouts=settings.timeouts(service.timeouts),
         server=_server(service),
         secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
-        links=links,
+        dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
     )
 
 
-def _command(service: Service, links: tuple[Link, ...]) -> Command:
+def _command(service: Service, links: tuple[Dependency, ...]) -> ContainerCommand:
     own = {name: str(value) for name, value in service.env.items()}
     match service:
         case ResolvedOllamaService():
@@ -63,7 +63,7 @@ def _command(service: Service, links: tuple[Link, ...]) -> Command:
         case ResolvedOpenWebuiService():
             own = open_webui.environment(service, links, own)
     exports = open_webui.exports(links) if isinstance(service, ResolvedOpenWebuiService) else ()
-    return Command(service.command, dict(sorted(own.items())), exports)
+    return ContainerCommand(service.command, dict(sorted(own.items())), exports)
 
 
 def _server(service: Service) -> ModelServer:
@@ -73,8 +73,8 @@ def _server(service: Service) -> ModelServer:
     return ModelServer(engine="ollama", options=service.set, pulls=pulls)
 
 
-def _network(published: Published | None, links: tuple[Link, ...], *, shared: str | None) -> Network:
-    return Network(
+def _network(published: Published | None, links: tuple[Dependency, ...], *, shared: str | None) -> ContainerNetwork:
+    return ContainerNetwork(
         listen=(published.address, published.port) if published else None,
         published=published,
         shared=shared,
@@ -99,7 +99,7 @@ def _storage(service: Service, name: str) -> Storage:
     data = None
     if service.data is not None and service.data not in service.mounts:
         data = f"/var/lib/sparkiac/{name}"
-        found.append(Mount(data, service.data, read_only=False))
+        found.append(BindMount(data, service.data, read_only=False))
     return Storage(mounts=tuple(sorted(found, key=lambda mount: mount.target)), data=data)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sparkiac.model.references import hub_file
 from sparkiac.plan import weights
-from sparkiac.plan.parts import ExtraFile, Mount, Timeouts
+from sparkiac.plan.parts import BindMount, FetchedFile, UnitTimeouts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +23,9 @@ def server_port(values: ResolvedDeployment) -> int:
     return port
 
 
-def mounts(wanted: Mapping[str, Mounted], *, store: str | None) -> list[Mount]:
+def mounts(wanted: Mapping[str, Mounted], *, store: str | None) -> list[BindMount]:
     """Give the mounts of a container; `store` is the host's model store, which must be known where one names it."""
-    return [Mount(_source(mount, store), target, mount.read_only) for target, mount in wanted.items()]
+    return [BindMount(_source(mount, store), target, mount.read_only) for target, mount in wanted.items()]
 
 
 def _source(mount: Mounted, store: str | None) -> str:
@@ -35,19 +35,19 @@ def _source(mount: Mounted, store: str | None) -> str:
     return store
 
 
-def files(wanted: Mapping[str, ResolvedFile], *, resolved: Resolved) -> tuple[ExtraFile, ...]:
+def files(wanted: Mapping[str, ResolvedFile], *, resolved: Resolved) -> tuple[FetchedFile, ...]:
     """Give the extra files of a container with what the lock pins, sorted by their place in it."""
     return tuple(_file(file.url, target, resolved) for target, file in sorted(wanted.items()))
 
 
-def _file(url: str, target: str, resolved: Resolved) -> ExtraFile:
+def _file(url: str, target: str, resolved: Resolved) -> FetchedFile:
     pinned = resolved.lock.files.get(url) if resolved.lock else None
     named = hub_file(url)
     if pinned is None or (named is not None and not weights.is_wanted(resolved, named[0], pinned.revision)):
-        return ExtraFile(url, None, target)
-    return ExtraFile(url, pinned.sha256, target, pinned.commit)
+        return FetchedFile(url, None, target)
+    return FetchedFile(url, pinned.sha256, target, pinned.commit)
 
 
-def timeouts(wanted: ResolvedTimeouts) -> Timeouts:
+def timeouts(wanted: ResolvedTimeouts) -> UnitTimeouts:
     """Give the timeouts of a unit."""
-    return Timeouts(wanted.ready_s, wanted.stop_s, wanted.restart_delay_s)
+    return UnitTimeouts(wanted.ready_s, wanted.stop_s, wanted.restart_delay_s)

@@ -11,12 +11,12 @@ from sparkiac.plan.weights import handle
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from sparkiac.plan.parts import Store
+    from sparkiac.plan.parts import ModelStore
     from sparkiac.plan.values import Container
 
 
 def stores(
-    containers: Iterable[Container], *, staged: Iterable[Store] = (), unpinned: Collection[str] = ()
+    containers: Iterable[Container], *, staged: Iterable[ModelStore] = (), unpinned: Collection[str] = ()
 ) -> tuple[StoreExpectation, ...]:
     """Name what each store must hold, and what is to be known of some of it.
 

@@ -5,23 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparkiac.memory.budget import HostBudget
-from sparkiac.plan.container import Checks, Command, Confinement, ModelServer, Network, Storage, Weights
+from sparkiac.plan.container import (
+    Checks,
+    Confinement,
+    ContainerCommand,
+    ContainerNetwork,
+    ModelServer,
+    RequiredWeights,
+    Storage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
-    from sparkiac.plan.askers import Document, Link, Program
     from sparkiac.plan.contract import Expectations
+    from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import (
-        Giver,
+        ModelRepository,
+        ModelStore,
+        Peer,
         Proof,
-        Repository,
         Secret,
-        Store,
-        Timeouts,
+        UnitTimeouts,
     )
     from sparkiac.report import Path
 
@@ -36,18 +44,18 @@ class Container(NamedTuple):
     path: Path
     """Where it stands in the inventory."""
     image: Image
-    command: Command
-    network: Network
+    command: ContainerCommand
+    network: ContainerNetwork
     confinement: Confinement
     storage: Storage
     checks: Checks
-    timeouts: Timeouts
+    timeouts: UnitTimeouts
     server: ModelServer = ModelServer()
     """What a deployment serves, and how; empty for most services."""
-    weights: Weights = Weights()
+    weights: RequiredWeights = RequiredWeights()
     secrets: tuple[Secret, ...] = ()
     """Secrets and their files in the container; the first one is the key of its own API, if it has one."""
-    links: tuple[Link, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
     """What it asks."""
     memory_bytes: int | None = None
     """Memory that an engine takes at start, if its utilization and the host's total are known; of a service, what the
@@ -80,8 +88,8 @@ class HostPlan(NamedTuple):
     preflight: Expectations
     """What the host is checked for."""
     programs: tuple[Program, ...] = ()
-    documents: tuple[Document, ...] = ()
-    starts: tuple[str, ...] = ()
+    config_files: tuple[ConfigFile, ...] = ()
+    start_order: tuple[str, ...] = ()
     """Its units in the order in which they start."""
     platform_name: str = ""
     """Name of its hardware profile, such as dgx-spark."""
@@ -89,7 +97,7 @@ class HostPlan(NamedTuple):
     """Its GPU."""
     links: tuple[FabricLink, ...] = ()
     """Its high-speed links."""
-    stores: tuple[Store, ...] = ()
+    stores: tuple[ModelStore, ...] = ()
     """What its model stores must hold, as far as the lock knows the files."""
     secrets: tuple[str, ...] = ()
     """Secrets that it must hold, sorted."""
@@ -99,9 +107,9 @@ class HostPlan(NamedTuple):
     """Where its memory goes."""
     proofs: Mapping[str, Proof] = {}
     """The memory of each deployment on it, by name."""
-    weights_from: tuple[Giver, ...] = ()
+    weights_from: tuple[Peer, ...] = ()
     """Hosts that can give it weights over a direct link."""
-    images_from: Giver | None = None
+    images_from: Peer | None = None
     """Host that gives it images."""
     unpinned: tuple[str, ...] = ()
     """Images, models and files whose pins are examples or missing: nothing of it may be applied."""
@@ -112,12 +120,12 @@ class HostPlan(NamedTuple):
         return tuple(sorted((*self.containers, *self.programs), key=lambda each: each.name))
 
     @property
-    def askers(self) -> tuple[Container | Program | Document, ...]:
+    def dependents(self) -> tuple[Container | Program | ConfigFile, ...]:
         """Everything that may ask others."""
-        return (*self.containers, *self.programs, *self.documents)
+        return (*self.containers, *self.programs, *self.config_files)
 
 
-class Build(NamedTuple):
+class PlannedBuild(NamedTuple):
     """An image that is built from source."""
 
     name: str
@@ -131,7 +139,7 @@ class Build(NamedTuple):
     """Image to start from; a build that runs a program chooses its own."""
 
 
-class Hub(NamedTuple):
+class HubEndpoint(NamedTuple):
     """Where hosts download models from."""
 
     url: str
@@ -144,10 +152,10 @@ class Plan(NamedTuple):
 
     name: str
     hosts: tuple[HostPlan, ...]
-    builds: tuple[Build, ...] = ()
-    repositories: tuple[Repository, ...] = ()
+    builds: tuple[PlannedBuild, ...] = ()
+    repositories: tuple[ModelRepository, ...] = ()
     """What is downloaded from the model hub."""
-    hub: Hub = Hub("")
+    hub: HubEndpoint = HubEndpoint("")
     batches: tuple[tuple[str, ...], ...] = ()
     """Hosts that change together, in the order in which they change."""
 

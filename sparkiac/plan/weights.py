@@ -6,7 +6,7 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
 from sparkiac.plan.addresses import links_of
-from sparkiac.plan.parts import Giver, Repository, Store, Stored
+from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, StoredModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -36,35 +36,39 @@ def handle(directory: str) -> str | None:
     return f"{organisation}/{rest.partition('/')[0]}" if rest else None
 
 
-def repositories(known: Mapping[str, LockedModel], containers: Iterable[Container]) -> dict[str, Repository]:
+def repositories(known: Mapping[str, LockedModel], containers: Iterable[Container]) -> dict[str, ModelRepository]:
     """Give the repositories that some container needs and whose files the lock knows, sorted by handle."""
     wanted = {name for container in containers for name in needed(container)}
     return {name: _repository(name, known[name]) for name in sorted(wanted) if name in known and known[name].files}
 
 
-def stores(containers: Iterable[Container], known: Mapping[str, Repository]) -> tuple[Store, ...]:
+def stores(containers: Iterable[Container], known: Mapping[str, ModelRepository]) -> tuple[ModelStore, ...]:
     """Give what each store of a host must hold of the repositories whose files are known."""
-    found: dict[str, dict[tuple[str, str], Stored]] = {}
+    found: dict[str, dict[tuple[str, str], StoredModel]] = {}
     for container in containers:
         for name, layout in _laid_out(container):
             if container.weights.store is not None and name in known:
-                found.setdefault(container.weights.store, {})[name, layout] = Stored(known[name], layout)
-    return tuple(Store(path, tuple(models[key] for key in sorted(models))) for path, models in sorted(found.items()))
+                found.setdefault(container.weights.store, {})[name, layout] = StoredModel(known[name], layout)
+    return tuple(
+        ModelStore(path, tuple(models[key] for key in sorted(models))) for path, models in sorted(found.items())
+    )
 
 
-def givers(hosts: Mapping[str, ResolvedHost], stores: Mapping[str, tuple[Store, ...]]) -> dict[str, tuple[Giver, ...]]:
+def weight_peers(
+    hosts: Mapping[str, ResolvedHost], stores: Mapping[str, tuple[ModelStore, ...]]
+) -> dict[str, tuple[Peer, ...]]:
     """Name for each host who can give it weights over a direct link: the first host of the link's network has them."""
-    first: dict[tuple[str, str], Giver] = {}
-    found: dict[str, tuple[Giver, ...]] = {}
+    first: dict[tuple[str, str], Peer] = {}
+    found: dict[str, tuple[Peer, ...]] = {}
     for name, host in hosts.items():
         held = [stored.repository.model for store in stores[name] for stored in store.models]
         near = [(str(link.network), str(link.ip)) for link in _networks(host)]
-        asked = [first.setdefault((net, model), Giver(name, ip)) for net, ip in near for model in held]
+        asked = [first.setdefault((net, model), Peer(name, ip)) for net, ip in near for model in held]
         found[name] = tuple(dict.fromkeys(giver for giver in asked if giver.host != name))
     return found
 
 
-def reached(giver: ResolvedHost, taker: ResolvedHost) -> str:
+def address_seen_from(giver: ResolvedHost, taker: ResolvedHost) -> str:
     """Give the address at which `taker` asks `giver`: that of a direct link if they share one."""
     near = {link.network for link in _networks(taker)}
     return next((str(link.ip) for link in _networks(giver) if link.network in near), giver.address)
@@ -94,6 +98,6 @@ def _networks(host: ResolvedHost) -> list[IPv4Interface | IPv6Interface]:
     return [ip_interface(link.address) for link in links_of(host)]
 
 
-def _repository(name: str, locked: LockedModel) -> Repository:
+def _repository(name: str, locked: LockedModel) -> ModelRepository:
     files = {path: (file.size_bytes, file.sha256) for path, file in sorted(locked.files.items())}
-    return Repository(name, locked.commit, locked.gated, files)
+    return ModelRepository(name, locked.commit, locked.gated, files)

@@ -13,8 +13,8 @@ from sparkiac.render import extras, hosts, jsontext, playbooks, rollout, staging
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.plan import Container, HostPlan, Hub, Plan
-    from sparkiac.plan.askers import Program
+    from sparkiac.plan import Container, HostPlan, HubEndpoint, Plan
+    from sparkiac.plan.dependents import Program
 
 
 CHANGING: Final = "sparkiac_changing"
@@ -31,7 +31,7 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
     shared = staging.digests(playbooks.on_every_host())
     for host in plan.hosts:
         found = _variables(host, on_hosts[host.name], plan.hub, shared) | {"together": list(together[host.name])}
-        variables = {"sparkiac": yamltext.Unsafe(found)}
+        variables = {"sparkiac": yamltext.AnsibleUnsafe(found)}
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
     yield rollout.render(plan)
     yield Artifact("ansible.cfg", (assets.directory("templates") / "ansible.cfg").read_bytes())
@@ -53,7 +53,9 @@ def _connection(host: HostPlan) -> dict[str, Any]:
     return {key: value for key, value in wanted.items() if value is not None}
 
 
-def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub, shared: Mapping[str, str]) -> dict[str, Any]:
+def _variables(
+    host: HostPlan, artifacts: tuple[Artifact, ...], hub: HubEndpoint, shared: Mapping[str, str]
+) -> dict[str, Any]:
     root = f"hosts/{host.name}/"
     own = tuple(each._replace(path=each.path.removeprefix(root)) for each in artifacts)
     return {
@@ -66,13 +68,13 @@ def _variables(host: HostPlan, artifacts: tuple[Artifact, ...], hub: Hub, shared
         "sysctls": jsontext.plain([Sysctl(key, value) for key, value in host.sysctls.items()]),
         "images": sorted({container.image.pull for container in host.containers}),
         "image_ids": staging.image_ids(host),
-        "images_from": staging.giver(host.images_from),
+        "images_from": staging.peer(host.images_from),
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
         "generation": staging.generation(host, staging.digests(own) | dict(shared)),
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),
-        "extra_files": extras.of(host, hub),
+        "extra_files": extras.downloads(host, hub),
         "secrets": list(host.secrets),
         "units": sorted(
             [*map(_unit, host.containers), *map(_program, host.programs)], key=lambda unit: str(unit["name"])

@@ -14,7 +14,7 @@ from sparkiac.render.templates import fill
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sparkiac.plan import Build, Plan
+    from sparkiac.plan import Plan, PlannedBuild
 
 _HOME: Final = "/opt/sparkiac"
 _SOURCE: Final = f"{_HOME}/source"
@@ -37,12 +37,12 @@ def _script() -> bytes:
     return (assets.directory("templates") / "build" / _SCRIPT).read_bytes()
 
 
-def _spec(build: Build) -> bytes:
+def _spec(build: PlannedBuild) -> bytes:
     data = {"name": build.name, "spec": build.digest, "build": build.spec}
     return (json.dumps(data, indent=1, sort_keys=True) + "\n").encode()
 
 
-def _values(build: Build) -> dict[str, Any]:
+def _values(build: PlannedBuild) -> dict[str, Any]:
     spec = build.spec
     return {
         "base": build.base.pull if build.base else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.vllm import CACHE
-from sparkiac.plan import Mount
+from sparkiac.plan import BindMount
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import escape, yamltext
 
@@ -63,24 +63,24 @@ def _service(container: Container) -> dict[str, Any]:
 
 def _entrypoint(container: Container) -> list[str] | None:
     """Give what replaces the image's entrypoint: a shell that prepares the start, then becomes the server."""
-    if not container.command.wrapped:
+    if not container.command.needs_shell:
         return None
-    lines = ["set -eu", *map(_joined, container.command.prelude)]
+    lines = ["set -eu", *map(_joined, container.command.pre_start)]
     for export in container.command.exports:
-        lines += reading(export, {secret.name: secret.target for secret in container.secrets})
+        lines += export_lines(export, {secret.name: secret.target for secret in container.secrets})
     return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *(container.image.entrypoint or ())]
 
 
 def _command(container: Container) -> list[str] | None:
     """Give the command. Whoever replaces an image's entrypoint takes its command away, so it is said again."""
-    return list(container.command.words or (container.command.wrapped and container.image.command) or ()) or None
+    return list(container.command.words or (container.command.needs_shell and container.image.command) or ()) or None
 
 
 def _joined(words: tuple[str, ...]) -> str:
     return " ".join(map(escape.shell_word, words))
 
 
-def reading(export: Export, files: dict[str, str]) -> list[str]:
+def export_lines(export: Export, files: dict[str, str]) -> list[str]:
     """Read each part of a variable from its secret's file; an empty one ends the start."""
     parts = [f"$(cat {escape.shell_word(files[name])})" if name else _NO_KEY for name in export.secrets]
     checks = [f'test -n "{part}"' for part in dict.fromkeys(parts) if part != _NO_KEY]
@@ -93,7 +93,7 @@ def grace_s(stop_s: int) -> int:
 
 
 def _volumes(container: Container) -> list[dict[str, Any]]:
-    extra = [Mount(file.path, file.target, read_only=True) for file in container.storage.files]
+    extra = [BindMount(file.path, file.target, read_only=True) for file in container.storage.files]
     volumes = [_bind(mount) for mount in sorted((*container.storage.mounts, *extra), key=lambda mount: mount.target)]
     cache = cache_path(container)
     if cache is not None:
@@ -101,7 +101,7 @@ def _volumes(container: Container) -> list[dict[str, Any]]:
     return volumes
 
 
-def _bind(mount: Mount) -> dict[str, Any]:
+def _bind(mount: BindMount) -> dict[str, Any]:
     volume: dict[str, Any] = {"type": "bind", "source": mount.source, "target": mount.target}
     if mount.read_only:
         volume["read_only"] = True

@@ -9,13 +9,13 @@ from ipaddress import ip_interface
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.plan.askers import Document
+from sparkiac.plan.dependents import ConfigFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sparkiac.plan import Container, HostPlan
-    from sparkiac.plan.askers import Program
+    from sparkiac.plan.dependents import Program
 
 _MARGIN: Final = 44
 _EDGE: Final = 6
@@ -36,7 +36,7 @@ _LETTER: Final = 7.4
 """Widest average of a letter of 13 pixels, in the fonts that systems have; bold ones take a tenth more."""
 
 
-class Chip(NamedTuple):
+class UnitBox(NamedTuple):
     """A unit, or a configuration file."""
 
     name: str
@@ -55,7 +55,7 @@ class Chip(NamedTuple):
         return self.y + self.height / 2
 
 
-class Box(NamedTuple):
+class HostBox(NamedTuple):
     """A host."""
 
     name: str
@@ -67,10 +67,10 @@ class Box(NamedTuple):
     height: float
     column: int
     row: int
-    chips: tuple[Chip, ...]
+    chips: tuple[UnitBox, ...]
 
 
-class Line(NamedTuple):
+class Connector(NamedTuple):
     """A line with what it means."""
 
     kind: str
@@ -87,9 +87,9 @@ class Drawing(NamedTuple):
     top: float
     width: float
     height: float
-    boxes: tuple[Box, ...]
-    links: tuple[Line, ...]
-    asks: tuple[Line, ...]
+    boxes: tuple[HostBox, ...]
+    links: tuple[Connector, ...]
+    asks: tuple[Connector, ...]
 
 
 def draw(hosts: Sequence[HostPlan], *, columns: int, box: int, gap: int) -> Drawing:
@@ -111,15 +111,15 @@ def draw(hosts: Sequence[HostPlan], *, columns: int, box: int, gap: int) -> Draw
     return Drawing(above, width, top - _ROWS + _EDGE - above, drawn, links, tuple(_asks(wanted)))
 
 
-def _units(host: HostPlan) -> tuple[Container | Program | Document, ...]:
-    return (*host.units, *host.documents)
+def _units(host: HostPlan) -> tuple[Container | Program | ConfigFile, ...]:
+    return (*host.units, *host.config_files)
 
 
 def _height(host: HostPlan) -> float:
     return _HEAD + max(1, len(_units(host))) * (_CHIP + _BETWEEN) + _PAD - _BETWEEN
 
 
-def _box(host: HostPlan, place: tuple[float, float, int, float, int, int]) -> Box:
+def _box(host: HostPlan, place: tuple[float, float, int, float, int, int]) -> HostBox:
     x, y, width, *_ = place
     inner = width - 2 * _PAD
     chips = tuple(
@@ -127,17 +127,17 @@ def _box(host: HostPlan, place: tuple[float, float, int, float, int, int]) -> Bo
         for number, each in enumerate(_units(host))
     )
     title, below = _cut(host.name, inner, 1.25), _cut(f"{host.address} · {host.platform_name}", inner, 0.85)
-    return Box(host.name, title, below, *place, chips)
+    return HostBox(host.name, title, below, *place, chips)
 
 
-def _chip(each: Container | Program | Document, x: float, y: float, width: float) -> Chip:
-    kind = "document" if isinstance(each, Document) else getattr(each, "kind", "program")
+def _chip(each: Container | Program | ConfigFile, x: float, y: float, width: float) -> UnitBox:
+    kind = "document" if isinstance(each, ConfigFile) else getattr(each, "kind", "program")
     inner = width - 2 * _PAD
-    return Chip(each.name, _cut(each.name, inner, 1.1), _cut(_below(each), inner, 0.85), kind, x, y, width)
+    return UnitBox(each.name, _cut(each.name, inner, 1.1), _cut(_below(each), inner, 0.85), kind, x, y, width)
 
 
-def _below(each: Container | Program | Document) -> str:
-    if isinstance(each, Document):
+def _below(each: Container | Program | ConfigFile) -> str:
+    if isinstance(each, ConfigFile):
         return f"/{each.file}"
     node = getattr(each, "node", None)
     port = f":{each.network.listen[1]}" if each.network.listen else ""
@@ -151,10 +151,10 @@ def _cut(text: str, width: float, size: float) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _near(hosts: Sequence[HostPlan], boxes: Sequence[Box]) -> Iterator[tuple[Box, Box, str]]:
+def _near(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[tuple[HostBox, HostBox, str]]:
     """Give the hosts that share a network of direct links, each with the next one."""
     placed = {box.name: box for box in boxes}
-    networks: dict[str, list[Box]] = {}
+    networks: dict[str, list[HostBox]] = {}
     for host in hosts:
         for network in dict.fromkeys(str(ip_interface(link.address).network) for link in host.links):
             networks.setdefault(network, []).append(placed[host.name])
@@ -162,12 +162,12 @@ def _near(hosts: Sequence[HostPlan], boxes: Sequence[Box]) -> Iterator[tuple[Box
         yield from ((first, second, network) for first, second in pairwise(near))
 
 
-def _far(first: Box, second: Box) -> bool:
+def _far(first: HostBox, second: HostBox) -> bool:
     """Whether boxes lie between."""
     return abs(first.column - second.column) > 1
 
 
-def _link(first: Box, second: Box, network: str) -> Line:
+def _link(first: HostBox, second: HostBox, network: str) -> Connector:
     title, level = f"{first.name} and {second.name}: {network}", _HEAD / 2
     left, right = sorted((first, second), key=lambda box: box.column)
     start, end = (left.x + left.width, left.y + level), (right.x, right.y + level)
@@ -178,7 +178,7 @@ def _link(first: Box, second: Box, network: str) -> Line:
         path = _around(start, end, above=max(left.y, right.y), lane=0)
     else:
         path = _across(*start, *end)
-    return Line("link", title, path)
+    return Connector("link", title, path)
 
 
 def _around(start: tuple[float, float], end: tuple[float, float], *, above: float, lane: int) -> str:
@@ -211,14 +211,14 @@ def _across(x: float, y: float, to_x: float, to_y: float) -> str:
 
 
 class _Ask(NamedTuple):
-    source: Box
-    asker: Chip
-    target: Box
-    asked: Chip
+    source: HostBox
+    asker: UnitBox
+    target: HostBox
+    asked: UnitBox
     broken: bool
 
 
-def _asks(wanted: Sequence[_Ask]) -> Iterator[Line]:
+def _asks(wanted: Sequence[_Ask]) -> Iterator[Connector]:
     ends: dict[str, int] = {}
     for number, ask in enumerate(wanted):
         end = f"{ask.target.name}/{ask.asked.name}"
@@ -228,24 +228,26 @@ def _asks(wanted: Sequence[_Ask]) -> Iterator[Line]:
         yield _ask(ask, offset=max(-18, min(18, offset)), lane=number)
 
 
-def _wanted(hosts: Sequence[HostPlan], boxes: Sequence[Box]) -> Iterator[_Ask]:
+def _wanted(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[_Ask]:
     chips = {(box.name, chip.name): (box, chip) for box in boxes for chip in box.chips}
     for host in hosts:
         for asker in _units(host):
-            for link in asker.links:
+            for link in asker.dependencies:
                 there = chips.get((link.host or "", link.name))
                 if there is not None:
                     yield _Ask(*chips[host.name, asker.name], *there, broken=link.url is None)
 
 
-def _ask(ask: _Ask, *, offset: float, lane: int) -> Line:
+def _ask(ask: _Ask, *, offset: float, lane: int) -> Connector:
     kind = "broken" if ask.broken else "ask"
     title = f"{ask.asker.name} asks {ask.asked.name}" + (", which it cannot reach" if ask.broken else "")
     y, end = ask.asker.middle, ask.asked.middle + offset
     if ask.source.column == ask.target.column:
         x, to_x = ask.asker.x + ask.asker.width, ask.asked.x + ask.asked.width + _ARROW
         out = to_x + 18 + 6 * (lane % 4)
-        return Line(kind, title, f"M{x:g} {y:g}C{out:g} {y:g} {out:g} {end:g} {to_x:g} {end:g}", _arrow(to_x, end, -1))
+        return Connector(
+            kind, title, f"M{x:g} {y:g}C{out:g} {y:g} {out:g} {end:g} {to_x:g} {end:g}", _arrow(to_x, end, -1)
+        )
     to_right = ask.target.column > ask.source.column
     x = ask.asker.x + ask.asker.width if to_right else ask.asker.x
     tip = ask.asked.x if to_right else ask.asked.x + ask.asked.width
@@ -254,7 +256,7 @@ def _ask(ask: _Ask, *, offset: float, lane: int) -> Line:
         path = _around((x, y), (neck, end), above=max(ask.source.y, ask.target.y), lane=lane)
     else:
         path = _across(x, y, neck, end)
-    return Line(kind, title, path, _arrow(neck, end, 1 if to_right else -1))
+    return Connector(kind, title, path, _arrow(neck, end, 1 if to_right else -1))
 
 
 def _arrow(x: float, y: float, way: int) -> str:

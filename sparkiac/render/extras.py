@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from sparkiac.plan.parts import FILES, UNLOCKED
 
 if TYPE_CHECKING:
-    from sparkiac.plan import ExtraFile, HostPlan, Hub
+    from sparkiac.plan import FetchedFile, HostPlan, HubEndpoint
 
 
-def of(host: HostPlan, hub: Hub) -> list[dict[str, str]]:
+def downloads(host: HostPlan, hub: HubEndpoint) -> list[dict[str, str]]:
     """Say what is fetched, each content once, with its path below the directory of fetched files."""
     wanted = {file.path: file for container in host.containers for file in container.storage.files}
     return [
@@ -19,7 +19,7 @@ def of(host: HostPlan, hub: Hub) -> list[dict[str, str]]:
     ]
 
 
-def _address(file: ExtraFile, hub: Hub) -> str:
+def _address(file: FetchedFile, hub: HubEndpoint) -> str:
     """Give where a file is fetched from: of the model hub at the commit that the lock holds."""
     if (named := file.on_hub) is None:
         return file.url

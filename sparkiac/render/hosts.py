@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.askers import Program
 from sparkiac.plan.contract import HostOwned, RestartedUnit, Restarts
+from sparkiac.plan.dependents import Program
 from sparkiac.plan.deployments import PROBE_FILES
 from sparkiac.render import compose, jsontext, playbooks, programs
 from sparkiac.render.templates import fill
@@ -39,7 +39,7 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
     for program in host.programs:
         after = _before(program, host)
         found += programs.render(program, unit_path(program), after=after, longest_delay_s=_LONGEST_DELAY_S)
-    found += [Artifact(document.file, jsontext.dump(document.content)) for document in host.documents]
+    found += [Artifact(document.file, jsontext.dump(document.content)) for document in host.config_files]
     found.append(Artifact(UNITS, jsontext.dump(_restarts(host))))
     files = sorted([*(artifact.path for artifact in (*found, *playbooks.on_every_host())), OWNED])
     found.append(Artifact(OWNED, jsontext.dump(HostOwned(tuple(files), tuple(each.unit for each in host.units)))))
@@ -60,7 +60,7 @@ def _restarts(host: HostPlan) -> Restarts:
     """Say what the program on the host restarts by; the units come in the order in which they start."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
-    return Restarts(limit, tuple(_restarted(units[name]) for name in host.starts))
+    return Restarts(limit, tuple(_restarted(units[name]) for name in host.start_order))
 
 
 def _restarted(unit: Container | Program) -> RestartedUnit:
@@ -106,5 +106,5 @@ def _before(unit: Container | Program, host: HostPlan) -> list[str]:
     Two engines that measure free memory at once mislead each other.
     """
     engines = [each.unit for each in host.containers if each.kind == "deployment"]
-    asked = {link.unit for link in unit.links if link.host == host.name and link.unit is not None}
+    asked = {link.unit for link in unit.dependencies if link.host == host.name and link.unit is not None}
     return engines[: engines.index(unit.unit)] if unit.unit in engines else sorted(asked)

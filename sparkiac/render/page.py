@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import hints
-from sparkiac.plan import accounts, figures
-from sparkiac.plan.askers import Document, Program
-from sparkiac.plan.memory import gib
+from sparkiac.plan import labels, memory_use
+from sparkiac.plan.dependents import ConfigFile, Program
+from sparkiac.plan.numbers import gib
 from sparkiac.render.drawing import draw
 from sparkiac.render.templates import fill
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.accounts import Account, HostAccount
-    from sparkiac.plan.askers import Link
+    from sparkiac.plan.dependents import Dependency
+    from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
     from sparkiac.render.drawing import Drawing
 
 _DRAWN: Final = 12
@@ -40,7 +40,7 @@ def render(plan: Plan, findings: Sequence[Mapping[str, Any]] = ()) -> bytes:
             (_BLANK | dict(each) for each in findings), key=lambda each: _SEVERITIES.index(each["severity"])
         ),
         "hosts": [_host(host) for host in plan.hosts],
-        "step_heads": figures.STEP_HEADS,
+        "step_heads": labels.STEP_HEADS,
     }
     return fill("plan.html.j2", values)
 
@@ -50,7 +50,7 @@ def _counts(plan: Plan) -> list[tuple[int, str]]:
     numbers = {
         "host": len(plan.hosts),
         "deployment": len({each.name for each in containers if each.kind == "deployment"}),
-        "service": sum(each.path[0] == "services" for host in plan.hosts for each in (*host.units, *host.documents)),
+        "service": sum(each.path[0] == "services" for host in plan.hosts for each in (*host.units, *host.config_files)),
     }
     return [(number, word if number == 1 else f"{word}s") for word, number in numbers.items() if number]
 
@@ -67,8 +67,8 @@ def _drawings(hosts: Sequence[HostPlan]) -> list[tuple[str, Drawing]]:
 
 
 def _host(host: HostPlan) -> dict[str, Any]:
-    account = accounts.of(host)
-    lines = figures.lines(account)
+    account = memory_use.of(host)
+    lines = labels.lines(account)
     return {
         "name": host.name,
         "facts": [fact for fact in (host.address, host.platform, host.driver and f"driver {host.driver}") if fact],
@@ -77,18 +77,18 @@ def _host(host: HostPlan) -> dict[str, Any]:
         "lines": lines,
         "segments": _segments(account) if account.total_bytes else [],
         "end": _end(account),
-        "units": [_unit(each) for each in (*host.units, *host.documents)],
-        "accounts": [_account(each) for each in account.accounts],
+        "units": [_unit(each) for each in (*host.units, *host.config_files)],
+        "accounts": [_account(each) for each in account.deployments],
     }
 
 
-def _segments(account: HostAccount) -> list[dict[str, str]]:
+def _segments(account: HostMemoryUse) -> list[dict[str, str]]:
     """Give the pieces of the bar, each with its share of the width in per cent."""
-    known = [(part.size_bytes, part, line) for part, line in zip(account.parts, figures.lines(account), strict=False)]
+    known = [(part.size_bytes, part, line) for part, line in zip(account.segments, labels.lines(account), strict=False)]
     drawn = [(size, line, "assumed" if part.assumed else "") for size, part, line in known if size]
     rest = account.width_bytes - sum(size for size, _, _ in drawn)
     if rest:
-        drawn.append((rest, figures.lines(account)[-1], ""))
+        drawn.append((rest, labels.lines(account)[-1], ""))
     return [
         {
             "label": line.label,
@@ -101,14 +101,14 @@ def _segments(account: HostAccount) -> list[dict[str, str]]:
     ]
 
 
-def _end(account: HostAccount) -> str:
+def _end(account: HostMemoryUse) -> str:
     """Say where in the bar the memory ends, in per cent; nothing if all that is asked for fits."""
     total = account.total_bytes or 0
     return f"{100 * total / account.width_bytes:.3f}" if 0 < total < account.width_bytes else ""
 
 
-def _unit(each: Container | Program | Document) -> dict[str, Any]:
-    if isinstance(each, Document):
+def _unit(each: Container | Program | ConfigFile) -> dict[str, Any]:
+    if isinstance(each, ConfigFile):
         shown = {"listen": "", "memory": "", "image": f"/{each.file}", "whole": f"/{each.file}", "model": ""}
     else:
         listen = "{}:{}".format(*each.network.listen) if each.network.listen else ""
@@ -118,7 +118,8 @@ def _unit(each: Container | Program | Document) -> dict[str, Any]:
             "model": ", ".join(each.server.served),
             **_image(each),
         }
-    return {"name": each.name, "description": each.description, "links": [_link(link) for link in each.links], **shown}
+    links = [_link(link) for link in each.dependencies]
+    return {"name": each.name, "description": each.description, "links": links, **shown}
 
 
 def _image(each: Container | Program) -> dict[str, str]:
@@ -129,16 +130,16 @@ def _image(each: Container | Program) -> dict[str, str]:
     return {"image": f"{repository}@{digest[:12]}" if at else each.image.pull, "whole": each.image.pull}
 
 
-def _link(link: Link) -> str:
+def _link(link: Dependency) -> str:
     model = f" for {link.model}" if link.model and link.model != link.name else ""
     return f"{link.name}{model} at {link.url}" if link.url else f"{link.name}{model}, which it cannot reach"
 
 
-def _account(account: Account) -> dict[str, Any]:
+def _account(account: DeploymentMemory) -> dict[str, Any]:
     return {
         "name": account.name,
-        "facts": figures.facts(account),
-        "speeds": figures.speeds(account),
-        "sources": figures.speed_sources(account),
-        "steps": figures.steps(account),
+        "facts": labels.facts(account),
+        "speeds": labels.speeds(account),
+        "sources": labels.speed_sources(account),
+        "steps": labels.steps(account),
     }

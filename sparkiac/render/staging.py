@@ -13,8 +13,8 @@ from sparkiac.render import jsontext
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from sparkiac.plan import HostPlan, Hub, Plan
-    from sparkiac.plan.parts import Giver, Repository, Stored
+    from sparkiac.plan import HostPlan, HubEndpoint, Plan
+    from sparkiac.plan.parts import ModelRepository, Peer, StoredModel
 
 
 def render(plan: Plan) -> Iterator[Artifact]:
@@ -28,18 +28,18 @@ def stores(host: HostPlan) -> tuple[StagedStore, ...]:
     return tuple(StagedStore(store.path, tuple(map(_model, store.models))) for store in host.stores)
 
 
-def _model(stored: Stored) -> StagedModel:
+def _model(stored: StoredModel) -> StagedModel:
     repository = stored.repository
     return StagedModel(repository.model, repository.commit, stored.layout, _manifest(repository))
 
 
-def fetch(host: HostPlan, hub: Hub) -> dict[str, Any]:
+def fetch(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
     """Say where weights come from."""
-    near = [giver._asdict() for giver in host.weights_from]
+    near = [peer._asdict() for peer in host.weights_from]
     return {"endpoint": hub.url, "token": hub.secret, "from": near}
 
 
-def giver(found: Giver | None) -> dict[str, str] | None:
+def peer(found: Peer | None) -> dict[str, str] | None:
     """Say where images come from, if another host gives them."""
     return None if found is None else found._asdict()
 
@@ -57,15 +57,15 @@ def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
 
 def generation(host: HostPlan, files: Mapping[str, str]) -> str:
     """Name all that is applied to a host by its hash; `files` maps each path to its SHA-256."""
-    text = json.dumps([files, jsontext.plain(stores(host)), image_ids(host), giver(host.images_from)], sort_keys=True)
+    text = json.dumps([files, jsontext.plain(stores(host)), image_ids(host), peer(host.images_from)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _manifest(repository: Repository) -> str:
+def _manifest(repository: ModelRepository) -> str:
     return f"models/{repository.slug}.json"
 
 
-def _files(repository: Repository) -> bytes:
+def _files(repository: ModelRepository) -> bytes:
     """Write a file in a line, so that a diff shows which one changed."""
     files = {path: ManifestFile(sha256, size) for path, (size, sha256) in repository.files.items()}
     head = jsontext.plain(ModelManifest(repository.model, repository.commit, repository.gated, files))

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from sparkiac import hints
 from sparkiac.artifact import Artifact
-from sparkiac.plan import accounts, figures
-from sparkiac.plan.askers import Program
+from sparkiac.plan import labels, memory_use
+from sparkiac.plan.dependents import Program
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.accounts import Account
-    from sparkiac.plan.askers import Document, Link
+    from sparkiac.plan.dependents import ConfigFile, Dependency
+    from sparkiac.plan.memory_use import DeploymentMemory
 
 
 def render(plan: Plan) -> Artifact:
@@ -28,29 +28,29 @@ def render(plan: Plan) -> Artifact:
 
 
 def _host(host: HostPlan) -> dict[str, Any]:
-    account = accounts.of(host)
-    proven = {each.name: _proof(each) for each in account.accounts}
+    account = memory_use.of(host)
+    proven = {each.name: _proof(each) for each in account.deployments}
     return {
         "name": host.name,
         "address": host.address,
         "platform": host.platform,
         "driver": host.driver,
         "memory_bytes": host.memory_bytes,
-        "lines": figures.lines(account),
+        "lines": labels.lines(account),
         "rows": [
             (_program(each) if isinstance(each, Program) else _row(each)) | {"proof": proven.get(each.name)}
             for each in host.units
         ],
-        "documents": [_document(each) for each in host.documents],
+        "documents": [_document(each) for each in host.config_files],
     }
 
 
-def _proof(account: Account) -> dict[str, Any]:
+def _proof(account: DeploymentMemory) -> dict[str, Any]:
     return {
-        "facts": (*figures.facts(account), *figures.speeds(account)),
-        "sources": figures.speed_sources(account),
-        "heads": figures.STEP_HEADS,
-        "steps": figures.steps(account),
+        "facts": (*labels.facts(account), *labels.speeds(account)),
+        "sources": labels.speed_sources(account),
+        "heads": labels.STEP_HEADS,
+        "steps": labels.steps(account),
     }
 
 
@@ -65,7 +65,7 @@ def _row(container: Container) -> dict[str, Any]:
         "argv": [_shown(word) for word in container.argv],
         "ready_s": container.timeouts.ready_s,
         "stop_s": container.timeouts.stop_s,
-        "links": _links(container.links),
+        "links": _links(container.dependencies),
     }
 
 
@@ -80,15 +80,15 @@ def _program(program: Program) -> dict[str, Any]:
         "argv": [_shown(word) for word in program.argv],
         "ready_s": program.timeouts.ready_s,
         "stop_s": program.timeouts.stop_s,
-        "links": _links(program.links),
+        "links": _links(program.dependencies),
     }
 
 
-def _document(document: Document) -> dict[str, Any]:
-    return {"file": f"/{document.file}", "description": document.description, "links": _links(document.links)}
+def _document(document: ConfigFile) -> dict[str, Any]:
+    return {"file": f"/{document.file}", "description": document.description, "links": _links(document.dependencies)}
 
 
-def _links(links: tuple[Link, ...]) -> list[dict[str, str]]:
+def _links(links: tuple[Dependency, ...]) -> list[dict[str, str]]:
     """Say what is asked, at which address, and with whose key."""
     return [
         {"name": link.name, "url": link.url or "", "key": link.secret or "", "model": link.model or ""}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
 from sparkiac import assets
-from sparkiac.plan.memory import gib
+from sparkiac.plan.numbers import gib
 from sparkiac.render import escape
 
 if TYPE_CHECKING:

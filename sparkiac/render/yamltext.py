@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias, cast
 from sparkiac.render.escape import checked
 
 
-class Unsafe(NamedTuple):
+class AnsibleUnsafe(NamedTuple):
     """A mapping whose texts, at any depth, Ansible must not evaluate as templates.
 
     The tag stands on the collection. On a single text, ansible-core 2.19 forgets the quotes and reads
@@ -25,7 +25,7 @@ class Unsafe(NamedTuple):
     mapping: Mapping[str, Value]
 
 
-Value: TypeAlias = str | int | float | bool | Mapping[str, "Value"] | Sequence["Value"] | Unsafe | None
+Value: TypeAlias = str | int | float | bool | Mapping[str, "Value"] | Sequence["Value"] | AnsibleUnsafe | None
 """What can be written: plain data, and mappings marked for Ansible."""
 
 _WORD = re.compile(r"[A-Za-z/][A-Za-z0-9._/-]*(?::[A-Za-z0-9][A-Za-z0-9._-]*)?")
@@ -46,7 +46,7 @@ def dump(data: Value, *, bare: bool = False) -> str:
     inline = _inline(data, bare=bare)
     if inline is not None:
         return inline + "\n"
-    lines = ["!unsafe"] if isinstance(data, Unsafe) else []
+    lines = ["!unsafe"] if isinstance(data, AnsibleUnsafe) else []
     _write_block(lines, "", data, bare=bare)
     return "\n".join(lines) + "\n"
 
@@ -73,7 +73,7 @@ def key(text: str, *, bare: bool = False) -> str:
 
 def _write_block(lines: list[str], indent: str, collection: Value, *, bare: bool) -> None:
     """Write the entries of a collection that is not empty, each at `indent`."""
-    if isinstance(collection, Unsafe):
+    if isinstance(collection, AnsibleUnsafe):
         collection = collection.mapping
     if isinstance(collection, Mapping):
         for name, value in collection.items():
@@ -88,7 +88,7 @@ def _write_entry(lines: list[str], indent: str, head: str, value: Value, *, bare
     if inline is not None:
         lines.append(f"{indent}{head} {inline}")
         return
-    if isinstance(value, Unsafe):
+    if isinstance(value, AnsibleUnsafe):
         head += " !unsafe"
     below = indent + "  "
     start = len(lines)
@@ -113,7 +113,7 @@ def _inline(value: Value, *, bare: bool) -> str | None:  # noqa: PLR0911 - one l
         return int.__repr__(value)
     if isinstance(value, float):
         return _float(value)
-    if isinstance(value, Unsafe):
+    if isinstance(value, AnsibleUnsafe):
         return None if value.mapping else "!unsafe {}"
     if isinstance(value, Mapping):
         return None if value else "{}"

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.model.resolved import ResolvedFleet
-from sparkiac.resolve import builds, references, services, stacks, uses, wanted
+from sparkiac.resolve import builds, references, required, services, stacks, uses
 from sparkiac.resolve.leaves import Leaves, merge, nest
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def resolve(
         return findings, None
     leaves = merged_layers(inventory)
     values = nest(leaves)
-    checks = (wanted.check, services.check, builds.check)
+    checks = (required.check, services.check, builds.check)
     findings = tuple(finding for check in checks for finding in check(inventory, leaves, values))
     if findings:
         return findings, None

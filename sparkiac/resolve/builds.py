@@ -14,7 +14,7 @@ from sparkiac.resolve.leaves import Leaves, constant, from_document, merge
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.model.build import KnownBuild
+    from sparkiac.model.build import CatalogBuild
     from sparkiac.model.inventory import Inventory
     from sparkiac.report import Loc, Path
     from sparkiac.source import Source
@@ -75,7 +75,7 @@ def _used(inventory: Source[Inventory], leaves: Leaves) -> Iterator[tuple[Path, 
             yield user, name
 
 
-def _known(name: str) -> Source[KnownBuild] | None:
+def _known(name: str) -> Source[CatalogBuild] | None:
     return catalog.build(name) if re.fullmatch(forms.NAME, name) else None
 
 

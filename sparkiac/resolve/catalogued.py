@@ -73,7 +73,7 @@ def layers(recipe: str | None, variant: str | None, fragments: tuple[str, ...] =
     yield from map(of_fragment, fragments)
 
 
-def laid(recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> Leaves:
+def merged(recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> Leaves:
     """Merge engine, catalog, speculation and the inventory's `own` layers."""
     return merge(*stack(recipe, variant, fragments, *own))
 
@@ -112,7 +112,7 @@ def named(name: str) -> Catalogued:
     recipe, _, variant = name.partition("#")
     known, edited = catalog.recipe(recipe), catalog.variant(recipe, variant) if variant else None
     assert known is not None and known.value is not None, "the name is known"  # noqa: S101, PT018
-    leaves = laid(recipe, variant or None, ())
+    leaves = merged(recipe, variant or None, ())
     return Catalogued(name, known.value, edited.value if edited else None, leaves, nest(leaves))
 
 

@@ -16,7 +16,7 @@ class Explained(NamedTuple):
 
     path: str
     """Dotted path; without a host if all hosts of the deployment have the same value."""
-    said: tuple[tuple[object, Origin], ...]
+    values: tuple[tuple[object, Origin], ...]
     """The value of each layer, lowest first; the last one is used."""
 
 

@@ -17,7 +17,7 @@ from sparkiac.report import Finding, Loc, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.model.catalog import Entry, Recipe, Variant
+    from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
     from sparkiac.report import Path
     from sparkiac.source.document import Document
 
@@ -123,7 +123,7 @@ def _inline(document: Document, base: Path, deployment: dict[str, Any]) -> Itera
         yield from _fragments(document, base, deployment.get("fragments"), engine=engine)
 
 
-def _usable(entry: Entry, name: str, place: Loc) -> Iterator[Finding]:
+def _usable(entry: CatalogEntry, name: str, place: Loc) -> Iterator[Finding]:
     """Refuse a recipe that its source only mentions or has retired: there is no command to render."""
     if entry.status in {"mention", "retired"}:
         state = "only mentioned by its source, without a command" if entry.status == "mention" else "retired"

@@ -19,7 +19,7 @@ from sparkiac.model.services import (
     OpenWebuiService,
 )
 from sparkiac.report import Finding, Severity
-from sparkiac.resolve import uses, wanted
+from sparkiac.resolve import required, uses
 from sparkiac.resolve.leaves import Leaves, constant, from_document
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ DEFAULTS: Final = {
 _SHAPES: Final = (ContainerService, OllamaService, OpenWebuiService, HermesAgentService, OpenClawService)
 _OWN: Final = tuple(sorted({field for shape in _SHAPES for field in shape.model_fields} - {"allow"}))
 _OF_KIND: Final = tuple(sorted(ServiceKind.model_fields.keys() - {"title", "sources", "notes", "not_verified"}))
-_OF_CONTAINER: Final = (("bind",), *wanted.TIMEOUTS)
+_OF_CONTAINER: Final = (("bind",), *required.TIMEOUTS)
 _OF_PROGRAM: Final = (("port",), *_OF_CONTAINER)
 _UNKNOWN: Final = ("REF001", "unknown-name")
 _NEEDED: Final = ("REF003", "needed")
@@ -65,8 +65,8 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
     for name, found in values.get("services", {}).items():
         base, kind = ("services", name), found["kind"]
         if kind == "hermes-agent":
-            yield from wanted.missing(inventory, leaves, base, _OF_PROGRAM)
-            yield from wanted.bind(inventory, leaves, base, host=found["on"])
+            yield from required.missing(inventory, leaves, base, _OF_PROGRAM)
+            yield from required.bind(inventory, leaves, base, host=found["on"])
         elif kind != "openclaw":
             yield from _container(inventory, leaves, base, found)
         for use in uses.of(base, found):
@@ -79,10 +79,10 @@ def _container(inventory: Source[Inventory], leaves: Leaves, base: Path, found: 
         unknown = "" if kind == "container" else f", and the catalog has none for kind {kind}"
         message = f"service {base[1]} has no image{unknown}"
         yield _error(_NEEDED, message, document, base, "add `image:` and run `sparkiac lock`")
-    yield from wanted.missing(inventory, leaves, base, _OF_CONTAINER if kind == "container" else _OF_PROGRAM)
-    yield from wanted.store(inventory, base, found, found.get("mounts", {}))
+    yield from required.missing(inventory, leaves, base, _OF_CONTAINER if kind == "container" else _OF_PROGRAM)
+    yield from required.store(inventory, base, found, found.get("mounts", {}))
     if "port" in found:
-        yield from wanted.bind(inventory, leaves, base, host=found["on"])
+        yield from required.bind(inventory, leaves, base, host=found["on"])
     elif kind == "container":
         yield from _portless(inventory, found, base)
 

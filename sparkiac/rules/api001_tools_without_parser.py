@@ -73,7 +73,8 @@ _ENGINES: Final = frozenset({"vllm", "aeon-vllm"})
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments that agents use and that lack one of the options, and those that end for want of a parser."""
-    agents = {link.name: program.name for host in plan.hosts for program in host.programs for link in program.links}
+    programs = [program for host in plan.hosts for program in host.programs]
+    agents = {link.name: program.name for program in programs for link in program.dependencies}
     for host in plan.hosts:
         for container in host.containers:
             if container.server.served and container.server.engine in _ENGINES:

@@ -57,7 +57,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find entries in use that are superseded."""
     for host in plan.hosts:
         for container in host.containers:
-            for caution in container.server.cautions:
+            for caution in container.server.superseded:
                 message = f"{caution.entry}, which {container.name} takes, is superseded: {caution.why}"
                 hint = f"take {caution.instead}" if caution.instead is not None else "leave it out"
                 yield Hit(caution.path, message, hint, host=host.name)

@@ -61,7 +61,8 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments whose image has no known entrypoint."""
     for host in plan.hosts:
         for container in host.containers:
-            derived = container.command.wrapped or (container.kind == "deployment" and bool(container.command.words))
+            command = container.command
+            derived = command.needs_shell or (container.kind == "deployment" and bool(command.words))
             if derived and container.image.entrypoint is None and container.image.command is None:
                 path = (*container.path, "image")
                 message = f"nothing says how {container.image.reference} starts, which {container.name} runs"

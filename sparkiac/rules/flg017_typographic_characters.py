@@ -88,7 +88,7 @@ def _settings(container: Container) -> Iterator[tuple[tuple[str, ...], str]]:
     texts: dict[tuple[str, ...], tuple[str, ...]] = {
         ("env", name): (value,) for name, value in container.command.env.items()
     }
-    texts["container", "prelude"] = tuple(word for command in container.command.prelude for word in command)
+    texts["container", "prelude"] = tuple(word for command in container.command.pre_start for word in command)
     if container.kind == "service":
         texts["command",] = container.command.words
     for key, words in texts.items():

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import build_it
+from sparkiac.hints import build_hint
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
 
@@ -61,7 +61,7 @@ def check(plan: Plan) -> Iterator[Hit]:
             if image.digest is None and not image.stale:
                 leaf = container.path if container.kind == "service" else (*container.path, host.name)
                 message = f"{container.name} runs {image.reference}, which the lock does not pin"
-                hint = build_it(image.build) if image.build else _ADD
+                hint = build_hint(image.build) if image.build else _ADD
                 yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)
     for build in plan.builds:
         if build.base is not None and build.base.digest is None:

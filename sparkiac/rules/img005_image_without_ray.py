@@ -67,7 +67,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     tag = container.image.tag
-    installed = any(word.startswith("ray") for words in container.command.prelude for word in words)
+    installed = any(word.startswith("ray") for words in container.command.pre_start for word in words)
     asked = kernels.option(container, "distributed_executor_backend") == "ray"
     if asked and tag is not None and "ray" in tag.lacks and not installed:
         message = f"{container.name} asks for Ray, and {kernels.image(container)} does not hold it"

@@ -68,7 +68,7 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     tag, found = container.image.tag, kernels.known(container)
     limits = container.server.options.get("limit_mm_per_prompt")
     wanted = found is not None and "audio" in found.modalities and not _forbidden(limits)
-    installed = any("audio" in word for words in container.command.prelude for word in words)
+    installed = any("audio" in word for words in container.command.pre_start for word in words)
     if wanted and not installed and tag is not None and "audio" in tag.lacks:
         message = f"{container.server.model} takes audio, and {kernels.image(container)} has no audio packages"
         hint = "write `prelude: [[pip, install, 'vllm[audio]']]` under `container`, or build an image with it"

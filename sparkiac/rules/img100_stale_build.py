@@ -53,7 +53,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.hints import build_it
+from sparkiac.hints import build_hint
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
 
@@ -79,5 +79,5 @@ def check(plan: Plan) -> Iterator[Hit]:
             if container.image.stale:
                 leaf = container.path if container.kind == "service" else (*container.path, host.name)
                 message = f"{container.name} runs {container.image.reference}, which was built from something else"
-                hint = build_it(str(container.image.build))
+                hint = build_hint(str(container.image.build))
                 yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)

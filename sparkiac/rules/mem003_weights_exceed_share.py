@@ -44,7 +44,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.memory.budget import RUNTIME_BYTES
-from sparkiac.plan.memory import gib
+from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import hit
 from sparkiac.rules.rule import Rule

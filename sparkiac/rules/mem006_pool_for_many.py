@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.plan.memory import gib
+from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import hit, known
 from sparkiac.rules.readings import count

@@ -57,7 +57,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.plan.memory import gib
+from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
 from sparkiac.rules.shares import nodes

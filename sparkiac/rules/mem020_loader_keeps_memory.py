@@ -64,7 +64,7 @@ from sparkiac.rules.rule import Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Build, Plan
+    from sparkiac.plan import Plan, PlannedBuild
     from sparkiac.rules.rule import Hit
 RULE: Final = Rule(
     code="MEM020",
@@ -88,12 +88,12 @@ def check(plan: Plan) -> Iterator[Hit]:
             yield hit(host, container, ("image",), message, hint)
 
 
-def _fixed(build: Build) -> bool:
+def _fixed(build: PlannedBuild) -> bool:
     said = json.dumps([build.spec.get(key) for key in ("program", "mods", "pull_requests", "cherry_picks")])
     return any(fix in said for fix in _FIXES)
 
 
-def _served(build: Build) -> bool:
+def _served(build: PlannedBuild) -> bool:
     """Whether the build has the catalog's own commit, which a source ran."""
     found = catalog.build(build.name)
     known = found.value.commit if found and found.value else None

@@ -55,7 +55,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.memory.values import Unknown
-from sparkiac.plan.figures import CAPTURE, remedies
+from sparkiac.plan.labels import CAPTURE, remedies
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import hit
 from sparkiac.rules.proofs import proven
@@ -88,6 +88,6 @@ def check(plan: Plan) -> Iterator[Hit]:
             verb = "is" if len(proof.fit.missing) == 1 else "are"
             message = f"it cannot be proven that {container.name} fits on {host.name}: {lacking} {verb} not known"
             yield hit(host, container, ("model",), message, "; ".join(remedies(proof.fit)) or _TRY)
-        elif not isinstance(proof.fit, Unknown) and proof.assumes is not None:
-            message = f"the memory of {container.name} on {host.name} is estimated {proof.assumes}"
+        elif not isinstance(proof.fit, Unknown) and proof.assumption is not None:
+            message = f"the memory of {container.name} on {host.name} is estimated {proof.assumption}"
             yield hit(host, container, ("image",), message, CAPTURE)

@@ -67,7 +67,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.plan.memory import gib, over_budget
+from sparkiac.plan.numbers import gib, over_budget
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
 from sparkiac.rules.shares import sparks

@@ -55,7 +55,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.memory.values import Unknown
-from sparkiac.plan.memory import gib
+from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
 from sparkiac.rules.kernels import hit
 from sparkiac.rules.proofs import certain

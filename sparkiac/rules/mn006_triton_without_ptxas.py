@@ -74,7 +74,7 @@ _OPTIONS: Final = ("attention_backend", "moe_backend")
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments that choose Triton in that image without a link."""
     for host, container in deployments(plan):
-        linked = any("ptxas" in word for command in container.command.prelude for word in command)
+        linked = any("ptxas" in word for command in container.command.pre_start for word in command)
         chosen = next((name for name in _OPTIONS if option(container, name).startswith("triton")), None)
         if image(container) == _IMAGE and chosen is not None and not linked:
             message = f"{container.name} compiles with Triton, which does not find ptxas in {_IMAGE}"

@@ -58,7 +58,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find addresses of the user that name the asking container."""
     for host in plan.hosts:
         for container in host.containers:
-            for link in container.links:
+            for link in container.dependencies:
                 name = link.hostname or ""
                 if link.target is None and (name in _SELF or name.startswith("127.")):
                     message = f"{container.name} asks {link.url}, and {name} inside a container is that container"

@@ -57,7 +57,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find addresses of the user without /v1."""
     for host in plan.hosts:
         for container in host.containers:
-            for link in container.links:
+            for link in container.dependencies:
                 if link.target is None and not (link.url or "").endswith("/v1"):
                     # A path of the user may be wrong in another way than by what it lacks.
                     bare = (link.url or "").count("/") == _SLASHES

@@ -74,8 +74,8 @@ RULE: Final = Rule(
 def check(plan: Plan) -> Iterator[Hit]:
     """Find links that lead nowhere."""
     for host in plan.hosts:
-        for asker in host.askers:
-            for link in asker.links:
+        for asker in host.dependents:
+            for link in asker.dependencies:
                 if link.url is None and link.listen is not None:
                     where = "{}:{}".format(*link.listen)
                     message = (

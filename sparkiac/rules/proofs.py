@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
     """Give those whose figures rest on no assumption."""
-    return (each for each in proven(plan) if each[2].assumes is None)
+    return (each for each in proven(plan) if each[2].assumption is None)
 
 
 def proven(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:

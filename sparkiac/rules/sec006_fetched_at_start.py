@@ -66,7 +66,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find commands before the server that fetch something."""
     for host in plan.hosts:
         for container in host.containers:
-            for command in container.command.prelude:
+            for command in container.command.pre_start:
                 line = " ".join(command)
                 if _FETCHERS.search(line) or _floats(line):
                     message = f"{container.name} runs `{line}` at each start"

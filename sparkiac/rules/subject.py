@@ -12,8 +12,8 @@ from sparkiac.rules.readings import own
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sparkiac.model.facts import ModelFacts
     from sparkiac.plan import Container, HostPlan
-    from sparkiac.plan.facts import Facts
 
 _UNSET: Final = "auto"
 """The word by which vLLM's options say that nothing is chosen."""
@@ -47,7 +47,7 @@ class Subject:
         }
 
     @cached_property
-    def _known(self) -> Facts | None:
+    def _known(self) -> ModelFacts | None:
         return kernels.known(self.container)
 
     @property
@@ -99,7 +99,7 @@ class Subject:
     @property
     def pre_start(self) -> tuple[str, ...]:
         """Words of the commands that run before the server."""
-        return tuple(word for command in self.container.command.prelude for word in command)
+        return tuple(word for command in self.container.command.pre_start for word in command)
 
     def text(self, template: str) -> str:
         """Fill in a message: `{name}`, `{set.moe_backend}`; `{set.moe_backend:said}` is "moe_backend: x" or "no …"."""

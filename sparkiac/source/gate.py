@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, Final, NoReturn
 
-from sparkiac.characters import line, shown
+from sparkiac.characters import escaped, escaped_line
 from sparkiac.report import Finding, Mark, Path, Severity
 from sparkiac.source import literals, secrets, syntax
 from sparkiac.source.document import Document
@@ -61,8 +61,8 @@ def read(raw: bytes, *, name: str) -> tuple[Document, tuple[Finding, ...]]:
         return document, _findings(document, faults)
     walk = _Strict(text)
     data = walk.run()
-    shown = secrets.without(text, walk.literals) if walk.literals else text
-    lines = _lines(shown if data is not None else secrets.without_rest(shown))
+    redacted = secrets.without(text, walk.literals) if walk.literals else text
+    lines = _lines(redacted if data is not None else secrets.without_rest(redacted))
     document = Document(name, lines, data, walk.values, walk.keys)
     return document, _findings(document, walk.faults)
 
@@ -205,7 +205,7 @@ class _Strict(EventReader):
             bad = FORBIDDEN.search(event.value)
             if bad:
                 self._report("YML003", mark, refusal(bad.group()), "remove the escape")
-                return shown(event.value)
+                return escaped(event.value)
             return str(event.value)
         try:
             return resolve(event.value)
@@ -217,7 +217,7 @@ class _Strict(EventReader):
         """Escape and shorten a text of the file for a message."""
         if self.in_secret or secrets.literal(text, ()):
             return _HIDDEN
-        return line(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+        return escaped_line(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
     def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
         hint = secrets.WANTED if self.in_secret and hint != secrets.TAKE_OUT else hint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.characters import shown
+from sparkiac.characters import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,4 +25,4 @@ def command(target: str, words: Sequence[str]) -> tuple[str, ...]:
 def last_line(said: str, otherwise: str) -> str:
     """Give the last line of what a program said, fit to be shown."""
     lines = said.strip().splitlines()
-    return shown(lines[-1].strip()) if lines else otherwise
+    return escaped(lines[-1].strip()) if lines else otherwise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sparkiac.characters import line
+from sparkiac.characters import escaped_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ class WriteError(Exception):
         """Keep the problems in the order of their paths, printable even if a name is not UTF-8."""
         super().__init__(problems, reason)
         self.reason = reason
-        self.problems = {line(path): problems[path] for path in sorted(problems)}
+        self.problems = {escaped_line(path): problems[path] for path in sorted(problems)}
 
     @property
     def paths(self) -> tuple[str, ...]:

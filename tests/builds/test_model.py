@@ -32,7 +32,7 @@ def test_a_short_commit_or_a_name_is_refused(commit: str) -> None:
 
 def test_a_branch_is_never_enough() -> None:
     """(row 19.1)."""
-    message = "builds.engine.fetch: a branch or tag moves: write the full commit beside it"
+    message = "builds.engine.fetch: a branch or tag changes over time: add the full commit"
     assert faults(GIVEN[0], "fetch: main") == [f"INV002 11:12 {message}"]
     assert faults(*GIVEN, "fetch: codex/ds4-sm120-min-enable") == []
     assert len(faults(GIVEN[0], "commit: main", "fetch: main")) == 1
@@ -40,7 +40,7 @@ def test_a_branch_is_never_enough() -> None:
 
 def test_a_mod_of_another_repository_needs_its_commit() -> None:
     """(row 19.2)."""
-    message = "builds.engine.mods[0].repository: a repository moves: write the full commit of the mod beside it"
+    message = "builds.engine.mods[0].repository: a repository changes over time: add the full commit of the mod"
     address = "repository: https://example.org/mods.git"
     assert faults(*GIVEN, f"mods: [{{path: a, {address}}}]") == [f"INV002 12:34 {message}"]
     assert faults(*GIVEN, f"mods: [{{path: a, {address}, commit: '{COMMIT}'}}]") == []

@@ -107,7 +107,8 @@ def lock_of(command: Command, inventory: dict[str, Any]) -> dict[str, Any]:
         "files": {url: {"sha256": sha256(url)} for url in files},
     }
     outcome = pipeline.check(
-        pipeline.File("reference.yaml", as_yaml(inventory).encode()), pipeline.File("lock", as_yaml(lock).encode())
+        pipeline.InputFile("reference.yaml", as_yaml(inventory).encode()),
+        pipeline.InputFile("lock", as_yaml(lock).encode()),
     )
     built = outcome.plan.builds if outcome.plan else ()
     return lock | {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft4Validator
 
 from sparkiac import rules
-from sparkiac.characters import line
+from sparkiac.characters import escaped_line
 from sparkiac.commands.check import github, sarif
 from sparkiac.report import Finding, Loc, Mark, Origin, Report, Severity
 from sparkiac.rules.pages import pages
@@ -204,7 +204,7 @@ def test_any_text_arrives_as_it_is_in_one_line(message: str, file: str) -> None:
     written = github.commands(Report.of([finding(file, message)]), file="")
     assert written.count("\n") == 1
     _, properties, data = read(written[:-1])
-    assert (properties["file"], data) == (line(file), line(message))
+    assert (properties["file"], data) == (escaped_line(file), escaped_line(message))
 
 
 def test_a_service_without_findings_gets_no_command(cli: Cli, folder: Path) -> None:

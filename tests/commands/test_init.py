@@ -381,7 +381,7 @@ def test_every_recipe_for_one_machine_makes_an_inventory_with_no_finding_of_its_
     each = ENTRIES[name]
     outcome = cli("init", "lab", "--host", "spark-01=192.168.1.11", "--recipe", name)
     text = (folder / "lab/inventories/lab.yaml").read_bytes()
-    report = pipeline.check(pipeline.File("lab.yaml", text), None, allow_unlocked=True).report
+    report = pipeline.check(pipeline.InputFile("lab.yaml", text), None, allow_unlocked=True).report
     known = {finding.code for finding in (*each.recipe.findings, *each.entry.findings)}
     errors = {finding.code for finding in report.findings if finding.severity.name == "ERROR"}
     assert errors <= known

@@ -430,7 +430,7 @@ def test_a_snippet_can_be_pasted(name: str) -> None:
     )
     head = f"name: lab\ndefaults: {{model_store: /srv/models}}\nhosts:\n{hosts}"
     text = head + recipe.snippet_text(plain.snippet(catalogued.named(name)))
-    outcome = pipeline.check(pipeline.File("lab.yaml", text.encode()), None, allow_unlocked=True)
+    outcome = pipeline.check(pipeline.InputFile("lab.yaml", text.encode()), None, allow_unlocked=True)
     form = ("YML", "INV", "REF")
     assert [finding.message for finding in outcome.report.findings if finding.code.startswith(form)] == [], text
 

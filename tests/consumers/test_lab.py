@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import pipeline
-from sparkiac.pipeline import File
+from sparkiac.pipeline import InputFile
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
@@ -26,7 +26,7 @@ WORST_EXPOSURE = 1.0
 
 def rendered(name: str) -> tuple[Artifact, ...]:
     inventory, lock = (ROOT / f"inventories/{name}{suffix}" for suffix in (".yaml", ".lock.yaml"))
-    outcome = pipeline.check(File(inventory.name, inventory.read_bytes()), File(lock.name, lock.read_bytes()))
+    outcome = pipeline.check(InputFile(inventory.name, inventory.read_bytes()), InputFile(lock.name, lock.read_bytes()))
     assert outcome.plan is not None
     assert [each.code for each in outcome.report.findings] == ["LCK033"], (
         "the lock is an example, and nothing else is wrong"

@@ -55,7 +55,7 @@ def test_the_table_has_the_variables_of_its_source() -> None:
 def test_the_container() -> None:
     """(row 3.1) No command and no shell: the image's own entrypoint reads the variables."""
     chat = container(on(RECIPE, "api_key: null"))
-    assert (chat.command.words, chat.command.wrapped, chat.command.exports, chat.secrets) == ((), False, (), ())
+    assert (chat.command.words, chat.command.needs_shell, chat.command.exports, chat.secrets) == ((), False, (), ())
     assert chat.command.env["MODEL_PATH"] == "/models/target"
     assert chat.command.env["DFLASH_DRAFTER"].startswith("/models/drafter-cache/")
     assert chat.command.env["HF_HUB_OFFLINE"] == "1"

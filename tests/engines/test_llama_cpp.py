@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sparkiac.engines.llama_cpp import ENGINE
-from sparkiac.plan import Export, Health, Mount
+from sparkiac.plan import BindMount, Export, Health
 from tests.engines.serving import flags, locked, on, words
 from tests.plan.fleets import container, faults
 
@@ -68,7 +68,7 @@ def test_the_container() -> None:
     assert chat.command.words[-4:] == ("--model", "/model/model-Q4_K_M.gguf", "--port", "8080")
     words = ("CMD", "curl", "-fsS", "-m", "4", "-o", "/dev/null", "http://127.0.0.1:8080/health")
     assert chat.checks.health == Health(words, interval_s=15, timeout_s=150)
-    assert chat.storage.mounts == (Mount("/srv/models/example/model", "/model", read_only=True),)
+    assert chat.storage.mounts == (BindMount("/srv/models/example/model", "/model", read_only=True),)
     assert (chat.weights.directories, chat.weights.models, chat.memory_bytes) == (("example/model",), (), None)
     assert (chat.server.served, chat.command.env["LLAMA_ARG_OFFLINE"]) == (("chat",), "1")
 

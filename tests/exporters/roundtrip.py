@@ -100,12 +100,12 @@ def plain(value: Any) -> Any:  # noqa: ANN401  plain data
 def planned(fleet: dict[str, Any]) -> Plan:
     """Plan an inventory with a lock that has all that it wants."""
     text = yaml.safe_dump(fleet, sort_keys=False).encode()
-    file = pipeline.File("lab.yaml", text)
-    lock: pipeline.File | None = None
+    file = pipeline.InputFile("lab.yaml", text)
+    lock: pipeline.InputFile | None = None
     for _ in range(3):  # the hash of a build has the digest of its base in it
         outcome = pipeline.check(file, lock, allow_unlocked=True)
         assert outcome.plan is not None, [finding.message for finding in outcome.report.findings]
-        lock = pipeline.File("lab.lock.yaml", yaml.safe_dump(locked(outcome.plan)).encode())
+        lock = pipeline.InputFile("lab.lock.yaml", yaml.safe_dump(locked(outcome.plan)).encode())
     return outcome.plan
 
 

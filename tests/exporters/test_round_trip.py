@@ -37,7 +37,7 @@ def means(container: Container) -> dict[str, Any]:
         "argv": sorted(container.argv),
         "image": container.image.pull,
         "env": env,
-        "prelude": container.command.prelude,
+        "prelude": container.command.pre_start,
         "network": (container.network.published, container.network.listen),
         "confinement": container.confinement,
         "storage": (container.storage.mounts, container.storage.files),

@@ -29,9 +29,9 @@ OPTION = "speculative_disable_by_batch_size"
 EVERYTHING: frozenset[str] = frozenset()
 
 
-def fixed(text: str, lock: str = "", *, hidden: frozenset[str] | None = EVERYTHING) -> pipeline.Fixed:
-    pins = pipeline.File("lab.lock.yaml", lock.encode()) if lock else None
-    return pipeline.fix(pipeline.File("lab.yaml", text.encode()), pins, hidden=hidden)
+def fixed(text: str, lock: str = "", *, hidden: frozenset[str] | None = EVERYTHING) -> pipeline.FixResult:
+    pins = pipeline.InputFile("lab.lock.yaml", lock.encode()) if lock else None
+    return pipeline.fix(pipeline.InputFile("lab.yaml", text.encode()), pins, hidden=hidden)
 
 
 def guard_removed(text: str) -> Repaired:
@@ -49,7 +49,7 @@ def offering(text: str) -> dict[str, Finding]:
     return {each.code: each for each in checked(text, hidden=EVERYTHING).report.findings if each.fix}
 
 
-def mended(text: str, code: str, lock: str = "") -> pipeline.Fixed:
+def mended(text: str, code: str, lock: str = "") -> pipeline.FixResult:
     """Mend a text: the code is gone, the text loads, and no fix was a bad one."""
     done = fixed(text, lock)
     assert done.outcome.plan is not None
@@ -66,8 +66,8 @@ def test_a_rule_with_a_fix_mends_its_bad_examples(code: str) -> None:
     page = pages()[code]
     offered = 0
     for text in page.bad:
-        pins = pipeline.File("lab.lock.yaml", page.lock.encode()) if page.lock else None
-        first = pipeline.check(pipeline.File("lab.yaml", text.encode()), pins, hidden=EVERYTHING)
+        pins = pipeline.InputFile("lab.lock.yaml", page.lock.encode()) if page.lock else None
+        first = pipeline.check(pipeline.InputFile("lab.yaml", text.encode()), pins, hidden=EVERYTHING)
         own = [finding for finding in first.report.findings if finding.code == code]
         offered += any(finding.fix for finding in own)
         if own and all(finding.fix for finding in own):

@@ -14,7 +14,7 @@ TRTLLM = "nvcr.io/nvidia/tensorrt-llm/release:1.2 trtllm-serve"
 
 def served(text: str) -> tuple[str, ...]:
     """Give the names that the draft of a launch is served under: those of the plan."""
-    plan = pipeline.check(pipeline.File("draft", imported(text).text.encode()), None, allow_unlocked=True).plan
+    plan = pipeline.check(pipeline.InputFile("draft", imported(text).text.encode()), None, allow_unlocked=True).plan
     assert plan is not None
     (found,) = (each.server.served for host in plan.hosts for each in host.containers if each.kind == "deployment")
     return found
@@ -52,7 +52,7 @@ def test_several_names_of_sglang_stay_and_check_says_that_it_has_one() -> None:
     found = imported(line)
     assert found.entry.data["served_names"] == ("one", "two")
     assert found.whys("lost") == {}
-    report = pipeline.check(pipeline.File("draft", found.text.encode()), None, allow_unlocked=True).report
+    report = pipeline.check(pipeline.InputFile("draft", found.text.encode()), None, allow_unlocked=True).report
     assert "ENG007" in {each.code for each in report.findings}
 
 

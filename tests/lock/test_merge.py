@@ -15,7 +15,7 @@ from tests.plan.fleets import ONES, TWOS
 
 if TYPE_CHECKING:
     from sparkiac.lock import Want
-    from sparkiac.model.lock import Form
+    from sparkiac.model.lock import LoadedFormat
 
 FULL = {"digest": ONES, "manifest": TWOS, "config": THREES, "size_bytes": 7}
 A, B = "example.org/a:1", "example.org/b:1"
@@ -104,7 +104,7 @@ def test_a_model_at_its_revision_with_the_files_that_are_wanted(
     ],
 )
 def test_weights_in_the_forms_that_are_wanted(
-    left_out: tuple[str, ...], forms: tuple[Form, ...], asked: list[tuple[str, str | None]]
+    left_out: tuple[str, ...], forms: tuple[LoadedFormat, ...], asked: list[tuple[str, str | None]]
 ) -> None:
     known = LockedModel.model_validate({"commit": "1" * 40, "files": MODEL.files, "left_out": left_out})
     assert reasons(lock(models={"acme/tiny": known}), model(forms=forms)) == asked

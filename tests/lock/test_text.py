@@ -25,7 +25,7 @@ SHORT = "{digest: '" + ONES + "'}"
 
 def document(text: str) -> Document:
     """Read a lock that is valid."""
-    found = pipeline.read_lock(pipeline.File("lab.lock.yaml", text.encode()))
+    found = pipeline.read_lock(pipeline.InputFile("lab.lock.yaml", text.encode()))
     assert found.findings == ()
     return found.document
 
@@ -163,19 +163,19 @@ def test_the_users_indentation_is_taken() -> None:
 )
 def test_a_section_of_another_layout_is_written_anew(text: str) -> None:
     head = "# head\n"
-    found = pipeline.lock_text(pipeline.File("lab.lock.yaml", (head + text).encode()), images(c={"digest": ONES}))
+    found = pipeline.lock_text(pipeline.InputFile("lab.lock.yaml", (head + text).encode()), images(c={"digest": ONES}))
     assert found.decode() == f'{head}version: 1\nimages:\n  "{C}":\n    digest: "{ONES}"\n'
 
 
 @pytest.mark.parametrize("text", ["{version: 1, images: {}}\n", "{version: 1,\n images: {}}\n"])
 def test_a_lock_of_another_layout_is_written_anew_as_a_whole(text: str) -> None:
     data = images(c={"digest": ONES})
-    assert pipeline.lock_text(pipeline.File("lab.lock.yaml", text.encode()), data).decode() == whole(data)
+    assert pipeline.lock_text(pipeline.InputFile("lab.lock.yaml", text.encode()), data).decode() == whole(data)
 
 
 def test_a_lock_that_says_it_already_is_not_touched() -> None:
     raw = f"version: 1\nimages: {{{A}: {SHORT}}}".encode()
-    assert pipeline.lock_text(pipeline.File("lab.lock.yaml", raw), images(a={"digest": ONES})) == raw
+    assert pipeline.lock_text(pipeline.InputFile("lab.lock.yaml", raw), images(a={"digest": ONES})) == raw
 
 
 TEXTS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), max_size=12)

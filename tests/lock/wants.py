@@ -11,8 +11,8 @@ from sparkiac.report import Loc, Mark
 from tests.plan.fleets import ONES, TWOS
 
 if TYPE_CHECKING:
-    from sparkiac.model.lock import Form
-    from sparkiac.pipeline import Wanted
+    from sparkiac.model.lock import LoadedFormat
+    from sparkiac.pipeline import LockRequirements
 
 THREES: Final = "sha256:" + "3" * 64
 LOC: Final = Loc("lab.yaml", Mark(1, 1, 1, 2), "name: lab")
@@ -24,10 +24,10 @@ MODEL: Final = LockedModel.model_validate(
 )
 
 
-def wants(text: str, locked: str | None = None) -> Wanted:
+def wants(text: str, locked: str | None = None) -> LockRequirements:
     """Take an inventory whose input is good through the pipeline."""
-    lock = None if locked is None else pipeline.File("lab.lock.yaml", locked.encode())
-    found = pipeline.wants(pipeline.File("lab.yaml", text.encode()), lock)
+    lock = None if locked is None else pipeline.InputFile("lab.lock.yaml", locked.encode())
+    found = pipeline.lock_requirements(pipeline.InputFile("lab.yaml", text.encode()), lock)
     assert found.plan is not None, found.report.findings
     return found
 
@@ -42,7 +42,7 @@ def model(
     *,
     revision: str = "main",
     files: tuple[str | None, ...] = (None,),
-    forms: tuple[Form, ...] = ("shards",),
+    forms: tuple[LoadedFormat, ...] = ("shards",),
 ) -> Want:
     """Want a model."""
     return Want("model", name, ("chat",), (LOC,), revision=revision, files=files, forms=forms)

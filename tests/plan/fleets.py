@@ -127,8 +127,10 @@ def checked(
     text: str, *, locked: str | None = LOCK, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
 ) -> pipeline.Outcome:
     """Run the pipeline up to the rules; without `hidden`, those of the default profile."""
-    pins = None if locked is None else pipeline.File("lab.lock.yaml", locked.encode())
-    return pipeline.check(pipeline.File("lab.yaml", text.encode()), pins, allow_unlocked=allow_unlocked, hidden=hidden)
+    pins = None if locked is None else pipeline.InputFile("lab.lock.yaml", locked.encode())
+    return pipeline.check(
+        pipeline.InputFile("lab.yaml", text.encode()), pins, allow_unlocked=allow_unlocked, hidden=hidden
+    )
 
 
 def said(findings: tuple[Finding, ...]) -> list[str]:

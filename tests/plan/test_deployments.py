@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from sparkiac.plan import Export, Health, Mount, Published, Secret
+from sparkiac.plan import BindMount, Export, Health, Published, Secret
 from tests.plan.fleets import LOCK, ONES, container, deployment
 
 GEMMA = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
 GEMMA = GEMMA.replace("    model: example/model\n", "")
 PROBE = tuple(
-    Mount(f"/usr/local/lib/sparkiac/{name}", f"/run/sparkiac/{name}", read_only=True)
+    BindMount(f"/usr/local/lib/sparkiac/{name}", f"/run/sparkiac/{name}", read_only=True)
     for name in ("probe.py", "probe_answers.py")
 )
 
@@ -34,7 +34,8 @@ def test_the_whole_container() -> None:
         chat.confinement.read_only,
     ) == ("host", None, 1 << 30, True)
     assert (chat.timeouts.ready_s, chat.timeouts.stop_s, chat.timeouts.restart_delay_s) == (1200, 120, 2)
-    assert (chat.confinement.gpu, chat.secrets, chat.command.exports, chat.command.prelude, chat.command.wrapped) == (
+    command = chat.command
+    assert (chat.confinement.gpu, chat.secrets, command.exports, command.pre_start, command.needs_shell) == (
         True,
         (),
         (),
@@ -43,8 +44,8 @@ def test_the_whole_container() -> None:
     )
     assert (chat.server.engine, chat.server.model, chat.server.speculative) == ("vllm", "example/model", None)
     assert chat.server.options["max_model_len"] == 65536
-    assert (chat.storage.files, chat.storage.data, chat.network.shared, chat.server.cautions) == ((), None, None, ())
-    assert chat.storage.mounts == (Mount("/srv/models", "/models", read_only=True), *PROBE)
+    assert (chat.storage.files, chat.storage.data, chat.network.shared, chat.server.superseded) == ((), None, None, ())
+    assert chat.storage.mounts == (BindMount("/srv/models", "/models", read_only=True), *PROBE)
     assert (chat.weights.store, chat.weights.models, chat.server.served) == (
         "/srv/models",
         ("example/model",),
@@ -105,7 +106,7 @@ def test_the_command_of_an_image_that_nothing_is_known_of_is_written_out() -> No
 def test_a_key_is_exported_from_its_file_so_that_no_argument_and_no_environment_shows_it() -> None:
     chat = container(deployment("api_key: {secret: team_key}"))
     assert chat.secrets == (Secret("team_key", "/run/secrets/vllm_api_key"),)
-    assert (chat.command.exports, chat.command.wrapped) == ((Export("VLLM_API_KEY", ("team_key",)),), True)
+    assert (chat.command.exports, chat.command.needs_shell) == ((Export("VLLM_API_KEY", ("team_key",)),), True)
     assert chat.argv == ("/opt/nvidia/nvidia_entrypoint.sh", *chat.command.words)
     assert not any("KEY" in name for name in chat.command.env)
     assert not any("key" in word for word in chat.command.words)
@@ -113,7 +114,7 @@ def test_a_key_is_exported_from_its_file_so_that_no_argument_and_no_environment_
 
 def test_a_key_and_an_image_that_is_vllm_serve_itself() -> None:
     chat = container(GEMMA.replace("    port:", "    api_key: {secret: k}\n    port:"))
-    assert chat.command.wrapped
+    assert chat.command.needs_shell
     assert chat.argv[:3] == ("vllm", "serve", "google/gemma-4-26B-A4B-it")
     assert chat.command.words[0] == "google/gemma-4-26B-A4B-it"
 
@@ -121,7 +122,8 @@ def test_a_key_and_an_image_that_is_vllm_serve_itself() -> None:
 def test_commands_before_the_server_wrap_it_too() -> None:
     """As the Omni recipe installs its audio part (row 3.1)."""
     chat = container(deployment("container: {prelude: [[pip, install, 'vllm[audio]'], [echo, ok]]}"))
-    assert (chat.command.prelude, chat.command.wrapped) == ((("pip", "install", "vllm[audio]"), ("echo", "ok")), True)
+    assert chat.command.pre_start == (("pip", "install", "vllm[audio]"), ("echo", "ok"))
+    assert chat.command.needs_shell
     assert chat.command.words[:2] == ("vllm", "serve")
 
 
@@ -155,10 +157,10 @@ def test_the_environment_is_text_and_sorted() -> None:
 def test_mounts_are_sorted_and_read_only_unless_said() -> None:
     lines = "container: {mounts: {/z: {source: /srv/z, read_only: false}, /a: {source: model_store}}}"
     assert container(deployment(lines)).storage.mounts == (
-        Mount("/srv/models", "/a", read_only=True),
-        Mount("/srv/models", "/models", read_only=True),
+        BindMount("/srv/models", "/a", read_only=True),
+        BindMount("/srv/models", "/models", read_only=True),
         *PROBE,
-        Mount("/srv/z", "/z", read_only=False),
+        BindMount("/srv/z", "/z", read_only=False),
     )
 
 
@@ -187,7 +189,7 @@ def test_the_models_that_the_store_must_hold() -> None:
 def test_a_model_that_is_served_from_a_directory() -> None:
     chat = container(deployment("model_path: /checkpoint"))
     assert (chat.weights.models, chat.weights.directories) == ((), ("example/model",))
-    assert Mount("/srv/models/example/model", "/checkpoint", read_only=True) in chat.storage.mounts
+    assert BindMount("/srv/models/example/model", "/checkpoint", read_only=True) in chat.storage.mounts
     assert chat.command.words[2] == "/checkpoint"
     assert chat.server.served == ("example/model",)
 

@@ -8,14 +8,14 @@ import pytest
 
 from sparkiac import source
 from sparkiac.model.inventory import Inventory
-from sparkiac.plan.image import Added, Tag
+from sparkiac.plan.image import AddedNames, TagFacts
 from sparkiac.plan.images import image
 from tests.plan.fleets import container, deployment, resolved
 
 FLAGS: Final = "extra_flags: {why: a patch, options: [mine], variables: [VLLM_MINE]}"
 
 
-def tag(reference: str) -> Tag:
+def tag(reference: str) -> TagFacts:
     found = image(reference, lock=None, mirrors={}).tag
     assert found is not None
     return found
@@ -34,12 +34,12 @@ def test_an_image_may_add_variables_to_its_release() -> None:
 )
 def test_a_tag_tells_who_stands_behind_it_and_adds_nothing_by_itself(reference: str, provenance: str) -> None:
     assert tag(reference).provenance == provenance
-    assert tag(reference).added == Added()
+    assert tag(reference).added == AddedNames()
 
 
 def test_a_deployment_names_what_a_patch_takes() -> None:
-    assert container(deployment(FLAGS)).server.extra == Added(("mine",), ("VLLM_MINE",))
-    assert container(deployment()).server.extra == Added()
+    assert container(deployment(FLAGS)).server.extra == AddedNames(("mine",), ("VLLM_MINE",))
+    assert container(deployment()).server.extra == AddedNames()
 
 
 def test_the_reason_and_what_it_is_for_are_one_value() -> None:

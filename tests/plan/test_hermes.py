@@ -10,7 +10,7 @@ from sparkiac.plan import Export, Secret
 from tests.plan.fleets import checked, deployment, planned, said
 
 if TYPE_CHECKING:
-    from sparkiac.plan.askers import Program
+    from sparkiac.plan.dependents import Program
 
 AGENT = "kind: hermes-agent, on: spark-01, api_key: {secret: hermes_key}, program: /home/spark/bin/hermes, user: spark"
 TOOLS = "set: {enable_auto_tool_choice: true, tool_call_parser: qwen3_xml}"

@@ -6,7 +6,7 @@ import pytest
 
 from sparkiac import catalog
 from sparkiac.model.services import ContainerService
-from sparkiac.plan import Health, Mount, Published
+from sparkiac.plan import BindMount, Health, Published
 from tests.plan.fleets import container, service
 
 KINDS = ("parakeet", "chatterbox", "gpu-exporter", "ollama", "open-webui", "hermes-agent", "openclaw")
@@ -70,13 +70,13 @@ def test_ollama_takes_its_options_from_variables() -> None:
 def test_data_outlives_the_container() -> None:
     found = container(kind("ollama"))
     assert found.storage.data == "/var/lib/sparkiac/asr"
-    assert found.storage.mounts == (Mount("/var/lib/sparkiac/asr", "/root/.ollama", read_only=False),)
+    assert found.storage.mounts == (BindMount("/var/lib/sparkiac/asr", "/root/.ollama", read_only=False),)
 
 
 def test_who_mounts_the_data_himself_keeps_it_there() -> None:
     found = container(kind("ollama", "mounts: {/root/.ollama: {source: /srv/ollama, read_only: false}}"))
     assert found.storage.data is None
-    assert found.storage.mounts == (Mount("/srv/ollama", "/root/.ollama", read_only=False),)
+    assert found.storage.mounts == (BindMount("/srv/ollama", "/root/.ollama", read_only=False),)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -44,7 +44,7 @@ def test_urls_and_keys_are_paired_by_position() -> None:
 
 def test_without_any_key_nothing_wraps_the_start() -> None:
     [found] = containers(webui("urls: ['http://192.168.1.10:8009/v1']")).values()
-    assert (found.command.exports, found.secrets, found.command.wrapped) == ((), (), False)
+    assert (found.command.exports, found.secrets, found.command.needs_shell) == ((), (), False)
 
 
 def test_what_is_not_used_is_off_because_an_empty_list_means_the_internet() -> None:
@@ -85,6 +85,6 @@ def test_a_variable_of_the_user_wins() -> None:
 
 def test_an_image_of_which_nothing_is_known_cannot_be_wrapped() -> None:
     """The keys are read by a shell that must then start the image's own command (ENT100)."""
-    assert front("[chat]").command.wrapped
+    assert front("[chat]").command.needs_shell
     head = f"  front: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-01, uses: [chat]}}\n"
     assert "ENT100" in [finding.code for finding in checked(TWO + head).report.findings]

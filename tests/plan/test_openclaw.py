@@ -14,7 +14,7 @@ def table(*aliases: str, more: str = "") -> dict[str, Any]:
     lines = "".join(f"      {alias}\n" for alias in aliases)
     claw = f"  claw:\n    kind: openclaw\n    on: spark-01\n    aliases:\n{lines}"
     [host] = planned(deployment("api_key: {secret: team-key}") + f"services:\n{OLLAMA}{claw}{more}").hosts
-    [found] = host.documents
+    [found] = host.config_files
     assert found.file == "etc/sparkiac/claw/openclaw.json"
     assert "claw" not in [unit.name for unit in host.units]
     return dict(found.content)

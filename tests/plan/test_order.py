@@ -16,7 +16,7 @@ services:
 
 
 def starts(text: str) -> dict[str, list[str]]:
-    return {host.name: [unit.removeprefix("sparkiac-") for unit in host.starts] for host in planned(text).hosts}
+    return {host.name: [unit.removeprefix("sparkiac-") for unit in host.start_order] for host in planned(text).hosts}
 
 
 def test_model_agent_front_end_over_two_hosts() -> None:

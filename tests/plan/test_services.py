@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkiac.plan import Health, Mount, Published
+from sparkiac.plan import BindMount, Health, Published
 from tests.plan.fleets import ONES, container, service
 
 
@@ -12,8 +12,9 @@ def test_a_service_that_says_no_more_than_it_must() -> None:
     assert asr.path == ("services", "asr")
     assert asr.image.pull == f"example.org/asr@{ONES}"
     assert (asr.network.published, asr.network.listen, asr.checks.health, asr.checks.path) == (None, None, None, None)
-    assert (asr.command.words, dict(asr.command.env), asr.storage.mounts, asr.command.wrapped) == ((), {}, (), False)
-    assert (asr.storage.data, asr.network.shared, asr.network.extra_hosts, asr.links, asr.server.pulls) == (
+    assert (asr.command.words, dict(asr.command.env), asr.storage.mounts) == ((), {}, ())
+    assert not asr.command.needs_shell
+    assert (asr.storage.data, asr.network.shared, asr.network.extra_hosts, asr.dependencies, asr.server.pulls) == (
         None,
         None,
         (),
@@ -76,6 +77,9 @@ def test_everything_that_can_be_said() -> None:
     assert asr.description == "Speech to text"
     assert (asr.command.words, asr.argv) == (("--model", "a b"), ("--model", "a b"))
     assert list(asr.command.env.items()) == [("A", "x"), ("Z", "1")]
-    assert asr.storage.mounts == (Mount("/srv/models", "/a", read_only=True), Mount("/srv/z", "/z", read_only=False))
+    assert asr.storage.mounts == (
+        BindMount("/srv/models", "/a", read_only=True),
+        BindMount("/srv/z", "/z", read_only=False),
+    )
     assert (asr.confinement.gpu, asr.confinement.read_only) == (True, False)
     assert (asr.timeouts.ready_s, asr.timeouts.stop_s, asr.timeouts.restart_delay_s) == (7, 8, 9)

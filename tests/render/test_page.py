@@ -10,10 +10,10 @@ from typing import Any, Final
 import pytest
 
 from sparkiac.model.inventory import FabricLink
-from sparkiac.plan import figures
+from sparkiac.plan import labels
 from sparkiac.plan.values import HostPlan, Plan
 from sparkiac.render import page
-from sparkiac.render.drawing import Box, draw
+from sparkiac.render.drawing import HostBox, draw
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned, webui
 from tests.render.hostile import VECTORS
@@ -186,13 +186,13 @@ def test_findings_come_worst_first_and_errors_are_unfolded() -> None:
 def test_it_says_the_same_as_the_other_outputs() -> None:
     plan = planned(deployment("set: {gpu_memory_utilization: 0.5}", "workload: {users: 2, context: 65536}", MEASURED))
     texts = read(plan).texts
-    from sparkiac.plan import accounts  # noqa: PLC0415  beside the page
+    from sparkiac.plan import memory_use  # noqa: PLC0415  beside the page
 
-    [account] = accounts.of(plan.hosts[0]).accounts
-    for label, value in (*figures.facts(account), *figures.speeds(account)):
+    [account] = memory_use.of(plan.hosts[0]).deployments
+    for label, value in (*labels.facts(account), *labels.speeds(account)):
         assert label in texts
         assert value in texts
-    assert [cell for row in figures.steps(account) for cell in row if cell not in texts] == []
+    assert [cell for row in labels.steps(account) for cell in row if cell not in texts] == []
 
 
 def test_units_have_ports_and_short_digests() -> None:
@@ -217,7 +217,7 @@ def test_a_fleet_is_drawn_as_long_as_anybody_could_read_it(number: int, drawings
     assert links == ([] if drawings else [f"#{host.name}" for host in fleet(number).hosts])
 
 
-def boxes_of(hosts: tuple[HostPlan, ...], *, columns: int) -> tuple[Box, ...]:
+def boxes_of(hosts: tuple[HostPlan, ...], *, columns: int) -> tuple[HostBox, ...]:
     """Draw hosts and give their boxes."""
     return draw(hosts, columns=columns, box=262, gap=90).boxes
 

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from yamllint import linter
 from yamllint.config import YamlLintConfig
 
-from sparkiac.render.yamltext import Unsafe, dump, flow
+from sparkiac.render.yamltext import AnsibleUnsafe, dump, flow
 from tests.render.hostile import REFUSED, by_name, corpus, different, texts
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LAYOUT = {
         }
     },
     "on": "quoted, or YAML 1.1 reads true",
-    "data": Unsafe({"greeting": "{{ x }}", "list": [Unsafe({"a": 1}), Unsafe({})]}),
+    "data": AnsibleUnsafe({"greeting": "{{ x }}", "list": [AnsibleUnsafe({"a": 1}), AnsibleUnsafe({})]}),
 }
 TEXT = r"""name: "lab"
 services:
@@ -78,7 +78,7 @@ data: !unsafe
 
 def unwrapped(value: Any) -> Any:  # noqa: ANN401 - any YAML data
     """Return the data without the marks for Ansible, in the types that a reader makes."""
-    if isinstance(value, Unsafe):
+    if isinstance(value, AnsibleUnsafe):
         value = value.mapping
     if isinstance(value, dict):
         return {key: unwrapped(item) for key, item in value.items()}
@@ -111,7 +111,7 @@ DATA = st.recursive(
         st.lists(inner, max_size=4)
         | st.lists(inner, max_size=3).map(tuple)
         | st.dictionaries(texts(), inner, max_size=4)
-        | st.dictionaries(texts(), inner, max_size=3).map(Unsafe)
+        | st.dictionaries(texts(), inner, max_size=3).map(AnsibleUnsafe)
     ),
     max_leaves=20,
 )
@@ -229,12 +229,12 @@ def test_any_mapping_can_be_written() -> None:
 
 
 def test_a_whole_document_can_be_unsafe() -> None:
-    assert dump(Unsafe({"a": "{{ b }}"})) == '!unsafe\na: "{{ b }}"\n'
+    assert dump(AnsibleUnsafe({"a": "{{ b }}"})) == '!unsafe\na: "{{ b }}"\n'
 
 
 @pytest.mark.parametrize("string", REFUSED, ids=ascii)
 def test_a_character_that_no_file_may_carry_is_refused(string: str) -> None:
-    for data in (string, [string], {string: 1}, {"a": {"b": string}}, Unsafe({"a": string})):
+    for data in (string, [string], {string: 1}, {"a": {"b": string}}, AnsibleUnsafe({"a": string})):
         with pytest.raises(ValueError, match=r"^character \d+ is U\+"):
             dump(data)
 

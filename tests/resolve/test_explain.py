@@ -16,7 +16,8 @@ LAYERED = deployment(
 
 
 def said(text: str, path: str) -> dict[str, list[tuple[object, str]]]:
-    return {each.path: [(value, str(origin)) for value, origin in each.said] for each in explain(resolved(text), path)}
+    found = explain(resolved(text), path)
+    return {each.path: [(value, str(origin)) for value, origin in each.values] for each in found}
 
 
 def test_every_layer_that_said_something_is_named_the_last_one_holds() -> None:

@@ -156,7 +156,7 @@ INLINE: Final = deployment("image: example.org/x:1").replace("recipe: base/singl
 
 def test_a_deployment_may_start_from_no_recipe() -> None:
     found = container(INLINE)
-    assert (found.server.engine, found.server.recipe, found.server.facts, found.server.cautions) == (
+    assert (found.server.engine, found.server.recipe, found.server.facts, found.server.superseded) == (
         "vllm",
         None,
         None,

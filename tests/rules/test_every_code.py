@@ -63,7 +63,7 @@ def named(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def found(raw: bytes) -> tuple[Finding, ...]:
-    return pipeline.check(pipeline.File("lab.yaml", raw), None).report.findings
+    return pipeline.check(pipeline.InputFile("lab.yaml", raw), None).report.findings
 
 
 def test_every_code_of_the_package_has_a_page_and_no_page_is_of_another() -> None:

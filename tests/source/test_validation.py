@@ -33,8 +33,8 @@ def deployment(keys: str) -> str:
         ("[a, 1]", 38, "deployments.d.on[1]: a text is wanted, not the number 1"),
         ("[[a]]", 35, "deployments.d.on[0]: a text is wanted, not a list"),
         ("[{a: b}]", 35, "deployments.d.on[0]: a text is wanted, not a mapping"),
-        ("all", 34, "deployments.d.on: 'all' means something else to Ansible; choose another name"),
-        ("[a, all]", 38, "deployments.d.on[1]: 'all' means something else to Ansible; choose another name"),
+        ("all", 34, "deployments.d.on: 'all' is a reserved name in Ansible; choose another name"),
+        ("[a, all]", 38, "deployments.d.on[1]: 'all' is a reserved name in Ansible; choose another name"),
     ],
 )
 def test_a_wrong_host(value: str, column: int, message: str) -> None:
@@ -57,9 +57,9 @@ def test_a_wrong_host(value: str, column: int, message: str) -> None:
         ("port: 8, bind: 5", "deployments.d.bind: 'loopback', 'lan', 'fabric' or 'any' is wanted, not the number 5"),
         ("port: 8, description: ''", "deployments.d.description: '' is not one line of text that neither starts"),
         (f"port: 8, description: {'x' * 201}", "deployments.d.description: it has 201 characters; the maximum is 200"),
-        (f"port: 8, env: {{A: {'x' * 130_901}}}", "deployments.d.env.A: 130901 bytes are more than the 130900 that"),
-        (f"port: 8, set: {{a: [x, {'x' * 130_901}]}}", "deployments.d.set.a: 130901 bytes are more than the 130900"),
-        (f"port: 8, set: {{a: {{b: {'x' * 130_901}}}}}", "deployments.d.set.a: 130910 bytes are more than the 130900"),
+        (f"port: 8, env: {{A: {'x' * 130_901}}}", "deployments.d.env.A: 130901 bytes; Linux passes at most 130900 in"),
+        (f"port: 8, set: {{a: [x, {'x' * 130_901}]}}", "deployments.d.set.a: 130901 bytes; Linux passes at most"),
+        (f"port: 8, set: {{a: {{b: {'x' * 130_901}}}}}", "deployments.d.set.a: 130910 bytes; Linux passes at most"),
         ("port: 8, env: {A: {int: 3}}", "deployments.d.env.A: a text or a whole number is wanted, not a mapping"),
         ("port: 8, env: {int: {str: 3}}", "deployments.d.env.int: a text or a whole number is wanted, not a mapping"),
         ("port: 8, set: {a: [[1]]}", "deployments.d.set.a[0]: a text or a number is wanted, not a list"),

@@ -42,7 +42,7 @@ def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
     said = f"{len(entries)} imported: {', '.join(f'{number} {word}' for word, number in numbers.items())}"
     checked = findings.as_text(report, colour=colour) or f"{findings.counts(report)}\n"
     return (
-        "".join(f"{characters.line(line)}\n" for line in (*lines, said))
+        "".join(f"{characters.escaped_line(line)}\n" for line in (*lines, said))
         + f"check of the draft, without its lock:\n{checked}"
     )
 

@@ -227,7 +227,9 @@ def _write(fleet: Asked, target: Path, text: str, entries: Sequence[tuple[str, E
     from sparkiac.commands.import_ import report
     from sparkiac.commands.init import repository
 
-    outcome = pipeline.check(pipeline.File(f"inventories/{fleet.name}.yaml", text.encode()), None, allow_unlocked=True)
+    outcome = pipeline.check(
+        pipeline.InputFile(f"inventories/{fleet.name}.yaml", text.encode()), None, allow_unlocked=True
+    )
     if outcome.plan is not None:
         repository.write(target, fleet.name, text)
     _report(outcome, entries)

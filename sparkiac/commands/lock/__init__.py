@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sparkiac.lock import Entry, Key
     from sparkiac.model.lock import Lock
-    from sparkiac.pipeline import File, Locked, Wanted
+    from sparkiac.pipeline import InputFile, LockRequirements, NewLock
     from sparkiac.report import Finding
 
 _FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -29,9 +29,9 @@ class _Run(NamedTuple):
 
     path: Path
     """The lock."""
-    files: tuple[File, File | None]
+    files: tuple[InputFile, InputFile | None]
     """Inventory and lock, as they were read."""
-    wanted: Wanted
+    wanted: LockRequirements
     output_format: str
 
 
@@ -68,7 +68,7 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
         return _record(lock_path(inventory), files, options["record"])
     from sparkiac import pipeline
 
-    wanted = pipeline.wants(*files)
+    wanted = pipeline.lock_requirements(*files)
     run = _Run(lock_path(inventory), files, wanted, output_format)
     if wanted.plan is None:
         return _refuse(run, ())
@@ -77,7 +77,7 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
     found, refused = _asked(run, _named(names, wanted) if options["upgrade"] else frozenset(), options)
     if refused or wanted.report.findings:
         return _refuse(run, refused)
-    return _write(run, pipeline.locked(*files, wanted, found), dry_run=options["dry_run"])
+    return _write(run, pipeline.new_lock(*files, wanted, found), dry_run=options["dry_run"])
 
 
 def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -95,7 +95,7 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
         raise click.UsageError(message)
 
 
-def _named(names: tuple[str, ...], wanted: Wanted) -> frozenset[Key]:
+def _named(names: tuple[str, ...], wanted: LockRequirements) -> frozenset[Key]:
     """Return the pins that the names select; all of them if there is no name."""
     by_name: dict[str, set[Key]] = {}
     for want in wanted.wants:
@@ -139,7 +139,7 @@ def _check(run: _Run) -> int:
     from sparkiac import pipeline
     from sparkiac.report import Report
 
-    report = pipeline.stale(run.wanted)
+    report = pipeline.check_lock(run.wanted)
     told = Report.of((*report.findings, *_outdated(run, run.wanted.lock)))
     show(told, run.output_format)
     if run.output_format == "text" and not report.findings:
@@ -147,10 +147,10 @@ def _check(run: _Run) -> int:
     return Exit.STALE if report.findings else Exit.OK
 
 
-def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
+def _write(run: _Run, new: NewLock, *, dry_run: bool) -> int:
     """Print the changes and write the lock."""
     from sparkiac.commands.lock import moves as formats
-    from sparkiac.pipeline import File, read_lock
+    from sparkiac.pipeline import InputFile, read_lock
     from sparkiac.report import Report
 
     former = run.files[1].raw if run.files[1] else None
@@ -162,7 +162,7 @@ def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     state = "written" if written else "would be written" if changed else "up to date"
     if code is Exit.OK:
         moves = {"lock": str(run.path), "state": state, "moves": formats.plain(new.moves)}
-        outdated = _outdated(run, read_lock(File(str(run.path), new.raw)).value)
+        outdated = _outdated(run, read_lock(InputFile(str(run.path), new.raw)).value)
         show(Report.of((*new.report.findings, *outdated)), run.output_format, **moves)
         if run.output_format == "text":
             click.echo(f"{run.path}: {state}")
@@ -192,7 +192,7 @@ def _replaced(run: _Run, text: bytes) -> Exit:
     return Exit.OK
 
 
-def _record(target: Path, files: tuple[File, File | None], record: Path) -> int:
+def _record(target: Path, files: tuple[InputFile, InputFile | None], record: Path) -> int:
     """Pin the image of a local build."""
     from sparkiac import pipeline, write
     from sparkiac.lock import Refused

@@ -34,14 +34,14 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path) -
     from sparkiac import pipeline
     from sparkiac.commands.memory import tables
     from sparkiac.formats import terminal
-    from sparkiac.plan import measured
+    from sparkiac.plan import startup_log
 
     outcome = pipeline.check(*read(inventory), allow_unlocked=True)
     if outcome.plan is None:
         show(outcome.report, output_format)
         return Exit.BAD_INPUT
-    hosts = measured.servers(outcome.plan)
-    found = measured.measure(known("deployment", deployment, hosts), hosts[deployment], _text(log))
+    hosts = startup_log.servers(outcome.plan)
+    found = startup_log.compare_log(known("deployment", deployment, hosts), hosts[deployment], _text(log))
     if found is None:
         click.echo(f"{click.format_filename(log)} {tables.NOTHING}", err=True)
         return Exit.FINDINGS

@@ -8,15 +8,15 @@ from rich.text import Text
 
 from sparkiac.formats import terminal
 from sparkiac.memory.values import GIB
-from sparkiac.plan.measured import SIZES
-from sparkiac.plan.memory import count
+from sparkiac.plan.numbers import count
+from sparkiac.plan.startup_log import SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import RenderableType
 
-    from sparkiac.plan.measured import Comparison
+    from sparkiac.plan.startup_log import StartupComparison
 
 LOOKED_FOR: Final = (
     "Model loading took … GiB",
@@ -31,7 +31,7 @@ LOOKED_FOR: Final = (
 NOTHING: Final = f"has none of the lines in which vLLM tells of its memory: {'; '.join(LOOKED_FOR)}"
 
 
-def plain(found: Comparison) -> dict[str, Any]:
+def plain(found: StartupComparison) -> dict[str, Any]:
     """Give {"compared": [{name, computed, measured, error}], "measured": {…}, "total_gib": …, "notes": […]}."""
     rows = [
         {"name": row.name, "computed": row.predicted, "measured": row.measured, "error": round(row.error, 4)}
@@ -42,7 +42,7 @@ def plain(found: Comparison) -> dict[str, Any]:
     return {"compared": rows, "measured": kept, "total_gib": total, "notes": list(found.notes)}
 
 
-def page(found: Comparison) -> Iterator[RenderableType]:
+def page(found: StartupComparison) -> Iterator[RenderableType]:
     """Lay out the comparison, and the lines to paste."""
     if found.compared:
         table = terminal.table("", "computed", "measured", "error", right=("computed", "measured", "error"))
@@ -61,7 +61,7 @@ def total_gib(size_bytes: int) -> float:
     return round(size_bytes / GIB, 2)
 
 
-def _lines(found: Comparison) -> Iterator[RenderableType]:
+def _lines(found: StartupComparison) -> Iterator[RenderableType]:
     kept = found.measured.model_dump(exclude_none=True)
     if kept:
         pairs = ", ".join(f"{key}: {value}" for key, value in kept.items())

@@ -71,7 +71,7 @@ def _explain(inventory: Path, asked: str, output_format: str) -> int:
     from sparkiac.commands.plan import data
     from sparkiac.resolve import explain
 
-    report, resolved = pipeline.resolved(*read(inventory))
+    report, resolved = pipeline.resolve_inventory(*read(inventory))
     if resolved is None:
         show(report, output_format)
         return Exit.BAD_INPUT

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.characters import shown
+from sparkiac.characters import escaped
 from sparkiac.memory.values import Unknown
 from sparkiac.model.base import Model
-from sparkiac.plan import accounts
+from sparkiac.plan import memory_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ def plain(plan: Plan) -> dict[str, Any]:
 def explained(found: Iterable[Explained]) -> list[dict[str, Any]]:
     """Return each value with its layers; the value that is used comes first."""
     return [
-        {"path": each.path, "said": [{"value": value, "from": str(origin)} for value, origin in reversed(each.said)]}
+        {"path": each.path, "said": [{"value": value, "from": str(origin)} for value, origin in reversed(each.values)]}
         for each in found
     ]
 
@@ -36,7 +36,7 @@ def explained_text(found: Iterable[Explained]) -> str:
 
 
 def _lines(each: Explained) -> Iterator[str]:
-    (value, origin), *others = reversed(each.said)
+    (value, origin), *others = reversed(each.values)
     yield f"{each.path}: {_written(value)}"
     yield f"  from {origin}"
     for former, place in others:
@@ -44,12 +44,12 @@ def _lines(each: Explained) -> Iterator[str]:
 
 
 def _written(value: object) -> str:
-    return shown(json.dumps(value, ensure_ascii=False))
+    return escaped(json.dumps(value, ensure_ascii=False))
 
 
 def _host(host: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple
     rest = {key: value for key, value in _mapping(host).items() if key not in {"budget", "proofs"}}
-    return rest | {"memory": _mapping(accounts.of(host))}
+    return rest | {"memory": _mapping(memory_use.of(host))}
 
 
 def _mapping(value: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from sparkiac import hints
 from sparkiac.formats import terminal
-from sparkiac.plan import accounts, figures
-from sparkiac.plan.askers import Program
-from sparkiac.plan.memory import gib
+from sparkiac.plan import labels, memory_use
+from sparkiac.plan.dependents import Program
+from sparkiac.plan.numbers import gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.plan.accounts import Account, HostAccount
-    from sparkiac.plan.askers import Document
-    from sparkiac.plan.figures import Line
+    from sparkiac.plan.dependents import ConfigFile
+    from sparkiac.plan.labels import MemoryRow
+    from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 
 _FILLS: Final = {
     "weights": ("█", "blue"),
@@ -55,10 +55,10 @@ class _Notes:
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
 
-    def mark(self, line: Line) -> str:
+    def mark(self, line: MemoryRow) -> str:
         """Give a short source as it is, and the number of a long one."""
-        if len(line.said) <= _SHORT or line.kind in _LEFT:
-            return line.said
+        if len(line.source_text) <= _SHORT or line.kind in _LEFT:
+            return line.source_text
         number = self.known.setdefault(line.source, len(self.known) + 1)
         return f"assumed [{number}]" if line.assumed else f"[{number}]"
 
@@ -68,10 +68,10 @@ class _Notes:
 
 
 def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableType]:
-    account = accounts.of(host)
+    account = memory_use.of(host)
     yield Text(f"{host.name}  {host.address}  {host.platform}", style="bold")
     yield Text()
-    if host.units or host.documents:
+    if host.units or host.config_files:
         yield _units(host)
         yield Text()
     driver = f", driver {host.driver}" if host.driver else ""
@@ -82,27 +82,27 @@ def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableTy
         yield _end(account, width=width)
     yield _legend(account, notes)
     yield Text()
-    for each in account.accounts:
+    for each in account.deployments:
         yield from _deployment(each)
 
 
-def bar(account: HostAccount, *, width: int) -> Text:
+def bar(account: HostMemoryUse, *, width: int) -> Text:
     """Draw the memory of a host, `width` columns wide; more, if more is asked for, with its end marked below."""
     drawn, done = Text(no_wrap=True), 0
-    for part in account.parts:
+    for part in account.segments:
         before, done = _column(account, done, width), done + (part.size_bytes or 0)
         fill, style = _FILLS[part.kind]
         drawn.append(fill * (_column(account, done, width) - before), style)
-    fill, style = _FILLS[figures.free(account)]
+    fill, style = _FILLS[labels.free(account)]
     drawn.append(fill * (width - len(drawn)), style)
     return drawn
 
 
-def _column(account: HostAccount, size_bytes: int, width: int) -> int:
+def _column(account: HostMemoryUse, size_bytes: int, width: int) -> int:
     return round(size_bytes * width / account.width_bytes)
 
 
-def _end(account: HostAccount, *, width: int) -> Text:
+def _end(account: HostMemoryUse, *, width: int) -> Text:
     """Mark the column at which the memory ends."""
     column = _column(account, account.total_bytes or 0, width)
     words = "the memory ends here "
@@ -114,7 +114,7 @@ def _units(host: HostPlan) -> Table:
     for each in host.units:
         row = _program(each) if isinstance(each, Program) else _row(each)
         table.add_row(*(Text(cell) for cell in row))
-    for document in host.documents:
+    for document in host.config_files:
         table.add_row(*(Text(cell) for cell in _document(document)))
     return table
 
@@ -130,27 +130,27 @@ def _program(program: Program) -> tuple[str, ...]:
     return program.name, listen, gib(program.memory_bytes), f"{program.description}\n{program.argv[0]}"
 
 
-def _document(document: Document) -> tuple[str, ...]:
+def _document(document: ConfigFile) -> tuple[str, ...]:
     return document.name, "-", "-", f"{document.description}\n/{document.file}"
 
 
-def _legend(account: HostAccount, notes: _Notes) -> RenderableType:
+def _legend(account: HostMemoryUse, notes: _Notes) -> RenderableType:
     made = Table.grid(padding=(0, 1))
     for justify in ("left", "left", "right", "left"):
         made.add_column(justify=justify, overflow="fold")
-    for line in figures.lines(account):
+    for line in labels.lines(account):
         fill, style = _FILLS[line.kind]
         made.add_row(Text(fill, style), Text(line.label), Text(line.size), Text(notes.mark(line), style="dim"))
     return made
 
 
-def _deployment(account: Account) -> Iterator[RenderableType]:
+def _deployment(account: DeploymentMemory) -> Iterator[RenderableType]:
     yield Text(account.name, style="bold")
-    yield terminal.grid([tuple(fact) for fact in (*figures.facts(account), *figures.speeds(account))])
-    sources = figures.speed_sources(account)
+    yield terminal.grid([tuple(fact) for fact in (*labels.facts(account), *labels.speeds(account))])
+    sources = labels.speed_sources(account)
     if sources:
         yield terminal.grid([(Text(f"expected, not measured: {'; '.join(sources)}", style="dim"),)])
-    steps = figures.steps(account)
+    steps = labels.steps(account)
     if steps:
         yield Text()
         yield _steps(steps)
@@ -158,7 +158,7 @@ def _deployment(account: Account) -> Iterator[RenderableType]:
 
 
 def _steps(steps: tuple[tuple[str, ...], ...]) -> Table:
-    table = terminal.table(*figures.STEP_HEADS, right=figures.STEP_HEADS[:-1])
+    table = terminal.table(*labels.STEP_HEADS, right=labels.STEP_HEADS[:-1])
     for step in steps:
         table.add_row(*(Text(cell) for cell in step), style="bold" if step[-1] == "as set" else "")
     return table

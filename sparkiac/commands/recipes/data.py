@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sparkiac.engines import Engine
     from sparkiac.memory.sharing import Room
     from sparkiac.memory.values import Term
-    from sparkiac.model.catalog import Entry, Fragment
+    from sparkiac.model.catalog import CatalogEntry, Fragment
     from sparkiac.resolve.catalogued import Catalogued
     from sparkiac.resolve.leaves import Leaves
 
@@ -144,7 +144,7 @@ def _fragment_snippet(name: str, entry: Fragment) -> dict[str, Any]:
 def entry(found: Catalogued) -> dict[str, Any]:
     """Give all that is known of a recipe, or of a recipe with its variant."""
     values = found.values
-    entries: list[tuple[str, Entry]] = [("recipe", found.recipe)]
+    entries: list[tuple[str, CatalogEntry]] = [("recipe", found.recipe)]
     if found.variant is not None:
         entries.insert(0, ("variant", found.variant))
     drafter = values.get("speculative", {}).get("model")
@@ -183,7 +183,7 @@ def _variant(name: str) -> dict[str, Any]:
     return {key: found[key] for key in ("name", "title", "status", "why", "instead")}
 
 
-def _told(entries: list[tuple[str, Entry]]) -> dict[str, Any]:
+def _told(entries: list[tuple[str, CatalogEntry]]) -> dict[str, Any]:
     """Give what the entries tell, each with the entry that tells it."""
     return {
         key: [

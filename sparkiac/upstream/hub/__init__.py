@@ -13,13 +13,13 @@ from sparkiac.upstream.hub.reading import locked
 from sparkiac.upstream.hub.several import Wanted, several
 
 if TYPE_CHECKING:
-    from sparkiac.model.lock import Form, LockedModel
+    from sparkiac.model.lock import LoadedFormat, LockedModel
 
 __all__ = ["Hub", "Wanted", "resolve", "several"]
 
 
 def resolve(
-    handle: str, *, hub: Hub, revision: str = "main", file: str | None = None, form: Form = "shards"
+    handle: str, *, hub: Hub, revision: str = "main", file: str | None = None, form: LoadedFormat = "shards"
 ) -> LockedModel:
     """Ask what a repository holds at this revision; with `file`, only that and the other parts of a split GGUF.
 

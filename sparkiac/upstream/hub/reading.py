@@ -21,7 +21,7 @@ from sparkiac.upstream.refusal import Refusal
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from sparkiac.model.lock import Form, Weights
+    from sparkiac.model.lock import LoadedFormat, WeightFormat
     from sparkiac.upstream.hub.client import Hub
     from sparkiac.upstream.hub.wire import Entry, Repository
 
@@ -36,7 +36,9 @@ _QUANTIZATION: Final = "hf_quant_config.json"
 _READ: Final[tuple[str, ...]] = (_CONFIG, "tokenizer_config.json", _QUANTIZATION)
 
 
-def locked(handle: str, *, revision: str, files: Collection[str], forms: Collection[Form], hub: Hub) -> LockedModel:
+def locked(
+    handle: str, *, revision: str, files: Collection[str], forms: Collection[LoadedFormat], hub: Hub
+) -> LockedModel:
     """Give the lock's entry; `files` are single files that engines load, `forms` those in which they load all.
 
     Raises `Refusal`.
@@ -71,7 +73,7 @@ class Reader:
         self._commit = repository.commit
         self._entries = {entry.path: entry for entry in repository.entries}
 
-    def chosen(self, files: Iterable[str], forms: Collection[Form]) -> list[Entry]:
+    def chosen(self, files: Iterable[str], forms: Collection[LoadedFormat]) -> list[Entry]:
         """Give what a host needs, sorted by path."""
         paths = {part for file in files for part in selection.parts(file)}
         if forms:
@@ -81,7 +83,7 @@ class Reader:
             self._refuse_path(path)
         return [self._entries[path] for path in sorted(paths)]
 
-    def left_out(self, forms: Collection[Form]) -> tuple[Weights, ...]:
+    def left_out(self, forms: Collection[LoadedFormat]) -> tuple[WeightFormat, ...]:
         """Give the forms of weights that no host needs."""
         return selection.left_out(self._entries, forms) if forms else ()
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from sparkiac.model.lock import Form, Weights
+    from sparkiac.model.lock import LoadedFormat, WeightFormat
 
 _SPLIT: Final = re.compile(r"(?P<stem>.+)-[0-9]{5}-of-(?P<parts>[0-9]{5})\.gguf")
 _MOST_PARTS: Final = 1000
 _SAFETENSORS: Final = r"\.safetensors$"
 _CONSOLIDATED: Final = r"^consolidated[^/]*\.safetensors(\.index\.json)?$"
 _SHARDS: Final = r"^model[^/]*\.safetensors(\.index\.json)?$"
-_OF: Final[dict[Weights, str]] = {"consolidated": _CONSOLIDATED, "shards": _SHARDS}
+_OF: Final[dict[WeightFormat, str]] = {"consolidated": _CONSOLIDATED, "shards": _SHARDS}
 _WEIGHTS: Final = r"\.(safetensors|bin|pth?|ckpt|h5|msgpack|ot|gguf|onnx|onnx_data|tflite|nemo)(\.index\.json)?$"
 _BESIDE_A_MODEL: Final = ("mmproj", "imatrix")
 """Of a GGUF that is loaded beside the model's own, or not at all."""
@@ -66,7 +66,7 @@ EXCLUDED: Final = (
 """What is left out, row after row. vLLM, SGLang and TensorRT-LLM read safetensors wherever a repository has them."""
 
 
-def staged(paths: Iterable[str], forms: Collection[Form]) -> tuple[str, ...]:
+def staged(paths: Iterable[str], forms: Collection[LoadedFormat]) -> tuple[str, ...]:
     """Give the paths that a host needs whose engines load these forms, sorted."""
     kept = sorted(paths)
     for exclusion in EXCLUDED:
@@ -76,7 +76,7 @@ def staged(paths: Iterable[str], forms: Collection[Form]) -> tuple[str, ...]:
     return tuple(path for path in kept if not any(re.search(pattern, path) for pattern in patterns))
 
 
-def left_out(paths: Collection[str], forms: Collection[Form]) -> tuple[Weights, ...]:
+def left_out(paths: Collection[str], forms: Collection[LoadedFormat]) -> tuple[WeightFormat, ...]:
     """Give the forms of weights that no host needs: all of a bare repository, or one of which there is another.
 
     Beside Mistral's own form vLLM takes Mistral's own tokenizer, and without it another one: it stays there.

@@ -13,7 +13,7 @@ from sparkiac.upstream.together import together
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from sparkiac.model.lock import Form, LockedModel
+    from sparkiac.model.lock import LoadedFormat, LockedModel
     from sparkiac.upstream.hub.client import Hub
 
 
@@ -26,7 +26,7 @@ class Wanted(NamedTuple):
     """Branch, tag or commit."""
     file: str | None = None
     """The one file that its engine loads, such as a GGUF of many; nothing where it needs the whole."""
-    form: Form = "shards"
+    form: LoadedFormat = "shards"
     """Of the whole: in which form the weights are loaded, if there are several."""
 
 

@@ -9,7 +9,7 @@ import pytest
 from sparkiac.upstream.hub import selection
 
 if TYPE_CHECKING:
-    from sparkiac.model.lock import Form, Weights
+    from sparkiac.model.lock import LoadedFormat, WeightFormat
 
 
 def test_what_an_engine_reads_is_kept() -> None:
@@ -86,14 +86,14 @@ OTHERS = ("config.json", *MISTRAL[4:])
     ],
 )
 def test_of_weights_in_two_forms_those_that_are_loaded(
-    forms: set[Form], staged: tuple[str, ...], left_out: tuple[Weights, ...]
+    forms: set[LoadedFormat], staged: tuple[str, ...], left_out: tuple[WeightFormat, ...]
 ) -> None:
     assert selection.staged(MISTRAL, forms) == staged
     assert selection.left_out(MISTRAL, forms) == left_out
 
 
 @pytest.mark.parametrize("form", ["consolidated", "shards"])
-def test_weights_in_one_form_are_taken_whichever_is_asked_for(form: Form) -> None:
+def test_weights_in_one_form_are_taken_whichever_is_asked_for(form: LoadedFormat) -> None:
     for paths in (OWN, OTHERS):
         assert selection.staged(paths, {form}) == paths
         assert selection.left_out(paths, {form}) == ()

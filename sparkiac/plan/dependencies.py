@@ -8,7 +8,7 @@ from sparkiac.model.resolved import ResolvedHermesAgentService, ResolvedOllamaSe
 from sparkiac.model.services import OpenClawService
 from sparkiac.plan import command
 from sparkiac.plan.addresses import bind_address
-from sparkiac.plan.askers import Link
+from sparkiac.plan.dependents import Dependency
 from sparkiac.plan.settings import server_port
 from sparkiac.plan.topology import GATEWAY, Endpoint, Route, route
 from sparkiac.resolve import hosts_of, uses
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     _Placed = ResolvedContainerService | ResolvedOllamaService | ResolvedHermesAgentService
 
 
-class Offer(NamedTuple):
+class Provider(NamedTuple):
     """A deployment or service that others can ask."""
 
     path: Path
@@ -35,7 +35,7 @@ class Offer(NamedTuple):
     models: tuple[str, ...]
 
 
-def offers(resolved: Resolved) -> dict[str, Offer]:
+def providers(resolved: Resolved) -> dict[str, Provider]:
     """Give everything that can be asked, by name."""
     found = {name: _of_deployment(resolved, name) for name in resolved.fleet.deployments}
     for name, service in resolved.fleet.services.items():
@@ -44,7 +44,7 @@ def offers(resolved: Resolved) -> dict[str, Offer]:
     return found
 
 
-def _of_deployment(resolved: Resolved, name: str) -> Offer:
+def _of_deployment(resolved: Resolved, name: str) -> Provider:
     """Offer the node that leads: the others of a group answer nobody."""
     group = hosts_of(resolved.written.deployments[name])
     values = resolved.fleet.deployments[name][group[0]]
@@ -52,23 +52,23 @@ def _of_deployment(resolved: Resolved, name: str) -> Offer:
     inside = server_port(values) if len(group) == 1 else None
     endpoint = Endpoint(name, group[0], address, values.port, inside)
     secret = values.api_key.secret if values.api_key else None
-    return Offer(("deployments", name), endpoint, "openai", secret, command.served(values))
+    return Provider(("deployments", name), endpoint, "openai", secret, command.served(values))
 
 
-def _of_service(resolved: Resolved, name: str, service: ResolvedService) -> Offer | None:
+def _of_service(resolved: Resolved, name: str, service: ResolvedService) -> Provider | None:
     match service:
         case OpenClawService() | ResolvedOpenWebuiService():
             return None
         case ResolvedHermesAgentService():
             endpoint = _endpoint(resolved, name, service, service.port, inside=None)
-            return Offer(("services", name), endpoint, "openai", service.api_key.secret, service.served_names)
+            return Provider(("services", name), endpoint, "openai", service.api_key.secret, service.served_names)
         case _ if service.port is None:
             return None
         case _:
             endpoint = _endpoint(resolved, name, service, service.port, inside=service.container_port or service.port)
             ollama = isinstance(service, ResolvedOllamaService)
             models = service.models if isinstance(service, ResolvedOllamaService) else service.served_names
-            return Offer(("services", name), endpoint, "ollama" if ollama else "openai", None, models)
+            return Provider(("services", name), endpoint, "ollama" if ollama else "openai", None, models)
 
 
 def _endpoint(resolved: Resolved, name: str, service: _Placed, port: int, *, inside: int | None) -> Endpoint:
@@ -76,14 +76,16 @@ def _endpoint(resolved: Resolved, name: str, service: _Placed, port: int, *, ins
     return Endpoint(name, service.on, address, port, inside)
 
 
-def links(resolved: Resolved, name: str, known: Mapping[str, Offer]) -> tuple[Link, ...]:
+def dependencies_of(resolved: Resolved, name: str, known: Mapping[str, Provider]) -> tuple[Dependency, ...]:
     """Give what the service `name` asks, in the order of the inventory. A container speaks to Ollama in its own way."""
     service = resolved.fleet.services[name]
     in_container = not isinstance(service, ResolvedHermesAgentService | OpenClawService)
     return (*_to_fleet(resolved, name, known, in_container=in_container), *_to_urls(name, service))
 
 
-def _to_fleet(resolved: Resolved, name: str, known: Mapping[str, Offer], *, in_container: bool) -> Iterator[Link]:
+def _to_fleet(
+    resolved: Resolved, name: str, known: Mapping[str, Provider], *, in_container: bool
+) -> Iterator[Dependency]:
     service = resolved.fleet.services[name]
     for use in uses.of(("services", name), service.model_dump(include={"uses", "aliases", "model"})):
         offer = known[use.name]
@@ -91,16 +93,16 @@ def _to_fleet(resolved: Resolved, name: str, known: Mapping[str, Offer], *, in_c
         yield _link(use, offer, way, native=in_container)
 
 
-def _to_urls(name: str, service: ResolvedService) -> Iterator[Link]:
+def _to_urls(name: str, service: ResolvedService) -> Iterator[Dependency]:
     urls = service.urls if isinstance(service, ResolvedOpenWebuiService) else ()
     for index, url in enumerate(urls):
-        link = Link(("services", name, "urls", index), url, None, None, None, url.rstrip("/"))
+        link = Dependency(("services", name, "urls", index), url, None, None, None, url.rstrip("/"))
         yield link._replace(gateway=link.hostname == GATEWAY)
 
 
-def _link(use: uses.Use, offer: Offer, way: Route, *, native: bool) -> Link:
+def _link(use: uses.Use, offer: Provider, way: Route, *, native: bool) -> Dependency:
     api = offer.api if native else "openai"
-    return Link(
+    return Dependency(
         path=use.path,
         name=use.name,
         target=offer.path,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sparkiac.plan.container import Checks, ModelServer, Network
+from sparkiac.plan.container import Checks, ContainerNetwork, ModelServer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.parts import Export, Secret, Timeouts
+    from sparkiac.plan.parts import Export, Secret, UnitTimeouts
     from sparkiac.report import Path
 
 
-class Link(NamedTuple):
+class Dependency(NamedTuple):
     """One thing that is asked: a deployment or service of the fleet, or an address that the user gave."""
 
     path: Path
@@ -74,8 +74,8 @@ class Program(NamedTuple):
     health_path: str
     server: ModelServer
     """The names that it serves."""
-    timeouts: Timeouts
-    links: tuple[Link, ...]
+    timeouts: UnitTimeouts
+    dependencies: tuple[Dependency, ...]
     memory_bytes: int | None = None
     """What it takes of the host's memory, as the inventory states."""
 
@@ -85,9 +85,9 @@ class Program(NamedTuple):
         return f"sparkiac-{self.name}"
 
     @property
-    def network(self) -> Network:
+    def network(self) -> ContainerNetwork:
         """How it is reached, in the words that containers use."""
-        return Network(listen=self.listen)
+        return ContainerNetwork(listen=self.listen)
 
     @property
     def checks(self) -> Checks:
@@ -95,7 +95,7 @@ class Program(NamedTuple):
         return Checks(path=self.health_path)
 
 
-class Document(NamedTuple):
+class ConfigFile(NamedTuple):
     """A configuration file for a program that is not run by a unit of ours."""
 
     name: str
@@ -105,4 +105,4 @@ class Document(NamedTuple):
     file: str
     """Its path on the host, without the first slash."""
     content: Mapping[str, Any]
-    links: tuple[Link, ...]
+    dependencies: tuple[Dependency, ...]

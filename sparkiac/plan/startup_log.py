@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac.memory import budget, startup
 from sparkiac.memory.startup import Compared, Startup
 from sparkiac.memory.values import GIB, Unknown, known_bytes
-from sparkiac.plan import figures
-from sparkiac.plan.memory import count, gib
+from sparkiac.plan import labels
+from sparkiac.plan.numbers import count, gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ SIZES: Final = ("total memory", "weights", "overhead", "CUDA graphs", "KV cache"
 ORDER: Final = (*SIZES, "tokens", "concurrency", "block size")
 
 
-class Comparison(NamedTuple):
+class StartupComparison(NamedTuple):
     """Plan and startup log of one deployment."""
 
     name: str
@@ -48,7 +48,7 @@ def servers(plan: Plan) -> dict[str, HostPlan]:
     }
 
 
-def measure(name: str, host: HostPlan, log: str) -> Comparison | None:
+def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None:
     """Compare the startup log of a deployment with its proof; None if no line of the log is understood."""
     found, proof = startup.read(log), host.proofs[name]
     if found == Startup():
@@ -59,7 +59,9 @@ def measure(name: str, host: HostPlan, log: str) -> Comparison | None:
     measured = startup.calibrate(found._replace(requested_bytes=requested))
     measured = measured.model_copy(update={"weights_bytes": _alone(measured.weights_bytes, proof)})
     rows = sorted(_compared(found, host, proof, measured), key=lambda row: ORDER.index(row.name))
-    return Comparison(name, host.name, tuple(rows), measured, total, tuple(_notes(found, proof, planned, measured)))
+    return StartupComparison(
+        name, host.name, tuple(rows), measured, total, tuple(_notes(found, proof, planned, measured))
+    )
 
 
 def _total(found: Startup, host: HostPlan) -> int | None:
@@ -109,7 +111,7 @@ def _compared(found: Startup, host: HostPlan, proof: Proof, measured: Measured) 
 
 def _notes(found: Startup, proof: Proof, planned: int | None, measured: Measured) -> Iterator[str]:
     if isinstance(proof.options, Unknown):
-        yield f"Nothing can be compared: {figures.unknown(proof.options)}."
+        yield f"Nothing can be compared: {labels.unknown(proof.options)}."
         return
     context = None if isinstance(proof.cache, Unknown) else proof.cache.context
     if found.context is not None and context is not None and found.context != context:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.values import Unknown
-from sparkiac.plan.memory import count, gib, over_budget, span
+from sparkiac.plan.numbers import count, gib, over_budget, span
 from sparkiac.plan.parts import NO_RATE
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sparkiac.memory.fit import Advice, Fit
     from sparkiac.model.inventory import Workload
-    from sparkiac.plan.accounts import Account, HostAccount, Part
+    from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse, MemorySegment
 
 STEP_HEADS: Final = ("utilization", "KV cache", "tokens", "requests", "the host")
 """Requests are whole ones, of the longest length."""
@@ -36,14 +36,14 @@ _REMEDIES: Final = (
 )
 
 
-class Fact(NamedTuple):
+class LabelledValue(NamedTuple):
     """What is said of one thing."""
 
     label: str
     value: str
 
 
-class Line(NamedTuple):
+class MemoryRow(NamedTuple):
     """A part of a host's memory in words."""
 
     label: str
@@ -53,34 +53,34 @@ class Line(NamedTuple):
     assumed: bool = False
 
     @property
-    def said(self) -> str:
+    def source_text(self) -> str:
         """Its source, with a word before it where no measurement stands behind the size."""
         return f"assumed: {self.source}" if self.assumed else self.source
 
 
-def lines(host: HostAccount) -> tuple[Line, ...]:
+def lines(host: HostMemoryUse) -> tuple[MemoryRow, ...]:
     """Give the parts of a host's memory, and what is left."""
-    left = Line("left free", free(host), _left(host), _why_left(host))
-    return (*(_line(part) for part in host.parts), left)
+    left = MemoryRow("left free", free(host), _left(host), _why_left(host))
+    return (*(_line(part) for part in host.segments), left)
 
 
-def free(host: HostAccount) -> str:
+def free(host: HostMemoryUse) -> str:
     """Name the kind of what no known part takes: `free`, or `unsure` where the size of some part is not known."""
     return "unsure" if isinstance(host.headroom_bytes, Unknown) else "free"
 
 
-def label(part: Part) -> str:
+def label(part: MemorySegment) -> str:
     """Name a part with the deployment that takes it."""
     return f"{part.owner} {part.name}" if part.owner and part.owner != part.name else part.name
 
 
-def facts(account: Account) -> tuple[Fact, ...]:
+def facts(account: DeploymentMemory) -> tuple[LabelledValue, ...]:
     """Say what the KV cache of a deployment holds, and what its workload needs."""
-    estimate = () if account.assumes is None else (Fact("estimated", f"{account.assumes}; {CAPTURE}"),)
+    estimate = () if account.assumption is None else (LabelledValue("estimated", f"{account.assumption}; {CAPTURE}"),)
     return (*estimate, *_fit(account), *(_workload(account) if account.leads else ()))
 
 
-def steps(account: Account) -> tuple[tuple[str, ...], ...]:
+def steps(account: DeploymentMemory) -> tuple[tuple[str, ...], ...]:
     """Give what other utilizations buy, below STEP_HEADS, with the one that is set among them."""
     fit, now = account.fit, account.utilization
     if not account.steps or not account.leads or isinstance(fit, Unknown) or now is None:
@@ -93,16 +93,16 @@ def steps(account: Account) -> tuple[tuple[str, ...], ...]:
     return tuple((f"{share:.2f}", *row) for share, *row in sorted(rows))
 
 
-def speeds(account: Account) -> tuple[Fact, ...]:
+def speeds(account: DeploymentMemory) -> tuple[LabelledValue, ...]:
     """Say what speed is expected of one request. Of a group one node answers; of the others nothing is said."""
     if not account.leads:
         return ()
     if isinstance(account.decode, Unknown) and account.decode == account.first_token:
-        return (Fact("speed", unknown(account.decode)),)
+        return (LabelledValue("speed", unknown(account.decode)),)
     return (*_decode(account), *_first_token(account))
 
 
-def speed_sources(account: Account) -> tuple[str, ...]:
+def speed_sources(account: DeploymentMemory) -> tuple[str, ...]:
     """Name the sources of what is expected, each once."""
     both = (account.decode, account.first_token) if account.leads else ()
     said = [each.source for found in both if not isinstance(found, Unknown) for each in found]
@@ -123,13 +123,13 @@ def remedies(found: Unknown) -> tuple[str, ...]:
     return tuple(dict.fromkeys(told))
 
 
-def _line(part: Part) -> Line:
+def _line(part: MemorySegment) -> MemoryRow:
     unsaid = part.size_bytes is None and part.kind == "service"
     source = f"unknown: {_ASKS_SERVICE}" if unsaid else part.source
-    return Line(label(part), part.kind, gib(part.size_bytes), source, part.assumed)
+    return MemoryRow(label(part), part.kind, gib(part.size_bytes), source, part.assumed)
 
 
-def _left(host: HostAccount) -> str:
+def _left(host: HostMemoryUse) -> str:
     left, most = host.headroom_bytes, host.most_bytes
     if not isinstance(left, Unknown):
         return gib(left) if left >= 0 else over_budget(-left)
@@ -138,29 +138,31 @@ def _left(host: HostAccount) -> str:
     return f"at most {gib(most)}" if most >= 0 else over_budget(-most)
 
 
-def _why_left(host: HostAccount) -> str:
+def _why_left(host: HostMemoryUse) -> str:
     if isinstance(host.headroom_bytes, Unknown):
         return unknown(host.headroom_bytes)
     return "more is asked for than there is" if host.headroom_bytes < 0 else "what nothing takes"
 
 
-def _fit(account: Account) -> Iterator[Fact]:
+def _fit(account: DeploymentMemory) -> Iterator[LabelledValue]:
     fit = account.fit
     if account.shortage_bytes:
-        yield Fact("start", f"refused: weights and overhead need {gib(account.shortage_bytes)} more than the request")
+        yield LabelledValue(
+            "start", f"refused: weights and overhead need {gib(account.shortage_bytes)} more than the request"
+        )
     if isinstance(fit, Unknown):
-        yield Fact("KV cache", unknown(fit))
+        yield LabelledValue("KV cache", unknown(fit))
         return
-    yield Fact("KV cache", f"{gib(fit.pool_bytes)}: {count(fit.tokens)} tokens, as the log counts them")
+    yield LabelledValue("KV cache", f"{gib(fit.pool_bytes)}: {count(fit.tokens)} tokens, as the log counts them")
     if isinstance(account.context, Unknown) or isinstance(account.request_bytes, Unknown):
         return
     needs = f"it needs {gib(account.request_bytes)}"
     one = f"fits: {needs}" if fit.one else f"does not fit: {needs}, and vLLM does not start"
-    yield Fact(f"one request of {count(account.context)} tokens", one)
+    yield LabelledValue(f"one request of {count(account.context)} tokens", one)
     if account.workload is None:
         yield from _equivalent(account, "one request")
     if fit.one and not isinstance(account.max_num_seqs, Unknown):
-        yield Fact("concurrent full-length requests", _at_once(fit, account.max_num_seqs))
+        yield LabelledValue("concurrent full-length requests", _at_once(fit, account.max_num_seqs))
 
 
 def _at_once(fit: Fit, most: int) -> str:
@@ -168,24 +170,28 @@ def _at_once(fit: Fit, most: int) -> str:
     return f"about {count(int(fit.concurrency))} (max_num_seqs allows {count(most)}{rest})"
 
 
-def _equivalent(account: Account, requests: str) -> Iterator[Fact]:
+def _equivalent(account: DeploymentMemory, requests: str) -> Iterator[LabelledValue]:
     """Give the size of the pool for some requests, in the words of the option that asks for it."""
     advice = account.advice
     if not isinstance(advice, Unknown) and advice.told:
-        yield Fact(f"equivalent kv_cache_memory_bytes for {requests}", str(advice.pool_bytes))
+        yield LabelledValue(f"equivalent kv_cache_memory_bytes for {requests}", str(advice.pool_bytes))
 
 
-def _workload(account: Account) -> Iterator[Fact]:
+def _workload(account: DeploymentMemory) -> Iterator[LabelledValue]:
     workload, advice = account.workload, account.advice
     if workload is not None:
         what = f"{count(workload.users)} requests of {count(workload.context)} tokens"
-        yield Fact(what, unknown(advice) if isinstance(advice, Unknown) else _served(account, advice, workload))
+        yield LabelledValue(
+            what, unknown(advice) if isinstance(advice, Unknown) else _served(account, advice, workload)
+        )
         yield from _equivalent(account, "these requests")
     if not isinstance(advice, Unknown):
-        yield Fact(f"least utilization for {'one request' if workload is None else 'these requests'}", _share(advice))
+        yield LabelledValue(
+            f"least utilization for {'one request' if workload is None else 'these requests'}", _share(advice)
+        )
 
 
-def _served(account: Account, advice: Advice, workload: Workload) -> str:
+def _served(account: DeploymentMemory, advice: Advice, workload: Workload) -> str:
     needs = f"they need {gib(advice.pool_bytes)}"
     if not isinstance(account.context, Unknown) and workload.context > account.context:
         return f"too long: max_model_len is {count(account.context)}; {needs}"
@@ -205,19 +211,19 @@ def _gains(size_bytes: int) -> str:
     return f"gains {gib(size_bytes)}" if size_bytes >= 0 else f"loses {gib(-size_bytes)}"
 
 
-def _decode(account: Account) -> Iterator[Fact]:
+def _decode(account: DeploymentMemory) -> Iterator[LabelledValue]:
     if isinstance(account.decode, Unknown):
-        yield Fact("decode", unknown(account.decode))
+        yield LabelledValue("decode", unknown(account.decode))
         return
     for each in account.decode:
-        yield Fact(f"decode at {count(each.context)} tokens", span(each.low, each.high, "tokens/s"))
+        yield LabelledValue(f"decode at {count(each.context)} tokens", span(each.low, each.high, "tokens/s"))
 
 
-def _first_token(account: Account) -> Iterator[Fact]:
+def _first_token(account: DeploymentMemory) -> Iterator[LabelledValue]:
     if isinstance(account.first_token, Unknown):
         missing = account.first_token
-        yield Fact("time to first token", _NO_RATE if missing == NO_RATE else unknown(missing))
+        yield LabelledValue("time to first token", _NO_RATE if missing == NO_RATE else unknown(missing))
         return
     for each in account.first_token:
         label = f"time to first token, prompt of {count(each.prompt_tokens)} tokens"
-        yield Fact(label, span(each.low_s, each.high_s, "s"))
+        yield LabelledValue(label, span(each.low_s, each.high_s, "s"))

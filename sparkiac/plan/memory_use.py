@@ -34,7 +34,7 @@ _KINDS: Final = {
 }
 
 
-class Part(NamedTuple):
+class MemorySegment(NamedTuple):
     """A piece of a host's memory."""
 
     owner: str | None
@@ -66,7 +66,7 @@ class FirstToken(NamedTuple):
     source: str
 
 
-class Account(NamedTuple):
+class DeploymentMemory(NamedTuple):
     """One deployment on one host."""
 
     name: str
@@ -96,53 +96,53 @@ class Account(NamedTuple):
     steps: tuple[Step, ...]
     decode: tuple[Decode, ...] | Unknown
     first_token: tuple[FirstToken, ...] | Unknown
-    assumes: str | None
+    assumption: str | None
     """What all of it rests on that nobody knows: it is an estimate then, and no proof."""
 
 
-class HostAccount(NamedTuple):
+class HostMemoryUse(NamedTuple):
     """One host."""
 
     total_bytes: int | None
-    parts: tuple[Part, ...]
+    segments: tuple[MemorySegment, ...]
     """All that shares its memory, in the order of the bar; what is free is not among them."""
     headroom_bytes: int | Unknown
     """What is left; less than nothing if the parts do not fit."""
     most_bytes: int | None
     """What is left at most: before what nobody knows."""
-    accounts: tuple[Account, ...]
+    deployments: tuple[DeploymentMemory, ...]
 
     @property
     def width_bytes(self) -> int:
         """What a picture must show: the memory, or what is asked for where that is more."""
-        return max(self.total_bytes or 0, sum(part.size_bytes or 0 for part in self.parts))
+        return max(self.total_bytes or 0, sum(part.size_bytes or 0 for part in self.segments))
 
 
-def of(host: HostPlan) -> HostAccount:
+def of(host: HostPlan) -> HostMemoryUse:
     """Give the account of a host."""
     deployed = tuple(each for each in host.containers if each.kind == "deployment")
     accounts = tuple(_account(each, host.proofs[each.name]) for each in deployed)
     budget = host.budget
-    return HostAccount(
+    return HostMemoryUse(
         total_bytes=host.memory_bytes,
-        parts=(*(part for each in deployed for part in _taken(host.proofs[each.name].server)), *_others(host)),
+        segments=(*(part for each in deployed for part in _taken(host.proofs[each.name].server)), *_others(host)),
         headroom_bytes=budget.headroom_bytes if budget else Unknown(("total memory",)),
         most_bytes=budget.most_bytes if budget else None,
-        accounts=accounts,
+        deployments=accounts,
     )
 
 
-def _taken(server: Server) -> Iterator[Part]:
+def _taken(server: Server) -> Iterator[MemorySegment]:
     yield from _share(server)
     for term in server.outside:
         yield _part(server.name, term)
 
 
-def _share(server: Server) -> Iterator[Part]:
+def _share(server: Server) -> Iterator[MemorySegment]:
     """Tell a server's share apart as far as it is known; the pieces add up to the share."""
     whole, pieces = server.requested, (*server.inside, server.pool)
     if server.shortage.size_bytes or not server.inside:
-        yield Part(server.name, "share", "share", whole.size_bytes, whole.source, whole.assumed)
+        yield MemorySegment(server.name, "share", "share", whole.size_bytes, whole.source, whole.assumed)
         return
     lacking = [term for term in pieces if term.size_bytes is None]
     for term in pieces:
@@ -150,23 +150,25 @@ def _share(server: Server) -> Iterator[Part]:
             yield _part(server.name, term)
     if lacking and whole.size_bytes is not None:
         rest = max(0, whole.size_bytes - known_bytes(pieces))
-        yield Part(server.name, " and ".join(term.name for term in lacking), "share", rest, "what is left of its share")
+        yield MemorySegment(
+            server.name, " and ".join(term.name for term in lacking), "share", rest, "what is left of its share"
+        )
 
 
-def _part(owner: str, term: Term) -> Part:
-    return Part(owner, term.name, _KINDS.get(term.name, "runtime"), *term[1:])
+def _part(owner: str, term: Term) -> MemorySegment:
+    return MemorySegment(owner, term.name, _KINDS.get(term.name, "runtime"), *term[1:])
 
 
-def _others(host: HostPlan) -> Iterator[Part]:
+def _others(host: HostPlan) -> Iterator[MemorySegment]:
     services = {each.name for each in host.units if each.path[0] == "services"}
     taken = sum(len(host.proofs[each.name].server.taken) for each in host.containers if each.kind == "deployment")
     for term in host.budget.terms[taken:] if host.budget else ():
-        yield Part(None, term.name, "service" if term.name in services else "reserve", *term[1:])
+        yield MemorySegment(None, term.name, "service" if term.name in services else "reserve", *term[1:])
 
 
-def _account(container: Container, proof: Proof) -> Account:
+def _account(container: Container, proof: Proof) -> DeploymentMemory:
     server, cache, options = proof.server, proof.cache, proof.options
-    return Account(
+    return DeploymentMemory(
         name=container.name,
         leads=container.server.node is None or container.server.node[0] == 0,
         requested=server.requested,
@@ -184,7 +186,7 @@ def _account(container: Container, proof: Proof) -> Account:
         steps=proof.steps,
         decode=_decode(proof),
         first_token=_first_token(proof),
-        assumes=proof.assumes,
+        assumption=proof.assumption,
     )
 
 

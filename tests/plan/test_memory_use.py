@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac.memory.values import Unknown
-from sparkiac.plan import accounts, figures
-from sparkiac.plan.memory import count, figure, gib, span
+from sparkiac.plan import labels, memory_use
+from sparkiac.plan.numbers import count, figure, gib, span
 from tests.plan.fleets import LOCK as KNOWN
 from tests.plan.fleets import ONES, PAIR, deployment, planned, service
 
 if TYPE_CHECKING:
-    from sparkiac.plan.accounts import Account, HostAccount
+    from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 
 GIB: Final = 1 << 30
 _CONFIG: Final = (
@@ -30,26 +30,26 @@ MTP: Final = "head_dim: 128, mtp_num_hidden_layers: 1"
 RECIPE: Final = "recipe: nvidia/qwen3.6-35b-a3b-nvfp4"
 
 
-def host(text: str, *, locked: str = LOCK, number: int = 0) -> HostAccount:
+def host(text: str, *, locked: str = LOCK, number: int = 0) -> HostMemoryUse:
     """Give the account of a host."""
-    return accounts.of(planned(text, locked=locked).hosts[number])
+    return memory_use.of(planned(text, locked=locked).hosts[number])
 
 
-def account(text: str, *, locked: str = LOCK) -> Account:
+def account(text: str, *, locked: str = LOCK) -> DeploymentMemory:
     """Give the account of the one deployment."""
-    [found] = host(text, locked=locked).accounts
+    [found] = host(text, locked=locked).deployments
     return found
 
 
 def said(text: str, *, locked: str = LOCK) -> dict[str, str]:
     """Give what is said of the one deployment."""
     found = account(text, locked=locked)
-    return dict((*figures.facts(found), *figures.speeds(found)))
+    return dict((*labels.facts(found), *labels.speeds(found)))
 
 
 def test_the_parts_of_a_host_and_what_is_left_add_up_to_its_memory() -> None:
     found = host(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED) + ASR)
-    assert [(part.owner, part.name, part.kind) for part in found.parts] == [
+    assert [(part.owner, part.name, part.kind) for part in found.segments] == [
         ("chat", "weights", "weights"),
         ("chat", "runtime", "runtime"),
         ("chat", "KV cache", "cache"),
@@ -58,51 +58,51 @@ def test_the_parts_of_a_host_and_what_is_left_add_up_to_its_memory() -> None:
         (None, "system and page cache", "reserve"),
     ]
     assert not isinstance(found.headroom_bytes, Unknown)
-    assert sum(part.size_bytes or 0 for part in found.parts) + found.headroom_bytes == 119 * GIB
+    assert sum(part.size_bytes or 0 for part in found.segments) + found.headroom_bytes == 119 * GIB
     assert found.width_bytes == 119 * GIB
 
 
 def test_a_share_of_which_a_part_is_not_known_still_adds_up() -> None:
     locked = LOCK.replace("tensor_bytes: 16000000000, ", "")
     found = host(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED), locked=locked)
-    assert [(part.name, part.kind) for part in found.parts[:2]] == [
+    assert [(part.name, part.kind) for part in found.segments[:2]] == [
         ("runtime", "runtime"),
         ("weights and KV cache", "share"),
     ]
-    assert sum(part.size_bytes or 0 for part in found.parts[:2]) == -(-119 * GIB // 2)
+    assert sum(part.size_bytes or 0 for part in found.segments[:2]) == -(-119 * GIB // 2)
 
 
 def test_a_share_that_is_too_small_for_the_weights_is_shown_as_a_whole() -> None:
     text = deployment("set: {gpu_memory_utilization: 0.1}", MEASURED)
-    assert host(text).parts[0][:3] == ("chat", "share", "share")
+    assert host(text).segments[0][:3] == ("chat", "share", "share")
     assert said(text)["start"] == "refused: weights and overhead need 6.0 GiB more than the request"
 
 
 def test_what_nobody_knows_is_never_nothing() -> None:
     found = host(deployment("set: {gpu_memory_utilization: 0.5}") + ASR.replace(", memory_gib: 4", ""))
     assert found.headroom_bytes == Unknown(("CUDA graphs", "asr"))
-    lines = {line.label: (line.size, line.said) for line in figures.lines(found)}
+    lines = {line.label: (line.size, line.source_text) for line in labels.lines(found)}
     assert lines["asr"] == ("unknown", "unknown: memory_gib of a service says it")
     assert lines["left free"] == (
         "at most 47.6 GiB",
         "unknown without CUDA graphs, asr; sparkiac memory --from-log reads it from the log of a start",
     )
-    assert figures.free(found) == "unsure"
+    assert labels.free(found) == "unsure"
 
 
 def test_a_host_of_unknown_size_has_an_unknown_rest() -> None:
     found = host("name: lab\nhosts: {a: {address: 192.168.1.11, platform: pc}}\n" + PC)
     assert (found.total_bytes, found.most_bytes) == (None, None)
-    assert figures.lines(found)[-1].size == "unknown"
+    assert labels.lines(found)[-1].size == "unknown"
 
 
 def test_more_than_there_is_says_how_much_lacks() -> None:
     asr = ASR.replace("memory_gib: 4", "memory_gib: 40")
     found = host(deployment("set: {gpu_memory_utilization: 0.8}", MEASURED) + asr)
     assert found.width_bytes > 119 * GIB
-    assert figures.lines(found)[-1][2:4] == ("29.1 GiB over budget", "more is asked for than there is")
+    assert labels.lines(found)[-1][2:4] == ("29.1 GiB over budget", "more is asked for than there is")
     unsure = host(deployment("set: {gpu_memory_utilization: 0.8}") + asr)
-    assert figures.lines(unsure)[-1].size == "28.1 GiB over budget"
+    assert labels.lines(unsure)[-1].size == "28.1 GiB over budget"
 
 
 def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
@@ -120,7 +120,7 @@ def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
         ("equivalent kv_cache_memory_bytes for these requests", "19327352832"),
         ("least utilization for these requests", "0.31; the host gains 10.7 GiB"),
     ]
-    steps = figures.steps(account(text))
+    steps = labels.steps(account(text))
     assert [row[0] for row in steps] == ["0.35", "0.40", "0.45"]
     assert steps[1] == ("0.40", "29.7 GiB", "216,256", "3.3", "as set")
     assert (steps[0][-1], steps[2][-1]) == ("gains 6.0 GiB", "loses 6.0 GiB")
@@ -161,7 +161,7 @@ def test_what_does_not_fit_says_why(options: str, workload: str, label: str, wor
 def test_a_pool_of_a_told_size_has_no_steps() -> None:
     text = deployment("set: {kv_cache_memory_bytes: 20G}", MEASURED)
     assert account(text).utilization is None
-    assert figures.steps(account(text)) == ()
+    assert labels.steps(account(text)) == ()
     assert said(text)["KV cache"].startswith("20.0 GiB: ")
 
 
@@ -179,7 +179,7 @@ def test_an_unknown_proof_names_what_lacks_and_who_could_tell() -> None:
 def test_what_lacks_for_everything_is_said_once() -> None:
     found = account(deployment("set: {gpu_memory_utilization: 0.5}"))
     lacks = Unknown(("weights", "weights"))
-    assert figures.speeds(found._replace(decode=lacks, first_token=lacks)) == (
+    assert labels.speeds(found._replace(decode=lacks, first_token=lacks)) == (
         ("speed", "unknown without weights; sparkiac lock reads it from the model hub"),
     )
 
@@ -209,20 +209,23 @@ def test_speeds_are_ranges_with_their_sources_and_prompts_no_longer_than_the_con
     assert all(0 < each.low < each.high for each in found.decode)
     assert not isinstance(found.first_token, Unknown)
     assert [each.prompt_tokens for each in found.first_token] == [1000, 8000]
-    assert "Spark guide" in " ".join(figures.speed_sources(found))
+    assert "Spark guide" in " ".join(labels.speed_sources(found))
 
 
 def test_of_a_group_the_node_that_answers_says_what_it_is_good_for() -> None:
-    [follows], [leads] = host(PAIR).accounts, host(PAIR, number=1).accounts
+    [follows], [leads] = host(PAIR).deployments, host(PAIR, number=1).deployments
     assert (follows.leads, leads.leads) == (False, True)
-    assert figures.speeds(follows) == figures.steps(follows) == figures.speed_sources(follows) == ()
-    assert figures.speeds(leads)
-    assert figures.facts(follows) == figures.facts(leads)[:4]
+    assert labels.speeds(follows) == labels.steps(follows) == labels.speed_sources(follows) == ()
+    assert labels.speeds(leads)
+    assert labels.facts(follows) == labels.facts(leads)[:4]
 
 
 def test_a_host_without_anything_keeps_its_reserve() -> None:
     found = host(service(host="spark-01: {address: 192.168.1.11, memory: {total_gib: 100, reserve_gib: 5}}"))
-    assert [(part.name, part.size_bytes) for part in found.parts] == [("asr", None), ("system and page cache", 5 * GIB)]
+    assert [(part.name, part.size_bytes) for part in found.segments] == [
+        ("asr", None),
+        ("system and page cache", 5 * GIB),
+    ]
     assert found.most_bytes == 95 * GIB
 
 
