@@ -1,7 +1,7 @@
-"""Where each value of a YAML text stands, as offsets: what is cut and put is only the text between them.
+"""Position of each value in a YAML text, as offsets, so that edits change only the text between them.
 
-ruamel.yaml reads the text. Its writer is not used: it would lay out all lines anew, and of a key that is removed it
-takes the comment below it, which is the next key's.
+ruamel.yaml parses the text. Its writer is not used: it reformats all lines, and when a key is removed it also removes
+the comment below, which belongs to the next key.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 _BLOCK_STYLES: Final = ("|", ">")
 
 
-class Refused(Exception):  # noqa: N818  it is an answer, not a failure
-    """What is wanted cannot be done without touching other lines; the message says why."""
+class CannotEdit(Exception):  # noqa: N818  expected result, not an error
+    """The edit would change other lines; the message says why."""
 
 
-class Node(NamedTuple):
-    """One value: its offsets in the text, how it is written, and what it holds."""
+class YamlNode(NamedTuple):
+    """One value: its offsets in the text, its style and its children."""
 
     kind: str
     """`scalar`, `mapping` or `sequence`."""
     start: int
     end: int
     style: str
-    """The quote or the sign of a block of text; `{` of a collection between brackets; empty otherwise."""
+    """The quote or block indicator; `{` for a collection between brackets; otherwise empty."""
     key: tuple[int, int] | None
-    """Offsets of the key that introduces it."""
-    children: Mapping[str | int, Node]
+    """Offsets of the key before it."""
+    children: Mapping[str | int, YamlNode]
 
     @property
     def first(self) -> int:
@@ -48,35 +48,35 @@ class Node(NamedTuple):
         return max(self.end, self.key[1] if self.key else 0)
 
 
-def read(text: str) -> Node:
-    """Read one document. Raise Refused where ruamel.yaml sees another one than the gate, which let it through."""
+def read(text: str) -> YamlNode:
+    """Read one document. Raises CannotEdit where ruamel.yaml and the gate read it differently."""
     try:
         root: Any = YAML(typ="rt", pure=True).compose(text)
     except YAMLError as error:
         message = f"ruamel.yaml cannot read the file: {error}"
-        raise Refused(message) from error
+        raise CannotEdit(message) from error
     return _node(text, root, None)
 
 
-def find(root: Node, path: Path) -> Node | None:
-    """Give the value at a path."""
-    node: Node | None = root
+def find(root: YamlNode, path: Path) -> YamlNode | None:
+    """Return the value at a path."""
+    node: YamlNode | None = root
     for part in path:
         node = node.children.get(part) if node else None
     return node
 
 
 def line_start(text: str, offset: int) -> int:
-    """Give the offset of the first character of a line."""
+    """Return the offset of the first character of a line."""
     return text.rfind("\n", 0, offset) + 1
 
 
 def line_end(text: str, offset: int) -> int:
-    """Give the offset after a line's end, which the last line need not have."""
+    """Return the offset after the line's end; the last line may have no line break."""
     return text.find("\n", offset) + 1 or len(text)
 
 
-def _node(text: str, node: Any, key: Any) -> Node:  # noqa: ANN401  ruamel.yaml's nodes
+def _node(text: str, node: Any, key: Any) -> YamlNode:  # noqa: ANN401  ruamel.yaml's nodes
     introduced = (key.start_mark.index, key.end_mark.index) if key is not None else None
     start, end = node.start_mark.index, node.end_mark.index
     if isinstance(node, ScalarNode):
@@ -84,16 +84,16 @@ def _node(text: str, node: Any, key: Any) -> Node:  # noqa: ANN401  ruamel.yaml'
         if style in _BLOCK_STYLES:
             end = start + len(text[start:end].rstrip())
         if start == end and introduced:
-            # ruamel.yaml has an empty value where the next one starts, which may be lines below.
+            # ruamel.yaml puts an empty value at the start of the next one, which may be lines below.
             start = end = introduced[1] + text.startswith(":", introduced[1])
-        return Node("scalar", start, end, style, introduced, {})
-    children: dict[str | int, Node] = {}
+        return YamlNode("scalar", start, end, style, introduced, {})
+    children: dict[str | int, YamlNode] = {}
     if isinstance(node, MappingNode):
         children = {str(inner.value): _node(text, value, inner) for inner, value in node.value}
     elif isinstance(node, SequenceNode):
         children = {index: _node(text, value, None) for index, value in enumerate(node.value)}
     kind = "mapping" if isinstance(node, MappingNode) else "sequence"
     if node.flow_style:
-        return Node(kind, start, end, "{", introduced, children)
-    # A block ends with what it holds: comments below that may be about what follows.
-    return Node(kind, start, max(child.last for child in children.values()), "", introduced, children)
+        return YamlNode(kind, start, end, "{", introduced, children)
+    # A block ends with its last child: comments below may belong to the next key.
+    return YamlNode(kind, start, max(child.last for child in children.values()), "", introduced, children)
