@@ -111,7 +111,7 @@ class Lock(Model):
     """Everything that an inventory's moving names resolved to."""
 
     version: Literal[1]
-    """Version of this format."""
+    """Version of the lock's format. Another number belongs to another version of sparkiac: use that version."""
     example: bool = False
     """True for shipped examples, whose digests name no real image."""
     images: dict[ImageReference, LockedImage]

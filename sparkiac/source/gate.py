@@ -47,7 +47,7 @@ _SECOND: Final = -1
 """Path index of the value of a repeated key, so that it does not replace the positions of the first one."""
 
 
-class _Stop(Exception):  # noqa: N818  ends the walk, is no error to the caller
+class _Stop(Exception):  # noqa: N818  control flow, not an error for the caller
     """Stops reading after a fault that the parser cannot recover from."""
 
 
@@ -158,7 +158,7 @@ class _Walk:
     def _refuse(self, event: Any, found: str) -> None:  # noqa: ANN401
         self.literals.append(_mark(event))
         message = f"literal secret (value hidden): it {found}"
-        self._report("SEC003", _mark(event), message, secrets.TAKE_OUT)
+        self._report("SEC003", _mark(event), message, secrets.REMOVE_LITERAL)
 
     def _sequence(self, loader: Any, event: Any, path: Path) -> tuple[object, ...]:  # noqa: ANN401
         items: list[object] = []
@@ -258,7 +258,7 @@ class _Walk:
             self._stop("YML002", _mark(event), message, "split the fleet into several inventories")
 
     def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
-        hint = secrets.WANTED if self.in_secret and hint != secrets.TAKE_OUT else hint
+        hint = secrets.USE_REFERENCE if self.in_secret and hint != secrets.REMOVE_LITERAL else hint
         self.faults.append(Fault(code, mark, message, hint))
         if len(self.faults) > MAX_FAULTS:
             raise _Stop
