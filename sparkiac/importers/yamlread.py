@@ -1,9 +1,9 @@
 """Foreign YAML → plain data with the line of each value.
 
-The reader of inventories refuses what two readers take in two ways; files by other hands have all of it, and their own
-tools read them. So here a repeated key says what its last value says, aliases and merge keys are followed, tags are
-left out, and a word that YAML 1.1 and 1.2 read differently stays a text. What was chosen is a note.
-Size, depth and number of values are bounded, those that an alias repeats included.
+The reader of inventories rejects ambiguous YAML, but foreign files contain it, and their own tools accept it. So here
+the last of a repeated key wins, aliases and merge keys are followed, tags are ignored, and a word that YAML 1.1 and
+1.2 read differently stays text. Each such choice is a note. Size, depth and number of values are limited, including
+those that aliases repeat.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import yaml
 
-from sparkiac.importers.launch import Note
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.launch import Note, Unreadable, check_characters
 from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
     from sparkiac.report import Path
@@ -28,15 +26,15 @@ _MERGE: Final = "<<"
 
 
 class Document(NamedTuple):
-    """What a foreign file says: dict, tuple, str, int, float, bool, None."""
+    """A foreign file as plain data: dict, tuple, str, int, float, bool, None."""
 
     data: object
     lines: dict[Path, int]
-    """Line of each value's key, or of the item of a list."""
+    """Line of each value's key or list item."""
     notes: tuple[Note, ...]
 
     def line(self, *path: str | int) -> int:
-        """Give the line of what stands at `path`, or of the deepest known part of it."""
+        """Return the line of the value at `path`, or of its deepest known parent."""
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:
                 return self.lines[path[:length]]
@@ -44,18 +42,16 @@ class Document(NamedTuple):
 
 
 def read(text: str) -> Document:
-    """Read the first document of `text`. Raises Unreadable for what is no YAML, or too much of it."""
+    """Read the first document of `text`. Raises Unreadable if it is not YAML or too large."""
     if len(text) > MAX_CHARACTERS:
-        message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are read"
+        message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
         raise Unreadable(message)
-    if bad := FORBIDDEN.search(text):
-        message = f"character U+{ord(bad.group()):04X} is not allowed"
-        raise Unreadable(message, line=text.count("\n", 0, bad.start()) + 1)
+    check_characters(text)
     return _Reader(text).run()
 
 
-class _Kept(NamedTuple):
-    """An anchored value, with its size."""
+class _Anchor(NamedTuple):
+    """The value of an anchor, with its size."""
 
     value: object
     size: int
@@ -66,7 +62,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self.loader = _LOADER(text)
-        self.anchors: dict[str, _Kept] = {}
+        self.anchors: dict[str, _Anchor] = {}
         self.lines: dict[Path, int] = {}
         self.notes: list[Note] = []
         self.count = 0
@@ -80,19 +76,19 @@ class _Reader:
                 raise Unreadable(message)
             self.loader.get_event()
             data = self._node(())
-            self._rest()
+            self._note_second_document()
         except yaml.MarkedYAMLError as error:
             raise _syntax(error) from None
         except (yaml.YAMLError, ValueError, RecursionError) as error:
             if isinstance(error, Unreadable):
                 raise
-            message = "this is no YAML"
+            message = "not valid YAML"
             raise Unreadable(message) from None
         finally:
             self.loader.dispose()
         return Document(data, self.lines, tuple(self.notes))
 
-    def _rest(self) -> None:
+    def _note_second_document(self) -> None:
         self.loader.get_event()
         if not self.loader.check_event(yaml.StreamEndEvent):
             line = self.loader.get_event().start_mark.line + 1
@@ -100,7 +96,7 @@ class _Reader:
 
     def _node(self, path: Path) -> object:
         event = self.loader.get_event()
-        self._counted(event, 1)
+        self._count(event, 1)
         if len(path) > MAX_DEPTH:
             message = f"nested more than {MAX_DEPTH} levels deep"
             raise Unreadable(message, line=event.start_mark.line + 1)
@@ -109,7 +105,7 @@ class _Reader:
         before = self.count
         value = self._value(event, path)
         if event.anchor is not None:
-            self.anchors[event.anchor] = _Kept(value, self.count - before + 1)
+            self.anchors[event.anchor] = _Anchor(value, self.count - before + 1)
         return value
 
     def _value(self, event: Any, path: Path) -> object:  # noqa: ANN401  PyYAML's events have no types
@@ -120,9 +116,9 @@ class _Reader:
     def _alias(self, event: Any) -> object:  # noqa: ANN401
         kept = self.anchors.get(event.anchor)
         if kept is None:
-            message = "an alias of nothing, or of what it stands in"
+            message = "this alias refers to an unknown anchor, or to a value that contains it"
             raise Unreadable(message, line=event.start_mark.line + 1)
-        self._counted(event, kept.size)
+        self._count(event, kept.size)
         return kept.value
 
     def _sequence(self, path: Path) -> tuple[object, ...]:
@@ -140,7 +136,7 @@ class _Reader:
         while not self.loader.check_event(yaml.MappingEndEvent):
             event = self.loader.get_event()
             key, line = self._key(event), event.start_mark.line + 1
-            value = self._keyed((*path, key), line, again=key in items)
+            value = self._entry((*path, key), line, again=key in items)
             if key == _MERGE:
                 merged = {**_merged(value), **merged}
             else:
@@ -148,9 +144,9 @@ class _Reader:
         self.loader.get_event()
         return merged | items
 
-    def _keyed(self, here: Path, line: int, *, again: bool) -> object:
+    def _entry(self, here: Path, line: int, *, again: bool) -> object:
         if again:
-            why = f"the key stands in line {self.lines[here]} already; its last value counts"
+            why = f"the key is already in line {self.lines[here]}; the last value wins"
             self.notes.append(Note("corrected", line, f"{here[-1]}:", why))
             for known in [each for each in self.lines if each[: len(here)] == here]:
                 del self.lines[known]
@@ -159,12 +155,12 @@ class _Reader:
 
     def _key(self, event: Any) -> str:  # noqa: ANN401
         if not isinstance(event, yaml.ScalarEvent):
-            message = "a list, a mapping or an alias cannot be a key"
+            message = "a key must be a scalar, not a list, a mapping or an alias"
             raise Unreadable(message, line=event.start_mark.line + 1, column=event.start_mark.column + 1)
-        self._counted(event, 1)
+        self._count(event, 1)
         return str(event.value)
 
-    def _counted(self, event: Any, size: int) -> None:  # noqa: ANN401
+    def _count(self, event: Any, size: int) -> None:  # noqa: ANN401
         self.count += size
         if self.count > MAX_VALUES:
             message = f"more than {MAX_VALUES} keys and values"
@@ -181,7 +177,7 @@ def _scalar(event: Any) -> object:  # noqa: ANN401
 
 
 def _merged(value: object) -> dict[str, object]:
-    """Join the mappings that a merge key names, the first one first."""
+    """Merge the mappings that a merge key names; earlier ones win."""
     joined: dict[str, object] = {}
     for each in reversed(value if isinstance(value, tuple) else (value,)):
         joined |= each if isinstance(each, dict) else {}
@@ -189,8 +185,8 @@ def _merged(value: object) -> dict[str, object]:
 
 
 def _syntax(error: yaml.MarkedYAMLError) -> Unreadable:
-    """Say what PyYAML says, without what it quotes of the text."""
+    """Return PyYAML's message without its quotation of the text, which could contain a secret."""
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     problem = (error.problem or "").partition("'")[0].strip().removesuffix(", but found").removesuffix("found")
-    return Unreadable(f"this is no YAML: {problem or 'it cannot be read'}", line=line, column=column)
+    return Unreadable(f"not valid YAML: {problem or 'it cannot be parsed'}", line=line, column=column)

@@ -1,4 +1,4 @@
-"""Drafts as texts that a person edits: the project's YAML, with comments, and words without quotes that need none."""
+"""Drafts as YAML that a person edits: with comments, and without quotes that are not needed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _QUOTED: Final = re.compile(r'(: |- )"([A-Za-z/][A-Za-z0-9._/-]*(?::[A-Za-z0-9][A-Za-z0-9._-]*)?)"$')
 _KEY: Final = re.compile(r'^( *)"(on|(?:/[A-Za-z0-9._][A-Za-z0-9._-]*)+)":')
-_OPEN: Final = frozenset(
+_MULTILINE: Final = frozenset(
     {"set", "env", "container", "mounts", "files", "timeouts", "defaults", "hosts", "deployments", "services"}
 )
-"""Mappings that stand in lines of their own however short they are."""
-_FLAT: Final = 72
-"""Longest line of a list or small mapping that is written in one line."""
+"""Mappings that are always written over several lines."""
+_MAX_FLAT: Final = 72
+"""Longest list or small mapping that is written on one line."""
 
 _WIDTH: Final = 118
 
@@ -31,7 +31,7 @@ Comments = Mapping["Path", "Sequence[str]"]
 
 
 def dump(data: Mapping[str, Any], comments: Comments) -> str:
-    """Write a document; the comments of a path stand above its key."""
+    """Write a document, with the comments of each path above its key."""
     return "".join(f"{line}\n" for line in _lines(data, (), comments))
 
 
@@ -49,7 +49,7 @@ def _lines(data: Mapping[str, Any], path: Path, comments: Comments) -> Iterator[
 
 
 def _comment(text: str, indent: str) -> list[str]:
-    """Write a comment in lines that fit; what goes on is set in."""
+    """Wrap a comment; continuation lines are indented."""
     return textwrap.wrap(
         " ".join(shown(text).split()),
         _WIDTH,
@@ -61,18 +61,18 @@ def _comment(text: str, indent: str) -> list[str]:
 
 
 def _is_small(value: Mapping[str, Any], path: Path, comments: Comments) -> bool:
-    """Whether a mapping stands in one line: a host, an option, a method, limits."""
+    """Return whether a mapping is written on one line: a host, an option, a method, limits."""
     flat = _flat(value)
     commented = any(each[: len(path)] == path and each != path for each in comments)
-    if len(path) < 2 or path[-1] in _OPEN or "on" in value:  # noqa: PLR2004  what stands at the top
+    if len(path) < 2 or path[-1] in _MULTILINE or "on" in value:  # noqa: PLR2004  the top levels
         return False
-    return not commented and flat is not None and len(flat) <= _FLAT
+    return not commented and flat is not None and len(flat) <= _MAX_FLAT
 
 
 def _leaf(key: str, value: Any) -> Iterator[str]:  # noqa: ANN401  any plain data
-    """Write one value: short lists and mappings in one line, as people do."""
+    """Write one value; short lists and mappings go on one line."""
     flat = _flat(value)
-    if flat is not None and len(flat) <= _FLAT:
+    if flat is not None and len(flat) <= _MAX_FLAT:
         yield f"{_plain(yamltext.dump({key: 0}).rstrip()).removesuffix(' 0')} {flat}"
     else:
         yield from map(_plain, yamltext.dump({key: value}).splitlines())
@@ -94,14 +94,14 @@ def _pair(key: str, value: Any) -> str | None:  # noqa: ANN401
 
 
 def _word(value: Any) -> str | None:  # noqa: ANN401
-    """Write a scalar for a place within brackets."""
+    """Write a scalar for use within brackets, or None for a collection."""
     if isinstance(value, Mapping | tuple | list):
         return None
     return _plain(f"- {yamltext.dump(value).rstrip()}").removeprefix("- ")
 
 
 def _plain(line: str) -> str:
-    """Take the quotes off a word that every reader of YAML takes for the same text."""
+    """Remove the quotes from a word that every YAML parser reads as the same text."""
     found = _QUOTED.search(line)
     if found is not None and _is_plain(found[2]):
         line = line[: found.start()] + found[1] + found[2]
