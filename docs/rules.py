@@ -18,9 +18,10 @@ PAGE = Path(__file__).with_suffix(".md")
 HEAD = """\
 # Rules
 
-Written by `make docs` from the files of `sparkiac/rules`. `sparkiac rules explain CODE` prints one page. [checks.md](checks.md) tells how much is shown and how a finding is
-waived; [sources.md](sources.md) says which documents the sources are. Both examples of a rule run as tests: the bad one
-triggers the rule, the good one does not.
+Written by `make docs` from the files of `sparkiac/rules`. `sparkiac rules explain CODE` prints one page.
+[checks.md](checks.md) tells how much is shown and how a finding is waived; [sources.md](sources.md)
+says which documents the sources are. Both examples of a rule run as tests: the bad one triggers the rule, the good one
+does not.
 
 Findings are errors, warnings or notes (info). A profile shows its own findings and those of the smaller ones:
 `minimal`, `recommended`, `strict`. What `preflight` finds is found on a host, before anything is changed there.

@@ -6,10 +6,11 @@ import contextlib
 import errno
 import gc
 import io
+import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
 import click
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from typing_extensions import Buffer
+
+
+_EXTRA_ARGUMENT: Final = "Got unexpected extra argument"
+"""Start of click's message."""
 
 
 class _Output(io.FileIO):
@@ -69,7 +74,7 @@ def run(arguments: list[str]) -> int:
     try:
         code = cli.main(arguments, prog_name="sparkiac", standalone_mode=False)
     except click.UsageError as error:
-        error.show()
+        _show(error, as_json="--format json" in " ".join(arguments).replace("=", " "))
         return Exit.BAD_INPUT
     except click.exceptions.Exit as done:
         return done.exit_code
@@ -80,6 +85,17 @@ def run(arguments: list[str]) -> int:
     except OSError as error:
         return _io_failed(error)
     return int(code or 0)
+
+
+def _show(error: click.UsageError, *, as_json: bool) -> None:
+    """Print a user's mistake as text to standard error, or as JSON to standard output."""
+    arguments = [each for each in error.ctx.command.params if isinstance(each, click.Argument)] if error.ctx else []
+    if error.ctx and error.message.startswith(_EXTRA_ARGUMENT) and [each.name for each in arguments] == ["inventory"]:
+        error = click.UsageError(f"{error.ctx.info_name} takes one inventory; run it once for each", error.ctx)
+    if as_json:
+        click.echo(json.dumps({"format_version": 1, "error": error.format_message()}, indent=1))
+    else:
+        error.show()
 
 
 def _io_failed(error: OSError) -> int:

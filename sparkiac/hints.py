@@ -36,9 +36,10 @@ def _listed(label: str, words: list[str]) -> str:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Suggest the closest known name, or return an empty text if none is similar."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else ""
+    """Return a hint with the closest known word, whatever its case; empty if none is close."""
+    by_lower = {each.lower(): each for each in known}
+    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return f"did you mean {by_lower[close[0]]!r}?" if close else ""
 
 
 def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> str:

@@ -115,10 +115,30 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
     loaded = source.load(inventory.raw, name=inventory.name, model=Inventory)
     pins = read_lock(lock) if lock else None
     faults = (*loaded.findings, *(pins.findings if pins else ()))
+    if loaded.value is None and (foreign := _foreign(inventory, loaded)):
+        return Report.of((foreign,)), None
     if faults or loaded.value is None:
         return Report.of((*faults, *check_names(loaded))), None
     findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces)
     return Report.of(findings), result
+
+
+def _foreign(inventory: InputFile, loaded: Source[Inventory]) -> Finding | None:
+    """Return one finding for a file of another tool, instead of one for each key that an inventory would have."""
+    from sparkiac import importers  # noqa: PLC0415  only for a file that is not an inventory
+
+    data = loaded.document.data
+    if not isinstance(data, dict) or data.keys() & {"hosts", "deployments"}:
+        return None
+    services = data.get("services")
+    if isinstance(services, dict) and any(isinstance(each, dict) and "kind" in each for each in services.values()):
+        return None
+    kind = importers.recognised(inventory.raw.decode(), inventory.name)
+    if kind is None:
+        return None
+    hint = f"`sparkiac import {inventory.name}` converts it to a draft"
+    message = f"not an inventory: the file is in {kind} format"
+    return Finding("INV003", "missing-key", Severity.ERROR, message, loaded.document.at_key(()), hint)
 
 
 def fix(

@@ -39,7 +39,7 @@ def read(files: Sequence[Path], source: str | None = None) -> Foreign:
     Raises click.UsageError for a file that is not there.
     """
     from sparkiac import importers
-    from sparkiac.importers import assemble, hiding
+    from sparkiac.importers import assemble, redaction
 
     launches: list[tuple[str, Launch]] = []
     skipped: list[str] = []
@@ -50,12 +50,12 @@ def read(files: Sequence[Path], source: str | None = None) -> Foreign:
         try:
             text = _decoded(raw)
             launches += [(name, launch) for launch in _launches(text, name, source)]
-            hidden |= hiding.values(text)
+            hidden |= redaction.secret_values(text)
         except importers.Unreadable as error:
-            if not named and (not text or isinstance(error, importers.StartsNothing)):
+            if not named and (not text or isinstance(error, importers.NothingToImport)):
                 skipped.append(name)
             else:
-                findings.append(_finding(name, error, hiding.line_of(text, error.line)))
+                findings.append(_finding(name, error, redaction.safe_line(text, error.line)))
     try:
         entries = () if findings else assemble.entries(launches, hidden)
     except importers.Unreadable as error:
@@ -69,7 +69,7 @@ def _launches(text: str, name: str, source: str | None) -> Sequence[Launch]:
     chosen = source or importers.recognised(text, name)
     if chosen is None:
         message = f"format not recognised; set it with `sparkiac import --from`, one of {', '.join(importers.FORMATS)}"
-        raise importers.StartsNothing(message)
+        raise importers.NothingToImport(message)
     return importers.named(chosen).read(text, name=name)
 
 

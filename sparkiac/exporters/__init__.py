@@ -1,6 +1,6 @@
-"""A deployment of the plan → the text of another tool, for those who leave sparkiac, with notes on what is not said.
+"""Planned deployments → files of other tools, with notes on what the files do not contain.
 
-One module for each format, with `write(nodes)`. A secret is only ever named, a pinned image stays pinned.
+Each format has a module with `write(nodes)`. Secrets are referred to by name only, and images stay pinned.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from sparkiac.exporters.node import Node, Unsayable
+from sparkiac.exporters.node import HostContainer, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sparkiac.exporters.node import Exported
     from sparkiac.plan import Plan
 
-__all__ = ["FORMATS", "Exporter", "Unsayable", "named", "nodes"]
+__all__ = ["FORMATS", "Exporter", "Unsupported", "named", "nodes"]
 
 FORMATS: Final = {
     "docker-run": "docker_run",
@@ -28,21 +28,21 @@ FORMATS: Final = {
 
 
 class Exporter(Protocol):
-    """What a format's module has."""
+    """The interface of a format's module."""
 
-    def write(self, nodes: Sequence[Node]) -> Exported:
-        """Write a deployment. Raises Unsayable."""
+    def write(self, nodes: Sequence[HostContainer]) -> Exported:
+        """Write a deployment. Raises Unsupported."""
 
 
 def named(name: str) -> Exporter:
-    """Give the exporter of a format."""
+    """Return the exporter of a format."""
     return cast("Exporter", importlib.import_module(f"{__name__}.{FORMATS[name]}"))
 
 
-def nodes(plan: Plan, name: str) -> tuple[Node, ...]:
-    """Give the containers of a deployment with their hosts, the leader of a group first."""
+def nodes(plan: Plan, name: str) -> tuple[HostContainer, ...]:
+    """Return the containers of a deployment with their hosts, the leader of a group first."""
     found = (
-        Node(host, each)
+        HostContainer(host, each)
         for host in plan.hosts
         for each in host.containers
         if (each.kind, each.name) == ("deployment", name)

@@ -1,4 +1,4 @@
-"""docker-compose: a plain project; for a group, one service for each machine."""
+"""docker-compose: one project; for a group, one service for each machine."""
 
 from __future__ import annotations
 
@@ -11,34 +11,36 @@ from sparkiac.render import escape, yamltext
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.exporters.node import Node
+    from sparkiac.exporters.node import HostContainer
     from sparkiac.plan import Container
 
 _GPU: Final = {"driver": "nvidia", "count": "all", "capabilities": ["gpu"]}
 
 
-def write(nodes: Sequence[Node]) -> Exported:
-    """Write a deployment. Paths of the host are those of the inventory."""
+def write(nodes: Sequence[HostContainer]) -> Exported:
+    """Write a deployment. Paths on the host are those of the inventory."""
     first = nodes[0].container
     notes = [*node.notes(nodes), *node.weights(first)]
     names = [each.host.name for each in nodes] if len(nodes) > 1 else [first.name]
     if len(nodes) > 1:
         notes += [f"on {name}: docker compose up --detach {name}" for name in names]
-    volume = node.cache(first)
+    volume = node.compile_cache(first)
     if volume is not None:
-        notes.append(f"the volume {volume[0]} keeps compiled code: remove it when image, model or options change")
+        notes.append(
+            f"the volume {volume[0]} keeps compiled code: remove it when the image, the model or an option changes"
+        )
     services = {name: _service(each.container) for name, each in zip(names, nodes, strict=True)}
     data: dict[str, Any] = {"name": first.name, "services": services}
     if volume is not None:
         data["volumes"] = {volume[0]: {"name": volume[0]}}
-    head = node.commented((*node.lines(first), *notes))
+    head = node.as_comments((*node.heading(first), *notes))
     return Exported(head + yamltext.dump(data), tuple(notes))
 
 
 def _service(container: Container) -> dict[str, Any]:
-    """Give a service that Docker supervises by itself."""
-    entrypoint, words = node.start(container)
-    wanted: dict[str, Any] = {
+    """Return a service that Docker restarts itself."""
+    entrypoint, words = node.entrypoint(container)
+    service: dict[str, Any] = {
         "image": node.image(container),
         "restart": "unless-stopped",
         "init": True,
@@ -57,8 +59,8 @@ def _service(container: Container) -> dict[str, Any]:
         "stop_grace_period": f"{container.timeouts.stop_s}s",
         **_confinement(container),
     }
-    tree: Any = escape.compose_tree({key: value for key, value in wanted.items() if value not in (None, [], {})})
-    keys = {name: f"${{{name}:?must hold the key}}" for name in node.keys(container)}
+    tree: Any = escape.compose_tree({key: value for key, value in service.items() if value not in (None, [], {})})
+    keys = {name: f"${{{name}:?must contain the key}}" for name in node.secret_variables(container)}
     return {**tree, **({"environment": {**keys, **tree.get("environment", {})}} if keys else {})}
 
 
@@ -69,7 +71,7 @@ def _volumes(container: Container) -> list[dict[str, Any]]:
         | {"bind": {"create_host_path": False}}
         for mount in node.mounts(container)
     ]
-    volume = node.cache(container)
+    volume = node.compile_cache(container)
     return [*volumes, *([{"type": "volume", "source": volume[0], "target": volume[1]}] if volume else [])]
 
 
@@ -81,7 +83,7 @@ def _ports(container: Container) -> list[dict[str, Any]]:
 
 
 def _healthcheck(container: Container) -> dict[str, Any] | None:
-    asked = node.asked(container)
+    asked = node.health_command(container)
     if asked is None:
         return None
     return {
@@ -93,7 +95,7 @@ def _healthcheck(container: Container) -> dict[str, Any] | None:
 
 
 def _confinement(container: Container) -> dict[str, Any]:
-    """Give what holds for every container: no capability, no new privileges, no writable image, a bounded log."""
+    """Return the limits of every container: no capabilities, no new privileges, a read-only image, a limited log."""
     return {
         "read_only": container.confinement.read_only,
         "tmpfs": [f"/tmp:rw,exec,nosuid,nodev,size={container.confinement.tmp_size_bytes},mode=1777"],  # noqa: S108  in the container

@@ -11,34 +11,34 @@ from sparkiac.render import escape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sparkiac.exporters.node import Node
+    from sparkiac.exporters.node import HostContainer
     from sparkiac.plan import Container
 
-_STALE: Final = "the volume {name} keeps compiled code: remove it when image, model or options change"
-_APART: Final = 'echo "run each of these commands on its own machine" >&2\nexit 2\n'
-"""Ends a script that is not to be run whole."""
+_STALE: Final = "the volume {name} keeps compiled code: remove it when the image, the model or an option changes"
+_SEPARATE_HOSTS: Final = 'echo "run each of these commands on its own machine" >&2\nexit 2\n'
+"""Ends a script of several commands, which must not be run as a whole."""
 
 
-def write(nodes: Sequence[Node]) -> Exported:
-    """Write a deployment. Paths of the host are those of the inventory."""
+def write(nodes: Sequence[HostContainer]) -> Exported:
+    """Write a deployment. Paths on the host are those of the inventory."""
     first = nodes[0].container
     notes = [*node.notes(nodes), *node.weights(first)]
-    if (volume := node.cache(first)) is not None:
+    if (volume := node.compile_cache(first)) is not None:
         notes.append(_STALE.format(name=volume[0]))
-    head = node.commented((*node.lines(first), *notes))
-    keys = "".join(f'export {name}="${{{name}:?must hold the key}}"\n' for name in node.keys(first))
+    head = node.as_comments((*node.heading(first), *notes))
+    keys = "".join(f'export {name}="${{{name}:?must contain the key}}"\n' for name in node.secret_variables(first))
     if len(nodes) == 1:
         return Exported(f"#!/bin/sh\n{head}set -eu\n{keys}{_command(first)}", tuple(notes))
     parts = [f"\n# On {each.host.name}, {each.host.address}:\n{keys}{_command(each.container)}" for each in nodes]
-    return Exported(f"#!/bin/sh\n{head}{_APART}{''.join(parts)}", tuple(notes))
+    return Exported(f"#!/bin/sh\n{head}{_SEPARATE_HOSTS}{''.join(parts)}", tuple(notes))
 
 
 def _command(container: Container) -> str:
-    """Write one command, an option in each line."""
-    entrypoint, words = node.start(container)
+    """Write one command, with one option on each line."""
+    entrypoint, words = node.entrypoint(container)
     options = [*_options(container), *([("--entrypoint", entrypoint)] if entrypoint else [])]
-    rows = [node.joined(pair) for pair in options]
-    server = [node.joined((node.image(container), *words[:2])), *map(escape.shell_word, words[2:])]
+    rows = [node.shell_command(pair) for pair in options]
+    server = [node.shell_command((node.image(container), *words[:2])), *map(escape.shell_word, words[2:])]
     return " \\\n  ".join(["docker run --detach", *rows, *server]) + "\n"
 
 
@@ -51,11 +51,11 @@ def _options(container: Container) -> Iterator[tuple[str, ...]]:
     yield from _memory(container)
     yield from (("--device", each) for each in container.confinement.devices)
     yield from (("--volume", f"{m.source}:{m.target}{':ro' if m.read_only else ''}") for m in node.mounts(container))
-    if (volume := node.cache(container)) is not None:
+    if (volume := node.compile_cache(container)) is not None:
         yield ("--volume", ":".join(volume))
-    yield from (("--env", name) for name in node.keys(container))
+    yield from (("--env", name) for name in node.secret_variables(container))
     yield from (("--env", f"{name}={value}") for name, value in sorted(container.command.env.items()))
-    if (asked := node.asked(container)) is not None:
+    if (asked := node.health_command(container)) is not None:
         yield ("--health-cmd", " ".join(f'"{word}"' if " " in word else word for word in asked))
         yield ("--health-start-period", f"{container.timeouts.ready_s}s")
     yield ("--stop-timeout", str(container.timeouts.stop_s))
@@ -79,7 +79,7 @@ def _memory(container: Container) -> Iterator[tuple[str, ...]]:
 
 
 def _confinement(container: Container) -> Iterator[tuple[str, ...]]:
-    """Give what holds for every container: no capability, no new privileges, no writable image, a bounded log."""
+    """Yield the limits of every container: no capabilities, no new privileges, a read-only image, a limited log."""
     yield from [("--read-only",)] if container.confinement.read_only else []
     yield ("--tmpfs", f"/tmp:rw,exec,nosuid,nodev,size={container.confinement.tmp_size_bytes},mode=1777")  # noqa: S108  in the container
     yield ("--cap-drop", "ALL")

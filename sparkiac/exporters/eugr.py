@@ -1,29 +1,29 @@
-"""A recipe of eugr/spark-vllm-docker, version 1. What its keys mean is said in `sparkiac/importers/eugr.py`."""
+"""A recipe of eugr/spark-vllm-docker, version 1; `sparkiac/importers/eugr.py` describes the format."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.exporters import node, recipe
-from sparkiac.exporters.node import Exported, Unsayable
+from sparkiac.exporters.node import Exported, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.exporters.node import Node
+    from sparkiac.exporters.node import HostContainer
 
-_BOX: Final = "its launcher starts the container its own way: privileged, on the host's network and IPC namespace"
+_CONTAINER: Final = "its launcher starts the container privileged, in the host's network and IPC namespace"
 
 
-def write(nodes: Sequence[Node]) -> Exported:
-    """Write a deployment. Raises Unsayable: its launcher runs vLLM alone."""
+def write(nodes: Sequence[HostContainer]) -> Exported:
+    """Write a deployment. Raises Unsupported for any engine but vLLM."""
     first = nodes[0].container
     if first.server.engine != "vllm":
-        message = f"eugr's launcher runs vLLM, and {first.name} is served by {first.server.engine}"
-        raise Unsayable(message)
-    found = recipe.of(nodes, doubled=True)
+        message = f"eugr's launcher only runs vLLM, and the engine of {first.name} is {first.server.engine}"
+        raise Unsupported(message)
+    found = recipe.build(nodes, doubled=True)
     model = first.server.model or ""
-    notes = [*found.notes, *recipe.fetched(first, first.weights.commits), _BOX]
+    notes = [*found.notes, *recipe.fetched(first, first.weights.commits), _CONTAINER]
     data: dict[str, Any] = {
         "recipe_version": "1",
         "name": first.name,
@@ -34,4 +34,4 @@ def write(nodes: Sequence[Node]) -> Exported:
         "defaults": found.defaults,
         "env": found.env,
     }
-    return Exported(recipe.text(notes, node.lines(first), data, found.command), tuple(notes))
+    return Exported(recipe.text(notes, node.heading(first), data, found.command), tuple(notes))

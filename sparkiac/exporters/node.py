@@ -1,4 +1,4 @@
-"""One container of a deployment as a person starts it who has no sparkiac: what every format writes."""
+"""What every format writes for one container, so that it runs without sparkiac."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
     from sparkiac.plan import Container, HostPlan
 
-_OURS: Final = "/run/sparkiac/"
-"""What is mounted here is for sparkiac's own probe."""
-_ASKS: Final = "import sys, urllib.request as u; u.urlopen(sys.argv[1], timeout=4)"
-"""Has no quotes, for it stands within some."""
+_SPARKIAC_MOUNTS: Final = "/run/sparkiac/"
+"""Mounts below this path are for sparkiac's own probe."""
+_REQUEST: Final = "import sys, urllib.request as u; u.urlopen(sys.argv[1], timeout=4)"
+"""Has no quotes, because it is written inside quotes."""
 
 
-class Unsayable(ValueError):  # noqa: N818  says what it is
-    """A format has no words for this deployment at all."""
+class Unsupported(ValueError):  # noqa: N818  describes the format
+    """The format cannot express this deployment."""
 
 
-class Node(NamedTuple):
-    """A container, and the host that it runs on."""
+class HostContainer(NamedTuple):
+    """A container and its host."""
 
     host: HostPlan
     container: Container
 
 
 class Exported(NamedTuple):
-    """A text, and what it leaves to its reader."""
+    """The exported text, and notes on what the reader must do."""
 
     text: str
     notes: tuple[str, ...]
 
 
 def image(container: Container) -> str:
-    """Give the pinned reference, with the tag for those who read it; an image that is not pinned as it is named."""
+    """Return the pinned reference with its tag, or the plain reference of an image that is not pinned."""
     found = container.image
     if found.digest is None:
         return found.reference
@@ -53,56 +53,59 @@ def image(container: Container) -> str:
     return f"{plain}@{found.digest}"
 
 
-def start(container: Container) -> tuple[str | None, tuple[str, ...]]:
-    """Give the entrypoint that takes the place of the image's, if one must, and the words after the image.
+def entrypoint(container: Container) -> tuple[str | None, tuple[str, ...]]:
+    """Return the entrypoint, if it must override the image's, and the words after the image.
 
-    What runs before the server stands in front of it in one shell. The key needs none: it is passed as a variable.
+    Commands before the server run in one shell with it. The API key needs no shell: it is passed as a variable.
     """
     if not container.command.pre_start:
         return None, container.command.words
-    return "/bin/sh", ("-c", " && ".join((*map(joined, container.command.pre_start), f"exec {joined(container.argv)}")))
+    return "/bin/sh", (
+        "-c",
+        " && ".join((*map(shell_command, container.command.pre_start), f"exec {shell_command(container.argv)}")),
+    )
 
 
-def server(container: Container) -> tuple[str, ...]:
-    """Give the command of the server from its program on, whatever the image's entrypoint. Raises Unsayable."""
+def server_command(container: Container) -> tuple[str, ...]:
+    """Return the server's command including its program, independent of the image's entrypoint. Raises Unsupported."""
     own = engines.named(container.server.engine or "").words
     if not own:
-        message = f"{container.image.reference} is told everything by variables, and this format wants a command"
-        raise Unsayable(message)
+        message = f"{container.image.reference} is configured by variables only, and this format needs a command"
+        raise Unsupported(message)
     words = container.command.words
     return words if words[: len(own)] == own else (*own, *words)
 
 
-def joined(words: Iterable[str]) -> str:
-    """Write words for a shell."""
+def shell_command(words: Iterable[str]) -> str:
+    """Join words to a shell command."""
     return " ".join(map(escape.shell_word, words))
 
 
-def lines(container: Container) -> tuple[str, ...]:
-    """Say in lines what it is: what its file begins with."""
+def heading(container: Container) -> tuple[str, ...]:
+    """Return the first lines of the file, which describe the deployment."""
     recipe = f", recipe {container.server.recipe.partition('#')[0]}" if container.server.recipe else ""
     return (f"{container.name}: {container.server.model}{recipe}.", "Exported by sparkiac from the inventory.")
 
 
 def mounts(container: Container) -> tuple[BindMount, ...]:
-    """Give what is mounted from the host, by target: directories and fetched files, but nothing of sparkiac's own."""
-    own = (mount for mount in container.storage.mounts if not mount.target.startswith(_OURS))
+    """Return the mounts from the host, sorted by target: directories and fetched files, without sparkiac's own."""
+    own = (mount for mount in container.storage.mounts if not mount.target.startswith(_SPARKIAC_MOUNTS))
     files = (BindMount(file.path, file.target, read_only=True) for file in container.storage.files)
     return tuple(sorted((*own, *files), key=lambda mount: mount.target))
 
 
-def cache(container: Container) -> tuple[str, str] | None:
-    """Give the name of the volume that keeps compiled code, and where it is mounted."""
+def compile_cache(container: Container) -> tuple[str, str] | None:
+    """Return the volume that keeps compiled code, and its path in the container."""
     return None if container.storage.cache_key is None else (f"{container.name}-cache", CACHE)
 
 
-def keys(container: Container) -> tuple[str, ...]:
-    """Name the variables that secrets come in."""
+def secret_variables(container: Container) -> tuple[str, ...]:
+    """Return the names of the variables that contain secrets."""
     return tuple(export.variable for export in container.command.exports)
 
 
-def asked(container: Container) -> tuple[str, ...] | None:
-    """Give the words that ask the server for its health from inside the container."""
+def health_command(container: Container) -> tuple[str, ...] | None:
+    """Return the command that checks the server's health from inside the container."""
     if container.checks.health is None or container.checks.path is None:
         return None
     listen, published = container.network.listen, container.network.published
@@ -111,22 +114,23 @@ def asked(container: Container) -> tuple[str, ...] | None:
     port = published.container_port if published else (listen or ("", 0))[1]
     url = f"http://{address}:{port}{container.checks.path}"
     if engines.named(container.server.engine or "").python:
-        return ("python3", "-c", _ASKS, url)
+        return ("python3", "-c", _REQUEST, url)
     return ("curl", "-fsS", "-m", "4", "-o", "/dev/null", url)
 
 
-def notes(nodes: Sequence[Node]) -> tuple[str, ...]:
-    """Say what holds for every format: what lies outside the command."""
+def notes(nodes: Sequence[HostContainer]) -> tuple[str, ...]:
+    """Return the notes that apply to every format."""
     first = nodes[0].container
     found = []
     if first.image.digest is None:
-        found.append("the image is not pinned: `sparkiac lock` finds its digest")
+        found.append("the image is not pinned: `sparkiac lock` resolves its digest")
     elif first.image.build is not None:
-        found.append(f"the image {first.image.build} is built from source on the host; no registry has it")
+        found.append(f"the image {first.image.build} is built from source on the host; it is in no registry")
     found += [f"fetch {each.path} first: {_fetched(each.url, each.sha256)}" for each in first.storage.files]
     if unread := {secret.name for secret in first.secrets} - _exported(first):
         found.append(
-            f"secret {', '.join(sorted(unread))}: the server takes a key in its arguments alone, so none is given"
+            f"secret {', '.join(sorted(unread))}: the server accepts a key only as an argument, so the file "
+            "contains none"
         )
     return tuple(found)
 
@@ -140,19 +144,19 @@ def _fetched(url: str, sha256: str | None) -> str:
 
 
 def weights(container: Container) -> tuple[str, ...]:
-    """Say what the host's model store must hold."""
+    """Return notes on what the model store of the host must contain."""
     commits, store = container.weights.commits, container.weights.store
     cached = [
-        f"{each}{f' at {commits[each]}' if each in commits else ''}, as `hf download` lays it out"
+        f"{each}{f' at {commits[each]}' if each in commits else ''}, in the layout of `hf download`"
         for each in container.weights.models
     ]
     plain = [
         f"the plain directory {each}{f' of {commits[each]}' if each in commits else ''}"
         for each in container.weights.directories
     ]
-    return tuple(f"weights: {store} must hold {each}" for each in (*cached, *plain))
+    return tuple(f"weights: {store} must contain {each}" for each in (*cached, *plain))
 
 
-def commented(text: Iterable[str]) -> str:
-    """Write lines as comments of a shell or of YAML."""
+def as_comments(text: Iterable[str]) -> str:
+    """Write lines as comments of a shell script or of YAML."""
     return "".join(f"# {line}\n" for line in text)

@@ -1,4 +1,4 @@
-"""What recipes of eugr's and of sparkrun's share: a command with placeholders, and containers on the host's network."""
+"""What recipes of eugr and sparkrun share: a command with placeholders, and containers in the host's network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkiac.render import escape, yamltext
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sparkiac.exporters.node import Node
+    from sparkiac.exporters.node import HostContainer
     from sparkiac.plan import Container
     from sparkiac.render.yamltext import Value
 
@@ -24,74 +24,74 @@ _PLACEHOLDERS: Final = {
     "gpu_memory_utilization": ("--gpu-memory-utilization", "--mem-fraction-static"),
     "max_model_len": ("--max-model-len", "--context-length", "--ctx-size"),
 }
-"""Default of a recipe → options that take it."""
-_OF_GROUP: Final = frozenset(
+"""Default of a recipe → options that use it."""
+_GROUP_OPTIONS: Final = frozenset(
     {"--distributed-executor-backend", "--nnodes", "--node-rank", "--master-addr", "--master-port", "--headless"}
 )
-"""What the launcher of a group writes itself."""
+"""Options that the launcher of a group adds itself."""
 _LINKS: Final = ("VLLM_HOST_IP", "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "NCCL_IB_HCA")
 _HOMES: Final = ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9._-]+")
 _NAMED: Final = re.compile(r"\{[A-Za-z_]\w*\}")
 
 
-class Recipe(NamedTuple):
-    """A recipe, before it has the form of one of the tools."""
+class RecipeDraft(NamedTuple):
+    """A recipe in neither tool's format yet."""
 
     container: Container
     nodes: int
     command: str
-    """With placeholders; braces that mean braces are doubled if `doubled` says so."""
+    """With placeholders; literal braces are doubled if `doubled` is true."""
     doubled: bool
     defaults: Mapping[str, str | int | float]
     env: Mapping[str, str]
     notes: tuple[str, ...]
 
 
-def of(nodes: Sequence[Node], *, doubled: bool) -> Recipe:
-    """Give the recipe of a deployment. Raises Unsayable."""
+def build(nodes: Sequence[HostContainer], *, doubled: bool) -> RecipeDraft:
+    """Return the recipe of a deployment. Raises Unsupported."""
     first = nodes[0].container
-    words = _served(first, node.server(first))
+    words = _with_network_options(first, node.server_command(first))
     doubled = doubled or any("{{" in word or _NAMED.search(word) for word in words)
     defaults: dict[str, str | int | float] = {}
     program, *options = _rows(words, defaults, doubled=doubled)
     rows = (program, *sorted(options))
-    prelude = [f"{_braces(node.joined(each), doubled=doubled)} &&\n" for each in first.command.pre_start]
+    prelude = [f"{_braces(node.shell_command(each), doubled=doubled)} &&\n" for each in first.command.pre_start]
     command = "".join(prelude) + " \\\n  ".join(rows) + "\n"
-    return Recipe(
-        first, len(nodes), command, doubled, defaults, _env(first), (*node.notes(nodes), *_lost(first, words))
+    return RecipeDraft(
+        first, len(nodes), command, doubled, defaults, _env(first), (*node.notes(nodes), *_not_exported(first, words))
     )
 
 
-def _served(container: Container, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Let the server listen where clients reach it, and find its model by its handle: there is no port to publish."""
-    listen = container.network.listen or ("0.0.0.0", 8000)  # noqa: S104  a server that nobody placed elsewhere
-    wanted = {"--host": listen[0], "--port": str(listen[1])}
+def _with_network_options(container: Container, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Make the server listen on its published address and load the model by its handle: recipes publish no ports."""
+    listen = container.network.listen or ("0.0.0.0", 8000)  # noqa: S104  the default of a recipe
+    network_options = {"--host": listen[0], "--port": str(listen[1])}
     split = [part for word in words for part in _split(word)]
     kept: list[str] = []
     at = 0
     while at < len(split):
         flag, following = split[at], split[at + 1 : at + 2]
         valued = bool(following) and not following[0].startswith("--")
-        if flag in _OF_GROUP and container.server.node:
+        if flag in _GROUP_OPTIONS and container.server.node:
             at += 1 + valued
             continue
         kept.append(flag)
-        if flag in wanted and valued:
-            kept.append(wanted[flag])
+        if flag in network_options and valued:
+            kept.append(network_options[flag])
             at += 1
         at += 1
-    return _by_handle(container, kept)
+    return _with_handle(container, kept)
 
 
 def _split(word: str) -> tuple[str, ...]:
-    """Give an option and its value as two words: `--port=8000`."""
+    """Split an option from its value: `--port=8000`."""
     flag, equals, value = word.partition("=")
     return (flag, value) if equals and flag.startswith("--") else (word,)
 
 
-def _by_handle(container: Container, words: Sequence[str]) -> tuple[str, ...]:
-    """Name a model by its handle that is served from a directory here: the other tool lays its weights elsewhere."""
+def _with_handle(container: Container, words: Sequence[str]) -> tuple[str, ...]:
+    """Replace the model's directory by its handle, because the other tool stores weights elsewhere."""
     model = container.server.model or ""
     place = next((mount.target for mount in container.storage.mounts if mount.source.endswith(f"/{model}")), None)
     if place is None or place not in words:
@@ -101,7 +101,7 @@ def _by_handle(container: Container, words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _rows(words: Sequence[str], defaults: dict[str, str | int | float], *, doubled: bool) -> list[str]:
-    """Write the command, an option in each row, and take what a caller may want to change into the defaults."""
+    """Write the command with one option on each line, and move values that users often change to the defaults."""
     names = {option: name for name, options in _PLACEHOLDERS.items() for option in options}
     rows: list[str] = []
     at = 0
@@ -126,7 +126,7 @@ def _braces(text: str, *, doubled: bool) -> str:
 
 
 def _number(text: str) -> str | int | float:
-    """Read a number that is written the same again."""
+    """Return a number if it formats to the same text again, or else the text."""
     for read in (int, float):
         try:
             value = read(text)
@@ -138,46 +138,53 @@ def _number(text: str) -> str | int | float:
 
 
 def _env(container: Container) -> dict[str, str]:
-    """Give the variables but those that the launcher sets: where weights and compiled code lie, and a group's links."""
+    """Return the variables except those that the launcher sets: storage paths and link settings."""
     left = (*_HOMES, *(_LINKS if container.server.node else ()))
     kept = {name: value for name, value in container.command.env.items() if not value.startswith(f"{CACHE}/")}
     return {name: value for name, value in sorted(kept.items()) if name not in left}
 
 
 def fetched(container: Container, models: Iterable[str]) -> tuple[str, ...]:
-    """Say which commits a launcher that downloads the newest ones must find there already."""
+    """Return notes on commits to download first, because the launcher downloads the newest ones."""
     commits = container.weights.commits
-    return tuple(f"its launcher does not fetch {each} at {commits[each]}: do" for each in models if each in commits)
+    return tuple(
+        f"fetch {each} at {commits[each]} first: its launcher downloads the newest commit"
+        for each in models
+        if each in commits
+    )
 
 
-def _lost(container: Container, words: Sequence[str]) -> tuple[str, ...]:
-    """Say what no key of these recipes means. Where weights lie is their launcher's own affair, if no word says it."""
-    found = [f"not said: {key} from a secret; set the variable in the container" for key in node.keys(container)]
+def _not_exported(container: Container, words: Sequence[str]) -> tuple[str, ...]:
+    """Return notes on what a recipe cannot express. Mounts of weights are noted only if the command uses their path."""
+    found = [
+        f"not exported: {key} from a secret; set the variable in the container"
+        for key in node.secret_variables(container)
+    ]
     stored = {container.weights.store, *(f"{container.weights.store}/{each}" for each in container.weights.directories)}
     found += [
-        f"not said: mount {mount.source} at {mount.target}"
+        f"not exported: mount {mount.source} at {mount.target}"
         for mount in node.mounts(container)
         if mount.source not in stored or any(_names(word, mount.target) for word in words)
     ]
     if container.network.listen is not None and container.network.listen[0] != "0.0.0.0":  # noqa: S104  compared
         where = f"{container.network.listen[0]} of the host's own network"
-        found.append(f"it listens on {where}: change the default `host` elsewhere")
+        found.append(f"it listens on {where}: change the default `host` on another host")
     return tuple(found)
 
 
 def _names(word: str, path: str) -> bool:
-    """Whether a word is a path or one below it, or has it as a text of its JSON."""
+    """Return whether a word is a path, is below it, or contains it as a string of JSON."""
     return f"{word}/".startswith(f"{path}/") or any(f'"{path}{end}' in word for end in '"/')
 
 
 def text(notes: Sequence[str], head: Sequence[str], data: Mapping[str, Value], command: str) -> str:
-    """Write a recipe: comments, its keys, and the command as a block."""
-    comments = node.commented((*head, *notes))
+    """Write a recipe: comments, keys, and the command as a block scalar."""
+    comments = node.as_comments((*head, *notes))
     return comments + yamltext.dump(dict(data)) + _block("command", command)
 
 
 def _block(key: str, value: str) -> str:
-    """Write a text as a block; one that a block would change, in quotes."""
+    """Write a text as a block scalar, or quoted if a block scalar would change it."""
     lines = value.rstrip("\n").split("\n")
     if not value.isascii() or any(not line.strip() or line != line.rstrip() for line in lines) or "\t" in value:
         return yamltext.dump({key: value})

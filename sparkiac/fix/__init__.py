@@ -1,7 +1,7 @@
-"""Findings whose repair is mechanical → the text of the inventory without them, comments kept.
+"""Findings that can be fixed automatically → the inventory's text without them, with its comments.
 
-A rule says what to change (`report.Edit`); here it is done, one fix at a time, and looked at again. A fix that does not
-take its finding away or that brings a new error is undone.
+A rule states the change (`report.Edit`). Fixes are applied one at a time and checked again: a fix that does not
+remove its finding, or that adds an error, is undone.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.fix.edits import edited
-from sparkiac.fix.nodes import Refused
+from sparkiac.fix.nodes import CannotEdit
 from sparkiac.report import Finding, Report, Severity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MOST: Final = 500
-"""Fixes of one run: more are not needed, and the run has an end whatever rules say."""
+_MAX_FIXES: Final = 500
+"""Fixes in one run; the limit guarantees an end whatever the rules report."""
 
 Key = tuple[str, str, object]
-"""What a finding is known by in a changed text: its code, message and fix."""
+"""Identifies a finding in a changed text: its code, message and fix."""
 
 
 class Repaired(NamedTuple):
@@ -28,39 +28,41 @@ class Repaired(NamedTuple):
 
     raw: bytes
     report: Report
-    """What is left, with the reason where a fix was not possible."""
+    """Remaining findings, with the reason if a fix was not possible."""
     fixed: tuple[Finding, ...]
-    """What is gone, with its place in the text at that time."""
+    """Removed findings, with their positions when they were fixed."""
 
 
 def repair(raw: bytes, check: Callable[[bytes], Report | None], hidden: frozenset[str]) -> Repaired:
-    """Apply the fixes of all findings of a text that loads, but for those with a hidden code.
+    """Apply the fixes of all findings of a valid text, except findings with a hidden code.
 
-    `check` gives all findings, hidden ones as well, for a fix may bring one; None if the text does not load.
+    `check` returns all findings, also hidden ones, because a fix may add one; None if the text does not load.
     """
     report = check(raw) or Report()
     fixed: list[Finding] = []
     left: dict[Key, str] = {}
     broken: list[Finding] = []
     former: set[bytes] = set()
-    for _ in range(_MOST):
+    for _ in range(_MAX_FIXES):
         chosen = next((each for each in _shown(report, hidden) if each.fix and _key(each) not in left), None)
         if chosen is None:
             break
         try:
             text = edited(raw.decode(), chosen.fix).encode()
-        except Refused as reason:
+        except CannotEdit as reason:
             left[_key(chosen)] = str(reason)
             continue
         after = check(text)
-        if fault := "it undoes another fix" if text in former else _fault(chosen, report, after):
-            left[_key(chosen)] = f"the fix was undone, for {fault}"
+        if fault := "it reverts another fix" if text in former else _fault(chosen, report, after):
+            left[_key(chosen)] = f"the fix was undone: {fault}"
             broken.append(_undone(chosen, fault))
         elif after is not None:
             fixed += [each for each in report.findings if (each.code, each.fix) == (chosen.code, chosen.fix)]
             former.add(raw)
             raw, report = text, after
-    return Repaired(raw, Report.of((*(_noted(each, left) for each in _shown(report, hidden)), *broken)), tuple(fixed))
+    return Repaired(
+        raw, Report.of((*(_with_reason(each, left) for each in _shown(report, hidden)), *broken)), tuple(fixed)
+    )
 
 
 def _shown(report: Report, hidden: frozenset[str]) -> list[Finding]:
@@ -72,26 +74,26 @@ def _key(finding: Finding) -> Key:
 
 
 def _fault(finding: Finding, before: Report, after: Report | None) -> str:
-    """Say what is wrong with a fix; nothing for a good one."""
+    """Return what is wrong with a fix, or an empty text."""
     if after is None:
-        return "the inventory does not load with it"
+        return "the inventory does not load with the fix"
     old, new = (Counter(each.code for each in report.findings) for report in (before, after))
     if new[finding.code] >= old[finding.code]:
-        return "the finding is still there with it"
+        return "the finding remains"
     old, new = (Counter(each.code for each in _errors(report)) for report in (before, after))
     added = sorted((new - old).keys())
-    return f"it brings {', '.join(added)}" if added else ""
+    return f"it adds {', '.join(added)}" if added else ""
 
 
 def _errors(report: Report) -> list[Finding]:
     return [finding for finding in report.findings if finding.severity is Severity.ERROR]
 
 
-def _noted(finding: Finding, left: dict[Key, str]) -> Finding:
+def _with_reason(finding: Finding, left: dict[Key, str]) -> Finding:
     reason = left.get(_key(finding))
     if reason is None:
         return finding
-    return finding._replace(hint="; ".join(filter(None, (finding.hint, f"--fix leaves it to you: {reason}"))))
+    return finding._replace(hint="; ".join(filter(None, (finding.hint, f"not fixed by --fix: {reason}"))))
 
 
 def _undone(finding: Finding, fault: str) -> Finding:

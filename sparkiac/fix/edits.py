@@ -1,4 +1,4 @@
-"""One fix, applied to the text of an inventory: nothing changes but the lines of the fix."""
+"""Applies one fix to the text of an inventory, changing only the lines of the fix."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.fix.cutting import cut
-from sparkiac.fix.nodes import Refused, read
+from sparkiac.fix.nodes import CannotEdit, read
 from sparkiac.fix.placing import put
 from sparkiac.report import REMOVE, Edit, Removal
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def edited(text: str, fix: Sequence[Edit]) -> str:
-    """Apply the edits of one fix, all or none; paths are those of the text as it is given.
+    """Apply all edits of one fix or none; paths refer to the text before the fix.
 
-    Comments, order, quotes, layout and line ends stay. Raises Refused if it cannot be done so.
+    Comments, order, quotes, layout and line ends are kept. Raises CannotEdit if that is impossible.
     """
     wanted = _plain(read(text)[0])
     for edit in fix:
@@ -31,8 +31,8 @@ def edited(text: str, fix: Sequence[Edit]) -> str:
         text = cut(text, read(text)[1], gone)
         _remove(wanted, gone)
     if json.dumps(_plain(read(text)[0]), sort_keys=True) != json.dumps(wanted, sort_keys=True):
-        message = "the file is laid out so that the edit would say something else"
-        raise Refused(message)
+        message = "because of the file's layout, the edit would change other values"
+        raise CannotEdit(message)
     return text
 
 
@@ -52,12 +52,12 @@ def _set(data: Any, path: Path, value: object) -> None:  # noqa: ANN401
 
 
 def _remove(data: Any, paths: Sequence[Path]) -> None:  # noqa: ANN401
-    """Remove values, the last of a list first, and what they leave empty."""
+    """Remove values, the last of a list first, and collections that become empty."""
     for path in sorted(paths, key=lambda path: [(isinstance(part, int), part) for part in path], reverse=True):
-        holders = [data]
+        parents = [data]
         for part in path[:-1]:
-            holders.append(holders[-1][part])
-        for holder, part in zip(reversed(holders), reversed(path), strict=True):
+            parents.append(parents[-1][part])
+        for holder, part in zip(reversed(parents), reversed(path), strict=True):
             del holder[part]
             if holder:
                 break

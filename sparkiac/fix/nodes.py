@@ -21,22 +21,22 @@ _STYLES: Final = frozenset("\"'|>")
 _BLOCK_STYLES: Final = ("|", ">")
 
 
-class Refused(Exception):  # noqa: N818  it is an answer, not a failure
+class CannotEdit(Exception):  # noqa: N818  it is an answer, not a failure
     """The fix would change other lines; the message says why."""
 
 
-class Node(NamedTuple):
-    """One value: its offsets in the text, how it is written, and what it holds."""
+class YamlNode(NamedTuple):
+    """One value: its offsets in the text, its style and its children."""
 
     kind: str
     """`scalar`, `mapping` or `sequence`."""
     start: int
     end: int
     style: str
-    """The quote or the sign of a block of text; `{` of a collection between brackets; empty otherwise."""
+    """The quote or block indicator; `{` for a collection between brackets; otherwise empty."""
     key: tuple[int, int] | None
-    """Offsets of the key that introduces it."""
-    children: Mapping[str | int, Node]
+    """Offsets of the key before it."""
+    children: Mapping[str | int, YamlNode]
 
     @property
     def first(self) -> int:
@@ -49,30 +49,30 @@ class Node(NamedTuple):
         return max(self.end, self.key[1] if self.key else 0)
 
 
-def read(text: str) -> tuple[object, Node]:
-    """Return the data of an inventory and the node of its top. Raises Refused for one that is not valid YAML."""
+def read(text: str) -> tuple[object, YamlNode]:
+    """Return the data of an inventory and the node of its top. Raises CannotEdit for one that is not valid YAML."""
     document, faults = gate.read(text.encode(), name="")
     if faults:
-        raise Refused(faults[0].message)
+        raise CannotEdit(faults[0].message)
     starts = (0, *accumulate(len(line) + 1 for line in text.split("\n")))
     return document.data, _node(_Text(text, starts, document), (), document.data)
 
 
-def find(root: Node, path: Path) -> Node | None:
-    """Give the value at a path."""
-    node: Node | None = root
+def find(root: YamlNode, path: Path) -> YamlNode | None:
+    """Return the value at a path."""
+    node: YamlNode | None = root
     for part in path:
         node = node.children.get(part) if node else None
     return node
 
 
 def line_start(text: str, offset: int) -> int:
-    """Give the offset of the first character of a line."""
+    """Return the offset of the first character of a line."""
     return text.rfind("\n", 0, offset) + 1
 
 
 def line_end(text: str, offset: int) -> int:
-    """Give the offset after a line's end, which the last line need not have."""
+    """Return the offset after the line's end; the last line may have no line break."""
     return text.find("\n", offset) + 1 or len(text)
 
 
@@ -89,7 +89,7 @@ class _Text(NamedTuple):
         return self.starts[mark.line - 1] + mark.column - 1, self.starts[mark.end_line - 1] + mark.end_column - 1
 
 
-def _node(held: _Text, path: Path, data: object) -> Node:
+def _node(held: _Text, path: Path, data: object) -> YamlNode:
     text, key = held.text, held.document.keys.get(path)
     introduced = held.span(key) if key is not None else None
     start, end = held.span(held.document.values[path])
@@ -100,11 +100,11 @@ def _node(held: _Text, path: Path, data: object) -> Node:
         if start == end and introduced:
             # The position of an empty value can be that of the next token, which may be lines below.
             start = end = introduced[1] + text.startswith(":", introduced[1])
-        return Node("scalar", start, end, style, introduced, {})
+        return YamlNode("scalar", start, end, style, introduced, {})
     parts = data.items() if isinstance(data, dict) else enumerate(data)
-    children: dict[str | int, Node] = {part: _node(held, (*path, part), value) for part, value in parts}
+    children: dict[str | int, YamlNode] = {part: _node(held, (*path, part), value) for part, value in parts}
     kind = "mapping" if isinstance(data, dict) else "sequence"
     if text[start] in "{[":
-        return Node(kind, start, end, "{", introduced, children)
+        return YamlNode(kind, start, end, "{", introduced, children)
     # A block ends with its last value: comments below that may be about what follows.
-    return Node(kind, start, max(child.last for child in children.values()), "", introduced, children)
+    return YamlNode(kind, start, max(child.last for child in children.values()), "", introduced, children)

@@ -1,4 +1,4 @@
-"""Values put into a YAML text: over the one that stands there, or as a line or a pair of their own."""
+"""Writes values into a YAML text: over an existing value, or as a new line or pair."""
 
 from __future__ import annotations
 
@@ -7,50 +7,50 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.fix.nodes import Refused, line_end, line_start
+from sparkiac.fix.nodes import CannotEdit, line_end, line_start
 from sparkiac.source.scalars import NULL, Ambiguous, resolve
 
 if TYPE_CHECKING:
-    from sparkiac.fix.nodes import Node
+    from sparkiac.fix.nodes import YamlNode
     from sparkiac.report import Path, Scalar
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9/_.]([A-Za-z0-9/_.:@+-]*[A-Za-z0-9/_.@+-])?")
 _STEP: Final = 2
 
 
-def put(text: str, root: Node, path: Path, value: Scalar) -> str:
-    """Make the value at `path` another one; where there is none, add it with the mappings that it stands in."""
+def put(text: str, root: YamlNode, path: Path, value: Scalar) -> str:
+    """Replace the value at `path`, or add it together with missing mappings."""
     node, depth = root, 0
     while depth < len(path) and path[depth] in node.children:
         node, depth = node.children[path[depth]], depth + 1
     keys = [part for part in path[depth:] if isinstance(part, str)]
     if len(keys) < len(path) - depth:
-        message = "it would lengthen a list"
-        raise Refused(message)
+        message = "the edit would lengthen a list"
+        raise CannotEdit(message)
     if not keys:
-        return _over(text, node, _written(value, node.style))
+        return _replace(text, node, _written(value, node.style))
     if node.kind == "scalar" and not node.style and text[node.start : node.end] in NULL:
-        return _over(text, node, f"{{{_pair(keys, value)}}}")
+        return _replace(text, node, f"{{{_pair(keys, value)}}}")
     if node.kind != "mapping":
-        message = "no mapping stands where its key belongs"
-        raise Refused(message)
+        message = "there is no mapping for its key"
+        raise CannotEdit(message)
     return _into_brackets(text, node, keys, value) if node.style else _below(text, node, keys, value, _step(text, root))
 
 
-def _over(text: str, node: Node, written: str) -> str:
-    """Write over a scalar that stands on one line."""
+def _replace(text: str, node: YamlNode, written: str) -> str:
+    """Replace a scalar that is on one line."""
     if node.kind != "scalar" or "\n" in text[node.start : node.end]:
-        message = "what it changes is no value on one line"
-        raise Refused(message)
+        message = "the value to change is not on one line"
+        raise CannotEdit(message)
     if node.start < node.end:
         return text[: node.start] + written + text[node.end :]
     if not node.key or node.start == node.key[1]:
-        message = "nothing stands where its value belongs"
-        raise Refused(message)
+        message = "there is no position for its value"
+        raise CannotEdit(message)
     return f"{text[: node.start]} {written}{text[node.start :]}"
 
 
-def _into_brackets(text: str, node: Node, keys: list[str], value: Scalar) -> str:
+def _into_brackets(text: str, node: YamlNode, keys: list[str], value: Scalar) -> str:
     pair = _pair(keys, value)
     if not node.children:
         return text[: node.start + 1] + pair + text[node.start + 1 :]
@@ -58,8 +58,8 @@ def _into_brackets(text: str, node: Node, keys: list[str], value: Scalar) -> str
     return f"{text[:last]}, {pair}{text[last:]}"
 
 
-def _below(text: str, node: Node, keys: list[str], value: Scalar, step: int) -> str:
-    """Add lines below the last one of a mapping, which may have a comment behind it."""
+def _below(text: str, node: YamlNode, keys: list[str], value: Scalar, step: int) -> str:
+    """Add lines after the last line of a mapping, which may end with a comment."""
     column = _column(text, node)
     place = line_end(text, node.last)
     newline = "\r\n" if text[:place].endswith("\r\n") or ("\r\n" in text and place == len(text)) else "\n"
@@ -71,13 +71,13 @@ def _below(text: str, node: Node, keys: list[str], value: Scalar, step: int) -> 
     return f"{text[:place]}{added}{newline}{text[place:]}"
 
 
-def _step(text: str, root: Node) -> int:
-    """Give how far the file indents: as the first mapping below the top does."""
+def _step(text: str, root: YamlNode) -> int:
+    """Return the file's indentation: that of the first mapping below the top level."""
     inner = (child for child in root.children.values() if child.kind == "mapping" and not child.style)
     return next((_column(text, child) for child in inner), _STEP)
 
 
-def _column(text: str, node: Node) -> int:
+def _column(text: str, node: YamlNode) -> int:
     first = next(iter(node.children.values())).first
     return first - line_start(text, first)
 
@@ -94,7 +94,7 @@ def _key(key: str) -> str:
 
 
 def _written(value: Scalar, style: str) -> str:
-    """Write a value, a text with the quotes that stood there or with those that it needs."""
+    """Write a value; a text keeps its former quotes, or gets those that it needs."""
     if not isinstance(value, str):
         return json.dumps(value)
     if style == "'" and "\n" not in value:

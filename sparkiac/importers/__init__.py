@@ -1,7 +1,7 @@
-"""Foreign recipes, command lines and containers → drafts of an inventory, with a report of what was lost.
+"""Files of other tools → a draft inventory, with a report of what was corrected or lost.
 
-One module for each format, with NAME, `recognise(text, name)` and `read(text, *, name)`. What they read, launches, is
-said in the inventory's words in one place for all of them.
+Each format has a module with NAME, `recognise(text, name)` and `read(text, *, name)`, which returns launches.
+Launches of all formats are converted to inventory terms in one place.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from sparkiac.importers.unreadable import StartsNothing, Unreadable
+from sparkiac.importers.launch import NothingToImport, Unreadable
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
 
-__all__ = ["FORMATS", "Importer", "StartsNothing", "Unreadable", "named", "recognised"]
+__all__ = ["FORMATS", "Importer", "NothingToImport", "Unreadable", "named", "recognised"]
 
 FORMATS: Final = {
     "markdown": "markdown",
@@ -26,29 +26,29 @@ FORMATS: Final = {
     "shell": "shell",
     "docker-run": "docker_run",
 }
-"""Format → its module, in the order in which they are asked."""
+"""Format → its module, in the order in which they are tried."""
 
 
 class Importer(Protocol):
-    """What a format's module has."""
+    """The interface of a format's module."""
 
     NAME: str
 
     def recognise(self, text: str, name: str) -> bool:
-        """Whether a text is of this format."""
+        """Return whether a text is of this format."""
 
     def read(self, text: str, *, name: str) -> tuple[Launch, ...]:
         """Read all launches of a text. Raises Unreadable."""
 
 
 def named(name: str) -> Importer:
-    """Give the importer of a format."""
+    """Return the importer of a format."""
     return cast("Importer", importlib.import_module(f"{__name__}.{FORMATS[name]}"))
 
 
 def recognised(text: str, name: str) -> str | None:
-    """Name the format of a text, or None if it is none that is known."""
-    from sparkiac.importers import markdown  # noqa: PLC0415  a format's module is read when it is asked
+    """Return the format of a text, or None if it is unknown."""
+    from sparkiac.importers import markdown  # noqa: PLC0415  format modules are imported only when needed
 
     found = next((each for each in FORMATS if named(each).recognise(text, name)), None)
-    return found or ("markdown" if markdown.tells(text) else None)
+    return found or ("markdown" if markdown.has_commands(text) else None)

@@ -1,4 +1,4 @@
-"""Variables of AEON-7's images, which are told everything by them."""
+"""The environment variables through which AEON-7's images are configured."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import engines
 from sparkiac.importers import values
-from sparkiac.importers.said import Line, Said
+from sparkiac.importers.launch import CommandLine, OptionValue
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
@@ -21,21 +21,21 @@ VARIABLES: Final = frozenset(
 """Variables that stand for options."""
 
 
-def read(launch: Launch) -> Line:
-    """Read the variables of a launch as if they were options."""
-    held = {each.name: each for each in launch.env if each.value is not None}
-    said = []
-    for name, each in held.items():
-        text, what = str(each.value), f"-e {name}"
+def read(launch: Launch) -> CommandLine:
+    """Read the environment variables of a launch as options."""
+    variables = {variable.name: variable for variable in launch.env if variable.value is not None}
+    options = []
+    for name, variable in variables.items():
+        text, what = str(variable.value), f"-e {name}"
         if name in _OPTIONS:
             option, kind = _OPTIONS[name]
-            said.append(Said(option, values.read(kind, text), each.line, what))
+            options.append(OptionValue(option, values.read(kind, text), variable.line, what))
         elif name == "SERVED_MODEL_NAME":
-            said.append(Said("served_model_name", text, each.line, what))
+            options.append(OptionValue("served_model_name", text, variable.line, what))
         elif name == "DFLASH_DRAFTER" and text:
-            chosen = {"method": "dflash", "model": text}
-            tokens = held.get("DFLASH_NUM_SPEC_TOKENS")
-            counted = {"num_speculative_tokens": values.read("int", str(tokens.value))} if tokens else {}
-            said.append(Said("speculative_config", chosen | counted, each.line, what))
-    model = held["MODEL_PATH"].value if "MODEL_PATH" in held else None
-    return Line(model, tuple(said), ())
+            drafter = {"method": "dflash", "model": text}
+            tokens = variables.get("DFLASH_NUM_SPEC_TOKENS")
+            count = {"num_speculative_tokens": values.read("int", str(tokens.value))} if tokens else {}
+            options.append(OptionValue("speculative_config", drafter | count, variable.line, what))
+    model = variables["MODEL_PATH"].value if "MODEL_PATH" in variables else None
+    return CommandLine(model, tuple(options), ())

@@ -1,4 +1,4 @@
-"""Entries → one inventory as a text, or one recipe, with comments where something was corrected or lost."""
+"""Imported entries → the text of an inventory or a recipe, with comments where something was corrected or lost."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import engines, placeholders
-from sparkiac.importers import draft, grouping, hiding, naming, validity, yamlwrite
-from sparkiac.importers.launch import Note
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers import draft, naming, redaction, validity, yamlwrite
+from sparkiac.importers.launch import Note, Unreadable, grouped
 from sparkiac.model import forms
 from sparkiac.source import literals
 
@@ -23,15 +22,17 @@ if TYPE_CHECKING:
 
 MAX_LAUNCHES: Final = 64
 _UNTOUCHED: Final = frozenset({"recipe", "variant", "fragments", "kind", "on"})
-_HOST: Final = "to fill in: the machine's name and address; or import with --host NAME=ADDRESS"
-_LINK: Final = "to fill in: interface, RDMA device and address of the link to the other hosts of the group"
-_STORE: Final = "no file says it: write where weights lie on the host"
-_BASE: Final = "no recipe is known for this model: these are the file's own settings, which no source has tried here"
-_EMPTY: Final = "hosts alone: nothing of the files became a deployment or a service"
+_HOST: Final = "fill in the machine's name and address, or import with --host NAME=ADDRESS"
+_LINK: Final = "fill in the interface, RDMA device and address of the link to the other hosts of the group"
+_STORE: Final = "no file states it: fill in the directory with the weights on the host"
+_BASE: Final = (
+    "the catalog has no recipe for this model: these settings come from the file and no source has tried them here"
+)
+_EMPTY: Final = "only hosts: nothing in the files became a deployment or a service"
 
 
 class Draft(NamedTuple):
-    """An inventory, and what became of each launch."""
+    """The text of an inventory, and the entry of each launch."""
 
     text: str
     entries: tuple[tuple[str, Entry], ...]
@@ -39,12 +40,12 @@ class Draft(NamedTuple):
 
 
 def entries(launches: Sequence[tuple[str, Launch]], hidden: frozenset[str]) -> tuple[tuple[str, Entry], ...]:
-    """Say what each launch of each file becomes, without a secret in it. Raises Unreadable."""
+    """Convert each launch of each file to an entry without secrets. Raises Unreadable."""
     taken: list[str] = []
     found: list[tuple[str, Entry]] = []
     for file, number in Counter(file for file, _ in launches).items():
         if number > MAX_LAUNCHES:
-            message = f"{number} containers are started here; at most {MAX_LAUNCHES} of one file are read"
+            message = f"{number} containers are started here; at most {MAX_LAUNCHES} are read from one file"
             raise _in(file, Unreadable(message, line=[each for name, each in launches if name == file][-1].line))
     hidden |= {value for _, launch in launches for value in _secrets(launch)}
     for file, launch in launches:
@@ -53,7 +54,7 @@ def entries(launches: Sequence[tuple[str, Launch]], hidden: frozenset[str]) -> t
         except Unreadable as error:
             raise _in(file, error) from None
         if any(each.lower() in entry.name for each in hidden):
-            entry = entry._replace(name=naming.free("server", taken))
+            entry = entry._replace(name=naming.unused("server", taken))
         taken.append(entry.name)
         found.append((file, entry))
     return tuple(found)
@@ -65,19 +66,19 @@ def _in(file: str, error: Unreadable) -> Unreadable:
 
 
 def _secrets(launch: Launch) -> Iterator[str]:
-    """Give the values that a launch hands to variables and options with a secret's name."""
+    """Yield the values that a launch assigns to variables and options whose names mark a secret."""
     pairs = [(each.name, each.value) for each in launch.env]
     pairs += [(name, value) for name, value in pairwise(launch.argv) if name.startswith("--")]
     for name, value in pairs:
-        if value is not None and hiding.is_secret_name(name) and literals.tells(value):
+        if value is not None and redaction.is_secret_name(name) and literals.tells(value):
             yield value
 
 
 def inventory(found: Sequence[tuple[str, Entry]], name: str, hosts: Sequence[tuple[str, str]]) -> Draft:
-    """Write the inventory of these entries; without hosts, placeholders stand for them."""
-    number = max((entry.nodes for _, entry in found if entry.kind == "deployment"), default=1)
-    placed = (*hosts, *_placeholders(number - len(hosts), hosts))
-    linked = number if number > 1 else 0
+    """Write the inventory of these entries; missing hosts become placeholders."""
+    needed = max((entry.nodes for _, entry in found if entry.kind == "deployment"), default=1)
+    placed = (*hosts, *_placeholders(needed - len(hosts), hosts))
+    linked = needed if needed > 1 else 0
     comments: dict[Path, list[str]] = {}
     data: dict[str, Any] = {"name": name}
     stores = dict.fromkeys(entry.store for _, entry in found if entry.kind == "deployment" and entry.store)
@@ -95,24 +96,24 @@ def inventory(found: Sequence[tuple[str, Entry]], name: str, hosts: Sequence[tup
             data[section] = {each.name: _placed(each, [host for host, _ in placed], store) for _, each in chosen}
         for file, each in chosen:
             _comment(comments, (section, each.name), each, data[section][each.name], file if several else None)
-            if each.kind == "deployment" and not each.known:
+            if each.kind == "deployment" and not each.same_model:
                 comments[section, each.name, "recipe"] = [_BASE]
     data |= _revisions(found)
     if len(data) == 2:  # noqa: PLR2004  name and hosts
         comments["hosts",] = [_EMPTY]
-    files = ", ".join(dict.fromkeys(hiding.shown(file) for file, _ in found))
+    files = ", ".join(dict.fromkeys(redaction.redacted(file) for file, _ in found))
     head = f"# Imported from {files}. Read the comments, then `sparkiac check`.\n"
     return Draft(head + yamlwrite.dump(data, comments), tuple(found))
 
 
 def _stores(entry: Entry) -> bool:
-    """Whether a service mounts the model store."""
+    """Return whether a service mounts the model store."""
     return any(mount.get("source") == "model_store" for mount in entry.data.get("mounts", {}).values())
 
 
 def _revisions(found: Sequence[tuple[str, Entry]]) -> dict[str, Any]:
-    """Say which revision of a model a file asks for: the lock pins it."""
-    pairs = ((entry.wanted.model, entry.launch.revision) for _, entry in found if entry.wanted is not None)
+    """Return the model revisions that the files name, for `revisions:`, from which the lock pins them."""
+    pairs = ((entry.server.model, entry.launch.revision) for _, entry in found if entry.server is not None)
     good = {
         model: revision
         for model, revision in pairs
@@ -122,26 +123,26 @@ def _revisions(found: Sequence[tuple[str, Entry]]) -> dict[str, Any]:
 
 
 def recipe(file: str, entry: Entry) -> str:
-    """Write a catalog recipe of one deployment: everything that it says, whatever the catalog has."""
-    assert entry.wanted is not None, "a deployment"  # noqa: S101
-    wanted, launch = entry.wanted, entry.launch
-    leaves = {path: value for path, value in wanted.leaves.items() if path[0] not in {"api_key", "bind"}}
-    if wanted.store is not None:
-        leaves["container", "mounts", wanted.store.target] = {"source": "model_store"}
+    """Write one deployment as a catalog recipe, in full, whatever the catalog already contains."""
+    assert entry.server is not None, "a deployment"  # noqa: S101
+    server, launch = entry.server, entry.launch
+    leaves = {path: value for path, value in server.leaves.items() if path[0] not in {"api_key", "bind"}}
+    if server.store is not None:
+        leaves["container", "mounts", server.store.target] = {"source": "model_store"}
     if re.fullmatch(forms.IMAGE, launch.image or ""):
         leaves["image",] = launch.image
-    model = entry.data.get("model") or wanted.model
+    model = entry.data.get("model") or server.model
     model = None if model == placeholders.MODEL else model
     leaves |= {("model",): model} if model else {}
-    title = launch.description or f"{engines.named(wanted.engine).title}: {model or entry.name}"
+    title = launch.description or f"{engines.named(server.engine).title}: {model or entry.name}"
     data: dict[str, Any] = {
         "title": title[:200],
-        "engine": wanted.engine,
-        "sources": (f"imported from {hiding.shown(file)}",),
+        "engine": server.engine,
+        "sources": (f"imported from {redaction.redacted(file)}",),
     }
-    data |= {"nodes": wanted.nodes} if wanted.nodes > 1 else {}
+    data |= {"nodes": server.nodes} if server.nodes > 1 else {}
     comments: dict[Path, list[str]] = {}
-    whole, refused = validity.without_refused(data | draft.nested(leaves), "recipe", launch.line)
+    whole, refused = validity.without_invalid(data | draft.nested(leaves), "recipe", launch.line)
     _comment(comments, (), entry._replace(notes=(*entry.notes, *refused)), whole, None)
     head = "".join(f"# {line}\n" for line in comments.pop((), []))
     return head + yamlwrite.dump(whole, comments)
@@ -155,12 +156,12 @@ def _placeholders(number: int, hosts: Sequence[tuple[str, str]]) -> list[tuple[s
 
 
 def _machine(number: int, address: str, *, linked: bool) -> dict[str, Any]:
-    """Give a host; one of a group has a link, which no file describes."""
+    """Return a host. A member of a group gets a placeholder link, because no file describes the link."""
     return {"address": address} | ({"fabric": {"links": (placeholders.link(number),)}} if linked else {})
 
 
 def _placed(entry: Entry, hosts: Sequence[str], store: str) -> dict[str, Any]:
-    """Add where it runs, behind what it is."""
+    """Return the entry's data with its hosts, placed after the keys that name its recipe or kind."""
     on = tuple(hosts[: entry.nodes]) if entry.nodes > 1 else hosts[0]
     first = {key: value for key, value in entry.data.items() if key in {"recipe", "variant", "fragments", "kind"}}
     rest = {key: value for key, value in entry.data.items() if key not in first}
@@ -171,7 +172,7 @@ def _placed(entry: Entry, hosts: Sequence[str], store: str) -> dict[str, Any]:
 def _comment(
     comments: dict[Path, list[str]], base: Path, entry: Entry, data: Mapping[str, Any], file: str | None
 ) -> None:
-    """Put each note above the one key that comes from its line and its words, or else above the entry."""
+    """Put each note above the key that it is about, or above the entry if that key is not certain."""
     placed: dict[Path, list[Note]] = {}
     for note in entry.notes:
         if note.kind == "unused":
@@ -181,13 +182,13 @@ def _comment(
         near = [path for path in paths if _is_named(str(path[-1]), note.what)]
         placed.setdefault((*base, *near[0]) if len(near) == 1 else base, []).append(note)
     for path, notes in placed.items():
-        for each in grouping.grouped(notes):
-            where = f"{hiding.shown(file)}, {each.place}" if file else each.place
+        for each in grouped(notes):
+            where = f"{redaction.redacted(file)}, {each.place}" if file else each.place
             comments.setdefault(path, []).append(f"{each.kind}, {where}: {each.what}: {each.why}")
 
 
 def _is_named(name: str, what: str) -> bool:
-    """Whether a note's words name a key: `--max-model-len` names max_model_len."""
+    """Return whether a note names a key: `--max-model-len` names max_model_len."""
     plain = what.lower().replace("-", "_")
     return re.search(rf"(?<![a-z0-9/.]){re.escape(name.lower().replace('-', '_'))}(?![a-z0-9/.])", plain) is not None
 
@@ -201,32 +202,35 @@ def _holds(data: Any, path: Path) -> bool:  # noqa: ANN401  any plain data
 
 
 def _without_secrets(entry: Entry, hidden: frozenset[str]) -> Entry:
-    """Take out every value that holds a secret of the file, and star the rest of what is said."""
-    notes = [Note(n.kind, n.line, hiding.without(n.what, hidden), hiding.without(n.why, hidden)) for n in entry.notes]
-    items = tuple(item._replace(what=hiding.without(item.what, hidden)) for item in entry.items)
+    """Remove every value that contains a secret of the file, and redact the entry's notes."""
+    notes = [
+        Note(n.kind, n.line, redaction.without_secrets(n.what, hidden), redaction.without_secrets(n.why, hidden))
+        for n in entry.notes
+    ]
+    items = tuple(item._replace(what=redaction.without_secrets(item.what, hidden)) for item in entry.items)
     data = dict[str, Any]()
     for key, value in entry.data.items():
         kept = value if key in _UNTOUCHED else _clean(value, hidden)
         if kept is not value and kept != value:
-            why = "it holds a secret of the file, which no inventory may; if it was a real one, change it now"
+            why = "it contains a secret, which an inventory must not; if the secret was real, change it now"
             notes.append(Note("lost", entry.launch.line, key, why))
         if kept not in (None, {}) or value is None:
             data[key] = kept
-    wanted = entry.wanted
-    if wanted is not None:
-        leaves = {path: kept for path, value in wanted.leaves.items() if (kept := _clean(value, hidden)) is not None}
-        wanted = wanted._replace(leaves=leaves)
-    return entry._replace(data=data, notes=tuple(notes), items=items, wanted=wanted)
+    server = entry.server
+    if server is not None:
+        leaves = {path: kept for path, value in server.leaves.items() if (kept := _clean(value, hidden)) is not None}
+        server = server._replace(leaves=leaves)
+    return entry._replace(data=data, notes=tuple(notes), items=items, server=server)
 
 
 def _clean(value: Any, hidden: frozenset[str]) -> Any:  # noqa: ANN401
-    """Give a value without the parts that hold a secret; None where nothing is left of it."""
+    """Return a value without the parts that contain a secret; None if nothing remains."""
     if isinstance(value, str):
-        return value if hiding.without(value, hidden) == value else None
+        return value if redaction.without_secrets(value, hidden) == value else None
     if isinstance(value, dict):
         if value.keys() == {"secret"}:
             return value
-        named = {key: each for key, each in value.items() if hiding.without(key, hidden) == key}
+        named = {key: each for key, each in value.items() if redaction.without_secrets(key, hidden) == key}
         pairs = {key: _clean(each, hidden) for key, each in named.items()}
         return {key: each for key, each in pairs.items() if each is not None or value[key] is None}
     if isinstance(value, tuple):

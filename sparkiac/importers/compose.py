@@ -1,4 +1,4 @@
-"""docker-compose files: their services.
+"""Docker Compose files.
 
 Sources: the Compose Specification, 05-services.md (short and long forms), 12-interpolation.md (`${NAME:-default}`,
 `$$`).
@@ -10,9 +10,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.importers import compose_extends, docker_options, docker_values, hiding, yamlread
-from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers import compose_extends, docker_options, docker_values, redaction, yamlread
+from sparkiac.importers.launch import ENV_FILE, NO_SETTING, Launch, Note, Port, Unreadable, Variable, Volume
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,63 +20,68 @@ if TYPE_CHECKING:
 
 NAME: Final = "compose"
 _SERVICES: Final = re.compile(r"^services[ \t]*:[ \t\r]*(#.*)?$", re.MULTILINE)
-_TELLS: Final = re.compile(r"^[ \t]+[\"']?(image|build|container_name)[\"']?[ \t]*:", re.MULTILINE)
+_HAS_SERVICE: Final = re.compile(r"^[ \t]+[\"']?(image|build|container_name)[\"']?[ \t]*:", re.MULTILINE)
 _VARIABLE: Final = re.compile(
     r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-?+])((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*))?\})"
 )
-_OURS: Final = {
-    "restart": docker_options.MEANT["restart"],
-    "healthcheck": docker_options.MEANT["health-cmd"],
-    "logging": docker_options.MEANT["log-opt"],
-    "tmpfs": docker_options.MEANT["tmpfs"],
-    "pull_policy": docker_options.MEANT["pull"],
-    "platform": docker_options.MEANT["platform"],
-    "privileged": docker_options.MEANT["privileged"],
-    "cap_add": docker_options.MEANT["privileged"],
-    "cap_drop": docker_options.MEANT["privileged"],
-    "security_opt": docker_options.MEANT["privileged"],
-    "depends_on": "the order of units follows from what a service uses",
-    "stop_grace_period": "`timeouts.stop_s` says it",
-    "networks": "containers find one another by the addresses of their hosts",
+_REPLACED: Final = {
+    "restart": docker_options.REPLACED["restart"],
+    "healthcheck": docker_options.REPLACED["health-cmd"],
+    "logging": docker_options.REPLACED["log-opt"],
+    "tmpfs": docker_options.REPLACED["tmpfs"],
+    "pull_policy": docker_options.REPLACED["pull"],
+    "platform": docker_options.REPLACED["platform"],
+    "privileged": docker_options.REPLACED["privileged"],
+    "cap_add": docker_options.REPLACED["privileged"],
+    "cap_drop": docker_options.REPLACED["privileged"],
+    "security_opt": docker_options.REPLACED["privileged"],
+    "depends_on": "units start in the order in which services use one another",
+    "stop_grace_period": "imported as `timeouts.stop_s`",
+    "networks": "containers reach one another by the addresses of their hosts",
     "init": "every container has an init process",
-    "expose": "a port is published, or it is not",
-    "pids_limit": "every container is bounded alike",
+    "expose": "imported only if the port is published",
+    "pids_limit": "every container has the same limit",
 }
-_SAID: Final = frozenset(
+_READ: Final = frozenset(
     """
     image container_name command entrypoint environment ports volumes ipc shm_size ulimits network_mode devices gpus
     runtime deploy stdin_open tty read_only
-    """.split()  # noqa: SIM905  a list of names is read more easily so
+    """.split()  # noqa: SIM905  a list of names is easier to read this way
 )
-_TOP: Final = frozenset({"services", "version", "name"})
+_READ_AT_TOP: Final = frozenset({"services", "version", "name"})
 
 
 def recognise(text: str, name: str) -> bool:
-    """Whether a text is a Compose file."""
+    """Return whether a text is a Compose file."""
     plain = name.rpartition("/")[2].lower()
-    return _SERVICES.search(text) is not None and (_TELLS.search(text) is not None or "compose" in plain)
+    return _SERVICES.search(text) is not None and (_HAS_SERVICE.search(text) is not None or "compose" in plain)
 
 
-def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  every importer is asked alike
+def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  all importers have the same signature
     """Read all services. Raises Unreadable."""
     document = yamlread.read(text)
     data = document.data if isinstance(document.data, dict) else {}
     services = data.get("services")
     if not isinstance(services, dict) or not services:
-        message = "no `services:` in this file"
+        message = "the file has no `services:`"
         raise Unreadable(message)
-    found = [_Service(name, compose_extends.whole(services, name), document).launch() for name in services]
+    found = [_Service(name, compose_extends.resolved(services, name), document).launch() for name in services]
     notes = (*document.notes, *_top(data, document))
     return (found[0]._replace(notes=(*notes, *found[0].notes)), *found[1:])
 
 
 def _top(data: dict[str, Any], document: Content) -> Iterator[Note]:
-    for key in data.keys() - _TOP:
+    for key in data.keys() - _READ_AT_TOP:
         why = "only services are read"
         if key in {"volumes", "networks"}:
-            yield Note("corrected", document.line(key), str(key), "paths of the host and published ports do it here")
+            yield Note(
+                "corrected",
+                document.line(key),
+                str(key),
+                "not needed: containers use paths of the host and published ports",
+            )
         elif not key.startswith("x-"):
-            yield Note("lost", document.line(key), hiding.shown(key), why)
+            yield Note("lost", document.line(key), redaction.redacted(key), why)
 
 
 class _Service:
@@ -90,7 +94,7 @@ class _Service:
         self.line = document.line("services", name)
 
     def launch(self) -> Launch:
-        """Give the service as a launch."""
+        """Return the service as a launch."""
         command = self._words("command")
         return Launch(
             self._text("container_name") or self.name,
@@ -107,32 +111,31 @@ class _Service:
             ipc=self._text("ipc"),
             shm_size_bytes=docker_values.size_bytes(self._text("shm_size") or ""),
             ulimits=tuple(self._limits()),
-            restart=self._text("restart"),
             timeouts=tuple(self._times()),
             read_only=self.data.get("read_only") is True,
-            notes=(*self._others(), *self.notes),
+            notes=(*self._other_keys(), *self.notes),
             lines=tuple(line for _, line in command),
         )
 
-    def _at(self, *path: str | int) -> int:
+    def _line(self, *path: str | int) -> int:
         return self.document.line("services", self.name, *path)
 
     def _lost(self, line: int, what: str, why: str) -> None:
-        self.notes.append(Note("lost", line, hiding.shown(what), why))
+        self.notes.append(Note("lost", line, redaction.redacted(what), why))
 
     def _text(self, key: str) -> str | None:
         value = self.data.get(key)
-        return self._put(value, self._at(key)) if isinstance(value, str | int | float) else None
+        return self._interpolated(value, self._line(key)) if isinstance(value, str | int | float) else None
 
-    def _put(self, value: object, line: int) -> str:
-        """Write a scalar as Compose reads it: variables take their defaults, `$$` is one dollar."""
+    def _interpolated(self, value: object, line: int) -> str:
+        """Return a scalar as Compose reads it: variables take their defaults and `$$` is one dollar."""
         text = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
         def put(found: re.Match[str]) -> str:
             if found[1]:
                 return "$"
             if found[4] in {":-", "-"}:
-                why = f"its default is taken, for the file does not set {found[3]}"
+                why = f"the default is used, because the file does not set {found[3]}"
                 self.notes.append(Note("corrected", line, f"${{{found[3]}:-…}}", why))
                 return _VARIABLE.sub(put, found[5] or "")
             return f"${{{found[3]}}}" if found[4] in {":?", "?"} else found[0]
@@ -140,68 +143,75 @@ class _Service:
         return _VARIABLE.sub(put, text)
 
     def _words(self, key: str) -> list[tuple[str, int]]:
-        """Give a list of words, or split a text as Compose does."""
+        """Return a list of words; a text is split as Compose splits it."""
         value = self.data.get(key)
         if isinstance(value, tuple):
-            return [(self._put(each, self._at(key, place)), self._at(key, place)) for place, each in enumerate(value)]
+            return [
+                (self._interpolated(each, self._line(key, place)), self._line(key, place))
+                for place, each in enumerate(value)
+            ]
         if not isinstance(value, str):
             return []
         try:
-            return [(word, self._at(key)) for word in shlex.split(self._put(value, self._at(key)).replace("\\\n", " "))]
+            return [
+                (word, self._line(key))
+                for word in shlex.split(self._interpolated(value, self._line(key)).replace("\\\n", " "))
+            ]
         except ValueError:
-            message = f"the {key} has a quote that is not closed"
-            raise Unreadable(message, line=self._at(key)) from None
+            message = f"{key} has an unclosed quote"
+            raise Unreadable(message, line=self._line(key)) from None
 
     def _variables(self) -> Iterator[Variable]:
         value = self.data.get("environment")
         if isinstance(value, dict):
             for name, each in value.items():
-                line = self._at("environment", name)
-                yield Variable(name, None if each is None else self._held(name, each, line), line)
+                line = self._line("environment", name)
+                yield Variable(name, None if each is None else self._value(name, each, line), line)
         for place, each in enumerate(value) if isinstance(value, tuple) else ():
             name, equals, text = str(each).partition("=")
-            line = self._at("environment", place)
-            yield Variable(name, self._held(name, text, line) if equals else None, line)
+            line = self._line("environment", place)
+            yield Variable(name, self._value(name, text, line) if equals else None, line)
         if "env_file" in self.data:
-            why = "the variables of that file are not in this one; write them under env, no secret"
-            self._lost(self._at("env_file"), "env_file", why)
+            self._lost(self._line("env_file"), "env_file", ENV_FILE)
 
-    def _held(self, name: str, value: object, line: int) -> str | None:
+    def _value(self, name: str, value: object, line: int) -> str | None:
         if isinstance(value, dict | tuple):
-            self._lost(line, name, "a variable is one text")
+            self._lost(line, name, "a variable must have a text value")
             return None
-        return self._put(value, line)
+        return self._interpolated(value, line)
 
     def _volumes(self) -> Iterator[Volume]:
         for place, each in self._list("volumes"):
-            line = self._at("volumes", place)
+            line = self._line("volumes", place)
             if isinstance(each, dict):
                 source, target = each.get("source"), each.get("target")
-                found = docker_values.volume(f"{self._put(source, line)}:{self._put(target, line)}", line)
+                found = docker_values.volume(
+                    f"{self._interpolated(source, line)}:{self._interpolated(target, line)}", line
+                )
                 found = found._replace(read_only=each.get("read_only") is True) if isinstance(found, Volume) else found
             else:
-                found = docker_values.volume(self._put(each, line), line)
+                found = docker_values.volume(self._interpolated(each, line), line)
             if isinstance(found, Volume):
                 yield found
             else:
-                self.notes.append(found._replace(what=hiding.shown(found.what)))
+                self.notes.append(found._replace(what=redaction.redacted(found.what)))
 
     def _ports(self) -> Iterator[Port]:
         for place, each in self._list("ports"):
-            line = self._at("ports", place)
-            text = self._put(each, line)
+            line = self._line("ports", place)
+            text = self._interpolated(each, line)
             if isinstance(each, dict):
                 address = f"{each['host_ip']}:" if "host_ip" in each else ""
-                text = self._put(f"{address}{each.get('published', '')}:{each.get('target', '')}", line)
+                text = self._interpolated(f"{address}{each.get('published', '')}:{each.get('target', '')}", line)
             found = docker_values.port(text, line)
             if isinstance(found, Port):
                 yield found
             else:
-                self.notes.append(found._replace(what=hiding.shown(found.what)))
+                self.notes.append(found._replace(what=redaction.redacted(found.what)))
 
     def _devices(self) -> Iterator[str]:
         for place, each in self._list("devices"):
-            device = self._put(each, self._at("devices", place)).partition(":")[0]
+            device = self._interpolated(each, self._line("devices", place)).partition(":")[0]
             if not device.startswith(docker_options.GPU):
                 yield device
 
@@ -210,10 +220,10 @@ class _Service:
         if isinstance(value, tuple):
             yield from enumerate(value)
         elif value is not None:
-            self._lost(self._at(key), str(key), "a list is wanted")
+            self._lost(self._line(key), str(key), "must be a list")
 
     def _gpus(self) -> bool:
-        """Whether it asks for the GPU in one of the three ways."""
+        """Return whether the service requests the GPU, in any of the three forms."""
         held: Any = self.data.get("deploy")
         for key in ("resources", "reservations", "devices"):
             held = held.get(key) if isinstance(held, dict) else None
@@ -227,7 +237,7 @@ class _Service:
             if isinstance(soft, int) and not isinstance(soft, bool):
                 yield name, soft
             else:
-                self._lost(self._at("ulimits", name), f"ulimits {name}", "this is no limit")
+                self._lost(self._line("ulimits", name), f"ulimits {name}", "must be a number")
 
     def _times(self) -> Iterator[tuple[str, int]]:
         health = self.data.get("healthcheck")
@@ -237,15 +247,19 @@ class _Service:
             if held:
                 yield name, held
 
-    def _others(self) -> Iterator[Note]:
+    def _other_keys(self) -> Iterator[Note]:
         if not self.data:
-            yield Note("lost", self.line, hiding.shown(self.name), "a service is a mapping of keys")
+            yield Note("lost", self.line, redaction.redacted(self.name), "a service must be a mapping of keys")
         if "image" not in self.data and "build" in self.data:
-            yield Note("lost", self._at("build"), "build", "an image that is built is named under `builds:`")
+            yield Note(
+                "lost", self._line("build"), "build", "an image that is built here is configured under `builds:`"
+            )
         for key in self.data:
-            if key in _OURS:
-                yield Note("corrected", self._at(key), str(key), _OURS[key])
+            if key in _REPLACED:
+                yield Note("corrected", self._line(key), str(key), _REPLACED[key])
             elif key == "extends" and not compose_extends.is_elsewhere(self.data[key]):
-                yield Note("corrected", self._at(key), "extends", "what the other service says stands in this one")
-            elif key not in _SAID and key not in {"env_file", "build"}:
-                yield Note("lost", self._at(key), hiding.shown(key), "nothing of the inventory says this")
+                yield Note(
+                    "corrected", self._line(key), "extends", "the other service's settings are merged into this one"
+                )
+            elif key not in _READ and key not in {"env_file", "build"}:
+                yield Note("lost", self._line(key), redaction.redacted(key), NO_SETTING)

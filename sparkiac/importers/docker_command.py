@@ -1,14 +1,13 @@
-"""One command line of `docker run` → a launch."""
+"""One `docker run` command line → a launch."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers import docker_options, docker_values, hiding
-from sparkiac.importers.docker_options import MEANT, Given
-from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
-from sparkiac.importers.shell_words import unset
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers import docker_options, docker_values, redaction
+from sparkiac.importers.docker_options import REPLACED, DockerOption
+from sparkiac.importers.launch import ENV_FILE, NO_SETTING, Launch, Note, Port, Unreadable, Variable, Volume
+from sparkiac.importers.shell_words import variable_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,31 +15,30 @@ if TYPE_CHECKING:
     from sparkiac.importers.shell_words import Command
 
 PROGRAMS: Final = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
-_BEFORE: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "stdbuf", "command", "setsid"})
-"""Programs that run another one."""
+_WRAPPERS: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "stdbuf", "command", "setsid"})
+"""Programs that run another program."""
 _GLOBAL: Final = frozenset({"--context", "-c", "--host", "-H", "--log-level", "-l", "--config"})
-_MANY: Final = 2000
-_OTHERS: Final = "nothing of the inventory says this"
+_MAX_WORDS: Final = 2000
 
 
 def launch(command: Command) -> Launch | None:
-    """Give what a command starts in a container; None if it starts none. Raises Unreadable for far too many words."""
+    """Return what a command starts in a container, or None if it starts none. Raises Unreadable if it is too long."""
     words, lines = command.words, command.lines
     start = _start(words)
     if start is None:
         return None
-    if len(words) > _MANY:
-        message = f"a command line of more than {_MANY} words"
+    if len(words) > _MAX_WORDS:
+        message = f"the command line has more than {_MAX_WORDS} words"
         raise Unreadable(message, line=command.line)
-    options = docker_options.read(words, lines, start)
-    image = words[options.end] if options.end < len(words) else None
-    notes = list(options.notes)
+    parsed = docker_options.read(words, lines, start)
+    image = words[parsed.end] if parsed.end < len(words) else None
+    notes = list(parsed.notes)
     if image is None:
         notes.append(Note("lost", command.line, "docker run", "the image is missing"))
     found = _Options(dict(command.env), notes)
-    for given in options.given:
-        found.take(given)
-    argv = words[options.end + 1 :]
+    for option in parsed.options:
+        found.take(option)
+    argv = words[parsed.end + 1 :]
     return Launch(
         found.name,
         command.line,
@@ -56,25 +54,24 @@ def launch(command: Command) -> Launch | None:
         ipc=found.ipc,
         shm_size_bytes=found.shm_size_bytes,
         ulimits=tuple(found.ulimits),
-        restart=found.restart,
         timeouts=tuple(found.timeouts),
         read_only="read-only" in found.flags,
         notes=tuple(found.notes),
-        lines=lines[options.end + 1 :],
+        lines=lines[parsed.end + 1 :],
         once="rm" in found.flags and "detach" not in found.flags and not found.ports,
     )
 
 
 def program(words: Sequence[str]) -> int:
-    """Find the program behind sudo, nohup and what is set for it."""
+    """Return the index of the program after sudo, nohup, their options and variable assignments."""
     at = 0
-    while at < len(words) and (words[at] in _BEFORE or words[at].startswith("-") or "=" in words[at]):
+    while at < len(words) and (words[at] in _WRAPPERS or words[at].startswith("-") or "=" in words[at]):
         at += 1
     return at
 
 
 def _start(words: tuple[str, ...]) -> int | None:
-    """Find where the options of `docker run` begin."""
+    """Return the index of the first option of `docker run`, or None for another command."""
     at = program(words)
     if at >= len(words) or words[at].rpartition("/")[2] not in PROGRAMS:
         return None
@@ -87,7 +84,7 @@ def _start(words: tuple[str, ...]) -> int | None:
 
 
 class _Options:
-    """What the options of one command line say."""
+    """The launch settings that the options of one command line set."""
 
     def __init__(self, exported: dict[str, str], notes: list[Note]) -> None:
         self.exported, self.notes = exported, notes
@@ -102,47 +99,46 @@ class _Options:
         self.ipc: str | None = None
         self.shm_size_bytes: int | None = None
         self.ulimits: list[tuple[str, int]] = []
-        self.restart: str | None = None
         self.timeouts: list[tuple[str, int]] = []
         self.flags: set[str] = set()
 
-    def take(self, given: Given) -> None:
-        """Take one option, or note why not."""
-        self.flags.add(given.name)
-        taker: Callable[[Given], object] | None = getattr(self, f"_{given.name.replace('-', '_')}", None)
+    def take(self, option: DockerOption) -> None:
+        """Apply one option, or note why it is not imported."""
+        self.flags.add(option.name)
+        taker: Callable[[DockerOption], object] | None = getattr(self, f"_{option.name.replace('-', '_')}", None)
         if taker is not None:
-            taker(given)
-        if MEANT.get(given.name):
-            self._note("corrected", given, MEANT[given.name])
-        elif given.name in docker_options.UNUSED:
-            self._note("unused", given, docker_options.UNUSED[given.name])
-        elif taker is None and given.name not in MEANT:
-            self._note("lost", given, _OTHERS)
+            taker(option)
+        if REPLACED.get(option.name):
+            self._note("corrected", option, REPLACED[option.name])
+        elif option.name in docker_options.UNUSED:
+            self._note("unused", option, docker_options.UNUSED[option.name])
+        elif taker is None and option.name not in REPLACED:
+            self._note("lost", option, NO_SETTING)
 
-    def _note(self, kind: str, given: Given, why: str) -> None:
-        word = f"--{given.name}" if given.name in docker_options.FLAGS else f"--{given.name} {given.value}"
-        self.notes.append(Note(kind, given.line, hiding.shown(word), why))
+    def _note(self, kind: str, option: DockerOption, why: str) -> None:
+        word = f"--{option.name}" if option.name in docker_options.FLAGS else f"--{option.name} {option.value}"
+        self.notes.append(Note(kind, option.line, redaction.redacted(word), why))
 
-    def _name(self, given: Given) -> None:
-        self.name = given.value
+    def _name(self, option: DockerOption) -> None:
+        self.name = option.value
 
-    def _entrypoint(self, given: Given) -> None:
-        self.entrypoint = (given.value,) if given.value else ()
+    def _entrypoint(self, option: DockerOption) -> None:
+        self.entrypoint = (option.value,) if option.value else ()
 
-    def _env(self, given: Given) -> None:
-        name, equals, value = given.value.partition("=")
+    def _env(self, option: DockerOption) -> None:
+        name, equals, value = option.value.partition("=")
         held = value if equals else self.exported.get(name)
-        caller = held is not None and unset(held) is not None
-        self.env.append(Variable(name, None if caller and held in {f"${name}", f"${{{name}}}"} else held, given.line))
+        caller = held is not None and variable_name(held) is not None
+        self.env.append(Variable(name, None if caller and held in {f"${name}", f"${{{name}}}"} else held, option.line))
 
-    def _volume(self, given: Given) -> None:
-        self._add(docker_values.volume(given.value, given.line))
+    def _volume(self, option: DockerOption) -> None:
+        self._add(docker_values.volume(option.value, option.line))
 
-    def _mount(self, given: Given) -> None:
-        self._add(docker_values.mount(given.value, given.line))
+    def _mount(self, option: DockerOption) -> None:
+        self._add(docker_values.mount(option.value, option.line))
 
-    def _publish(self, given: Given) -> None:
-        self._add(docker_values.port(given.value, given.line))
+    def _publish(self, option: DockerOption) -> None:
+        self._add(docker_values.port(option.value, option.line))
 
     def _add(self, found: Volume | Port | Note) -> None:
         if isinstance(found, Volume):
@@ -150,57 +146,54 @@ class _Options:
         elif isinstance(found, Port):
             self.ports.append(found)
         else:
-            self.notes.append(found._replace(what=hiding.shown(found.what)))
+            self.notes.append(found._replace(what=redaction.redacted(found.what)))
 
-    def _device(self, given: Given) -> None:
-        if given.value.startswith(docker_options.GPU):
+    def _device(self, option: DockerOption) -> None:
+        if option.value.startswith(docker_options.GPU):
             self.gpus = True
         else:
-            self.devices.append(given.value)
+            self.devices.append(option.value)
 
-    def _gpus(self, given: Given) -> None:
-        self.gpus = given.value not in {"", "0", "none"}
+    def _gpus(self, option: DockerOption) -> None:
+        self.gpus = option.value not in {"", "0", "none"}
 
-    def _runtime(self, given: Given) -> None:
-        self.gpus = self.gpus or given.value == "nvidia"
+    def _runtime(self, option: DockerOption) -> None:
+        self.gpus = self.gpus or option.value == "nvidia"
 
-    def _network(self, given: Given) -> None:
-        self.network = given.value
-        if given.value not in {"host", "bridge", "default"}:
-            self._note("lost", given, "containers find one another by the addresses of their hosts")
+    def _network(self, option: DockerOption) -> None:
+        self.network = option.value
+        if option.value not in {"host", "bridge", "default"}:
+            self._note("lost", option, "containers reach one another by the addresses of their hosts")
 
-    def _ipc(self, given: Given) -> None:
-        self.ipc = given.value
+    def _ipc(self, option: DockerOption) -> None:
+        self.ipc = option.value
 
-    def _shm_size(self, given: Given) -> None:
-        self.shm_size_bytes = docker_values.size_bytes(given.value)
+    def _shm_size(self, option: DockerOption) -> None:
+        self.shm_size_bytes = docker_values.size_bytes(option.value)
         if self.shm_size_bytes is None:
-            self._note("lost", given, "this is no size")
+            self._note("lost", option, "not a size")
 
-    def _ulimit(self, given: Given) -> None:
-        found = docker_values.limit(given.value)
+    def _ulimit(self, option: DockerOption) -> None:
+        found = docker_values.limit(option.value)
         if found is None:
-            self._note("lost", given, "this is no limit")
+            self._note("lost", option, "not a limit")
         else:
             self.ulimits.append(found)
 
-    def _restart(self, given: Given) -> None:
-        self.restart = given.value
-
-    def _stop_timeout(self, given: Given) -> None:
-        held = docker_values.seconds(given.value)
+    def _stop_timeout(self, option: DockerOption) -> None:
+        held = docker_values.seconds(option.value)
         self.timeouts += [("stop_s", held)] if held else []
 
-    def _health_start_period(self, given: Given) -> None:
-        held = docker_values.seconds(given.value)
+    def _health_start_period(self, option: DockerOption) -> None:
+        held = docker_values.seconds(option.value)
         self.timeouts += [("ready_s", held)] if held else []
 
-    def _read_only(self, _: Given) -> None:
-        """Every container is read-only here unless its recipe says otherwise."""
+    def _read_only(self, _: DockerOption) -> None:
+        """Accept the option; every container is read-only unless its recipe changes that."""
 
-    def _user(self, given: Given) -> None:
-        if given.value not in docker_options.ROOT:
-            self._note("lost", given, "the container runs as the user that its image names")
+    def _user(self, option: DockerOption) -> None:
+        if option.value not in docker_options.ROOT:
+            self._note("lost", option, "the container runs as the user set by its image")
 
-    def _env_file(self, given: Given) -> None:
-        self._note("lost", given, "the variables of that file are not in this one; write them under env, no secret")
+    def _env_file(self, option: DockerOption) -> None:
+        self._note("lost", option, ENV_FILE)

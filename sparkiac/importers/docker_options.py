@@ -1,12 +1,13 @@
-"""Options of `docker run` as Docker 28.2 documents them: which take a value, and what becomes of them here.
+"""Options of `docker run` as documented for Docker 28.2: which take a value, and what replaces them in sparkiac.
 
-Source: `docker run --help` of 28.2.2, and the hidden spellings that it takes (--net, --net-alias, --dns-opt).
+Source: `docker run --help` of 28.2.2, and the undocumented spellings --net, --net-alias and --dns-opt.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.importers import values
 from sparkiac.importers.launch import Note
 
 if TYPE_CHECKING:
@@ -28,61 +29,61 @@ _FLAGS: Final = """
     read-only rm sig-proxy tty use-api-socket
 """
 GPU: Final = "nvidia.com/gpu="
-"""What the GPU's devices are called where the container's engine knows it by the Container Device Interface."""
+"""Prefix of GPU device names in the Container Device Interface."""
 VALUED: Final = frozenset(_VALUED.split())
 """Options that take a value."""
 FLAGS: Final = frozenset(_FLAGS.split())
-"""Options that take none."""
+"""Options that take no value."""
 _ALIASES: Final = {"net": "network", "net-alias": "network-alias", "dns-opt": "dns-option"}
 _LETTERS: Final = """
 a=attach c=cpu-shares d=detach e=env h=hostname i=interactive l=label m=memory p=publish P=publish-all q=quiet t=tty
 u=user v=volume w=workdir
 """
-_SHORT: Final = dict(pair.split("=") for pair in _LETTERS.split())
-_CONFINED: Final = "the container has no capabilities and no privileges here, and gets the GPU all the same"
+_SHORT: Final = values.table(_LETTERS)
+_CONFINED: Final = "containers run without capabilities and privileges; they get the GPU without them"
 _PINNED: Final = "the lock pins the image to a digest for this architecture"
-_PROBED: Final = "sparkiac's own probe asks the server, as clients would"
+_PROBED: Final = "sparkiac's probe sends requests to the server as clients do"
 _WHY: Final = {
     "detach interactive tty rm sig-proxy init cidfile detach-keys attach quiet help disable-content-trust name": "",
     "privileged cap-add cap-drop security-opt group-add": _CONFINED,
     "pull platform": _PINNED,
     "health-cmd health-interval health-retries health-timeout health-start-period health-start-interval": _PROBED,
     "no-healthcheck": _PROBED,
-    "tmpfs": "every container has a /tmp of its own; container.tmp_size_gib bounds it",
-    "log-driver log-opt": "the journal keeps the log, and its size is bounded",
-    "pids-limit oom-score-adj": "every container is bounded alike",
-    "restart": "systemd is the one supervisor, and restarts what fails",
+    "tmpfs": "every container has its own /tmp; container.tmp_size_gib limits it",
+    "log-driver log-opt": "the journal keeps the log and limits its size",
+    "pids-limit oom-score-adj": "every container has the same limit",
+    "restart": "systemd supervises the container and restarts it on failure",
 }
-MEANT: Final = {name: why for names, why in _WHY.items() for name in names.split()}
-"""Option → what is done instead, for what a unit of sparkiac's does in its own way; empty where it needs no word."""
+REPLACED: Final = {name: why for names, why in _WHY.items() for name in names.split()}
+"""Option → what sparkiac does instead. Empty if the report need not mention the option."""
 
 
 ROOT: Final = frozenset({"0", "root", "0:0", "root:root"})
-"""Users that images of servers run as anyway."""
-UNUSED: Final = dict.fromkeys(("label", "annotation"), "a remark on the container; no part of the server")
-"""Options that say nothing of what runs."""
+"""Users that mean root; server images run as root anyway."""
+UNUSED: Final = dict.fromkeys(("label", "annotation"), "metadata of the container; it does not affect the server")
+"""Options that do not affect what runs."""
 
 
-class Given(NamedTuple):
-    """One option as it is given."""
+class DockerOption(NamedTuple):
+    """One option as written on the command line."""
 
     name: str
     value: str
     line: int
 
 
-class Options(NamedTuple):
+class DockerOptions(NamedTuple):
     """All options before the image."""
 
-    given: tuple[Given, ...]
+    options: tuple[DockerOption, ...]
     end: int
-    """Index of the image's word."""
+    """Index of the image in the command's words."""
     notes: tuple[Note, ...]
 
 
-def read(words: Sequence[str], lines: Sequence[int], start: int) -> Options:
-    """Read the options that begin at `start`. One that is not known takes no word, and is a note."""
-    given: list[Given] = []
+def read(words: Sequence[str], lines: Sequence[int], start: int) -> DockerOptions:
+    """Read the options that begin at `start`. An unknown option is assumed to take no value and is noted."""
+    options: list[DockerOption] = []
     notes: list[Note] = []
     at = start
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
@@ -91,19 +92,19 @@ def read(words: Sequence[str], lines: Sequence[int], start: int) -> Options:
         if word == "--":
             break
         if word.startswith("--"):
-            at += _long(word[2:], words[at : at + 1], line, given, notes)
+            at += _long(word[2:], words[at : at + 1], line, options, notes)
         else:
-            at += _cluster(word[1:], words[at : at + 1], line, given, notes)
-    return Options(tuple(given), at, tuple(notes))
+            at += _cluster(word[1:], words[at : at + 1], line, options, notes)
+    return DockerOptions(tuple(options), at, tuple(notes))
 
 
-def _long(word: str, following: Sequence[str], line: int, given: list[Given], notes: list[Note]) -> int:
-    """Read `--name`, and give how many further words it takes."""
+def _long(word: str, following: Sequence[str], line: int, options: list[DockerOption], notes: list[Note]) -> int:
+    """Read `--name` and return how many further words it takes."""
     name, equals, value = word.partition("=")
     name = _ALIASES.get(name, name)
     if name in FLAGS:
         if value.lower() not in {"false", "0", "f"}:
-            given.append(Given(name, "true", line))
+            options.append(DockerOption(name, "true", line))
         return 0
     if name not in VALUED:
         notes.append(Note("lost", line, f"--{name}", "docker run of Docker 28 has no such option"))
@@ -111,19 +112,19 @@ def _long(word: str, following: Sequence[str], line: int, given: list[Given], no
     if not equals and not following:
         notes.append(Note("lost", line, f"--{name}", "its value is missing"))
         return 0
-    given.append(Given(name, value if equals else following[0], line))
+    options.append(DockerOption(name, value if equals else following[0], line))
     return 0 if equals else 1
 
 
-def _cluster(letters: str, following: Sequence[str], line: int, given: list[Given], notes: list[Note]) -> int:
-    """Read `-itd`, `-p 80:80`, `-p80:80`, `-p=80:80`, and give how many further words it takes."""
+def _cluster(letters: str, following: Sequence[str], line: int, options: list[DockerOption], notes: list[Note]) -> int:
+    """Read `-itd`, `-p 80:80`, `-p80:80` or `-p=80:80` and return how many further words it takes."""
     while letters:
         name, letters = _SHORT.get(letters[0], letters[0]), letters[1:]
         if name in VALUED:
             value = letters.removeprefix("=")
-            return _long(f"{name}={value}" if value else name, following, line, given, notes)
+            return _long(f"{name}={value}" if value else name, following, line, options, notes)
         if name not in FLAGS:
             notes.append(Note("lost", line, f"-{name}", "docker run of Docker 28 has no such option"))
             return 0
-        given.append(Given(name, "true", line))
+        options.append(DockerOption(name, "true", line))
     return 0

@@ -1,4 +1,4 @@
-"""`docker run` command lines, one or several in a text."""
+"""One or more `docker run` command lines."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _BEGINS: Final = re.compile(
 
 
 def recognise(text: str, name: str) -> bool:
-    """Whether a text begins with a command line of `docker run`."""
+    """Return whether a text begins with a `docker run` command line."""
     return not name.endswith((".md", ".sh")) and _BEGINS.match(text) is not None
 
 
 def read(text: str, *, name: str) -> tuple[Launch, ...]:
-    """Read the command lines of a text. Raises Unreadable where it has none."""
+    """Read the command lines of a text. Raises Unreadable if it has none."""
     return shell.read(text, name=name)

@@ -20,13 +20,13 @@ _LAST_PORT: Final = 65535
 
 
 def size_bytes(text: str) -> int | None:
-    """Read 32g, 32gb, 16GiB or a number of bytes; None if it is none."""
+    """Read 32g, 32gb, 16GiB or a number of bytes; None if it is not a size."""
     found = _SIZE.fullmatch(text.strip())
     return int(float(found[1]) * _UNITS[found[2].lower()]) if found else None
 
 
 def seconds(text: str) -> int | None:
-    """Read 900, 15min or `1h 30s`; None for what is no such time, or has no end."""
+    """Read 900, 15min or `1h 30s`; None if it is not a duration, or is infinite."""
     total = 0
     rest = text.strip()
     while rest:
@@ -39,12 +39,12 @@ def seconds(text: str) -> int | None:
 
 
 def port(text: str, line: int) -> Port | Note:
-    """Read `[address:][host:]container[/tcp]`. Ranges, and what is no TCP, are notes."""
+    """Read `[address:][host:]container[/tcp]`. Port ranges and other protocols become notes."""
     found = _PORT.fullmatch(text.strip())
     numbers = [int(each) for each in (found[2], found[3]) if each] if found else [0]
     if found is None or found[4] in {"udp", "sctp"} or not all(0 < each <= _LAST_PORT for each in numbers):
-        why = "one TCP port is published, and neither a range nor UDP"
-        return Note("lost", line, f"port {text[:60]}", values.CALLERS if values.unknown(text) else why)
+        why = "only a single TCP port can be published, not a range or UDP"
+        return Note("lost", line, f"port {text[:60]}", values.CALLERS_VALUE if values.is_unknown(text) else why)
     address = "127.0.0.1" if found[1] == "localhost" else found[1]
     return Port(address, int(found[2]) if found[2] else None, int(found[3]), line)
 
@@ -53,9 +53,9 @@ def volume(text: str, line: int) -> Volume | Note:
     """Read `source:target[:options]`."""
     parts = text.split(":")
     if len(parts) < 2 or not parts[1].startswith("/") or not parts[0]:  # noqa: PLR2004  source and target
-        return Note("lost", line, f"volume {text[:120]}", "no path of the host is mounted by it")
+        return Note("lost", line, f"volume {text[:120]}", "it does not mount a path of the host")
     options = parts[2].split(",") if len(parts) > 2 else []  # noqa: PLR2004
-    return Volume(parts[0], _plain(parts[1]), "ro" in options, line)
+    return Volume(parts[0], _without_slash(parts[1]), "ro" in options, line)
 
 
 def mount(text: str, line: int) -> Volume | Note:
@@ -64,16 +64,16 @@ def mount(text: str, line: int) -> Volume | Note:
     source = pairs.get("source") or pairs.get("src")
     target = pairs.get("target") or pairs.get("dst") or pairs.get("destination")
     if pairs.get("type", "volume") not in {"bind", "volume"} or not source or not target:
-        return Note("lost", line, f"mount {text[:120]}", "no path of the host is mounted by it")
+        return Note("lost", line, f"mount {text[:120]}", "it does not mount a path of the host")
     read_only = any(pairs.get(each, "false") in {"", "true", "1"} for each in ("readonly", "ro"))
-    return Volume(source, _plain(target), read_only, line)
+    return Volume(source, _without_slash(target), read_only, line)
 
 
 def limit(text: str) -> tuple[str, int] | None:
-    """Read `memlock=-1` or `memlock=-1:-1`; the soft limit counts."""
+    """Read `memlock=-1` or `memlock=-1:-1` and return the soft limit."""
     found = _LIMIT.fullmatch(text.strip())
     return (found[1], int(found[2])) if found else None
 
 
-def _plain(path: str) -> str:
+def _without_slash(path: str) -> str:
     return path.rstrip("/") or "/"

@@ -1,4 +1,4 @@
-"""`docker inspect` of running containers: what Docker says that it was told, the image's own settings among it."""
+"""`docker inspect` of running containers: the settings that Docker reports, including those of the image."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.importers import docker_options, docker_values, hiding, serving
-from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers import docker_options, docker_values, redaction, serving
+from sparkiac.importers.launch import NO_SETTING, Launch, Note, Port, Unreadable, Variable, Volume
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 NAME: Final = "inspect"
 _BEGINS: Final = re.compile(r"\s*[\[{]")
-_OF_IMAGES: Final = re.compile(
+_SET_BY_IMAGES: Final = re.compile(
     r"PATH|LD_LIBRARY_PATH|LIBRARY_PATH|HOSTNAME|HOME|LANG|LC_ALL|TERM|SHLVL|DEBIAN_FRONTEND|PYTHON.*|PIP_.*|UV_.*|NV_.*"
     r"|NVIDIA_(?!VISIBLE).*|NVIDIA_VISIBLE_DEVICES|CUDA_(?!VISIBLE|LAUNCH|CACHE|DEVICE|MODULE).*|CUDNN_.*|CUBLAS.*"
     r"|.*_VERSION|GPG_KEY|MKL_.*|OPAL_.*|OMPI_.*|OPENMPI.*|OPENUCX.*|TRTOSS.*|TENSORRT.*|_CUDA_.*|BASH_ENV|ENV|RDMACORE.*"
@@ -24,11 +23,11 @@ _OF_IMAGES: Final = re.compile(
 )
 
 
-_MANY: Final = 1000
+_MAX_VARIABLES: Final = 1000
 
 
-def recognise(text: str, name: str) -> bool:  # noqa: ARG001  every importer is asked alike
-    """Whether a text is Docker's JSON of a container."""
+def recognise(text: str, name: str) -> bool:  # noqa: ARG001  all importers have the same signature
+    """Return whether a text is Docker's JSON of a container."""
     return _BEGINS.match(text) is not None and '"HostConfig"' in text and '"Config"' in text
 
 
@@ -38,18 +37,18 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (1, 1)
-        message = "this is no JSON"
+        message = "not valid JSON"
         raise Unreadable(message, line=line, column=column) from None
     containers = data if isinstance(data, list) else [data]
     found = [_Container(each, text).launch() for each in containers if isinstance(each, dict) and "Config" in each]
     if not found:
-        message = "no container is told of here: `docker inspect NAME` gives one"
+        message = "the file describes no container: `docker inspect NAME` prints one"
         raise Unreadable(message)
     return tuple(found)
 
 
 class _Container:
-    """Reads what Docker says, whatever its types are."""
+    """Reads one container, whatever types Docker's JSON has."""
 
     def __init__(self, data: dict[str, Any], text: str) -> None:
         self.config = _mapping(data.get("Config"))
@@ -61,10 +60,10 @@ class _Container:
         self.line = text.count("\n", 0, self.start) + 1
 
     def launch(self) -> Launch:
-        """Give the container as a launch."""
+        """Return the container as a launch."""
         image = _text(self.config.get("Image"))
         argv = _words(self.config.get("Cmd"))
-        self._others()
+        self._other_settings()
         return Launch(
             (_text(self.data.get("Name")) or "").lstrip("/") or None,
             self.line,
@@ -83,17 +82,16 @@ class _Container:
             shm_size_bytes=self._shared_memory(),
             read_only=self.host.get("ReadonlyRootfs") is True,
             ulimits=tuple(self._limits()),
-            restart=_text(_mapping(self.host.get("RestartPolicy")).get("Name")),
             notes=tuple(self.notes),
-            lines=tuple(self._at(json.dumps(word)) for word in argv),
+            lines=tuple(self._line_of(json.dumps(word)) for word in argv),
         )
 
-    def _at(self, needle: str) -> int:
+    def _line_of(self, needle: str) -> int:
         found = self.text.find(needle, self.start)
         return self.text.count("\n", 0, found) + 1 if found >= 0 else self.line
 
     def _entrypoint(self, image: str | None) -> tuple[str, ...] | None:
-        """Give the entrypoint if it is not the one that the catalog knows of the image."""
+        """Return the entrypoint, or None if it is the one that the catalog knows for the image."""
         words = _words(self.config.get("Entrypoint"))
         family = serving.of_image(image)
         own = family is not None and (family.entrypoint is None or words == family.entrypoint)
@@ -102,18 +100,18 @@ class _Container:
     def _variables(self) -> Iterator[Variable]:
         own = 0
         words = _words(self.config.get("Env"))
-        if len(words) > _MANY:
-            message = f"more than {_MANY} variables"
-            raise Unreadable(message, line=self._at('"Env"'))
+        if len(words) > _MAX_VARIABLES:
+            message = f"more than {_MAX_VARIABLES} variables"
+            raise Unreadable(message, line=self._line_of('"Env"'))
         for text in words:
             name, _, value = text.partition("=")
-            if _OF_IMAGES.fullmatch(name) and not hiding.is_secret_name(name):
+            if _SET_BY_IMAGES.fullmatch(name) and not redaction.is_secret_name(name):
                 own += 1
             else:
-                yield Variable(name, value, self._at(json.dumps(name)[:-1]))
+                yield Variable(name, value, self._line_of(json.dumps(name)[:-1]))
         if own:
-            what, why = f"{own} variables", "an image sets such variables itself, and Docker does not tell them apart"
-            self.notes.append(Note("corrected", self._at('"Env"'), what, why))
+            what, why = f"{own} variables", "images usually set these, and Docker does not report which were added"
+            self.notes.append(Note("corrected", self._line_of('"Env"'), what, why))
 
     def _volumes(self) -> Iterator[Volume]:
         for mount in _items(self.data.get("Mounts")):
@@ -121,16 +119,16 @@ class _Container:
             named = mount.get("Type") == "volume"
             if source and target:
                 place = (_text(mount.get("Name")) or source) if named else source
-                yield Volume(place, target, mount.get("RW") is False, self._at(json.dumps(target)))
+                yield Volume(place, target, mount.get("RW") is False, self._line_of(json.dumps(target)))
 
     def _ports(self) -> Iterator[Port]:
         for name, bindings in _mapping(self.host.get("PortBindings")).items():
             for binding in _items(bindings)[:1]:
                 address, host = _text(binding.get("HostIp")), _text(binding.get("HostPort"))
                 before = "" if not address else f"[{address}]:" if ":" in address else f"{address}:"
-                found = docker_values.port(f"{before}{host}:{name}", self._at(json.dumps(name)))
+                found = docker_values.port(f"{before}{host}:{name}", self._line_of(json.dumps(name)))
                 if isinstance(found, Note):
-                    self.notes.append(found._replace(what=hiding.shown(found.what)))
+                    self.notes.append(found._replace(what=redaction.redacted(found.what)))
                 else:
                     yield found
 
@@ -147,32 +145,37 @@ class _Container:
                 yield name, soft
 
     def _shared_memory(self) -> int | None:
-        """Give the size of /dev/shm unless it is Docker's own default."""
+        """Return the size of /dev/shm, or None if it is Docker's default."""
         size = self.host.get("ShmSize")
         return size if isinstance(size, int) and size not in {0, 64 << 20} and size < 1 << 50 else None
 
-    def _others(self) -> None:
-        told = {
+    def _other_settings(self) -> None:
+        options = {
             "privileged": self.host.get("Privileged"),
             "cap-add": self.host.get("CapAdd"),
             "security-opt": self.host.get("SecurityOpt"),
             "restart": _mapping(self.host.get("RestartPolicy")).get("Name") not in {None, "", "no"},
             "health-cmd": self.config.get("Healthcheck"),
         }
-        for option, value in told.items():
+        for option, value in options.items():
             if value:
-                self.notes.append(Note("corrected", self.line, f"--{option}", docker_options.MEANT[option]))
+                self.notes.append(Note("corrected", self.line, f"--{option}", docker_options.REPLACED[option]))
         for key in ("Memory", "NanoCpus", "CpusetCpus", "ExtraHosts", "Tmpfs", "Links", "VolumesFrom"):
             if self.host.get(key):
-                self.notes.append(Note("lost", self._at(f'"{key}"'), key, "nothing of the inventory says this"))
+                self.notes.append(Note("lost", self._line_of(f'"{key}"'), key, NO_SETTING))
         user, folder = _text(self.config.get("User")), self.config.get("WorkingDir")
         if user and user not in {"root", "0"}:
             self.notes.append(
-                Note("lost", self._at('"User"'), "User", "the container runs as the user that its image names")
+                Note("lost", self._line_of('"User"'), "User", "the container runs as the user set by its image")
             )
         if isinstance(folder, str) and folder not in {"", "/", "/workspace", "/vllm-workspace", "/app"}:
             self.notes.append(
-                Note("lost", self._at('"WorkingDir"'), "WorkingDir", "a container starts where its image says")
+                Note(
+                    "lost",
+                    self._line_of('"WorkingDir"'),
+                    "WorkingDir",
+                    "the container starts in the directory set by its image",
+                )
             )
 
 
@@ -189,7 +192,7 @@ def _text(value: object) -> str | None:
 
 
 def _words(value: object) -> tuple[str, ...]:
-    """Give a list of words, or the one word that a text is."""
+    """Return a list of words; a single text is a list of one."""
     if isinstance(value, str):
         return (value,)
     return (

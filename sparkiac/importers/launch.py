@@ -1,26 +1,60 @@
-"""One start of a server as a foreign file tells it: every importer gives these, and one place makes drafts of them."""
+"""What every importer returns: launches with notes, and the errors for files that cannot be imported."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac.source.text import FORBIDDEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+NO_SETTING: Final = "an inventory has no setting for this"
+ENV_FILE: Final = "the variables of that file are not imported: write them under `env`, without secrets"
+_LISTED: Final = 8
+"""Lines and texts that a group of notes lists."""
+
+
+class Unreadable(ValueError):  # noqa: N818  describes the file
+    """A file that cannot be imported. Lines and columns count from 1; the message never contains values."""
+
+    def __init__(self, message: str, *, line: int = 1, column: int = 1) -> None:
+        """Store the message and its position."""
+        super().__init__(message)
+        self.line = line
+        self.column = column
+        self.file: str | None = None
+        """Name of the file, set when several are read."""
+
+
+class NothingToImport(Unreadable):
+    """A file of a known format that starts no server and no container; skipped when a directory is imported."""
+
+
+def check_characters(text: str, line: int = 1) -> None:
+    """Raise Unreadable for a character that an inventory must not contain; the text begins on this line."""
+    if bad := FORBIDDEN.search(text):
+        message = f"character U+{ord(bad.group()):04X} is not allowed"
+        raise Unreadable(message, line=line + text.count("\n", 0, bad.start()))
 
 
 class Note(NamedTuple):
     """One line of the loss report."""
 
     kind: str
-    """`corrected` (meant, and written differently now), `unused` (no part of the launch: a remark, a setting without
-    effect) or `lost` (not understood, or nothing in an inventory means it)."""
+    """`corrected` (imported in another form), `unused` (no effect on the launch) or `lost` (not understood, or an
+    inventory has no setting for it).
+    """
     line: int
     """Line of the foreign file, from 1."""
     what: str
-    """The foreign file's own words; secrets starred."""
+    """The text of the foreign file, with secrets redacted."""
     why: str
-    """What became of it, or why nothing did."""
+    """What it was replaced by, or why it was not imported."""
 
 
 class Variable(NamedTuple):
-    """One environment variable of the container; no value where the caller's own is passed on."""
+    """One environment variable of the container; the value is None if it comes from the caller's environment."""
 
     name: str
     value: str | None
@@ -28,7 +62,7 @@ class Variable(NamedTuple):
 
 
 class Volume(NamedTuple):
-    """One mount: a path of the host, or the name of a volume, inside the container."""
+    """One mount: a path of the host or a named volume, and its path in the container."""
 
     source: str
     target: str
@@ -46,17 +80,17 @@ class Port(NamedTuple):
 
 
 class Launch(NamedTuple):
-    """One container with its server. Nothing is interpreted yet but the foreign format itself."""
+    """One container with its server, parsed from its format but not yet interpreted."""
 
     name: str | None
-    """Name of the container or of the recipe."""
+    """Name of the container or recipe."""
     line: int
-    """Line at which it begins."""
+    """First line of the launch."""
     image: str | None
     entrypoint: tuple[str, ...] | None
-    """Entrypoint that takes the place of the image's own."""
+    """Entrypoint that overrides the image's."""
     argv: tuple[str, ...]
-    """Words after the image. With a shell among them, they are as the shell would split them."""
+    """Words after the image; in a script, as the shell splits them."""
     prelude: tuple[tuple[str, ...], ...] = ()
     """Commands that a shell runs before the server."""
     env: tuple[Variable, ...] = ()
@@ -68,26 +102,77 @@ class Launch(NamedTuple):
     ipc: str | None = None
     shm_size_bytes: int | None = None
     ulimits: tuple[tuple[str, int], ...] = ()
-    """Name and soft limit: memlock -1."""
-    restart: str | None = None
+    """Name and soft limit: memlock, -1."""
     model: str | None = None
-    """Model where the format names it beside the command."""
+    """Model, if the format names it outside the command."""
     revision: str | None = None
-    """Commit, branch or tag of the model, where the format names one."""
+    """Commit, branch or tag of the model, if the format names it."""
     nodes: int = 1
-    """Machines that it spans."""
+    """Number of machines."""
     description: str | None = None
     timeouts: tuple[tuple[str, int], ...] = ()
-    """ready_s, stop_s, restart_delay_s as far as the format (a unit) tells."""
-    requires: tuple[str, ...] = ()
-    """Files that exist only through a patch or a mod of the foreign tool."""
+    """ready_s, stop_s and restart_delay_s, as far as the format has them."""
     notes: tuple[Note, ...] = ()
-    """What the importer corrected or lost on the way here."""
+    """What the importer corrected or lost."""
     lines: tuple[int, ...] = ()
-    """Line of each word of `argv`; the launch's own where there are none."""
+    """Line of each word of `argv`; if empty, all are on the launch's line."""
     read_only: bool = False
-    """Whether its root file system is."""
+    """Whether the root file system is read-only."""
     once: bool = False
-    """Whether it ends by itself: a test, a download."""
+    """Whether the container ends by itself: a test or a download."""
     inside: str | None = None
-    """Name of the container that it is started in, if another command makes that one."""
+    """Name of the container in which `docker exec` starts the server, if another command creates it."""
+
+
+class OptionValue(NamedTuple):
+    """One option of the server."""
+
+    name: str
+    """The option in snake_case, as under `set`."""
+    value: Any
+    line: int
+    what: str
+    """The option as spelled in the file."""
+
+
+class CommandLine(NamedTuple):
+    """The server's command line."""
+
+    model: str | None
+    """The positional model, if there is one."""
+    options: tuple[OptionValue, ...]
+    """Each option once; the last value wins."""
+    notes: tuple[Note, ...]
+
+
+class Group(NamedTuple):
+    """Notes of one kind with one reason."""
+
+    kind: str
+    lines: tuple[int, ...]
+    what: str
+    why: str
+
+    @property
+    def place(self) -> str:
+        """Return the lines as text: `line 3` or `lines 3, 5`."""
+        shown = ", ".join(map(str, self.lines[:_LISTED])) + (", …" if len(self.lines) > _LISTED else "")
+        return f"line{'s' if len(self.lines) > 1 else ''} {shown}"
+
+
+def grouped(notes: Iterable[Note]) -> tuple[Group, ...]:
+    """Join notes of one kind and one reason, in the order of their first lines."""
+    found: dict[tuple[str, str], list[Note]] = {}
+    for note in notes:
+        found.setdefault((note.kind, note.why), []).append(note)
+    return tuple(
+        Group(
+            kind, tuple(sorted({note.line for note in notes})), _joined(dict.fromkeys(note.what for note in notes)), why
+        )
+        for (kind, why), notes in found.items()
+    )
+
+
+def _joined(words: dict[str, None]) -> str:
+    listed = [note.removesuffix(":") for note in words]
+    return ", ".join(listed[:_LISTED]) + (f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else "")

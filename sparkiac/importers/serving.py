@@ -1,4 +1,4 @@
-"""The server in a container's command: its engine, its words, and what a shell does before it."""
+"""Finds the server in a container's command: its engine, its arguments, and the shell commands before it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
-from sparkiac.importers import hiding, values
-from sparkiac.importers.launch import Note
-from sparkiac.importers.shell_words import Command, handed, script, unread
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers import redaction, values
+from sparkiac.importers.launch import Launch, Note, Unreadable, Variable
+from sparkiac.importers.shell_words import Command, script, shell_argument, unread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.importers.launch import Launch
     from sparkiac.model.images import ImageFamily
 
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash"})
@@ -30,20 +28,20 @@ _MODULES: Final = {
 }
 _PROGRAMS: Final = {"vllm": "vllm", "sglang": "sglang", "trtllm-serve": "tensorrt-llm", "llama-server": "llama-cpp"}
 _SUBCOMMANDS: Final = frozenset({"vllm", "sglang"})
-"""Programs that serve only if the next word says so."""
+"""Programs that serve only with the subcommand `serve`."""
 _ASSIGNED: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_SPEAKS: Final = frozenset({"echo", "set", "sleep", "ulimit", "trap", "wait", "true", ":"})
+_SHELL_ONLY: Final = frozenset({"echo", "set", "sleep", "ulimit", "trap", "wait", "true", ":"})
 _BUILDS: Final = frozenset({"cmake", "make", "ninja"})
-"""Programs that name a server to build it."""
+"""Build tools, whose arguments can name a server without starting it."""
 _DOWNLOADS: Final = frozenset({"hf", "huggingface-cli"})
-_OF_A_SHELL: Final = frozenset({"cd", "source", ".", "ray", "for", "case", "[", "[[", "test", "exit", "return"})
-NO_IMAGE: Final = "no image is named: sparkiac runs containers"
-_DEPTH: Final = 4
-_MANY: Final = 800
+_SHELL_SYNTAX: Final = frozenset({"cd", "source", ".", "ray", "for", "case", "[", "[[", "test", "exit", "return"})
+NO_IMAGE: Final = "no image is named; sparkiac runs servers in containers"
+_MAX_DEPTH: Final = 4
+_MAX_WORDS: Final = 800
 
 
 class Start(NamedTuple):
-    """How a server is started."""
+    """A server with its arguments."""
 
     engine: str
     words: tuple[str, ...]
@@ -51,44 +49,50 @@ class Start(NamedTuple):
     lines: tuple[int, ...]
     prelude: tuple[tuple[str, ...], ...] = ()
     env: tuple[tuple[str, str], ...] = ()
-    """Variables that a shell sets before it."""
+    """Variables that a shell sets for it."""
     notes: tuple[Note, ...] = ()
 
 
 def start(launch: Launch) -> Start | None:
-    """Find the server that a container runs; None if it runs none that is known. Raises Unreadable."""
+    """Find the server that a container runs; None if it is not a known one. Raises Unreadable."""
     words = (*(launch.entrypoint or ()), *launch.argv)
     lines = (*(launch.line for _ in launch.entrypoint or ()), *(launch.lines or (launch.line,) * len(launch.argv)))
-    if len(words) > _MANY:
-        message = f"a command of more than {_MANY} words"
+    if len(words) > _MAX_WORDS:
+        message = f"the command has more than {_MAX_WORDS} words"
         raise Unreadable(message, line=launch.line)
     family = of_image(launch.image)
     built_in = launch.entrypoint is None and family is not None
     if built_in and family is not None and family.style == "environment":
         return Start("aeon-vllm", words, lines)
-    given = {each.name: each.value for each in launch.env if each.value and not hiding.is_secret_name(each.name)}
-    found = _found(Command(words, lines), _DEPTH, given) if words else None
+    container_env = {
+        each.name: each.value for each in launch.env if each.value and not redaction.is_secret_name(each.name)
+    }
+    found = _find(Command(words, lines), _MAX_DEPTH, container_env) if words else None
     if built_in and family is not None and family.style == "vllm-serve":
         return _after_entrypoint(Start("vllm", words, lines), found)
     if found is None and launch.entrypoint is None and words:
-        return _by_name(launch, Start("vllm", words, lines))
+        return _guessed(launch, Start("vllm", words, lines))
     return found
 
 
-def runs_server(command: Command) -> bool:
-    """Whether a command of a script starts a server by itself."""
-    return _plain(command) is not None
+def without_image(command: Command) -> Launch | None:
+    """Return the server that a command starts outside of any container, or None."""
+    if _direct(command) is None:
+        return None
+    env = tuple(Variable(name, value, command.line) for name, value in command.env)
+    note = Note("lost", command.line, redaction.redacted(command.words[0]), NO_IMAGE)
+    return Launch(None, command.line, None, (), command.words, env=env, notes=(note,), lines=command.lines)
 
 
 def of_image(reference: str | None) -> ImageFamily | None:
-    """Give what the catalog knows of an image's family."""
+    """Return the catalog's entry for an image's family."""
     repository = repository_of(reference or "")
     source = catalog.image_family(repository) if repository else None
     return source.value if source else None
 
 
 def repository_of(reference: str) -> str:
-    """Give a reference without its tag and digest."""
+    """Return an image reference without tag and digest."""
     name = reference.partition("@")[0]
     head, colon, tag = name.rpartition(":")
     plain = head if colon and "/" not in tag else name
@@ -96,20 +100,20 @@ def repository_of(reference: str) -> str:
 
 
 def short(reference: str) -> str:
-    """Give a reference without the registry that Docker takes anyway."""
+    """Return an image reference without Docker's default registry."""
     return reference.removeprefix("docker.io/").removeprefix("library/")
 
 
 def _after_entrypoint(bare: Start, found: Start | None) -> Start:
-    """Read the words of an image that has `vllm serve` built in; people write it again."""
+    """Read the arguments of an image whose entrypoint is already `vllm serve`, even if the command repeats it."""
     if found is None:
         return bare
-    why = "the image's entrypoint says `vllm serve` already; written twice, the server ends at once"
+    why = "the image's entrypoint is already `vllm serve`; repeating it makes the server exit at once"
     return found._replace(notes=(*found.notes, Note("corrected", bare.lines[0], "vllm serve", why)))
 
 
-def _by_name(launch: Launch, bare: Start) -> Start | None:
-    """Guess the engine of an image that nothing is known of by its name, if the words look like a server's."""
+def _guessed(launch: Launch, bare: Start) -> Start | None:
+    """Guess the engine of an uncatalogued image from its name, if the words look like server arguments."""
     if bare.words[0] == "serve" and len(bare.words) > 1:
         bare = bare._replace(words=bare.words[1:], lines=bare.lines[1:])
     image, first = repository_of(launch.image or "").lower(), bare.words[0]
@@ -120,13 +124,13 @@ def _by_name(launch: Launch, bare: Start) -> Start | None:
     engine = next((engine for part, engine in engines.items() if part in image), None)
     if engine is None or (engine == "llama-cpp" and not tag.startswith("server") and "--server" not in bare.words):
         return None
-    why = f"taken for the arguments of {engine}, for the image is called so; the catalog does not know its entrypoint"
-    note = Note("corrected", launch.line, hiding.shown(launch.image or ""), why)
+    why = f"read as arguments of {engine}, guessed from the image's name; the catalog has no entrypoint for this image"
+    note = Note("corrected", launch.line, redaction.redacted(launch.image or ""), why)
     return bare._replace(engine=engine, notes=(note,))
 
 
-def _found(command: Command, depth: int, given: Mapping[str, str]) -> Start | None:
-    """Look through wrappers and shells; `given` are the container's variables, which a shell in it puts in."""
+def _find(command: Command, depth: int, container_env: Mapping[str, str]) -> Start | None:
+    """Look inside wrappers and shells; `given` are the container's variables, which a shell in it expands."""
     words, lines = command.words, command.lines
     env = dict(command.env)
     at = 0
@@ -139,11 +143,11 @@ def _found(command: Command, depth: int, given: Mapping[str, str]) -> Start | No
     if not inner.words:
         return None
     if _base(inner.words[0]) in _SHELLS:
-        return _in_shell(inner, depth, given) if depth else None
-    return _plain(inner)
+        return _in_shell(inner, depth, container_env) if depth else None
+    return _direct(inner)
 
 
-def _plain(command: Command) -> Start | None:
+def _direct(command: Command) -> Start | None:
     words, lines = command.words, command.lines
     if _base(words[0]) in _BUILDS:
         return None
@@ -157,48 +161,55 @@ def _plain(command: Command) -> Start | None:
             continue
         end += words[end : end + 1] == ("serve",) and engine != "llama-cpp"
         before = tuple(each for each in words[:at] if each not in _WRAPPERS)
-        why = "what stands before the server is left out"
-        notes = (Note("lost", lines[0], hiding.shown(" ".join(before)), why),) if before else ()
+        why = "it precedes the server and is not imported"
+        notes = (Note("lost", lines[0], redaction.redacted(" ".join(before)), why),) if before else ()
         return Start(engine, words[end:], lines[end:], env=command.env, notes=notes)
     return None
 
 
-def _in_shell(command: Command, depth: int, given: Mapping[str, str]) -> Start | None:
-    """Read the text behind `bash -c`: what comes before the server is its prelude."""
-    place = handed(command.words)
+def _in_shell(command: Command, depth: int, container_env: Mapping[str, str]) -> Start | None:
+    """Read the text after `bash -c`: the commands before the server are its prelude."""
+    place = shell_argument(command.words)
     if place is None:
         return None
-    inner = script(command.words[place], variables=given, line=command.lines[place])
+    inner = script(command.words[place], variables=container_env, line=command.lines[place])
     prelude: list[tuple[str, ...]] = []
     notes = [*inner.notes, *unread(inner.documents)]
     found: Start | None = None
     for each in inner.commands:
         if found is not None:
-            notes.append(Note("lost", each.line, hiding.shown(" ".join(each.words)), "stands behind the server"))
+            notes.append(
+                Note(
+                    "lost",
+                    each.line,
+                    redaction.redacted(" ".join(each.words)),
+                    "it runs after the server and is not imported",
+                )
+            )
             continue
-        found = _found(each._replace(env=(*command.env, *each.env)), depth - 1, given)
+        found = _find(each._replace(env=(*command.env, *each.env)), depth - 1, container_env)
         if found is not None:
             continue
-        said = step(each)
-        if said is None:
+        dropped = not_in_prelude(each)
+        if dropped is None:
             prelude.append(each.words)
         else:
-            notes.append(Note(said[0], each.line, hiding.shown(" ".join(each.words)), said[1]))
+            notes.append(Note(dropped[0], each.line, redaction.redacted(" ".join(each.words)), dropped[1]))
     if found is None:
         return None
     return found._replace(prelude=(*prelude, *found.prelude), notes=(*notes, *found.notes))
 
 
-def step(command: Command) -> tuple[str, str] | None:
-    """Say what becomes of a command before the server that is no step of a prelude: kind and reason."""
+def not_in_prelude(command: Command) -> tuple[str, str] | None:
+    """Return why a command before the server is not part of the prelude: kind and reason. None if it is part."""
     program = _base(command.words[0])
-    if program in _SPEAKS and not command.piped:
-        return "corrected", "the server needs nothing of it"
+    if program in _SHELL_ONLY and not command.piped:
+        return "corrected", "the server does not need it"
     if program in _DOWNLOADS and command.words[1:2] == ("download",):
-        return "corrected", "models are staged by the playbook"
-    alone = not command.piped and command.after != "||" and program not in _OF_A_SHELL
-    if not alone or any(hiding.is_secret(word) or values.unknown(word) for word in command.words):
-        return "lost", "a step before the server is a program with its words"
+        return "corrected", "the playbook stages models"
+    alone = not command.piped and command.after != "||" and program not in _SHELL_SYNTAX
+    if not alone or any(redaction.is_secret(word) or values.is_unknown(word) for word in command.words):
+        return "lost", "a step before the server must be a plain program with literal arguments"
     return None
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers import embedded, shell_commands
+from sparkiac.importers import compose, shell_commands, systemd
+from sparkiac.importers.launch import NothingToImport, Unreadable
 from sparkiac.importers.shell_commands import RUNS, SERVERS
 from sparkiac.importers.shell_words import Script, script
-from sparkiac.importers.unreadable import StartsNothing, Unreadable
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
@@ -20,25 +20,35 @@ _BEGINS: Final = re.compile(rf"\s*(?:[$#>] )?(?:[A-Za-z_]\w{{0,99}}=\S{{0,999}} 
 
 
 def recognise(text: str, name: str) -> bool:
-    """Whether a text is a script that starts a server."""
+    """Return whether a text is a script that starts a server."""
     named = _SHEBANG.match(text) is not None or name.endswith((".sh", ".bash", ".zsh"))
     return (named and RUNS.search(text) is not None) or _BEGINS.match(text) is not None
 
 
 def read(text: str, *, name: str) -> tuple[Launch, ...]:
-    """Read a script. Raises Unreadable where it starts nothing, or is no shell text."""
+    """Read a script. Raises Unreadable if it starts nothing or is not a shell script."""
     commands = script(text, indent=0)
     found = shell_commands.joined(launches(commands, name=name))
     if not found:
-        message = "no `docker run` and no server is started here"
+        message = "the script starts no container with `docker run`, and no server"
         line = next((document.opened for document in commands.documents), 1)
-        hint = "; if what this here-document writes starts one, save that as a file" if commands.documents else ""
-        raise StartsNothing(message + hint, line=line)
+        hint = (
+            "; if this here-document writes a script that starts one, save it as a file and import that"
+            if commands.documents
+            else ""
+        )
+        raise NothingToImport(message + hint, line=line)
     return found
 
 
+def of_another_format(text: str, *, line: int, name: str) -> tuple[Launch, ...] | None:
+    """Read systemd units and Compose files that begin on this line; None if a text is neither. Raises Unreadable."""
+    chosen = next((each for each in (systemd, compose) if each.recognise(text, "")), None)
+    return chosen.read("\n" * (line - 1) + text, name=name) if chosen is not None else None
+
+
 def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ...]:
-    """Give what commands start, and what the files start that they write."""
+    """Return what commands start, and what the here-documents start that they write."""
 
     def written(document: Document, deep: int) -> tuple[Launch, ...]:
         return _written(document, name=name, level=deep)
@@ -47,9 +57,9 @@ def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ..
 
 
 def _written(document: Document, *, name: str, level: int) -> tuple[Launch, ...]:
-    """Give what a here-document starts, whatever its format is; nothing where it cannot be read."""
+    """Return what a here-document starts, in any format; nothing if it cannot be read."""
     try:
-        found = embedded.of_another_format(document.text, line=document.line, name=name)
+        found = of_another_format(document.text, line=document.line, name=name)
         return launches(script(document.text, line=document.line), name=name, level=level) if found is None else found
     except Unreadable:
         return ()

@@ -1,4 +1,4 @@
-"""Commands of the shell: which of them start a server, and what becomes of the others."""
+"""Commands of a shell script: which of them start a server, and notes on the others."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from sparkiac.importers import docker_command, hiding, serving, shell_inside
-from sparkiac.importers.launch import Launch, Note, Variable
+from sparkiac.importers import docker_command, redaction, serving, shell_inside
+from sparkiac.importers.launch import Launch, Note
 from sparkiac.importers.shell_parts import Document
 from sparkiac.importers.shell_words import Command, Script, script, unread
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 Written: TypeAlias = Callable[[Document, int], tuple[Launch, ...]]
-"""Reads what a here-document writes, so many texts deep."""
+"""Reads what a here-document writes, at a given nesting depth."""
 SERVERS: Final = (
     r"(?:vllm|sglang) serve\b|trtllm-serve\b|llama-server\b"
     r"|python3? -m (?:vllm\.entrypoints|sglang\.launch_server|tensorrt_llm\.commands)"
@@ -23,58 +23,43 @@ SERVERS: Final = (
 RUNS: Final = re.compile(
     rf"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create|exec)\b|\b(?:{SERVERS})|launch_server"
 )
-_SPEAKS: Final = frozenset(
-    {
-        "echo",
-        "printf",
-        "set",
-        "sleep",
-        "cd",
-        "mkdir",
-        "curl",
-        "true",
-        "read",
-        "exit",
-        "return",
-        "shift",
-        "trap",
-        "wait",
-        "cat",
-        "tee",
-    }
+_IGNORED: Final = frozenset(
+    """
+    echo printf set sleep cd mkdir curl true read exit return shift trap wait cat tee
+    """.split()  # noqa: SIM905  a list of names is easier to read this way
 )
 _FLOW: Final = frozenset({"[", "[[", "test", ":", "for", "case", "continue", "break", "command", "shopt"})
-_STAGES: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
-_ASKS: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})
-_OTHER: Final = "another command; nothing of it is taken over"
-_DEEPEST: Final = 4
-"""Commands within commands, and here-documents within here-documents."""
-_IDLE: Final = "the container starts the server itself here"
+_DOWNLOADS: Final = frozenset({"hf", "huggingface-cli", "wget", "git", "modelscope"})
+_ADMINISTRATION: Final = frozenset({"docker", "podman", "systemctl", "nvidia-smi", "tail", "watch", "journalctl"})
+_OTHER: Final = "another command; it is not imported"
+_MAX_DEPTH: Final = 4
+"""Nesting depth of commands within commands, and of here-documents within here-documents."""
+_IDLE: Final = "this container starts the server directly"
 
 
 def _nothing(_document: Document, _level: int) -> tuple[Launch, ...]:
-    """Read no here-document: it is told as unread."""
+    """Read no here-document, so that each is noted as unread."""
     return ()
 
 
 def launches(commands: Script, *, written: Written = _nothing, level: int = 0) -> tuple[Launch, ...]:
-    """Give what commands start, each with the notes on the commands before it, the last one with all that follow.
+    """Return what commands start. A launch gets the notes on the commands before it, the last one all that follow.
 
     `written` reads what a here-document writes.
     """
-    inside = [(each, written(each, level + 1) if level < _DEEPEST else ()) for each in commands.documents]
+    inside = [(each, written(each, level + 1) if level < _MAX_DEPTH else ()) for each in commands.documents]
     read = {document.opened for document, launched in inside if launched}
     found: list[Launch] = []
-    staged = _staged(commands.commands)
+    staged = _downloads(commands.commands)
     waiting = [*commands.notes, *unread(document for document, launched in inside if not launched)]
     for command in commands.commands:
         here = _launches(command, written, level)
         if not here:
-            waiting += [note for note in _aside(command) if note.why != _OTHER or note.line not in read]
+            waiting += [note for note in _other_command(command) if note.why != _OTHER or note.line not in read]
             continue
         before = [note for note in waiting if note.line <= _last(command)]
         waiting = [note for note in waiting if note.line > _last(command)]
-        found += [each._replace(model=each.model or _local(each, staged)) for each in here]
+        found += [each._replace(model=each.model or _downloaded_model(each, staged)) for each in here]
         first = len(found) - len(here)
         found[first] = found[first]._replace(notes=(*before, *found[first].notes))
     found += [each for _, launched in inside for each in launched]
@@ -84,7 +69,7 @@ def launches(commands: Script, *, written: Written = _nothing, level: int = 0) -
 
 
 def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
-    """Put servers that are started in a container that idles into that container."""
+    """Merge a server that `docker exec` starts in an idle container into that container."""
     chosen: list[Launch] = []
     for launch in found:
         named = enumerate(chosen) if launch.inside else ()
@@ -93,7 +78,7 @@ def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
             chosen.append(launch)
             continue
         idle = chosen[place]
-        note = Note("corrected", launch.line, f"exec {hiding.shown(launch.inside or '')}", _IDLE)
+        note = Note("corrected", launch.line, f"exec {redaction.redacted(launch.inside or '')}", _IDLE)
         notes = (*idle.notes, note, *(each for each in launch.notes if each.why != serving.NO_IMAGE))
         chosen[place] = idle._replace(
             entrypoint=(), argv=launch.argv, lines=launch.lines, env=(*idle.env, *launch.env), notes=notes, once=False
@@ -102,47 +87,45 @@ def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
 
 
 def _launches(command: Command, written: Written, level: int) -> tuple[Launch, ...]:
-    inner = shell_inside.text(command) if level < _DEEPEST else None
+    inner = shell_inside.nested_text(command) if level < _MAX_DEPTH else None
     if inner is not None and RUNS.search(inner[0]):
         found = launches(script(inner[0], line=inner[1]), written=written, level=level + 1)
         if any(each.image is not None or each.inside is not None for each in found) or inner[2]:
             return found
-    launch = docker_command.launch(command) or shell_inside.executed(command)
-    if launch is not None or not serving.runs_server(command):
-        return () if launch is None else (launch,)
-    env = tuple(Variable(name, value, command.line) for name, value in command.env)
-    note = Note("lost", command.line, hiding.shown(command.words[0]), serving.NO_IMAGE)
-    return (Launch(None, command.line, None, (), command.words, env=env, notes=(note,), lines=command.lines),)
+    launch = docker_command.launch(command) or shell_inside.docker_exec(command) or serving.without_image(command)
+    return () if launch is None else (launch,)
 
 
 def _last(command: Command) -> int:
     return command.lines[-1]
 
 
-def _aside(command: Command) -> Iterator[Note]:
-    """Say what becomes of a command that starts nothing."""
+def _other_command(command: Command) -> Iterator[Note]:
+    """Note a command that starts nothing."""
     words = [*command.words]
     while words and (words[0] in {"sudo", "exec"} or "=" in words[0]):
         del words[0]
     program = words[0].rpartition("/")[2] if words else ""
-    what = hiding.shown(" ".join(words))
-    if program in _SPEAKS or not words:
+    what = redaction.redacted(" ".join(words))
+    if program in _IGNORED or not words:
         return
     if program in _FLOW:
-        yield Note("corrected", command.line, what, "no condition is asked and no loop run: each command counts once")
-    elif program in _STAGES:
-        yield Note("corrected", command.line, what, "models and files are staged by the playbook")
-    elif program in _ASKS:
-        yield Note("corrected", command.line, what, "units and playbooks start, stop and ask; no script does")
+        yield Note(
+            "corrected", command.line, what, "conditions are not evaluated and loops not run: each command counts once"
+        )
+    elif program in _DOWNLOADS:
+        yield Note("corrected", command.line, what, "the playbook stages models and files")
+    elif program in _ADMINISTRATION:
+        yield Note("corrected", command.line, what, "units and playbooks start, stop and check containers")
     elif program in {"source", "."}:
         if not what.endswith("activate"):
-            yield Note("lost", command.line, what, "what that file sets is not in this one")
+            yield Note("lost", command.line, what, "the variables that this file sets are not imported")
     else:
         yield Note("lost", command.line, what, _OTHER)
 
 
-def _staged(commands: tuple[Command, ...]) -> dict[str, str]:
-    """Collect the directories that a script downloads models to."""
+def _downloads(commands: tuple[Command, ...]) -> dict[str, str]:
+    """Return directory → model for the models that a script downloads."""
     found: dict[str, str] = {}
     for command in commands:
         words = command.words
@@ -154,6 +137,6 @@ def _staged(commands: tuple[Command, ...]) -> dict[str, str]:
     return found
 
 
-def _local(launch: Launch, staged: Mapping[str, str]) -> str | None:
-    """Give the model that one of the mounted directories was filled with."""
+def _downloaded_model(launch: Launch, staged: Mapping[str, str]) -> str | None:
+    """Return the model that was downloaded to one of the mounts directories."""
     return next((staged[each.source] for each in launch.volumes if each.source in staged), None)

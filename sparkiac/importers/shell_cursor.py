@@ -1,48 +1,47 @@
-"""A place in a text of the shell: where it is, what was mended on the way, and how a text is refused."""
+"""A position in a shell text, with notes on corrections and the errors for unclosed quotes."""
 
 from __future__ import annotations
 
 import re
 from typing import Final, NoReturn
 
-from sparkiac.importers.launch import Note
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.launch import Note, Unreadable
 
 _UNCLOSED: Final = "a quote or bracket is opened here and not closed"
 _BRACKET: Final = re.compile(r"\\.|'[^']*'|[(){}`]")
 
 
 class Cursor:
-    """Goes through a text once."""
+    """A position that moves through a text once."""
 
     def __init__(self, text: str, *, line: int, indent: int | None) -> None:
-        """Start in this line; `indent` columns were taken from each line, None where columns say nothing."""
+        """Start on this line; `indent` columns were removed from each line, None if columns are unknown."""
         self.text, self.at, self.line, self.indent = text, 0, line, indent
         self.notes: list[Note] = []
 
     def advance(self, at: int) -> None:
-        """Go to a later place."""
+        """Move to a later position."""
         self.line += self.text.count("\n", self.at, at)
         self.at = at
 
-    def mended(self, what: str, why: str) -> None:
-        """Tell what is read otherwise than it is written."""
+    def corrected(self, what: str, why: str) -> None:
+        """Note a correction: the text is read differently from how it is written."""
         self.notes.append(Note("corrected", self.line, what, why))
 
     def unclosed(self, at: int | None = None, message: str = _UNCLOSED) -> NoReturn:
-        """Refuse the text for what is opened at a place before, or here."""
+        """Raise Unreadable for what is opened at an earlier position, or here."""
         start = self.at if at is None else at
         line = self.line - self.text.count("\n", start, self.at)
         column = start - self.text.rfind("\n", 0, start)
         raise Unreadable(message, line=line, column=1 if self.indent is None else column + self.indent)
 
     def skip_line(self) -> None:
-        """Go to the end of the line."""
+        """Move to the end of the line."""
         end = self.text.find("\n", self.at)
         self.at = len(self.text) if end < 0 else end
 
     def document(self, delimiter: str, *, indented: bool) -> str:
-        """Read the here-document that begins here, and go behind the line that ends it."""
+        """Read the here-document that begins here, and move past its delimiter."""
         lines: list[str] = []
         while self.at < len(self.text):
             start = self.at
@@ -57,7 +56,7 @@ class Cursor:
         return "\n".join(lines)
 
     def matching(self) -> int:
-        """Find where the bracket or backquote that opens here is closed. Raises Unreadable."""
+        """Return the position after the bracket or backquote that closes the one here. Raises Unreadable."""
         opening, closing = "", "`"
         if self.text[self.at] != "`":
             opening = self.text[self.at + 1]

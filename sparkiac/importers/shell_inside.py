@@ -1,14 +1,14 @@
-"""Commands within commands: what `bash -c`, `eval`, `ssh` and their like run, and what `docker exec` starts."""
+"""Nested commands: what `bash -c`, `eval`, `ssh` and the like run, and what `docker exec` starts."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers import hiding, serving
+from sparkiac.importers import redaction, serving
 from sparkiac.importers.docker_command import PROGRAMS, program
 from sparkiac.importers.launch import Launch, Note, Variable
-from sparkiac.importers.shell_words import handed
+from sparkiac.importers.shell_words import shell_argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash", "su"})
 _DETACHED: Final = frozenset({"tmux", "screen", "script"})
 _OF_SSH: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
-"""Options of ssh that take the next word."""
+"""Options of ssh that take a value."""
 _OF_EXEC: Final = frozenset({"-e", "--env", "-u", "--user", "-w", "--workdir", "--env-file", "--detach-keys"})
 
 
-def text(command: Command) -> tuple[str, int, bool] | None:
-    """Give the text that a command hands to a shell, its line, and whether another machine runs it."""
+def nested_text(command: Command) -> tuple[str, int, bool] | None:
+    """Return the text that a command passes to a shell, its line, and whether another machine or terminal runs it."""
     words, lines = command.words, command.lines
     at = program(words)
     name = words[at].rpartition("/")[2] if at < len(words) else ""
     if name in _SHELLS:
-        place = handed(words, at)
+        place = shell_argument(words, at)
         return (words[place], lines[place], False) if place is not None else None
     if name == "eval" and at + 1 < len(words):
         return " ".join(words[at + 1 :]), lines[at + 1], False
     if name == "ssh":
-        host = _behind_options(words, at + 1)
+        host = _after_options(words, at + 1)
         return (" ".join(words[host + 1 :]), lines[host + 1], True) if host + 1 < len(words) else None
     if name in _DETACHED and " " in words[-1]:
         return words[-1], lines[-1], True
     return None
 
 
-def executed(command: Command) -> Launch | None:
-    """Give the server that `docker exec` starts in a container, if it is one."""
+def docker_exec(command: Command) -> Launch | None:
+    """Return the server that `docker exec` starts in a container, or None."""
     words, lines = command.words, command.lines
     at = program(words)
     if at >= len(words) or words[at].rpartition("/")[2] not in PROGRAMS or words[at + 1 : at + 2] != ("exec",):
@@ -51,20 +51,20 @@ def executed(command: Command) -> Launch | None:
     while at < len(words) and words[at].startswith("-"):
         name, equals, value = words[at].partition("=")
         takes = name in _OF_EXEC and not equals
-        given = words[at + 1] if takes and at + 1 < len(words) else value
-        if name in {"-e", "--env"} and "=" in given:
-            key, _, held = given.partition("=")
+        value_of_option = words[at + 1] if takes and at + 1 < len(words) else value
+        if name in {"-e", "--env"} and "=" in value_of_option:
+            key, _, held = value_of_option.partition("=")
             env.append(Variable(key, held, lines[at]))
         at += 2 if takes else 1
     if at + 1 >= len(words):
         return None
-    note = Note("lost", command.line, f"exec {hiding.shown(words[at])}", serving.NO_IMAGE)
+    note = Note("lost", command.line, f"exec {redaction.redacted(words[at])}", serving.NO_IMAGE)
     found = Launch(None, command.line, None, (), words[at + 1 :], env=tuple(env), notes=(note,), inside=words[at])
     found = found._replace(lines=lines[at + 1 :])
     return found if serving.start(found) is not None else None
 
 
-def _behind_options(words: Sequence[str], at: int) -> int:
+def _after_options(words: Sequence[str], at: int) -> int:
     while at < len(words) and words[at].startswith("-"):
         at += 2 if _OF_SSH.fullmatch(words[at]) else 1
     return at

@@ -1,10 +1,11 @@
-"""Text of a shell → simple commands of words, each with its line. Nothing is expanded yet.
+"""Shell text → simple commands of words, each with its line. Nothing is expanded yet.
 
-The standard library's shlex gives words without their quotes, and so cannot tell '$HOME' from "$HOME", nor the line of
-a word; bashlex is under the GPL, and refuses a text as a whole for one construct that it lacks; a full grammar would
-be one more native library. So the words of the shell's grammar are read here, and tests compare them with bash.
-What people paste is mended: typographic quotes and dashes, a blank behind the backslash that ends a line, a comment
-between two continued lines.
+The standard library's shlex drops quotes, and so cannot tell '$HOME' from "$HOME", and has no line numbers for words;
+bashlex is under the GPL and refuses a whole text for one unsupported construct; a full grammar would be another
+native library. So this module reads the words of the shell grammar, and tests compare them with bash.
+
+Common mistakes in pasted text are corrected: typographic quotes and dashes, a blank after the backslash that ends a
+line, a comment between two continued lines.
 """
 
 from __future__ import annotations
@@ -12,18 +13,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from sparkiac.importers.launch import Unreadable, check_characters
 from sparkiac.importers.shell_cursor import Cursor
 from sparkiac.importers.shell_parts import Document, Part, Simple, Text, Word
-from sparkiac.importers.unreadable import Unreadable
-from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Note
 
 MAX_CHARACTERS: Final = 1 << 18
-_DEEPEST: Final = 20  # substitutions within substitutions
-_REFUSED: Final = "character U+{:04X} is not allowed"
-_LONG: Final = f"more than {MAX_CHARACTERS} characters of commands"
+_MAX_DEPTH: Final = 20
+_TOO_LONG: Final = f"more than {MAX_CHARACTERS} characters of commands"
 _DOUBLE: Final = '"\u201c\u201d\u201e'
 _SINGLE: Final = "'\u2018\u2019\u201a"
 _DASHES: Final = "\u2013\u2014\u2212"
@@ -31,7 +30,7 @@ _PLAIN: Final = re.compile(rf"[^\s{_DOUBLE}{_SINGLE}\\$`;&|<>()]+")
 _IN_DOUBLE: Final = re.compile(rf"[^{_DOUBLE}\\$`]+")
 _BLANK: Final = re.compile(r"[^\S\n]+")
 _CONTINUED: Final = re.compile(r"\\([^\S\n]*)\n")
-_REMARKS: Final = re.compile(rf"(?:[^\S\n]*#[^\n]*\n)+(?=[^\S\n]*[-{_DASHES}])|(?:[^\S\n]*#[^\n]*\\[^\S\n]*\n)+")
+_COMMENTS: Final = re.compile(rf"(?:[^\S\n]*#[^\n]*\n)+(?=[^\S\n]*[-{_DASHES}])|(?:[^\S\n]*#[^\n]*\\[^\S\n]*\n)+")
 _DASH: Final = re.compile(rf"-*[{_DASHES}][-{_DASHES}]*(?=(\w+))")
 _NAME: Final = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-])")
 _BRACED: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*])(?:\[[@*]\])?(?:(:?[-=+?])(.*))?", re.DOTALL)
@@ -44,45 +43,42 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 def simple_commands(text: str, *, line: int = 1, indent: int | None = None) -> tuple[Text, tuple[Note, ...]]:
-    """Read a text that begins in this line of its file, `indent` columns left of where it stands there.
+    """Read a text that begins on this line of its file, with `indent` columns removed from each line.
 
-    Raises Unreadable where a quote or bracket is not closed.
+    Raises Unreadable if a quote or bracket is not closed.
     """
     if len(text) > MAX_CHARACTERS:
-        raise Unreadable(_LONG, line=line)
-    if bad := FORBIDDEN.search(text):
-        line += text.count("\n", 0, bad.start())
-        raise Unreadable(_REFUSED.format(ord(bad.group())), line=line)
-    lexer = _Lexer(text.replace("\r\n", "\n"), line=line, indent=indent)
-    lexer.run()
+        raise Unreadable(_TOO_LONG, line=line)
+    check_characters(text, line)
+    lexer = _Lexer(text.replace("\r\n", "\n"), line=line, indent=indent).run()
     return Text(tuple(lexer.commands), tuple(lexer.found)), tuple(lexer.notes)
 
 
 class _Lexer(Cursor):
-    """Cuts a text at what the shell cuts it at."""
+    """Splits a text where the shell splits it."""
 
     def __init__(self, text: str, *, line: int, indent: int | None, level: int = 0) -> None:
         super().__init__(text, line=line, indent=indent)
         self.level = level
-        self.open = level  # round brackets, with those around this text
+        self.open = level  # depth of round brackets, including those around this text
         self.commands: list[Simple] = []
         self.words: list[Word] = []
         self.parts: list[Part] | None = None
         self.start = line
-        self.after = ""
-        self.redirected = ""
+        self.after = self.redirected = ""
         self.files = False
         self.documents: list[tuple[str, bool, bool, int]] = []
         self.found: list[Document] = []
         self.arrays: list[tuple[list[Word], list[Part], int]] = []
 
-    def run(self) -> None:
-        """Read everything."""
+    def run(self) -> _Lexer:
+        """Read the whole text."""
         while self.at < len(self.text):
             self._step()
         if self.arrays:
             self.unclosed(self.arrays[0][2], "a list is opened here and not closed")
         self._end_command()
+        return self
 
     def _step(self) -> None:
         character = self.text[self.at]
@@ -199,13 +195,13 @@ class _Lexer(Cursor):
         self.redirected = operator
 
     def _dashed(self) -> bool:
-        """Write a typographic dash at the start of a word as the hyphens that it was."""
+        """Read a typographic dash at the start of a word as the hyphens that were meant."""
         found = _DASH.match(self.text, self.at) if self.parts is None else None
         if found is None:
             return False
         self.start = self.line
         hyphens = "-" if len(found[1]) == 1 == len(found[0]) and found[0] != "\u2014" else "--"
-        self.mended(found[0] + found[1], f"a typographic dash; read as {hyphens}")
+        self.corrected(found[0] + found[1], f"a typographic dash; read as {hyphens}")
         self._add(Part(hyphens))
         self.at = found.end()
         return True
@@ -217,26 +213,30 @@ class _Lexer(Cursor):
             self.advance(min(self.at + 2, len(self.text)))
             return
         if found[1].strip("\r"):
-            self.mended("\\", "a blank behind the backslash ends the command here; the next line was meant")
+            self.corrected(
+                "\\", "a blank after the backslash ends the command here; the next line was meant to continue it"
+            )
         self.advance(found.end())
-        remarks = _REMARKS.match(self.text, self.at)
-        if remarks is not None:
-            self.mended("#", "a comment between continued lines ends the command here; the next line was meant")
-            self.advance(remarks.end())
+        comments = _COMMENTS.match(self.text, self.at)
+        if comments is not None:
+            self.corrected(
+                "#", "a comment between continued lines ends the command here; the next line was meant to continue it"
+            )
+            self.advance(comments.end())
 
     def _single(self, opening: str) -> None:
         closing = re.compile("'" if opening == "'" else f"[{_SINGLE}]").search(self.text, self.at + 1)
         if closing is None:
             self.unclosed()
         if opening != "'":
-            self.mended(opening, "a typographic quote; read as '")
+            self.corrected(opening, "a typographic quote; read as '")
         self._add(Part(self.text[self.at + 1 : closing.start()], quoted=True))
         self.advance(closing.end())
 
     def _double(self, opening: str) -> None:
         start, before = self.at, len(self.parts or ())
         if opening != '"':
-            self.mended(opening, 'a typographic quote; read as "')
+            self.corrected(opening, 'a typographic quote; read as "')
         closing = '"' if opening == '"' else _DOUBLE
         self.at += 1
         while self.at < len(self.text) and self.text[self.at] not in closing:
@@ -287,9 +287,9 @@ class _Lexer(Cursor):
         self.advance(end)
 
     def _end_of_commands(self) -> int:
-        """Find where a substitution ends, with its own quotes, comments and here-documents."""
-        if self.level >= _DEEPEST:
-            self.unclosed(message=f"substitutions are nested more than {_DEEPEST} levels deep")
+        """Find the end of a command substitution, with its own quotes, comments and here-documents."""
+        if self.level >= _MAX_DEPTH:
+            self.unclosed(message=f"substitutions are nested more than {_MAX_DEPTH} levels deep")
         inner = _Lexer(self.text, line=self.line, indent=self.indent, level=self.level + 1)
         inner.at = self.at + 2
         while inner.at < len(inner.text) and inner.open > self.level:

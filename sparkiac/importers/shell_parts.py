@@ -1,4 +1,4 @@
-"""What the words of a shell text are made of."""
+"""The parts that a shell text consists of: words, commands and here-documents."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import NamedTuple
 
 
 class Part(NamedTuple):
-    """A stretch of a word: a text, or a variable."""
+    """A part of a word: literal text or a variable."""
 
     text: str
-    """As it is meant; of a variable or a substitution, as it is written."""
+    """The literal text; for a variable or substitution, its source."""
     quoted: bool = False
     name: str | None = None
-    """The variable."""
+    """Name of the variable."""
     operator: str = ""
-    """What stands between the name and `other`: `:-`, `-`, `:=`, `=`, `:+`, `+`, `:?`, `?`."""
+    """Operator between the name and `other`: `:-`, `-`, `:=`, `=`, `:+`, `+`, `:?` or `?`."""
     other: str = ""
-    """Text of the shell that may stand in the variable's place."""
+    """Shell text that replaces the variable, depending on the operator."""
     items: tuple[Word, ...] | None = None
-    """Words of an array that is assigned."""
+    """Words of an array assignment."""
 
 
 class Word(NamedTuple):
@@ -36,7 +36,7 @@ class Simple(NamedTuple):
     after: str = ""
     """Operator before it: `&&`, `||`, `|`, `;` or none."""
     piped: bool = False
-    """Whether it reads or writes for another command, or a file."""
+    """Whether a pipe or a file is connected to its input or output."""
 
 
 class Document(NamedTuple):
@@ -44,15 +44,15 @@ class Document(NamedTuple):
 
     text: str
     line: int
-    """Line of the file at which it begins."""
+    """First line of its text in the file."""
     opened: int
     """Line of the command that reads it."""
     expands: bool
-    """Whether the shell puts variables in."""
+    """Whether the shell expands variables in it."""
 
 
 class Text(NamedTuple):
-    """A whole text, cut into commands."""
+    """A whole text, split into commands."""
 
     commands: tuple[Simple, ...]
     documents: tuple[Document, ...]

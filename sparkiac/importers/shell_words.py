@@ -1,7 +1,7 @@
-"""Commands of a shell text with their variables put in, as far as the text itself sets them.
+"""Commands of a shell text with their variables expanded, as far as the text itself sets them.
 
-A variable that the text does not set stays as it is written: `$HF_TOKEN` is the caller's. Conditions are not asked and
-loops not run: each command counts once, and of what several branches set the last counts.
+A variable that the text does not set stays unexpanded: `$HF_TOKEN` belongs to the caller. Conditions are not
+evaluated and loops not run: each command counts once, and the last assignment of several branches wins.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.importers.launch import Note
+from sparkiac.importers.launch import Note, Unreadable
 from sparkiac.importers.shell_lexer import simple_commands
 from sparkiac.importers.shell_parts import Part, Word
-from sparkiac.importers.unreadable import Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,20 +19,20 @@ if TYPE_CHECKING:
     from sparkiac.importers.shell_parts import Document, Simple
 
 MAX_EXPANDED: Final = 1 << 20
-"""Characters that variables may grow to in one text."""
+"""Size to which variables may grow in one text, in characters."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)
-_DECLARES: Final = frozenset({"export", "declare", "local", "readonly", "typeset"})
+_DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _AROUND: Final = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
 _CLOSING: Final = frozenset({"fi", "done", "esac", "}"})
 _DEPTH: Final = {"if": 1, "while": 1, "until": 1, "for": 1, "case": 1, "fi": -1, "done": -1, "esac": -1}
 _TESTS: Final = frozenset({"[", "[[", "test"})
 _UNSET: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _IN_DOCUMENT: Final = re.compile(r"\\([$`\\])|\$\{?([A-Za-z_][A-Za-z0-9_]*|[0-9@*])\}?")
-_DEEPEST: Final = 9
-"""Defaults within defaults."""
-_CONDITION: Final = "a condition sets it, and none is asked: what the last branch says is taken"
-_ALTERNATIVE: Final = "whether the caller sets it cannot be known: what stands for it then is left out"
-_ELSEWHERE: Final = "what that sets is not in this file"
+_MAX_DEPTH: Final = 9
+"""Depth of defaults within defaults."""
+_CONDITION: Final = "a condition sets it, and conditions are not evaluated: the last value is used"
+_ALTERNATIVE: Final = "it depends on whether the caller sets the variable, which is unknown: it is left out"
+_ELSEWHERE: Final = "the variables that this sets are not imported"
 
 Value = str | tuple[str, ...]
 
@@ -45,32 +44,32 @@ class Command(NamedTuple):
     lines: tuple[int, ...]
     """Line of each word."""
     env: tuple[tuple[str, str], ...] = ()
-    """Variables that are set for it: exported before, or in front of it."""
+    """Variables set for it: exported before, or assigned in front of it."""
     after: str = ""
     """Operator before it."""
     piped: bool = False
-    """Whether it reads or writes for another command, or a file."""
+    """Whether a pipe or a file is connected to its input or output."""
 
     @property
     def line(self) -> int:
-        """Give the line at which it begins."""
+        """Return its first line."""
         return self.lines[0]
 
 
 class Script(NamedTuple):
-    """All commands of a text, and what it sets."""
+    """All commands of a text, and the variables that it sets."""
 
     commands: tuple[Command, ...]
     variables: Mapping[str, Value]
     notes: tuple[Note, ...]
     documents: tuple[Document, ...]
-    """Here-documents, with the variables put in."""
+    """Here-documents with their variables expanded."""
 
 
 def script(
     text: str, *, variables: Mapping[str, Value] | None = None, line: int = 1, indent: int | None = None
 ) -> Script:
-    """Read a text whose first line is `line` of its file, `indent` columns left of where it stands there."""
+    """Read a text that begins on this line of its file, with `indent` columns removed from each line."""
     found, notes = simple_commands(text, line=line, indent=indent)
     reader = _Reader(dict(variables or {}), [*notes])
     commands = tuple(command for each in found.commands if (command := reader.command(each)) is not None)
@@ -78,26 +77,28 @@ def script(
     return Script(commands, reader.variables, tuple(reader.notes), documents)
 
 
-def unset(word: str) -> str | None:
-    """Give the variable that a word takes its value from, if it is nothing but that."""
+def variable_name(word: str) -> str | None:
+    """Return the variable's name if a word is only a variable."""
     found = _UNSET.fullmatch(word)
     return found[1] if found else None
 
 
-def handed(words: Sequence[str], shell: int = 0) -> int | None:
-    """Find the text that the shell at this place is handed by -c."""
+def shell_argument(words: Sequence[str], shell: int = 0) -> int | None:
+    """Return the index of the text that the shell at index `shell` gets by -c."""
     flags = range(shell + 1, len(words) - 1)
     return next((flag + 1 for flag in flags if re.fullmatch(r"-[a-z]*c", words[flag])), None)
 
 
 def unread(documents: Iterable[Document]) -> Iterator[Note]:
-    """Tell of here-documents that nothing is taken from."""
+    """Note here-documents that are not imported."""
     for each in documents:
-        yield Note("lost", each.opened, "<<", "a here-document is not read; save what it writes as a file")
+        yield Note(
+            "lost", each.opened, "<<", "a here-document is not read; save what it writes as a file and import that"
+        )
 
 
 class _Reader:
-    """Follows the assignments of a text."""
+    """Tracks the assignments of a text."""
 
     def __init__(self, variables: dict[str, Value], notes: list[Note]) -> None:
         self.variables, self.notes = variables, notes
@@ -110,23 +111,23 @@ class _Reader:
         self.level = 0
 
     def command(self, simple: Simple) -> Command | None:
-        """Give the command, or None for what sets variables or belongs to the shell."""
+        """Return the command, or None for assignments and shell syntax."""
         words = [*simple.words]
-        while words and _bare(words[0]) in _AROUND:
-            self.depth += _DEPTH.get(_bare(words[0]), 0)
+        while words and _literal(words[0]) in _AROUND:
+            self.depth += _DEPTH.get(_literal(words[0]), 0)
             del words[0]
-        first = _bare(words[0]) if words else ""
+        first = _literal(words[0]) if words else ""
         self.depth = max(self.depth + _DEPTH.get(first, 0), 0)
-        asked = simple.after == "||" or (simple.after == "&&" and self.tested)
-        self.tested = asked or first in _TESTS
+        is_conditional = simple.after == "||" or (simple.after == "&&" and self.tested)
+        self.tested = is_conditional or first in _TESTS
         own: dict[str, str] = {}
         while words and (assigned := self._assigned(words[0])):
-            own |= self._set(*assigned, line=words[0].line, asked=asked)
+            own |= self._set(*assigned, line=words[0].line, is_conditional=is_conditional)
             del words[0]
-        if not words or _bare(words[0]) in _CLOSING:
+        if not words or _literal(words[0]) in _CLOSING:
             return None
-        if _bare(words[0]) in _DECLARES:
-            self._declare(words[1:], asked=asked)
+        if _literal(words[0]) in _DECLARATIONS:
+            self._declare(words[1:], is_conditional=is_conditional)
             return None
         pairs = [(text, word.line) for word in words for text in self._expanded(word)]
         if not pairs:
@@ -136,25 +137,25 @@ class _Reader:
         return Command(texts, lines, env, simple.after, simple.piped)
 
     def document(self, document: Document) -> str:
-        """Put variables into a here-document that the shell would put them in."""
+        """Expand variables in a here-document, unless its delimiter is quoted."""
         return _IN_DOCUMENT.sub(self._in_document, document.text) if document.expands else document.text
 
     def _in_document(self, found: re.Match[str]) -> str:
         value = found[1] or self.variables.get(found[2], f"${{{found[2]}}}")
         return value if isinstance(value, str) else " ".join(value)
 
-    def _declare(self, words: Sequence[Word], *, asked: bool) -> None:
+    def _declare(self, words: Sequence[Word], *, is_conditional: bool) -> None:
         for word in words:
             assigned = self._assigned(word)
             if assigned:
-                self.exported |= self._set(*assigned, line=word.line, asked=asked)
+                self.exported |= self._set(*assigned, line=word.line, is_conditional=is_conditional)
             elif any(part.name == "" for part in word.parts):
                 self.notes.append(Note("lost", word.line, "export", _ELSEWHERE))
 
-    def _set(self, name: str, value: Value, *, line: int, asked: bool) -> dict[str, str]:
-        if (asked or self.depth) and self.variables.get(name) != value:
+    def _set(self, name: str, value: Value, *, line: int, is_conditional: bool) -> dict[str, str]:
+        if (is_conditional or self.depth) and self.variables.get(name) != value:
             self.conditional[name] = line
-        elif not (asked or self.depth):
+        elif not (is_conditional or self.depth):
             self.conditional.pop(name, None)
         self.variables[name] = value
         return {name: value} if isinstance(value, str) else {}
@@ -174,7 +175,7 @@ class _Reader:
         return found[1], (before if isinstance(before, str) else "") + text
 
     def _expanded(self, word: Word) -> Iterator[str]:
-        """Give the words that a word becomes: several where a variable holds blanks, none where it is empty."""
+        """Yield the words that a word expands to: several if a variable contains blanks, none if it is empty."""
         fields: list[str] = []
         current: str | None = None
         for part in word.parts:
@@ -201,29 +202,29 @@ class _Reader:
         name, value = part.name or "", self.variables.get(part.name or "")
         if name in self.conditional:
             self.notes.append(Note("corrected", self.conditional.pop(name), f"{name}=", _CONDITION))
-        held = value is not None and (bool(value) or not part.operator.startswith(":"))
+        is_set = value is not None and (bool(value) or not part.operator.startswith(":"))
         if part.operator.endswith("+"):
             if name and value is None:
                 self.notes.append(Note("lost", line, f"${{{name}:+…}}", _ALTERNATIVE))
-            return self._other(part) if held else "" if part.quoted and "[" not in part.text else ()
-        if value is not None and (held or not part.operator.endswith(("-", "="))):
+            return self._replacement(part) if is_set else "" if part.quoted and "[" not in part.text else ()
+        if value is not None and (is_set or not part.operator.endswith(("-", "="))):
             return _indexed(part, value)
         if not part.operator.endswith(("-", "=")):
             return f"${{{name}}}" if name and not name[0].isalpha() and name[0] != "_" else part.text
-        why = f"its default is taken, for the file does not set {name}"
+        why = f"the default is used, because the file does not set {name}"
         self.notes.append(Note("corrected", line, f"${{{name}:-…}}", why))
-        return self._other(part)
+        return self._replacement(part)
 
-    def _other(self, part: Part) -> Value:
-        """Read what stands in a variable's place: words of the shell, with variables of their own."""
+    def _replacement(self, part: Part) -> Value:
+        """Expand the text that replaces a variable."""
         bare = '"' not in part.other and "'" not in part.other
         try:
             found, _ = simple_commands(f': "{part.other}"' if part.quoted and bare else f": {part.other}")
         except Unreadable:
             return part.other
         self.level += 1
-        if self.level > _DEEPEST:
-            message = f"defaults are nested more than {_DEEPEST} levels deep"
+        if self.level > _MAX_DEPTH:
+            message = f"defaults are nested more than {_MAX_DEPTH} levels deep"
             raise Unreadable(message)
         words = found.commands[0].words[1:] if found.commands else ()
         texts = tuple(each for word in words for each in self._expanded(word))
@@ -232,18 +233,18 @@ class _Reader:
 
 
 def _is_split(part: Part, value: str) -> bool:
-    """Whether the blanks of a value part words: of `$(…)`, which is not run, they are the command's own."""
+    """Return whether blanks in a value separate words. Those of an unexpanded `$(…)` belong to its command."""
     return value != part.text and "$(" not in value and "`" not in value
 
 
 def _indexed(part: Part, value: Value) -> Value:
-    """Give all of a list, its words as one, or its first, as a variable asks for it."""
+    """Return all words of a list, the words joined, or the first word, as the variable's index specifies."""
     if isinstance(value, str) or "[@]" in part.text or ("[*]" in part.text and not part.quoted):
         return value
     return " ".join(value if "[*]" in part.text else value[:1])
 
 
-def _bare(word: Word) -> str:
-    """Give a word that is one unquoted text, or nothing."""
+def _literal(word: Word) -> str:
+    """Return the text of an unquoted literal word, or an empty text."""
     parts: Sequence[Part] = word.parts
     return parts[0].text if len(parts) == 1 and not parts[0].quoted and parts[0].name is None else ""

@@ -1,9 +1,9 @@
-"""Recipes of sparkrun, versions 2 and 3: a model, defaults, and a command that is a template or sparkrun's own.
+"""Recipes of sparkrun, versions 2 and 3: a model, defaults, and a command template or a runtime with its own command.
 
-Source: sparkrun's RECIPES.md (2026). `{key}` of a command is put in from `defaults`, `model` and `model_revision`;
-without a command the runtime's options are written from `defaults`; `--served-model-name` is added where a default
-names it and the command does not. The machines are as many as the parallel sizes multiply to, each with one GPU.
-Recipes of version 1 with keys that only sparkrun has are read here as well.
+Source: sparkrun's RECIPES.md (2026). `{key}` in a command is filled from `defaults`, `model` and `model_revision`;
+without a command, the runtime's options are generated from `defaults`; `--served-model-name` is added if a default
+sets it and the command does not. The number of machines is the product of the parallel sizes, with one GPU each.
+Recipes of version 1 with keys that only sparkrun reads are imported here as well.
 """
 
 from __future__ import annotations
@@ -11,25 +11,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers import eugr, recipe, sparkrun_blocks, sparkrun_layers, sparkrun_nodes, template, world
-from sparkiac.importers.launch import Launch
-from sparkiac.importers.sheet import Sheet, entry, whole
-from sparkiac.importers.sparkrun_runtimes import RUNTIMES, Runtime, built, split
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers import eugr, machines, recipe, sparkrun_blocks, sparkrun_layers, sparkrun_nodes, template
+from sparkiac.importers.launch import Launch, Unreadable
+from sparkiac.importers.recipe_file import RecipeFile, positive_int, summary
+from sparkiac.importers.sparkrun_runtimes import RUNTIMES, Runtime, generate, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 NAME: Final = "sparkrun"
 _KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
-_OWN: Final = frozenset({"recipe_version", "runtime", "sparkrun_version", "metadata", "min_nodes", "max_nodes"})
-_BODY: Final = frozenset({"command", "defaults", "container", "runtime"})
-_BASE: Final = re.compile(r"^include[ \t]*:[ \t]*[^\s#-]", re.MULTILINE)
-_NOT: Final = frozenset({"services", "apiVersion", "kind", "hosts", "deployments"})
+_SPARKRUN_KEYS: Final = frozenset(
+    {"recipe_version", "runtime", "sparkrun_version", "metadata", "min_nodes", "max_nodes"}
+)
+_COMMAND_KEYS: Final = frozenset({"command", "defaults", "container", "runtime"})
+_INCLUDE: Final = re.compile(r"^include[ \t]*:[ \t]*[^\s#-]", re.MULTILINE)
+_OTHER_FORMATS: Final = frozenset({"services", "apiVersion", "kind", "hosts", "deployments"})
 _RAY: Final = frozenset({"vllm-ray", "eugr-vllm"})
 _BACKEND: Final = "--distributed-executor-backend"
-_PLACING: Final = frozenset({*world.KEYS, "ep_size", "served_model_name", "distributed_executor_backend"})
-"""Defaults that sparkrun reads itself, whether the command uses them or not."""
+_READ_BY_SPARKRUN: Final = frozenset({*machines.KEYS, "ep_size", "served_model_name", "distributed_executor_backend"})
+"""Defaults that sparkrun reads itself, whether or not the command uses them."""
 _PROGRAMS: Final = (
     (re.compile(r"sglang\s+serve\b|python3?\s+-m\s+sglang\.launch_server\b"), "sglang"),
     (re.compile(r"llama-server\b"), "llama-cpp"),
@@ -38,162 +39,168 @@ _PROGRAMS: Final = (
 
 
 def recognise(text: str, name: str) -> bool:
-    """Whether a text is a recipe, and none of eugr's."""
+    """Return whether a text is a recipe of sparkrun and not of eugr."""
     keys = set(_KEY.findall(text))
-    if keys & _NOT or eugr.recognise(text, name):
+    if keys & _OTHER_FORMATS or eugr.recognise(text, name):
         return False
-    if _BASE.search(text):
+    if _INCLUDE.search(text):
         return True
-    return "model" in keys and bool(keys & _BODY) and bool(keys & _OWN or {"container", "defaults"} <= keys)
+    return (
+        "model" in keys
+        and bool(keys & _COMMAND_KEYS)
+        and bool(keys & _SPARKRUN_KEYS or {"container", "defaults"} <= keys)
+    )
 
 
 def read(text: str, *, name: str) -> tuple[Launch, ...]:
-    """Read one recipe: one launch. Raises Unreadable for what sparkrun would not read either."""
-    sheet = Sheet(text)
-    _shape(sheet)
-    sparkrun_layers.apply(sheet)
-    model, command, runtime = sheet.word("model"), sheet.word("command"), _runtime(sheet)
-    topology = sparkrun_nodes.Topology(sheet)
-    settings = sheet.mapping("defaults") | topology.alone
+    """Read one recipe as one launch. Raises Unreadable for a recipe that sparkrun refuses too."""
+    file = RecipeFile(text)
+    _check(file)
+    sparkrun_layers.apply(file)
+    model, command, runtime = file.text("model"), file.text("command"), _runtime(file)
+    topology = sparkrun_nodes.Topology(file)
+    settings = file.mapping("defaults") | topology.solo_sizes
     if command is None:
-        started = _made(sheet, runtime, model, settings)
+        started = _generated(file, runtime, model, settings)
     else:
-        started = _filled(sheet, command, RUNTIMES.get(runtime), settings, model)
+        started = _filled(file, command, RUNTIMES.get(runtime), settings, model)
     nodes = topology.nodes(started.argv)
-    started = _backend(sheet, started, runtime, settings, nodes=nodes)
-    launch = _launch(sheet, started, model=model, name=_name(sheet, name), nodes=nodes)
-    recipe.shares(sheet, settings)
-    sparkrun_blocks.blocks(sheet)
-    for key, value, line in sheet.rest():
-        sheet.unused(line, entry(key, value), "no key of the format: sparkrun ignores it")
-    return (launch._replace(notes=sheet.notes()),)
+    started = _backend(file, started, runtime, settings, nodes=nodes)
+    launch = _launch(file, started, model=model, name=_name(file, name), nodes=nodes)
+    recipe.note_size_as_share(file, settings)
+    sparkrun_blocks.blocks(file)
+    for key, value, line in file.unread():
+        file.unused(line, summary(key, value), "not a key of the format: sparkrun ignores it")
+    return (launch._replace(notes=file.notes()),)
 
 
-def _shape(sheet: Sheet) -> None:
-    """Note the version, and a base whose file is not here."""
-    version = sheet.word("recipe_version")
+def _check(file: RecipeFile) -> None:
+    """Check the version and the model, and note a base recipe that is not available."""
+    version = file.text("recipe_version")
     if version not in {"1", "2", "3", None}:
-        sheet.lost(sheet.line("recipe_version"), f"recipe_version: {version}", "read as version 2")
-    base = sheet.word("include")
+        file.lost(file.line("recipe_version"), f"recipe_version: {version}", "read as version 2")
+    base = file.text("include")
     if base is not None:
-        why = "the file that it builds on is not read; what only stands there is missing here"
-        sheet.lost(sheet.line("include"), f"include: {base}", why)
-    elif sheet.data.get("model") in (None, ""):
+        why = "the recipe that it includes is not read, so settings that are only there are missing"
+        file.lost(file.line("include"), f"include: {base}", why)
+    elif file.data.get("model") in (None, ""):
         message = "model: is missing"
-        raise Unreadable(message, line=sheet.line("model"))
+        raise Unreadable(message, line=file.line("model"))
 
 
-def _name(sheet: Sheet, name: str) -> str | None:
-    """Give the file's name, which is the recipe's; the key of this name means nothing to sparkrun."""
-    given = sheet.word("name")
+def _name(file: RecipeFile, name: str) -> str | None:
+    """Return the file's name, which is the recipe's name; sparkrun ignores the key `name`."""
+    named = file.text("name")
     stem = re.sub(r"\.ya?ml$", "", name.rpartition("/")[2], flags=re.IGNORECASE)
     if stem in {"", "-"}:
-        return given
-    if given not in {stem, None}:
-        sheet.corrected(sheet.line("name"), f"name: {given}", f"the file's name is the recipe's: {stem}")
+        return named
+    if named not in {stem, None}:
+        file.corrected(file.line("name"), f"name: {named}", f"the recipe is named after its file: {stem}")
     return stem
 
 
-def _runtime(sheet: Sheet) -> str:
-    """Give the runtime; if none is named, what the command begins with tells."""
-    given = sheet.word("runtime")
-    if given is not None:
-        return given
-    command = str(sheet.data.get("command") or "").strip()
+def _runtime(file: RecipeFile) -> str:
+    """Return the runtime; if none is named, it follows from the command's program."""
+    named = file.text("runtime")
+    if named is not None:
+        return named
+    command = str(file.data.get("command") or "").strip()
     return next((runtime for form, runtime in _PROGRAMS if form.match(command)), "vllm")
 
 
 def _filled(
-    sheet: Sheet, command: str, runtime: Runtime | None, settings: Mapping[str, object], model: str | None
-) -> recipe.Started:
-    """Put the defaults into the command."""
-    given = {"model": model, "model_revision": sheet.data.get("model_revision"), "resolved_model_path": model}
-    values = {key: str(value) for key, value in given.items() if value is not None}
-    values |= {key: _collapsed(value) for key, value in recipe.texts(settings).items()}
+    file: RecipeFile, command: str, runtime: Runtime | None, settings: Mapping[str, object], model: str | None
+) -> recipe.RecipeCommand:
+    """Fill the defaults into the command."""
+    named = {"model": model, "model_revision": file.data.get("model_revision"), "resolved_model_path": model}
+    values = {key: str(value) for key, value in named.items() if value is not None}
+    values |= {key: _collapsed(value) for key, value in recipe.as_text(settings).items()}
     filled = template.fill(command, values, strict=False)
-    recipe.told(sheet, filled, strict=False)
-    started = recipe.starts(sheet, filled.text, "command")
-    idle = settings.keys() - filled.used - _PLACING
-    recipe.idle(sheet, idle, "the command does not use it, so it has no effect")
-    for key, option in _added(runtime, settings):
+    recipe.note_placeholders(file, filled, strict=False)
+    started = recipe.server_command(file, filled.text, "command")
+    idle = settings.keys() - filled.used - _READ_BY_SPARKRUN
+    recipe.note_unused_defaults(file, idle, "the command does not use it, so it has no effect")
+    for key, option in _added_options(runtime, settings):
         if not any(word.partition("=")[0] == option for word in started.argv):
-            line = sheet.line("defaults", key)
+            line = file.line("defaults", key)
             added = (option, *split(str(settings[key])))
             started = started._replace(argv=(*started.argv, *added), lines=(*started.lines, *(line for _ in added)))
     return started
 
 
-def _added(runtime: Runtime | None, settings: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Give the options that sparkrun adds to a command that lacks them, each with its default."""
+def _added_options(runtime: Runtime | None, settings: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    """Yield the options that sparkrun adds to a command without them, each with its default's key."""
     if runtime and runtime.served_name and settings.get("served_model_name") is not None:
         yield "served_model_name", runtime.served_name
-    if runtime and (whole(settings.get("data_parallel")) or 1) > 1 and "data_parallel" in runtime.named:
-        yield "data_parallel", runtime.named["data_parallel"]
+    if runtime and (positive_int(settings.get("data_parallel")) or 1) > 1 and "data_parallel" in runtime.renamed:
+        yield "data_parallel", runtime.renamed["data_parallel"]
 
 
 def _collapsed(value: str) -> str:
-    """Write doubled braces of a default once, as sparkrun does where an opening one is doubled."""
+    """Replace doubled braces in a default by single ones, as sparkrun does if an opening brace is doubled."""
     return value.replace("{{", "{").replace("}}", "}") if "{{" in value else value
 
 
-def _made(sheet: Sheet, runtime: str, model: str | None, settings: Mapping[str, object]) -> recipe.Started:
-    """Write the command that the runtime makes of the defaults."""
+def _generated(
+    file: RecipeFile, runtime: str, model: str | None, settings: Mapping[str, object]
+) -> recipe.RecipeCommand:
+    """Build the command that the runtime generates from the defaults."""
     known = RUNTIMES.get(runtime)
     if known is None or model is None:
-        why = f"no command, and what {runtime} would start is not known" if model else "no command and no model"
-        sheet.lost(sheet.line("runtime"), f"runtime: {runtime}", why)
-        recipe.idle(sheet, settings, "no command uses it", kind="lost")
-        return recipe.Started(())
-    made = built(known, model, settings)
-    why = f"sparkrun 0.3 writes no option for this key when it starts {runtime}"
-    recipe.idle(sheet, [key for key in made.unknown if key not in _PLACING], why, kind="lost")
-    lines = tuple(sheet.line("model") if key == "model" else sheet.line("defaults", key) for key in made.keys)
-    return recipe.Started(made.argv, lines)
+        why = f"no command, and the command of runtime {runtime} is unknown" if model else "no command and no model"
+        file.lost(file.line("runtime"), f"runtime: {runtime}", why)
+        recipe.note_unused_defaults(file, settings, "no command uses it", kind="lost")
+        return recipe.RecipeCommand(())
+    made = generate(known, model, settings)
+    why = f"sparkrun 0.3 has no option for this key when it starts {runtime}"
+    recipe.note_unused_defaults(file, [key for key in made.unknown if key not in _READ_BY_SPARKRUN], why, kind="lost")
+    lines = tuple(file.line("model") if key == "model" else file.line("defaults", key) for key in made.keys)
+    return recipe.RecipeCommand(made.argv, lines)
 
 
 def _backend(
-    sheet: Sheet, started: recipe.Started, runtime: str, settings: Mapping[str, object], *, nodes: int
-) -> recipe.Started:
-    """Say in the command that Ray is wanted, where only the runtime or a default says it."""
-    wanted = settings.get("distributed_executor_backend") or ("ray" if runtime in _RAY and nodes > 1 else None)
+    file: RecipeFile, started: recipe.RecipeCommand, runtime: str, settings: Mapping[str, object], *, nodes: int
+) -> recipe.RecipeCommand:
+    """Add Ray to the command if only the runtime or a default requests it."""
+    backend = settings.get("distributed_executor_backend") or ("ray" if runtime in _RAY and nodes > 1 else None)
     argv = started.argv
-    if wanted is None or not argv or (_BACKEND in argv and str(wanted) in argv):
+    if backend is None or not argv or (_BACKEND in argv and str(backend) in argv):
         return started
-    line = sheet.line("runtime" if runtime in _RAY else "defaults")
-    sheet.corrected(line, f"runtime: {runtime}", f"said as {_BACKEND} {wanted}")
+    line = file.line("runtime" if runtime in _RAY else "defaults")
+    file.corrected(line, f"runtime: {runtime}", f"imported as {_BACKEND} {backend}")
     if _BACKEND in argv[:-1]:
         place = argv.index(_BACKEND) + 1
-        return started._replace(argv=(*argv[:place], str(wanted), *argv[place + 1 :]))
-    return started._replace(argv=(*argv, _BACKEND, str(wanted)), lines=(*started.lines, line, line))
+        return started._replace(argv=(*argv[:place], str(backend), *argv[place + 1 :]))
+    return started._replace(argv=(*argv, _BACKEND, str(backend)), lines=(*started.lines, line, line))
 
 
-def _launch(sheet: Sheet, started: recipe.Started, *, model: str | None, name: str | None, nodes: int) -> Launch:
-    image, revision = sheet.word("container"), sheet.word("model_revision")
+def _launch(
+    file: RecipeFile, started: recipe.RecipeCommand, *, model: str | None, name: str | None, nodes: int
+) -> Launch:
+    image, revision = file.text("container"), file.text("model_revision")
     if image is None:
-        sheet.lost(sheet.line("container"), "container:", "none is named; sparkrun takes one of its runtime's")
-    copied = sparkrun_blocks.hooks(sheet)
-    box = sparkrun_blocks.box(sheet)
-    patched = bool(sheet.data.get("mods") or copied)
-    recipe.served(sheet, started.argv, model)
+        file.lost(file.line("container"), "container:", "not set; sparkrun uses the default image of the runtime")
+    container_settings = sparkrun_blocks.container_settings(file)
+    copies = sparkrun_blocks.note_hooks(file)
+    recipe.note_missing_files(file, started, patched=copies or bool(file.data.get("mods")))
+    recipe.note_other_model(file, started.argv, model)
     return Launch(
         name=name,
-        line=sheet.line("command"),
+        line=file.line("command"),
         image=image,
-        entrypoint=box.entrypoint,
+        entrypoint=container_settings.entrypoint,
         argv=started.argv,
         lines=started.lines,
         prelude=started.prelude,
-        env=(*recipe.variables(sheet, "env", exported=False), *started.env),
-        devices=box.devices,
-        gpus=box.gpus,
-        host_network=box.host_network,
-        ipc=box.ipc,
-        shm_size_bytes=box.shm_size_bytes,
-        ulimits=box.ulimits,
-        restart=box.restart,
+        env=(*recipe.variables(file, "env", exported=False), *started.env),
+        devices=container_settings.devices,
+        gpus=container_settings.gpus,
+        host_network=container_settings.host_network,
+        ipc=container_settings.ipc,
+        shm_size_bytes=container_settings.shm_size_bytes,
+        ulimits=container_settings.ulimits,
         model=model,
-        revision=sparkrun_blocks.distribution(sheet, model=model, container=image, revision=revision),
+        revision=sparkrun_blocks.distribution(file, model=model, container=image, revision=revision),
         nodes=nodes,
-        description=sparkrun_blocks.description(sheet),
-        requires=(*recipe.required(sheet, started, patched=patched), *copied),
+        description=sparkrun_blocks.description(file),
     )

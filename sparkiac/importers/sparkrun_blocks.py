@@ -1,4 +1,4 @@
-"""Blocks of a sparkrun recipe beside its command: the container, hooks, what is copied where, and remarks."""
+"""Blocks of a sparkrun recipe other than its command: container settings, hooks, files to copy, and metadata."""
 
 from __future__ import annotations
 
@@ -6,78 +6,76 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers import docker_options, docker_values
 from sparkiac.importers.launch import Note
-from sparkiac.importers.sheet import entry
+from sparkiac.importers.recipe_file import summary
 from sparkiac.importers.shell_words import script
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.importers.sheet import Sheet
+    from sparkiac.importers.recipe_file import RecipeFile
 
 _HOOKS: Final = {
-    "pre_exec": "run in every container before the server; build it into the image",
-    "post_exec": "run in the first container once the server answers; sparkiac runs nothing there",
-    "post_commands": "run on the machine that starts it; sparkiac runs nothing there",
+    "pre_exec": "runs in every container before the server; build it into the image instead",
+    "post_exec": "runs in the first container once the server answers; sparkiac runs nothing there",
+    "post_commands": "runs on the machine that starts it; sparkiac runs nothing there",
 }
 _BLOCKS: Final = {
-    "mods": ("lost", "a patch that is applied in the container at each start; build it into the image"),
+    "mods": ("lost", "a patch that is applied in the container at each start; build it into the image instead"),
     "build_args": ("lost", "for building the image; sparkiac pins images by digest"),
-    "builder_config": ("lost", "how the image is built; sparkiac pins images by digest"),
+    "builder_config": ("lost", "for building the image; sparkiac pins images by digest"),
     "containers": ("lost", "an image for each machine; a deployment has one image"),
-    "layout": ("lost", "which machine holds which part; a deployment is placed as a whole"),
-    "benchmark": ("unused", "settings of sparkrun's benchmark; no part of the server"),
-    "builder": ("unused", "the tool that builds the image; no part of the server"),
+    "layout": ("lost", "the parts of the model on each machine; a deployment is placed as a whole"),
+    "benchmark": ("unused", "settings of sparkrun's benchmark; no effect on the server"),
+    "builder": ("unused", "the tool that builds the image; no effect on the server"),
     "scheduler": ("unused", "how sparkrun chooses machines; an inventory names them"),
     "cluster_config": ("unused", "paths on sparkrun's machines; an inventory has its own"),
-    "runtime_cache": ("corrected", "each image, model and set of options has a compile cache of its own"),
-    "readiness": ("corrected", "a unit is ready when /health, the model names and one answer are right"),
+    "runtime_cache": ("corrected", "each image, model and set of options has its own compile cache"),
+    "readiness": ("corrected", "a unit is ready when /health, the served names and a known answer are correct"),
     "stop_after_post": ("unused", "ends sparkrun's hooks; the service keeps running"),
-    "runtime_version": ("unused", "a remark; the image decides which version runs"),
+    "runtime_version": ("unused", "a remark; the image determines the version"),
     "sparkrun_version": ("unused", "a remark about sparkrun"),
-    "capabilities": ("unused", "for sparkrun's gateway; no part of the server"),
-    "unsupported_capabilities": ("unused", "for sparkrun's gateway; no part of the server"),
+    "capabilities": ("unused", "for sparkrun's gateway; no effect on the server"),
+    "unsupported_capabilities": ("unused", "for sparkrun's gateway; no effect on the server"),
 }
-"""Blocks that say nothing of the server's command: kind of the note and reason."""
-_ESTIMATE: Final = "remarks, and sizes for sparkrun's memory estimate; the plan reads the model's own"
-_OPTION: Final = "nothing in an inventory sets this option of a container"
-_WHOLE: Final = {"gpus": "all", "network": "host"}
-_LOCAL: Final = "docker"
+"""Blocks that do not affect the server's command: kind of the note and reason."""
+_ESTIMATE: Final = "remarks, and sizes for sparkrun's memory estimate; sparkiac reads the sizes from the model"
+_OPTION: Final = "an inventory cannot set this container option"
+_DEFAULTS: Final = {"gpus": "all", "network": "host"}
+_DOCKER: Final = "docker"
 
 
-class Box(NamedTuple):
-    """What a recipe says of the container."""
+class ContainerSettings(NamedTuple):
+    """The container settings of a recipe."""
 
     entrypoint: tuple[str, ...] = ()
-    """None of the image's own: the command runs past it."""
+    """Empty by default: sparkrun runs the command without the image's entrypoint."""
     gpus: bool = True
     host_network: bool = True
     ipc: str | None = "host"
     shm_size_bytes: int | None = None
     ulimits: tuple[tuple[str, int], ...] = ()
     devices: tuple[str, ...] = ()
-    restart: str | None = None
 
 
-def box(sheet: Sheet) -> Box:
-    """Take `executor` and `executor_config`. What is not said is as sparkrun has it."""
-    executor = sheet.word("executor")
-    if executor not in {None, _LOCAL}:
-        sheet.lost(sheet.line("executor"), f"executor: {executor}", "sparkiac starts containers with docker compose")
-    held = {key: _words(value) for key, value in sheet.mapping("executor_config").items() if value is not None}
-    for key, words in held.items():
+def container_settings(file: RecipeFile) -> ContainerSettings:
+    """Read `executor` and `executor_config`; the defaults are sparkrun's."""
+    executor = file.text("executor")
+    if executor not in {None, _DOCKER}:
+        file.lost(file.line("executor"), f"executor: {executor}", "sparkiac starts containers with docker compose")
+    values = {key: _words(value) for key, value in file.mapping("executor_config").items() if value is not None}
+    for key, words in values.items():
         if not _is_understood(key, words):
             kind, why = _option(key.replace("_", "-"), words)
-            line = sheet.line("executor_config", key)
-            sheet.copied(Note(kind, line, f"executor_config: {entry(key, ' '.join(words))}", why))
-    starts = [word for each in script(" ".join(held.get("entrypoint", ()))).commands for word in each.words]
-    return Box(
+            line = file.line("executor_config", key)
+            file.add(Note(kind, line, f"executor_config: {summary(key, ' '.join(words))}", why))
+    starts = [word for each in script(" ".join(values.get("entrypoint", ()))).commands for word in each.words]
+    return ContainerSettings(
         entrypoint=tuple(starts),
-        host_network=held.get("network", ["host"]) == ["host"],
-        ipc=" ".join(held.get("ipc", ["host"])),
-        shm_size_bytes=docker_values.size_bytes(" ".join(held.get("shm_size", ()))),
-        ulimits=tuple(filter(None, map(docker_values.limit, held.get("ulimit", ())))),
-        devices=tuple(held.get("devices", ())),
-        restart=" ".join(held["restart_policy"]) if "restart_policy" in held else None,
+        host_network=values.get("network", ["host"]) == ["host"],
+        ipc=" ".join(values.get("ipc", ["host"])),
+        shm_size_bytes=docker_values.size_bytes(" ".join(values.get("shm_size", ()))),
+        ulimits=tuple(filter(None, map(docker_values.limit, values.get("ulimit", ())))),
+        devices=tuple(values.get("devices", ())),
     )
 
 
@@ -88,7 +86,7 @@ def _words(value: object) -> list[str]:
 def _is_understood(key: str, words: list[str]) -> bool:
     match key:
         case "gpus" | "network":
-            return words == [_WHOLE[key]]
+            return words == [_DEFAULTS[key]]
         case "shm_size":
             return docker_values.size_bytes(" ".join(words)) is not None
         case "ulimit":
@@ -98,66 +96,65 @@ def _is_understood(key: str, words: list[str]) -> bool:
 
 
 def _option(name: str, words: list[str]) -> tuple[str, str]:
-    """Say what becomes of an option of the container: kind of the note and reason."""
+    """Return how an option of the container is noted: kind and reason."""
     if name == "user" and words[0] in docker_options.ROOT:
-        return "unused", "the images of servers run as root anyway"
-    why = docker_options.MEANT.get(name)
-    return ("lost", _OPTION) if why is None else ("corrected", why or "a unit runs its container in its own way")
+        return "unused", "server images run as root anyway"
+    why = docker_options.REPLACED.get(name)
+    return ("lost", _OPTION) if why is None else ("corrected", why or "sparkiac's units set this themselves")
 
 
-def hooks(sheet: Sheet) -> tuple[str, ...]:
-    """Note what sparkrun runs around the server; name what it copies into the containers."""
-    copied: list[str] = []
+def note_hooks(file: RecipeFile) -> bool:
+    """Note the hooks that sparkrun runs, and return whether they copy files into the containers."""
+    copies = False
     for key, why in _HOOKS.items():
-        for line, each in sheet.entries(key):
-            shown = f"{key}: copy {each['copy']}" if isinstance(each, dict) and "copy" in each else entry(key, each)
-            sheet.lost(line, shown, why)
-            if isinstance(each, dict) and "copy" in each:
-                copied.append(str(each.get("dest") or f"/workspace/mods/{str(each['copy']).rpartition('/')[2]}"))
-    return tuple(copied)
+        for line, each in file.entries(key):
+            copy = each.get("copy") if isinstance(each, dict) else None
+            file.lost(line, summary(key, each) if copy is None else f"{key}: copy {copy}", why)
+            copies |= copy is not None
+    return copies
 
 
-def description(sheet: Sheet) -> str | None:
-    """Take the description, which may stand under `metadata`; note what else stands there."""
-    metadata = sheet.take("metadata")
-    held = dict(metadata) if isinstance(metadata, dict) else {}
-    found = sheet.word("description")
-    if found is None and not isinstance(held.get("description"), dict | tuple | None):
-        found = str(held.pop("description")).strip()
-    if held or (metadata is not None and not isinstance(metadata, dict)):
-        sheet.unused(sheet.line("metadata"), entry("metadata", held or metadata), _ESTIMATE)
+def description(file: RecipeFile) -> str | None:
+    """Read the description, also under `metadata`, and note what else is there."""
+    metadata = file.take("metadata")
+    values = dict(metadata) if isinstance(metadata, dict) else {}
+    found = file.text("description")
+    if found is None and not isinstance(values.get("description"), dict | tuple | None):
+        found = str(values.pop("description")).strip()
+    if values or (metadata is not None and not isinstance(metadata, dict)):
+        file.unused(file.line("metadata"), summary("metadata", values or metadata), _ESTIMATE)
     return found
 
 
-def blocks(sheet: Sheet) -> None:
-    """Note the blocks beside the command."""
+def blocks(file: RecipeFile) -> None:
+    """Note the blocks other than the command."""
     for key, (kind, why) in _BLOCKS.items():
-        for line, each in sheet.entries(key):
+        for line, each in file.entries(key):
             if each is not False:
-                sheet.copied(Note(kind, line, entry(key, each), why))
+                file.add(Note(kind, line, summary(key, each), why))
 
 
-def distribution(sheet: Sheet, *, model: str | None, container: str | None, revision: str | None) -> str | None:
-    """Take what is copied to the machines: the model's revision of it, if the recipe has none; note all else."""
+def distribution(file: RecipeFile, *, model: str | None, container: str | None, revision: str | None) -> str | None:
+    """Return the model's revision from the copy list, if the recipe has none, and note all other entries."""
     key = "distribution_config"
     found = revision
     for kind, own in (("models", model), ("containers", container)):
-        block = sheet.mapping(key).get(kind)
+        block = file.mapping(key).get(kind)
         entries = block.get("entries") if isinstance(block, dict) else None
         for index, each in enumerate(entries if isinstance(entries, tuple) else ()):
-            held: Mapping[str, object] = each if isinstance(each, dict) else {"name": each}
-            if held.get("name") in {own, "{model}", "{container}"} and own is not None:
-                found = found or (str(held["revision"]) if held.get("revision") else None)
+            values: Mapping[str, object] = each if isinstance(each, dict) else {"name": each}
+            if values.get("name") in {own, "{model}", "{container}"} and own is not None:
+                found = found or (str(values["revision"]) if values.get("revision") else None)
             else:
-                why = f"one more of the {kind} that sparkrun copies; sparkiac fetches what a deployment names"
-                sheet.lost(sheet.line(key, kind, "entries", index), entry(kind, _copied(held)), why)
+                why = f"one of the {kind} that sparkrun copies; sparkiac fetches only what a deployment names"
+                file.lost(file.line(key, kind, "entries", index), summary(kind, _copied(values)), why)
         if isinstance(block, dict) and block.get("enabled") is False:
-            sheet.lost(sheet.line(key, kind), f"{kind}: enabled: false", "sparkiac fetches what is not there")
-    for kind in sheet.mapping(key).keys() - {"models", "containers"}:
-        sheet.lost(sheet.line(key, kind), entry(kind, sheet.mapping(key)[kind]), "not understood")
+            file.lost(file.line(key, kind), f"{kind}: enabled: false", "sparkiac always fetches what is missing")
+    for kind in file.mapping(key).keys() - {"models", "containers"}:
+        file.lost(file.line(key, kind), summary(kind, file.mapping(key)[kind]), "not understood")
     return found
 
 
-def _copied(held: Mapping[str, object]) -> str:
-    revision = held.get("revision")
-    return f"{held.get('name')}@{revision}" if revision else str(held.get("name"))
+def _copied(values: Mapping[str, object]) -> str:
+    revision = values.get("revision")
+    return f"{values.get('name')}@{revision}" if revision else str(values.get("name"))

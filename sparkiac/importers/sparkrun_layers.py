@@ -1,21 +1,21 @@
-"""`overrides` of a sparkrun recipe: layers with a condition. Those that hold on DGX Sparks are applied.
+"""`overrides` of a sparkrun recipe: layers with a condition. Those that apply to DGX Sparks are merged.
 
-Source: sparkrun's recipe overrides (0.3, 2026). Keys of `when` hold together; a value is a scalar, a list of which one
-holds, or a mapping of operators; `config` reads the defaults before any layer; later layers win. A layer whose
-condition is about something unknown does not hold.
+Source: sparkrun's recipe overrides (0.3, 2026). All keys of `when` must match; a value is a scalar, a list of
+alternatives, or a mapping of operators; `config` compares the defaults before any layer; later layers win. A layer
+with an unknown condition does not apply.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.importers import world
-from sparkiac.importers.sheet import entry
+from sparkiac.importers import machines
+from sparkiac.importers.recipe_file import summary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.importers.sheet import Sheet
+    from sparkiac.importers.recipe_file import RecipeFile
 
 _LAYERS: Final = ("defaults", "env")
 _SPARK: Final = {
@@ -24,54 +24,65 @@ _SPARK: Final = {
     "platform": "dgx-spark",
     "gpus_per_node": 1,
 }
-"""What a DGX Spark answers."""
-_SHORT: Final = {"tp": "tensor_parallel", "pp": "pipeline_parallel", "dp": "data_parallel", "ep": "expert_parallel"}
+"""Facts about a DGX Spark."""
+_SHORT_NAMES: Final = {
+    "tp": "tensor_parallel",
+    "pp": "pipeline_parallel",
+    "dp": "data_parallel",
+    "ep": "expert_parallel",
+}
 _CONFIG: Final = "config"
 
 
-def apply(sheet: Sheet) -> None:
-    """Put the layers that hold into the recipe's own defaults, environment and container."""
-    base = sheet.data.get("defaults")
+def apply(file: RecipeFile) -> None:
+    """Merge the layers that apply into the recipe's defaults, environment and container."""
+    base = file.data.get("defaults")
     settings = dict(base) if isinstance(base, dict) else {}
-    facts = _facts(sheet, settings)
-    for index, (line, layer) in enumerate([*sheet.entries("overrides")]):
+    facts = _facts(file, settings)
+    for index, (line, layer) in enumerate([*file.entries("overrides")]):
         when = layer.get("when") if isinstance(layer, dict) else None
         if not isinstance(layer, dict) or not isinstance(when, dict) or not when:
-            sheet.lost(line, entry("overrides", layer), "no condition and no values")
-        elif all(_holds(key, wanted, facts, settings) for key, wanted in when.items()):
-            sheet.corrected(line, entry("when", _said(when)), "it holds here, so what it says is taken")
-            _put(sheet, layer, ("overrides", index))
+            file.lost(line, summary("overrides", layer), "it has no condition or no values")
+        elif all(_holds(key, condition, facts, settings) for key, condition in when.items()):
+            file.corrected(
+                line, summary("when", _condition(when)), "the condition holds on a DGX Spark, so the layer is merged"
+            )
+            _merge(file, layer, ("overrides", index))
         elif when.keys() <= facts.keys() | {_CONFIG}:
-            sheet.unused(line, entry("when", _said(when)), "its condition does not hold on a DGX Spark")
+            file.unused(line, summary("when", _condition(when)), "the condition does not hold on a DGX Spark")
         else:
-            sheet.lost(line, entry("when", _said(when)), "whether its condition holds is not known")
+            file.lost(line, summary("when", _condition(when)), "the condition is unknown")
 
 
-def _said(when: Mapping[str, object]) -> str:
-    return ", ".join(entry(str(key), wanted) for key, wanted in when.items())
+def _condition(when: Mapping[str, object]) -> str:
+    return ", ".join(summary(str(key), condition) for key, condition in when.items())
 
 
-def _facts(sheet: Sheet, settings: Mapping[str, object]) -> dict[str, object]:
-    runtime = str(sheet.data.get("runtime") or "vllm-distributed")
-    nodes = world.of_settings(settings) or sheet.data.get("min_nodes") or 1
-    sizes = {short: settings.get(key, 1) for short, key in _SHORT.items()}
+def _facts(file: RecipeFile, settings: Mapping[str, object]) -> dict[str, object]:
+    runtime = str(file.data.get("runtime") or "vllm-distributed")
+    nodes = machines.from_settings(settings) or file.data.get("min_nodes") or 1
+    sizes = {short: settings.get(key, 1) for short, key in _SHORT_NAMES.items()}
     family = "vllm" if "vllm" in runtime else runtime
     return {**_SPARK, **sizes, "nodes": nodes, "runtime": runtime, "runtime_family": family}
 
 
-def _holds(key: str, wanted: object, facts: Mapping[str, object], settings: Mapping[str, object]) -> bool:
+def _holds(key: str, condition: object, facts: Mapping[str, object], settings: Mapping[str, object]) -> bool:
     if key == _CONFIG:
-        return isinstance(wanted, dict) and all(_tests(each, settings.get(name)) for name, each in wanted.items())
-    return key in facts and _tests(wanted, facts[key])
+        return isinstance(condition, dict) and all(
+            _matches(each, settings.get(name)) for name, each in condition.items()
+        )
+    return key in facts and _matches(condition, facts[key])
 
 
-def _tests(wanted: object, actual: object) -> bool:
-    if isinstance(wanted, dict):
-        return bool(wanted) and all(_test(str(operator), operand, actual) for operator, operand in wanted.items())
-    return _test("in" if isinstance(wanted, tuple) else "eq", wanted, actual)
+def _matches(condition: object, actual: object) -> bool:
+    if isinstance(condition, dict):
+        return bool(condition) and all(
+            _compare(str(operator), operand, actual) for operator, operand in condition.items()
+        )
+    return _compare("in" if isinstance(condition, tuple) else "eq", condition, actual)
 
 
-def _test(operator: str, operand: object, actual: object) -> bool:
+def _compare(operator: str, operand: object, actual: object) -> bool:
     many = operand if isinstance(operand, tuple) else (operand,)
     among = _plain(actual) in {_plain(each) for each in many}
     if operator in {"eq", "in"}:
@@ -86,7 +97,7 @@ def _test(operator: str, operand: object, actual: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    """Write what counts as equal alike: 2 and "2", NVIDIA and nvidia, but not 1 and true."""
+    """Normalise values that sparkrun compares as equal: 2 and "2", NVIDIA and nvidia, but not 1 and true."""
     if isinstance(value, bool | None):
         return repr(value)
     text = str(value).strip().lower()
@@ -96,12 +107,12 @@ def _plain(value: object) -> object:
         return text
 
 
-def _put(sheet: Sheet, layer: Mapping[str, object], place: tuple[str | int, ...]) -> None:
+def _merge(file: RecipeFile, layer: Mapping[str, object], place: tuple[str | int, ...]) -> None:
     for key, value in layer.items():
         if key in _LAYERS and isinstance(value, dict):
-            old = sheet.data.get(key)
-            sheet.replace(key, (dict(old) if isinstance(old, dict) else {}) | value, (*place, key))
+            old = file.data.get(key)
+            file.replace(key, (dict(old) if isinstance(old, dict) else {}) | value, (*place, key))
         elif key == "container":
-            sheet.replace(key, value, (*place, key))
+            file.replace(key, value, (*place, key))
         elif key != "when":
-            sheet.lost(sheet.line(*place, key), entry(key, value), "no layer of sparkrun's holds this")
+            file.lost(file.line(*place, key), summary(key, value), "sparkrun's layers cannot set this")

@@ -1,6 +1,7 @@
-"""What sparkrun starts for a recipe without a command: a program, and an option for each default that it knows.
+"""The command that sparkrun generates for a recipe without one: a program, and an option for each known default.
 
-Source: sparkrun's RECIPES.md, "Common Defaults Keys" and "Keys the runtime doesn't recognise", and its runtimes (2026).
+Source: sparkrun's RECIPES.md, "Common Defaults Keys" and "Keys the runtime doesn't recognise", and its runtimes
+(2026).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.importers import values
 from sparkiac.importers.shell_words import script
 
 if TYPE_CHECKING:
@@ -16,27 +18,27 @@ if TYPE_CHECKING:
 
 
 class Runtime(NamedTuple):
-    """A server, and the names of its options."""
+    """A server and the names of its options."""
 
     start: tuple[str, ...]
     """Words before the model."""
-    named: Mapping[str, str]
-    """Defaults whose option is not called like them."""
-    alike: frozenset[str] = frozenset()
-    """Defaults whose option is called like them, with dashes."""
+    renamed: Mapping[str, str]
+    """Defaults whose option has another name."""
+    same_name: frozenset[str] = frozenset()
+    """Defaults whose option has the same name, with dashes."""
     switches: frozenset[str] = frozenset()
     """Options without a value."""
-    always: Mapping[str, str] = MappingProxyType({})
-    """Defaults of its own."""
+    defaults: Mapping[str, str] = MappingProxyType({})
+    """Defaults of the runtime itself."""
     served_name: str | None = "--served-model-name"
 
 
-class Built(NamedTuple):
-    """A command, and the defaults that have no part in it."""
+class GeneratedCommand(NamedTuple):
+    """A command, and the defaults that it does not use."""
 
     argv: tuple[str, ...]
     keys: tuple[str, ...]
-    """Default that each word comes from; `model` for those in front."""
+    """The default that each word comes from; `model` for the first words."""
     unknown: tuple[str, ...]
 
 
@@ -44,16 +46,11 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_ON_BY_DEFAULT: Final = frozenset(
-    {
-        "enable_prefix_caching",
-        "enable_chunked_prefill",
-        "async_scheduling",
-        "enable_flashinfer_autotune",
-        "scheduler_reserve_full_isl",
-    }
+_ON_BY_DEFAULT: Final = _names(
+    "enable_prefix_caching enable_chunked_prefill async_scheduling "
+    "enable_flashinfer_autotune scheduler_reserve_full_isl"
 )
-"""Switches of vLLM that `false` turns off by a word of its own."""
+"""Switches of vLLM that `false` turns off with a separate option."""
 _VLLM: Final = Runtime(
     ("vllm", "serve"),
     {"tensor_parallel": "-tp", "pipeline_parallel": "-pp", "data_parallel": "--data-parallel-size"},
@@ -72,28 +69,23 @@ _VLLM: Final = Runtime(
         """
     ),
     _ON_BY_DEFAULT
-    | {
-        "enforce_eager",
-        "trust_remote_code",
-        "enable_auto_tool_choice",
-        "enable_prompt_tokens_details",
-        "enable_force_include_usage",
-        "enable_request_id_headers",
-        "disable_custom_all_reduce",
-    },
+    | _names(
+        """
+        enforce_eager trust_remote_code enable_auto_tool_choice enable_prompt_tokens_details
+        enable_force_include_usage enable_request_id_headers disable_custom_all_reduce
+        """
+    ),
 )
 _SGLANG: Final = Runtime(
     ("sglang", "serve", "--model-path"),
-    {
-        "tensor_parallel": "--tp-size",
-        "pipeline_parallel": "--pp-size",
-        "data_parallel": "--dp-size",
-        "gpu_memory_utilization": "--mem-fraction-static",
-        "max_model_len": "--context-length",
-        "max_num_seqs": "--max-running-requests",
-        "chunked_prefill": "--chunked-prefill-size",
-        "speculative_draft_model": "--speculative-draft-model-path",
-    },
+    values.table(
+        """
+        tensor_parallel=--tp-size pipeline_parallel=--pp-size data_parallel=--dp-size
+        gpu_memory_utilization=--mem-fraction-static max_model_len=--context-length
+        max_num_seqs=--max-running-requests chunked_prefill=--chunked-prefill-size
+        speculative_draft_model=--speculative-draft-model-path
+        """
+    ),
     _names(
         """
         port host served_model_name dtype quantization kv_cache_dtype tokenizer_path api_key attention_backend
@@ -121,16 +113,14 @@ _LLAMA: Final = Runtime(
 )
 _TRTLLM: Final = Runtime(
     ("trtllm-serve",),
-    {
-        "tensor_parallel": "--tp_size",
-        "pipeline_parallel": "--pp_size",
-        "expert_parallel": "--ep_size",
-        "max_num_tokens": "--max_num_tokens",
-        "max_batch_size": "--max_batch_size",
-        "max_model_len": "--max_seq_len",
-        "kv_cache_free_gpu_memory_fraction": "--kv_cache_free_gpu_memory_fraction",
-        "trust_remote_code": "--trust_remote_code",
-    },
+    values.table(
+        """
+        tensor_parallel=--tp_size pipeline_parallel=--pp_size expert_parallel=--ep_size
+        max_num_tokens=--max_num_tokens max_batch_size=--max_batch_size max_model_len=--max_seq_len
+        kv_cache_free_gpu_memory_fraction=--kv_cache_free_gpu_memory_fraction
+        trust_remote_code=--trust_remote_code
+        """
+    ),
     frozenset({"port", "host", "backend", "tokenizer"}),
     frozenset({"trust_remote_code"}),
     {"backend": "pytorch"},
@@ -138,12 +128,12 @@ _TRTLLM: Final = Runtime(
 )
 _ATLAS: Final = Runtime(
     ("spark", "serve"),
-    {
-        "tensor_parallel": "--tp-size",
-        "max_model_len": "--max-seq-len",
-        "max_num_batched_tokens": "--max-prefill-tokens",
-        "served_model_name": "--model-name",
-    },
+    values.table(
+        """
+        tensor_parallel=--tp-size max_model_len=--max-seq-len max_num_batched_tokens=--max-prefill-tokens
+        served_model_name=--model-name
+        """
+    ),
     _names(
         """
         port host gpu_memory_utilization max_num_seqs kv_cache_dtype ep_size max_batch_size block_size
@@ -177,17 +167,17 @@ RUNTIMES: Final[Mapping[str, Runtime]] = {
     "atlas": _ATLAS,
     "ds4-cuda": _DS4,
 }
-_TURNED: Final = frozenset({"webui", "mmap"})
-"""Switches of llama.cpp that only `false` writes."""
+_WRITTEN_IF_FALSE: Final = frozenset({"webui", "mmap"})
+"""Switches of llama.cpp that are written only if false."""
 _FALSE: Final = frozenset({"false", "no", "off", "0", "none"})
 
 
-def built(runtime: Runtime, model: str, settings: Mapping[str, object]) -> Built:
-    """Write the command that sparkrun makes of these defaults."""
+def generate(runtime: Runtime, model: str, settings: Mapping[str, object]) -> GeneratedCommand:
+    """Build the command that sparkrun generates from these defaults."""
     start = (*runtime.start[:-1], "-m") if runtime is _LLAMA and _is_file(model) else runtime.start
     pairs = [(word, "model") for word in (*start, model)]
     unknown: list[str] = []
-    for key, value in {**runtime.always, **settings}.items():
+    for key, value in {**runtime.defaults, **settings}.items():
         option = _option(runtime, key, settings)
         if value is None:
             continue
@@ -196,7 +186,7 @@ def built(runtime: Runtime, model: str, settings: Mapping[str, object]) -> Built
             continue
         words = _switch(key, option, value) if key in runtime.switches else [option, *_words(key, value)]
         pairs += [(word, key) for word in words]
-    return Built(tuple(word for word, _ in pairs), tuple(key for _, key in pairs), tuple(unknown))
+    return GeneratedCommand(tuple(word for word, _ in pairs), tuple(key for _, key in pairs), tuple(unknown))
 
 
 def _is_file(model: str) -> bool:
@@ -204,20 +194,22 @@ def _is_file(model: str) -> bool:
 
 
 def _option(runtime: Runtime, key: str, settings: Mapping[str, object]) -> str | None:
-    alike = f"--{key.replace('_', '-')}" if key in runtime.alike | runtime.switches else None
-    named = runtime.named.get(key)
-    if named is not None and any(_same(other, named) for other in settings if other != key and other in runtime.alike):
+    same_name = f"--{key.replace('_', '-')}" if key in runtime.same_name | runtime.switches else None
+    renamed = runtime.renamed.get(key)
+    if renamed is not None and any(
+        _is_option_of(other, renamed) for other in settings if other != key and other in runtime.same_name
+    ):
         return None
-    return named or alike
+    return renamed or same_name
 
 
-def _same(key: str, option: str) -> bool:
+def _is_option_of(key: str, option: str) -> bool:
     return f"--{key.replace('_', '-')}" == option
 
 
 def _switch(key: str, option: str, value: object) -> list[str]:
     on = str(value).lower() not in _FALSE
-    if key in _TURNED:
+    if key in _WRITTEN_IF_FALSE:
         return [] if on else [f"--no-{key}"]
     if on:
         return [option]
@@ -225,7 +217,7 @@ def _switch(key: str, option: str, value: object) -> list[str]:
 
 
 def _words(key: str, value: object) -> Iterator[str]:
-    """Write a value: JSON and collections as one word, a truth value in small letters, a text as a shell splits it."""
+    """Convert a value to words: JSON and collections to one word, booleans to lower case, text as a shell splits it."""
     text = str(value).strip()
     if isinstance(value, dict | tuple):
         yield json.dumps(value, separators=(",", ":"))

@@ -1,7 +1,7 @@
-"""systemd units around `docker run`.
+"""systemd units that run `docker run` or a server.
 
 Words are split as systemd does (systemd.service, "Command lines"; systemd.syntax): quotes, C escapes, `$$` and `%%`,
-a backslash at the end of a line. It starts no shell, so nothing else of a shell has a meaning.
+a backslash at the end of a line. systemd starts no shell, so other shell syntax has no meaning.
 """
 
 from __future__ import annotations
@@ -9,11 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.importers import docker_command, docker_values, hiding, serving, shell_commands
-from sparkiac.importers.launch import Launch, Note, Variable
+from sparkiac.importers import docker_command, docker_values, redaction, serving, shell_commands
+from sparkiac.importers.launch import (
+    ENV_FILE,
+    NO_SETTING,
+    Launch,
+    Note,
+    NothingToImport,
+    Unreadable,
+    Variable,
+    check_characters,
+)
 from sparkiac.importers.shell_words import Command, script
-from sparkiac.importers.unreadable import StartsNothing, Unreadable
-from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,16 +32,16 @@ _HEADER: Final = re.compile(r"\[([A-Za-z-]+)\]")
 _PIECE: Final = re.compile(r"""\\(.)|'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s'"\\]+)|(\s+)""", re.DOTALL)
 _SPECIFIER: Final = re.compile(r"%(.)")
 _TIMES: Final = {"TimeoutStartSec": "ready_s", "TimeoutStopSec": "stop_s", "RestartSec": "restart_delay_s"}
-_OURS: Final = frozenset(
+_REPLACED: Final = frozenset(
     """
     Type Restart User Group PermissionsStartOnly After Wants Requires BindsTo PartOf WantedBy KillMode SyslogIdentifier
     StandardOutput StandardError RemainAfterExit Documentation StartLimitIntervalSec StartLimitBurst StartLimitInterval
     NotifyAccess SuccessExitStatus Delegate KillSignal SendSIGKILL LimitMEMLOCK LimitNOFILE OOMScoreAdjust Alias
-    """.split()  # noqa: SIM905  a list of names is read more easily so
+    """.split()  # noqa: SIM905  a list of names is easier to read this way
 )
-_UNIT: Final = "sparkiac writes units of its own, which say it"
-_ROOT: Final = "a start step that runs as root drops the page cache"
-_BEFORE: Final = "a unit's container is made anew at each start, and removed when it ends"
+_OWN_UNIT: Final = "sparkiac's own units set this"
+_PAGE_CACHE: Final = "a start step that runs as root drops the page cache"
+_NEW_CONTAINER: Final = "sparkiac's units create the container at each start and remove it when it ends"
 _ESCAPES: Final = {"n": "\n", "t": "\t", "s": " ", "r": "\r"}
 
 
@@ -43,28 +50,26 @@ class _Setting(NamedTuple):
     value: str
     line: int
     column: int
-    """At which the value begins."""
+    """Column of the value."""
 
 
 def recognise(text: str, name: str) -> bool:
-    """Whether a text is a unit that starts something."""
+    """Return whether a text is a unit that starts something."""
     return name.endswith(".service") or (_BEGINS.match(text) is not None and _STARTS.search(text) is not None)
 
 
 def read(text: str, *, name: str) -> tuple[Launch, ...]:
-    """Read one unit, or several one after the other. Raises Unreadable where none starts a container."""
-    if bad := FORBIDDEN.search(text):
-        message = f"character U+{ord(bad.group()):04X} is not allowed"
-        raise Unreadable(message, line=text.count("\n", 0, bad.start()) + 1)
+    """Read one or more concatenated units. Raises Unreadable if none starts a container."""
+    check_characters(text)
     found = [launch for unit in _units(text) if (launch := _launch(unit, name)) is not None]
     if not found:
         message = "no ExecStart= of this unit runs a container or a server"
-        raise StartsNothing(message)
+        raise NothingToImport(message)
     return tuple(found)
 
 
 def _units(text: str) -> Iterator[list[_Setting]]:
-    """Cut at each [Unit]; continued lines are one, comments between them are left out."""
+    """Split at each [Unit]. Continuation lines are joined and comments between them dropped."""
     unit: list[_Setting] = []
     lines = enumerate(text.replace("\r\n", "\n").split("\n"), 1)
     for number, line in lines:
@@ -85,7 +90,7 @@ def _units(text: str) -> Iterator[list[_Setting]]:
 
 
 def _continued(value: str, lines: Iterator[tuple[int, str]]) -> str:
-    """Join a value with the lines that continue it; a line end stays one, so that places can be counted."""
+    """Join a value with its continuation lines. Line ends are kept, so that positions can be counted."""
     while value.endswith("\\"):
         following = next((line for _, line in lines), None)
         if following is None:
@@ -104,20 +109,19 @@ def _launch(unit: list[_Setting], name: str) -> Launch | None:
         if setting.key == "Environment":
             env += _variables(setting)
         elif setting.key == "EnvironmentFile":
-            why = "the variables of that file are not in this one; write them under env, no secret"
-            notes.append(Note("lost", setting.line, f"EnvironmentFile={hiding.shown(setting.value)}", why))
+            notes.append(Note("lost", setting.line, f"EnvironmentFile={redaction.redacted(setting.value)}", ENV_FILE))
     started = next((each for each in unit if each.key == "ExecStart" and each.value), None)
     command = _command(started, env, notes) if started else None
     launch = _of_command(command) if command else None
     if launch is None:
         return None
     times = tuple(_times(unit, notes))
-    _others(unit, notes)
+    _note_others(unit, notes)
     title = next((each.value for each in unit if each.key == "Description"), None)
     own = name.rpartition("/")[2].removesuffix(".service") if name.endswith(".service") else None
     return launch._replace(
         name=launch.name or own,
-        description=hiding.shown(title) if title else None,
+        description=redaction.redacted(title) if title else None,
         timeouts=(*launch.timeouts, *times),
         notes=(*notes, *launch.notes),
         once=False,
@@ -125,27 +129,22 @@ def _launch(unit: list[_Setting], name: str) -> Launch | None:
 
 
 def _of_command(command: Command) -> Launch | None:
-    """Find the container that a command runs, in a shell too, or the server that it starts by itself."""
+    """Find the container that a command runs, also inside a shell, or the server that it starts directly."""
     words = command.words
     if words[0].rpartition("/")[2] in {"bash", "sh"} and len(words) > 2 and words[1].endswith("c"):  # noqa: PLR2004
         found = shell_commands.launches(script(words[2], line=command.line))
         return found[0] if found else None
-    launch = docker_command.launch(command)
-    if launch is None and serving.runs_server(command):
-        note = Note("lost", command.line, hiding.shown(words[0]), serving.NO_IMAGE)
-        env = tuple(Variable(key, value, command.line) for key, value in command.env)
-        return Launch(None, command.line, None, (), words, env=env, notes=(note,), lines=command.lines)
-    return launch
+    return docker_command.launch(command) or serving.without_image(command)
 
 
 def _command(setting: _Setting, env: list[Variable], notes: list[Note]) -> Command | None:
     value = setting.value.lstrip("-+!@:")
     begins = setting._replace(value=value, column=setting.column + len(setting.value) - len(value))
-    held = {variable.name: variable.value or "" for variable in env}
-    pairs = [pair for word, line in _words(begins, notes) for pair in _expanded(word, line, held)]
+    variables = {variable.name: variable.value or "" for variable in env}
+    pairs = [pair for word, line in _words(begins, notes) for pair in _expanded(word, line, variables)]
     if not pairs:
         return None
-    return Command(tuple(word for word, _ in pairs), tuple(line for _, line in pairs), tuple(held.items()))
+    return Command(tuple(word for word, _ in pairs), tuple(line for _, line in pairs), tuple(variables.items()))
 
 
 def _words(setting: _Setting, notes: list[Note]) -> Iterator[tuple[str, int]]:
@@ -162,7 +161,7 @@ def _words(setting: _Setting, notes: list[Note]) -> Iterator[tuple[str, int]]:
             raise Unreadable(message, line=line, column=at - before if before >= 0 else setting.column + at)
         if found[5] is not None:
             if word is not None:
-                yield _specified(word, start, notes), start
+                yield _without_specifiers(word, start, notes), start
             word = None
         else:
             start = line if word is None else start
@@ -173,28 +172,28 @@ def _words(setting: _Setting, notes: list[Note]) -> Iterator[tuple[str, int]]:
         line += found[0].count("\n")
         at = found.end()
     if word is not None:
-        yield _specified(word, start, notes), start
+        yield _without_specifiers(word, start, notes), start
 
 
 def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), text, flags=re.DOTALL)
 
 
-def _specified(word: str, line: int, notes: list[Note]) -> str:
-    """Put in `%%`; every other specifier is the host's."""
+def _without_specifiers(word: str, line: int, notes: list[Note]) -> str:
+    """Replace `%%`; note every other specifier, because only the host can expand it."""
     if any(each != "%" for each in _SPECIFIER.findall(word)):
-        why = "a specifier of systemd's stands for what only the host knows"
-        notes.append(Note("lost", line, hiding.shown(word), why))
+        why = "it contains a systemd specifier, which only the host can expand"
+        notes.append(Note("lost", line, redaction.redacted(word), why))
     return _SPECIFIER.sub(lambda found: "%" if found[1] == "%" else found[0], word)
 
 
-def _expanded(word: str, line: int, held: dict[str, str]) -> Iterator[tuple[str, int]]:
-    """Put variables in: `$NAME` alone is split at blanks, `${NAME}` is not."""
+def _expanded(word: str, line: int, variables: dict[str, str]) -> Iterator[tuple[str, int]]:
+    """Expand variables: the value of `$NAME` alone is split at blanks, that of `${NAME}` is not."""
     alone = re.fullmatch(r"\$([A-Za-z_]\w*)", word)
-    if alone is not None and alone[1] in held:
-        yield from ((part, line) for part in held[alone[1]].split())
+    if alone is not None and alone[1] in variables:
+        yield from ((part, line) for part in variables[alone[1]].split())
         return
-    text = re.sub(r"\$\{([A-Za-z_]\w*)\}", lambda found: held.get(found[1], found[0]), word)
+    text = re.sub(r"\$\{([A-Za-z_]\w*)\}", lambda found: variables.get(found[1], found[0]), word)
     yield text.replace("$$", "$"), line
 
 
@@ -208,37 +207,37 @@ def _variables(setting: _Setting) -> Iterator[Variable]:
 def _times(unit: list[_Setting], notes: list[Note]) -> Iterator[tuple[str, int]]:
     for setting in unit:
         key = _TIMES.get(setting.key)
-        held = docker_values.seconds(setting.value) if key else None
-        if key and held:
-            yield key, held
+        seconds = docker_values.seconds(setting.value) if key else None
+        if key and seconds:
+            yield key, seconds
         elif key:
-            why = "every wait has an end here, and the recipe knows it"
-            notes.append(Note("corrected", setting.line, f"{setting.key}={hiding.shown(setting.value)}", why))
+            why = "it has no time limit; the recipe sets one"
+            notes.append(Note("corrected", setting.line, f"{setting.key}={redaction.redacted(setting.value)}", why))
 
 
-def _others(unit: list[_Setting], notes: list[Note]) -> None:
-    """Say what becomes of everything else."""
-    said = {*_TIMES, "Environment", "EnvironmentFile", "Description"}
+def _note_others(unit: list[_Setting], notes: list[Note]) -> None:
+    """Note all other settings."""
+    read_keys = {*_TIMES, "Environment", "EnvironmentFile", "Description"}
     first = True
     for setting in unit:
-        what = hiding.shown(f"{setting.key}={setting.value}")
-        if setting.key in said or (setting.key == "ExecStart" and first):
+        what = redaction.redacted(f"{setting.key}={setting.value}")
+        if setting.key in read_keys or (setting.key == "ExecStart" and first):
             first = first and setting.key != "ExecStart"
-        elif setting.key in _OURS:
-            notes.append(Note("corrected", setting.line, what, _UNIT))
+        elif setting.key in _REPLACED:
+            notes.append(Note("corrected", setting.line, what, _OWN_UNIT))
         elif setting.key.startswith("Exec"):
             kind, why = _step(setting.value)
             notes.append(Note(kind, setting.line, what, why))
         else:
-            notes.append(Note("lost", setting.line, what, "nothing of the inventory says this"))
+            notes.append(Note("lost", setting.line, what, NO_SETTING))
 
 
 def _step(value: str) -> tuple[str, str]:
-    """Say what becomes of a step before, beside or after the start."""
+    """Return how an Exec line other than the start is noted: kind and reason."""
     if "drop_caches" in value:
-        return "corrected", _ROOT
+        return "corrected", _PAGE_CACHE
     if re.search(r"docker\s+(stop|rm|kill|pull|container)\b", value):
-        return "corrected", _BEFORE
+        return "corrected", _NEW_CONTAINER
     if re.search(r"\bsleep\b|\bcurl\b|docker\s+(ps|logs|inspect)\b", value):
         return "corrected", "a unit is ready when the model answers"
-    return "lost", "a step of the unit's own; sparkiac's units have none"
+    return "lost", "an extra step; sparkiac's units have none"

@@ -1,4 +1,4 @@
-"""Command lines of SGLang, llama.cpp and TensorRT-LLM, by the tables of their engines."""
+"""Command lines of SGLang, llama.cpp and TensorRT-LLM, read by the option tables of their engines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
-from sparkiac.importers import hiding, values
-from sparkiac.importers.launch import Note
-from sparkiac.importers.said import Line, Said
+from sparkiac.importers import redaction, values
+from sparkiac.importers.launch import CommandLine, Note, OptionValue
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
@@ -16,59 +15,35 @@ if TYPE_CHECKING:
 
     from sparkiac.engines import Option
 
-_SHORT: Final[dict[str, dict[str, str]]] = {
-    # Aliases of the options' own documentation: sglang's server_args, tools/server/README.md, trtllm-serve.rst.
-    "sglang": {
-        "--model": "model_path",
-        "--tp": "tp_size",
-        "--tensor-parallel-size": "tp_size",
-        "--dp": "dp_size",
-        "--data-parallel-size": "dp_size",
-        "--pp": "pp_size",
-        "--pipeline-parallel-size": "pp_size",
-        "--ep": "ep_size",
-    },
-    "llama-cpp": {
-        "-m": "model",
-        "-a": "alias",
-        "-c": "ctx_size",
-        "-b": "batch_size",
-        "-ub": "ubatch_size",
-        "-np": "parallel",
-        "-t": "threads",
-        "-tb": "threads_batch",
-        "-ngl": "n_gpu_layers",
-        "-fa": "flash_attn",
-        "-n": "n_predict",
-        "-ctk": "cache_type_k",
-        "-ctv": "cache_type_v",
-        "-hf": "hf_repo",
-        "-hff": "hf_file",
-        "-md": "spec_draft_model",
-        "--model-draft": "spec_draft_model",
-        "-sm": "split_mode",
-        "-ts": "tensor_split",
-        "-mg": "main_gpu",
-        "-s": "seed",
-        "-cb": "cont_batching",
-        "-ot": "override_tensor",
-    },
+
+_SHORT: Final = {
+    "sglang": values.table("""
+    --model=model_path --tp=tp_size --tensor-parallel-size=tp_size --dp=dp_size --data-parallel-size=dp_size
+    --pp=pp_size --pipeline-parallel-size=pp_size --ep=ep_size
+    """),
+    "llama-cpp": values.table("""
+    -m=model -a=alias -c=ctx_size -b=batch_size -ub=ubatch_size -np=parallel -t=threads -tb=threads_batch
+    -ngl=n_gpu_layers -fa=flash_attn -n=n_predict -ctk=cache_type_k -ctv=cache_type_v -hf=hf_repo -hff=hf_file
+    -md=spec_draft_model --model-draft=spec_draft_model -sm=split_mode -ts=tensor_split -mg=main_gpu -s=seed
+    -cb=cont_batching -ot=override_tensor
+    """),
     "tensorrt-llm": {"--extra_llm_api_options": "extra_llm_api_options"},
 }
-_ONCE: Final = {"-fa": "on", "--flash-attn": "on"}
-"""Switches of llama.cpp that take a value since September 2025."""
-_SEVERAL: Final = frozenset({"served_model_name"})
-"""Options of which people give several words, as vLLM takes them."""
+"""Engine → other spelling → option, from sglang's server_args, tools/server/README.md and trtllm-serve.rst."""
+_FORMER_SWITCHES: Final = {"-fa": "on", "--flash-attn": "on"}
+"""Former switches of llama.cpp that require a value since September 2025."""
+_LISTS: Final = frozenset({"served_model_name"})
+"""Options for which people write several words, as in vLLM."""
 _NUMBER: Final = re.compile(r"-[\d.]+")
 
 
-def read(engine: str, words: Sequence[str], lines: Sequence[int]) -> Line:
-    """Read the words after a server's program."""
+def read(engine: str, words: Sequence[str], lines: Sequence[int]) -> CommandLine:
+    """Read the arguments of a server."""
     return _Reader(engine, words, lines).read()
 
 
 class _Reader:
-    """Goes through the words once."""
+    """Reads the words once."""
 
     def __init__(self, engine: str, words: Sequence[str], lines: Sequence[int]) -> None:
         known = engines.named(engine)
@@ -77,11 +52,11 @@ class _Reader:
         self.pairs = [*zip(words, lines, strict=True)]
         self.short = _SHORT.get(engine, {})
         self.model: str | None = None
-        self.said: dict[str, Said] = {}
+        self.found: dict[str, OptionValue] = {}
         self.notes: list[Note] = []
 
-    def read(self) -> Line:
-        """Read the whole line."""
+    def read(self) -> CommandLine:
+        """Read all words."""
         while self.pairs:
             word, line = self.pairs.pop(0)
             if _is_option(word):
@@ -89,20 +64,20 @@ class _Reader:
             elif self.model is None:
                 self.model = word
             else:
-                self.notes.append(Note("lost", line, hiding.shown(word), "no option takes this word"))
+                self.notes.append(Note("lost", line, redaction.redacted(word), "no option takes this word"))
         self._repository()
-        return Line(self.model, tuple(self.said.values()), tuple(self.notes))
+        return CommandLine(self.model, tuple(self.found.values()), tuple(self.notes))
 
     def _repository(self) -> None:
-        """Take the repository that llama.cpp would download from as the model; its file is not in its name."""
-        said = self.said.pop("hf_repo", None)
-        if said is None or "model" in self.said or self.model is not None:
+        """Use the repository that llama.cpp downloads from as the model; the file's name is not part of it."""
+        option = self.found.pop("hf_repo", None)
+        if option is None or "model" in self.found or self.model is not None:
             return
-        self.model = str(said.value).partition(":")[0]
-        files = [said, *([self.said.pop("hf_file")] if "hf_file" in self.said else ())]
+        self.model = str(option.value).partition(":")[0]
+        files = [option, *([self.found.pop("hf_file")] if "hf_file" in self.found else ())]
         for each in files:
-            what = hiding.shown(f"{each.what} {each.value}")
-            self.notes.append(Note("lost", each.line, what, "write the GGUF file's name as `model_file`"))
+            what = redaction.redacted(f"{each.what} {each.value}")
+            self.notes.append(Note("lost", each.line, what, "write the name of the GGUF file as `model_file`"))
 
     def _option(self, word: str, line: int) -> None:
         head, equals, value = word.partition("=")
@@ -111,25 +86,25 @@ class _Reader:
         negative = name.startswith("no_") and name.removeprefix("no_") in self.options and name not in self.options
         name = name.removeprefix("no_") if negative else name
         if not re.fullmatch(forms.OPTION, name):
-            self.notes.append(Note("lost", line, hiding.shown(word), "this is no option"))
+            self.notes.append(Note("lost", line, redaction.redacted(word), "not an option"))
             return
         known = self.options.get(name)
         known_here = known is not None or name in self.elsewhere
         found = self._value(name, known, [value] if equals else None, known=known_here)
-        if known is not None and found is None and head in _ONCE:
-            found = _ONCE[head]
-            self.notes.append(Note("corrected", line, head, f"a value is wanted by now; read as {found}"))
+        if known is not None and found is None and head in _FORMER_SWITCHES:
+            found = _FORMER_SWITCHES[head]
+            self.notes.append(
+                Note("corrected", line, head, f"it requires a value in current releases; read as {found}")
+            )
         if known is not None and found is None:
             self.notes.append(Note("lost", line, head, "its value is missing"))
             return
-        if name in self.said:
-            self.notes.append(
-                Note("corrected", self.said[name].line, head, f"given again in line {line}, which counts")
-            )
-        self.said[name] = Said(name, False if negative else found, line, head)
+        if name in self.found:
+            self.notes.append(Note("corrected", self.found[name].line, head, f"overridden in line {line}"))
+        self.found[name] = OptionValue(name, False if negative else found, line, head)
 
     def _value(self, name: str, option: Option | None, given: list[str] | None, *, known: bool) -> Any:  # noqa: ANN401
-        kind = option.kind if option else ("words" if name in _SEVERAL else "text") if known else None
+        kind = option.kind if option else ("words" if name in _LISTS else "text") if known else None
         if kind == "switch":
             following = self.pairs[0][0] if self.pairs else ""
             return _switch(given[0]) if given else _switch(self.pairs.pop(0)[0]) if following in {"on", "off"} else True

@@ -1,4 +1,4 @@
-"""What the inventory's own models refuse of an entry: it is taken out, so that every draft can be checked."""
+"""Removes values that the inventory's models reject, so that every draft can be checked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from sparkiac.importers import hiding, values
+from sparkiac.importers import redaction, values
 from sparkiac.importers.launch import Note
 from sparkiac.model.catalog import Recipe
 from sparkiac.model.inventory import Deployment
@@ -23,23 +23,28 @@ _MODELS: Final[dict[str, TypeAdapter[Any]]] = {
     "recipe": TypeAdapter(Recipe),
 }
 _ROUNDS: Final = 9
-_BESIDE: Final = {"deployment": {"on": "spark-01"}, "service": {"on": "spark-01"}, "recipe": {}}
-"""What an entry still lacks."""
+_REQUIRED: Final = {"deployment": {"on": "spark-01"}, "service": {"on": "spark-01"}, "recipe": {}}
+"""Required keys that an entry does not have yet."""
 
 
-def without_refused(data: dict[str, Any], kind: str, line: int) -> tuple[dict[str, Any], list[Note]]:
-    """Give an entry without the values that no inventory takes, and a note for each."""
+def without_invalid(data: dict[str, Any], kind: str, line: int) -> tuple[dict[str, Any], list[Note]]:
+    """Return an entry without the values that the models reject, and a note for each."""
     notes: list[Note] = []
-    for path in [*_unsayable(data, ())]:
+    for path in [*_not_portable(data, ())]:
         notes.append(
-            Note("lost", line, ".".join(map(str, path[:1])), "it has characters or a size that no file may carry")
+            Note(
+                "lost",
+                line,
+                ".".join(map(str, path[:1])),
+                "it contains characters or a size that YAML files cannot hold",
+            )
         )
         data = _without(data, path)
     for _ in range(_ROUNDS):
         try:
-            _MODELS[kind].validate_python(data | _BESIDE[kind])
+            _MODELS[kind].validate_python(data | _REQUIRED[kind])
         except ValidationError as error:
-            for path in dict.fromkeys(_within(data, each["loc"]) for each in error.errors()):
+            for path in dict.fromkeys(_path_of(data, each["loc"]) for each in error.errors()):
                 notes.append(_note(data, path, line))
                 data = _without(data, path)
         else:
@@ -47,17 +52,17 @@ def without_refused(data: dict[str, Any], kind: str, line: int) -> tuple[dict[st
     return data, notes
 
 
-def _unsayable(data: dict[str, Any], path: Path) -> Iterator[Path]:
-    """Find what YAML cannot carry for every reader, in keys and in values."""
+def _not_portable(data: dict[str, Any], path: Path) -> Iterator[Path]:
+    """Yield the paths of keys and values that YAML parsers read differently."""
     for key, value in data.items():
-        if not values.sayable(key) or (not isinstance(value, dict) and not values.sayable(value)):
+        if not values.is_portable(key) or (not isinstance(value, dict) and not values.is_portable(value)):
             yield (*path, key)
         elif isinstance(value, dict):
-            yield from _unsayable(value, (*path, key))
+            yield from _not_portable(value, (*path, key))
 
 
-def _within(data: dict[str, Any], loc: tuple[int | str, ...]) -> Path:
-    """Find the value that a place of the model is about: names of alternatives are no keys."""
+def _path_of(data: dict[str, Any], loc: tuple[int | str, ...]) -> Path:
+    """Return the path of the value that an error's location refers to, without names of union members."""
     path: Path = ()
     inner: Any = data
     for part in loc:
@@ -69,11 +74,16 @@ def _within(data: dict[str, Any], loc: tuple[int | str, ...]) -> Path:
 def _note(data: Any, path: Path, line: int) -> Note:  # noqa: ANN401  any plain data
     for part in path:
         data = data[part] if isinstance(data, dict) and part in data else ""
-    return Note("lost", line, hiding.shown(f"{'.'.join(map(str, path))}: {data}"), "an inventory cannot say this")
+    return Note(
+        "lost",
+        line,
+        redaction.redacted(f"{'.'.join(map(str, path))}: {data}"),
+        "an inventory cannot contain this value",
+    )
 
 
 def _without(data: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Copy the mapping without one value, and without mappings that are empty then."""
+    """Return the mapping without one value, and without mappings that become empty."""
     if not path or path[0] not in data:
         return data
     first = str(path[0])

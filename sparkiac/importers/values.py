@@ -1,4 +1,4 @@
-"""Words of a command line → values as an inventory has them under `set`."""
+"""Words of a command line → typed values for `set`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.vllm_check import values as of_vllm
+from sparkiac.model import forms
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
@@ -17,28 +18,41 @@ _CURLY: Final = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
 _INTEGER: Final = re.compile(r"[-+]?(0|[1-9]\d{0,17})")
 _NUMBER: Final = re.compile(r"[-+]?\d{1,18}(\.\d{0,18})?([eE][-+]?\d{1,2})?|[-+]?\.\d{1,18}")
 _UNKNOWN: Final = re.compile(r"\$[A-Za-z_{(]|<[A-Za-z][\w ./-]*>|\{\{|^\{[A-Za-z_]\w*\}$")
-CALLERS: Final = "its value is the caller's, and not in this file"
-_DEEP: Final = 8
-_LONGEST: Final = 60_000
+NOT_A_VARIABLE: Final = "not a variable with a one-line value"
+CALLERS_VALUE: Final = "the caller's environment sets its value, which is not in this file"
+_MAX_DEPTH: Final = 8
+_MAX_LENGTH: Final = 60_000
 
 
-def unknown(word: str) -> bool:
-    """Whether a word is not its own value: a variable of the caller's, or a placeholder."""
+def table(text: str) -> dict[str, str]:
+    """Return a table that is written as words `key=value`."""
+    return dict(pair.split("=") for pair in text.split())
+
+
+def is_unknown(word: str) -> bool:
+    """Return whether a word is a variable of the caller or a placeholder, so that its value is unknown."""
     return _UNKNOWN.search(word) is not None and not word.lstrip().startswith(('{"', "{'", "[", "{%"))
 
 
+def environment(name: str, value: str) -> int | str | None:
+    """Return the value of a variable for `env`; None if the inventory cannot contain the variable."""
+    if not re.fullmatch(forms.VARIABLE, name) or not re.fullmatch(forms.LINE, value) or not is_portable(value):
+        return None
+    return int(value) if re.fullmatch(r"0|-?[1-9]\d{0,17}", value) else value
+
+
 def read(kind: str | None, word: str) -> Any:  # noqa: ANN401  any option value
-    """Read one word as an option of this type takes it; the word itself where it is none."""
+    """Convert a word to the type of its option; return the word itself if that fails."""
     reader = _READERS.get(kind or "")
     try:
         value = word if reader is None else reader(word)
     except (ValueError, OverflowError, RecursionError):
         return word
-    return value if value is not None and sayable(value) else word
+    return value if value is not None and is_portable(value) else word
 
 
 def guessed(words: tuple[str, ...]) -> Any:  # noqa: ANN401
-    """Read the words of an option that nothing is known of."""
+    """Convert the words of an unknown option."""
     if not words:
         return True
     if len(words) > 1:
@@ -46,23 +60,23 @@ def guessed(words: tuple[str, ...]) -> Any:  # noqa: ANN401
     return _scalar(words[0])
 
 
-def sayable(value: object, depth: int = 0) -> bool:
-    """Whether an inventory can hold a value."""
+def is_portable(value: object, depth: int = 0) -> bool:
+    """Return whether an inventory can contain a value."""
     if isinstance(value, str):
-        return FORBIDDEN.search(value) is None and len(value) <= _LONGEST
+        return FORBIDDEN.search(value) is None and len(value) <= _MAX_LENGTH
     if isinstance(value, bool) or value is None:
         return True
     if isinstance(value, int):
-        return abs(value) < 10**18  # more digits are not read alike everywhere
+        return abs(value) < 10**18  # parsers disagree on integers with more digits
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, dict):
-        return depth < _DEEP and all(sayable(each, depth + 1) for pair in value.items() for each in pair)
-    return isinstance(value, tuple) and depth < _DEEP and all(sayable(each, depth + 1) for each in value)
+        return depth < _MAX_DEPTH and all(is_portable(each, depth + 1) for pair in value.items() for each in pair)
+    return isinstance(value, tuple) and depth < _MAX_DEPTH and all(is_portable(each, depth + 1) for each in value)
 
 
 def loaded(word: str) -> Any:  # noqa: ANN401
-    """Read JSON as people paste it: with typographic quotes."""
+    """Read JSON, also with typographic quotes, as it is often pasted."""
     try:
         return _tuples(of_vllm.loaded(word))
     except ValueError:

@@ -1,7 +1,7 @@
 """vLLM's command line, read as the release in the image reads it.
 
-Words are taken apart by `engines.vllm_check`, as for `check`: abbreviations, underscores, dotted keys, switches with
-two sides, options of several words. What that release does not know is kept by its name, and `check` says so.
+`engines.vllm_check` parses the words, as for `check`: abbreviations, underscores, dotted keys, switches with a
+negative form, options with several values. An option that the release does not have is kept, and `check` reports it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.catalog import interfaces
 from sparkiac.engines.vllm_check import words as of_vllm
-from sparkiac.importers import hiding, values
-from sparkiac.importers.launch import Note
-from sparkiac.importers.said import Line, Said
+from sparkiac.importers import redaction, values
+from sparkiac.importers.launch import CommandLine, Note, OptionValue
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
@@ -24,54 +23,54 @@ if TYPE_CHECKING:
     from sparkiac.engines.vllm_check.fault import Fault
 
 _NUMBER: Final = re.compile(r"-[\d.]+")
-_TRIES: Final = 30
-"""Words that are put right before the rest of a line is given up."""
+_MAX_CORRECTIONS: Final = 30
+"""Number of corrections after which the rest of a line is given up."""
 _TRUE: Final = frozenset({"true", "1", "yes"})
 
 
-def read(words: Sequence[str], lines: Sequence[int], version: str | None) -> Line:
-    """Read the words after `vllm serve`; `version` is the release in the image, the newest where it is not known."""
+def read(words: Sequence[str], lines: Sequence[int], version: str | None) -> CommandLine:
+    """Read the arguments of `vllm serve`; `version` is the release in the image, or None for the newest known one."""
     interface = interfaces.interface(interfaces.nearest(version) if version else interfaces.versions()[-1])
     assert interface is not None, "a known release"  # noqa: S101
     return _Reader(words, lines, interface).read()
 
 
 class _Reader:
-    """Puts words right until the parser takes them."""
+    """Corrects words until the parser accepts them."""
 
     def __init__(self, words: Sequence[str], lines: Sequence[int], interface: Interface) -> None:
         self.pairs = [*zip(words, lines, strict=True)]
         self.interface = interface
         self.model: str | None = None
         self.notes: list[Note] = []
-        self.said: dict[str, Said] = {}
+        self.found: dict[str, OptionValue] = {}
         self.taken: Counter[str] = Counter()
 
-    def read(self) -> Line:
-        """Read the whole line."""
+    def read(self) -> CommandLine:
+        """Read all words."""
         if self.pairs and not self.pairs[0][0].startswith("-"):
             self.model = self.pairs.pop(0)[0]
-        for _ in range(_TRIES):
+        for _ in range(_MAX_CORRECTIONS):
             found = self._parsed([word for word, _ in self.pairs])
             wrong = [fault for fault in found.faults if fault.kind in {"option", "value"}]
             if not wrong:
                 break
             for fault in wrong:
-                self._mend(fault)
+                self._correct(fault)
         else:
             self.notes.append(Note("lost", self.pairs[0][1], "…", "the rest of the line cannot be read"))
-            return Line(self.model, tuple(self.said.values()), tuple(self.notes))
+            return CommandLine(self.model, tuple(self.found.values()), tuple(self.notes))
         self._shortened(found.faults)
         for given in found.given:
             self._take(given.option, given.spelling, given.words)
         self._late_model(found)
-        return Line(self.model, tuple(self.said.values()), tuple(self.notes))
+        return CommandLine(self.model, tuple(self.found.values()), tuple(self.notes))
 
     def _parsed(self, words: Sequence[str]) -> of_vllm.Read:
-        """Let the release read the words; a model that is known already keeps the parser from taking another word."""
+        """Parse the words. A known model is added, so that the parser does not take another word for it."""
         return of_vllm.read((*(("model",) if self.model is not None else ()), *words), self.interface)
 
-    def _mend(self, fault: Fault) -> None:
+    def _correct(self, fault: Fault) -> None:
         if not fault.option.startswith("-"):
             self._stray(fault.option)
             return
@@ -79,18 +78,18 @@ class _Reader:
         if not places:
             places = [at for at, (word, _) in enumerate(self.pairs) if self._means(word, fault.option)]
         for at in reversed(places):
-            self._mended(at, fault)
+            self._correct_word(at, fault)
         if not places and self.pairs:
             word, line = self.pairs.pop()
-            self.notes.append(Note("lost", line, hiding.shown(word), "this word cannot be read"))
+            self.notes.append(Note("lost", line, redaction.redacted(word), "this word cannot be read"))
 
     def _means(self, word: str, option: str) -> bool:
-        """Whether a word is a spelling of an option, an abbreviated or dotted one included."""
+        """Return whether a word spells an option, also abbreviated or with a dotted key."""
         name = _name(word)
         known = self.interface.spellings.get(name)
         return name.startswith("-") and (known == option or (known is None and option.startswith(name)))
 
-    def _mended(self, at: int, fault: Fault) -> None:
+    def _correct_word(self, at: int, fault: Fault) -> None:
         word, line = self.pairs[at]
         name, equals, value = word.partition("=")
         if fault.kind == "option":
@@ -100,16 +99,18 @@ class _Reader:
             kept = value.lower() in _TRUE
             spelling = option.name if kept else next(iter(option.negative), None)
             self.pairs[at : at + 1] = [(spelling, line)] if spelling else []
-            self.notes.append(Note("corrected", line, word, f"a switch takes no value; {'on' if kept else 'off'}"))
+            self.notes.append(
+                Note("corrected", line, word, f"a switch takes no value; read as {'on' if kept else 'off'}")
+            )
         elif fault.said == "lacks its value" and not equals:
             del self.pairs[at]
             self.notes.append(Note("lost", line, name, "its value is missing"))
         else:
             del self.pairs[at]
-            self.notes.append(Note("lost", line, hiding.shown(word), f"vLLM's parser refuses it: {fault.said}"))
+            self.notes.append(Note("lost", line, redaction.redacted(word), f"vLLM's parser rejects it: {fault.said}"))
 
     def _stray(self, stray: str) -> None:
-        """Leave out words that no option takes; the first one is the model if nothing else is."""
+        """Drop words that belong to no option; the first one is the model if there is none yet."""
         places = [at for at, (word, _) in enumerate(self.pairs) if word == stray]
         loose = [at for at in places if at and not _is_option(self.pairs[at - 1][0])]
         at = next(iter((*loose, *reversed(places))), len(self.pairs) - 1)
@@ -121,14 +122,14 @@ class _Reader:
         if self.model is None:
             self.model = left.pop(0)[0]
         for word, line in left:
-            self.notes.append(Note("lost", line, hiding.shown(word), "no option takes this word"))
+            self.notes.append(Note("lost", line, redaction.redacted(word), "no option takes this word"))
 
     def _unknown(self, at: int) -> None:
-        """Keep an option that the release does not know, with the words behind it."""
+        """Keep an option that the release does not have, with the words after it."""
         word, line = self.pairs[at]
         if self.interface.spellings.get(_name(word)[1:]) is not None:
             self.pairs[at] = (word[1:], line)
-            self.notes.append(Note("corrected", line, _name(word), f"vLLM writes it {_name(word)[1:]}"))
+            self.notes.append(Note("corrected", line, _name(word), f"vLLM's spelling is {_name(word)[1:]}"))
             return
         end = at + 1
         while end < len(self.pairs) and "=" not in word and not _is_option(self.pairs[end][0]):
@@ -138,9 +139,9 @@ class _Reader:
         name = head.lstrip("-").replace("-", "_")
         del self.pairs[at:end]
         if re.fullmatch(forms.OPTION, name):
-            self._say(name, values.guessed((value,) if equals else rest), line, head)
+            self._put(name, values.guessed((value,) if equals else rest), line, head)
         else:
-            self.notes.append(Note("lost", line, hiding.shown(word), "this is no option"))
+            self.notes.append(Note("lost", line, redaction.redacted(word), "not an option"))
 
     def _shortened(self, faults: Sequence[Fault]) -> None:
         for fault in faults:
@@ -151,26 +152,26 @@ class _Reader:
     def _take(self, option: OptionSpec, spelling: str, words: tuple[str, ...]) -> None:
         name = option.name.lstrip("-").replace("-", "_")
         value = _value(option, spelling, words)
-        if option.kind == "append" and name in self.said:
-            value = (*self.said[name].value, *value)
-            del self.said[name]
-        self._say(name, value, self._line(spelling), spelling)
+        if option.kind == "append" and name in self.found:
+            value = (*self.found[name].value, *value)
+            del self.found[name]
+        self._put(name, value, self._line(spelling), spelling)
 
-    def _say(self, name: str, value: object, line: int, what: str) -> None:
-        before = self.said.get(name)
+    def _put(self, name: str, value: object, line: int, what: str) -> None:
+        before = self.found.get(name)
         if before is not None and before.value != value:
-            self.notes.append(Note("corrected", before.line, before.what, f"given again in line {line}, which counts"))
-        self.said[name] = Said(name, value, line, what)
+            self.notes.append(Note("corrected", before.line, before.what, f"overridden in line {line}"))
+        self.found[name] = OptionValue(name, value, line, what)
 
     def _line(self, spelling: str) -> int:
-        """Give the line of the next word that is this option."""
+        """Return the line of the next word that spells this option."""
         full = self.interface.spellings.get(spelling, spelling)
         lines = [line for word, line in self.pairs if _name(word) == spelling or self._means(word, full)]
         self.taken[full] += 1
         return lines[min(self.taken[full], len(lines)) - 1] if lines else self.pairs[0][1] if self.pairs else 1
 
     def _late_model(self, found: of_vllm.Read) -> None:
-        """Find the model where it stands behind options: the word without which the line says the same."""
+        """Find a model that follows options: the word without which the line has the same meaning."""
         if self.model is not None:
             return
         plain = [word for word, _ in self.pairs]
@@ -182,8 +183,8 @@ class _Reader:
                 return
 
     def _positional(self, word: str, line: int) -> None:
-        if "model" in self.said:
-            self.notes.append(Note("lost", line, hiding.shown(word), "no option takes this word"))
+        if "model" in self.found:
+            self.notes.append(Note("lost", line, redaction.redacted(word), "no option takes this word"))
         else:
             self.model = word
 
@@ -206,7 +207,7 @@ def _one(option: OptionSpec, word: str) -> Any:  # noqa: ANN401
 
 
 def _name(word: str) -> str:
-    """Give the option that a word names, as vLLM's parser writes it."""
+    """Return the option that a word names, normalised as vLLM's parser does."""
     head = word.partition("=")[0].partition(".")[0]
     return head.replace("_", "-") if head.startswith("--") else head
 

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from sparkiac.importers.launch import Note
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.launch import Note, Unreadable, check_characters
 from sparkiac.source import syntax
 from sparkiac.source.reader import ERRORS, EventReader
 from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
     from sparkiac.report import Mark, Path
@@ -31,7 +29,7 @@ class Content(NamedTuple):
 
     data: object
     lines: dict[Path, int]
-    """Line of each value's key, or of the item of a list."""
+    """Line of each value's key or list item."""
     notes: tuple[Note, ...]
 
     def line(self, *path: str | int) -> int:
@@ -45,11 +43,9 @@ class Content(NamedTuple):
 def read(text: str) -> Content:
     """Read the first document of `text`. Raises Unreadable for a text that is not YAML or is too large."""
     if len(text) > MAX_CHARACTERS:
-        message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are read"
+        message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
         raise Unreadable(message)
-    if bad := FORBIDDEN.search(text):
-        message = f"character U+{ord(bad.group()):04X} is not allowed"
-        raise Unreadable(message, line=text.count("\n", 0, bad.start()) + 1)
+    check_characters(text)
     reader = _Lenient(text)
     try:
         data = reader.document()
@@ -87,7 +83,7 @@ class _Lenient(EventReader):
     def pair(self, items: dict[str, object], path: Path, key: str, mark: Mark) -> None:
         here = (*path, key)
         if key in items and key != _MERGE:
-            why = f"the key stands in line {self.keys[here].line} already; its last value counts"
+            why = f"the key is already in line {self.keys[here].line}; the last value wins"
             self.notes.append(Note("corrected", mark.line, f"{key}:", why))
             for known in (self.keys, self.values):
                 for each in [each for each in known if each[: len(here)] == here]:
@@ -105,7 +101,7 @@ class _Lenient(EventReader):
 
     def alias(self, event: Any) -> object:  # noqa: ANN401
         if event.anchor not in self._anchors:
-            message = "an alias without an anchor, or inside the value that it names"
+            message = "this alias refers to an unknown anchor, or to a value that contains it"
             raise Unreadable(message, line=event.start_mark.line + 1)
         value, size = self._anchors[event.anchor]
         self.count(event, size)
@@ -119,7 +115,7 @@ class _Lenient(EventReader):
         raise Unreadable(message)
 
     def no_key(self, mark: Mark) -> NoReturn:
-        message = "a list, a mapping or an alias cannot be a key"
+        message = "a key must be a scalar, not a list, a mapping or an alias"
         raise Unreadable(message, line=mark.line, column=mark.column)
 
     def too_deep(self, mark: Mark) -> NoReturn:

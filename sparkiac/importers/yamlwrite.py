@@ -60,13 +60,13 @@ def _is_small(value: Mapping[str, Any], path: Path, comments: Comments) -> bool:
     """Return whether a mapping is written in one line: a host, an option, a method, limits."""
     flat = _flat(value)
     commented = any(each[: len(path)] == path and each != path for each in comments)
-    if len(path) < 2 or path[-1] in _OPEN or "on" in value:  # noqa: PLR2004  what stands at the top
+    if len(path) < 2 or path[-1] in _OPEN or "on" in value:  # noqa: PLR2004  the top levels
         return False
     return not commented and flat is not None and len(flat) <= _FLAT
 
 
 def _leaf(key: str, value: Any) -> Iterator[str]:  # noqa: ANN401  any plain data
-    """Write one value: short lists and mappings in one line, as people do."""
+    """Write one value; short lists and mappings go on one line."""
     flat = _flat(value)
     if flat is not None and len(flat) <= _FLAT:
         yield f"{yamltext.key(key, bare=True)}: {flat}"

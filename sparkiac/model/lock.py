@@ -111,7 +111,7 @@ class Lock(Model):
     """The exact versions of everything that an inventory uses."""
 
     version: Literal[1]
-    """Version of the lock file format."""
+    """Version of the lock's format. Another number belongs to another version of sparkiac: use that version."""
     example: bool = False
     """True for the shipped examples, whose digests are made up."""
     images: dict[ImageReference, LockedImage]

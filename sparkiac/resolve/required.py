@@ -102,7 +102,9 @@ def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterat
         if leaf is not None and not fits(leaf[0]):
             told = "" if fits is _never else f", not {leaf[0]!r}"
             message = f"set.{option} of {base[1]} must be {wanted}{told}"
-            yield _error(_VALUE, message, _place(inventory, leaf, base, option), "")
+            percent = fits is _is_share and isinstance(leaf[0], int | float) and _is_share(leaf[0] / 100)
+            hint = f"for {leaf[0]:g} %, write {leaf[0] / 100:g}" if percent else ""
+            yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
 
 
 def _worked_out(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:

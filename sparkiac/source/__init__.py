@@ -57,7 +57,7 @@ def _place(finding: Finding) -> tuple[int, int] | None:
 
 
 def _first(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Limit the number of findings; the last one tells that there are more."""
+    """Limit the number of findings; the last one says that there are more."""
     if len(findings) <= MAX_FAULTS:
         return findings
     chosen = sorted(findings, key=Finding.sort_key)[:MAX_FAULTS]

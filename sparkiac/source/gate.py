@@ -45,7 +45,7 @@ _SECOND: Final = -1
 """Path index of the value of a repeated key, so that it does not replace the positions of the first one."""
 
 
-class _Stop(Exception):  # noqa: N818  ends the walk, is no error to the caller
+class _Stop(Exception):  # noqa: N818  control flow, not an error for the caller
     """Stops reading after a fault that the parser cannot recover from."""
 
 
@@ -146,7 +146,7 @@ class _Strict(EventReader):
     def _refuse(self, event: Any, found: str) -> None:  # noqa: ANN401
         self.literals.append(mark_of(event))
         message = f"literal secret (value hidden): it {found}"
-        self._report("SEC003", mark_of(event), message, secrets.TAKE_OUT)
+        self._report("SEC003", mark_of(event), message, secrets.REMOVE_LITERAL)
 
     def item(self, event: Any, before: list[object], value: object) -> object:  # noqa: ANN401
         if not before or not secrets.behind_option(before[-1], value):
@@ -220,7 +220,7 @@ class _Strict(EventReader):
         return escaped_line(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
 
     def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
-        hint = secrets.WANTED if self.in_secret and hint != secrets.TAKE_OUT else hint
+        hint = secrets.USE_REFERENCE if self.in_secret and hint != secrets.REMOVE_LITERAL else hint
         self.faults.append(Fault(code, mark, message, hint))
         if len(self.faults) > MAX_FAULTS:
             raise _Stop

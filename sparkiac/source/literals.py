@@ -1,6 +1,6 @@
 """Find literal secrets in text: known token formats, passwords in URLs, values of options and variables.
 
-One pass for each pattern, in time linear in the text: a pattern starts only where a run of its characters starts.
+One pass for each pattern, in time linear in the text: each pattern is tried only where a run of its characters begins.
 """
 
 from __future__ import annotations

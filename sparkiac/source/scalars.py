@@ -28,7 +28,7 @@ _TRAPS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 _SUSPECT: Final = re.compile(r"[-+.~=<0-9yYnNoO]")
 
 
-class Ambiguous(ValueError):  # noqa: N818  it is an answer, not a failure
+class Ambiguous(ValueError):  # noqa: N818  expected result, not an error
     """An unquoted scalar that YAML 1.1 and 1.2 read differently; the message says how."""
 
 

@@ -1,7 +1,7 @@
 """Find literal secrets, refuse them and redact them.
 
-A finding shows the user's own line, so what must not be shown is taken out of the document's lines, for every
-finding and every later stage. Stars keep the columns right; they tell no more than the finding's end column.
+A finding prints the user's line, so secrets are redacted in the document's lines, for every finding and every later
+stage. The stars keep the columns; the length of a secret is visible in the finding's end column anyway.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
 
     from sparkiac.report import Mark, Path
 
-WANTED: Final = "write {secret: NAME} and put the value into a vault; if this was a real secret, revoke it now"
-TAKE_OUT: Final = (
-    "take it out: `api_key: {secret: NAME}` names a file on the host that holds it, `hub: {api_key: …}` for a token of "
-    "the model hub; "
-    "if this was a real secret, change it now"
+USE_REFERENCE: Final = "write {secret: NAME} and put the value into a vault; if this was a real secret, revoke it now"
+REMOVE_LITERAL: Final = (
+    "remove it: `api_key: {secret: NAME}` reads it from a file on the host, `hub: {api_key: …}` does so for a token of "
+    "the model hub; if this was a real secret, change it now"
 )
 _REFERENCE: Final = r"""["']?\s*:\s*\{\s*secret\s*:\s*["']?[a-z0-9_-]+["']?\s*\}"""
 _IN_TEXT: Final = re.compile(
@@ -91,7 +90,7 @@ def _starred(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Replace sorted ranges by stars; ranges may overlap."""
     pieces, done = [], 0
     for start, end in spans:
-        start, end = max(done, start), max(done, start, end)  # noqa: PLW2901  what is done stays
+        start, end = max(done, start), max(done, start, end)  # noqa: PLW2901  the loop variables are clipped
         pieces += [text[done:start], _stars(text[start:end])]
         done = end
     return "".join((*pieces, text[done:]))

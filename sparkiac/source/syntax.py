@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
+
+import yaml
 
 from sparkiac.report import Mark
 from sparkiac.source.text import Fault, at_end
 
+_LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _INDENT: Final = "indent it like the keys beside it, and check the line above"
 _HINTS: Final = {
     "could not find expected ':'": "write `key: value`, with a space after the colon",
@@ -33,6 +37,8 @@ def fault(text: str, error: Exception) -> Fault:
     if conflict := _CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
         return Fault("YML004", Mark(line, 1, line, 8), "a merge conflict begins here", _CHOOSE)
+    if quote := _unclosed_quote(text, error):
+        return quote
     marks = (getattr(error, "problem_mark", None), getattr(error, "context_mark", None))
     end = at_end(text)
     place, begun = ((mark.line, mark.column) if mark else end for mark in marks)
@@ -44,7 +50,30 @@ def fault(text: str, error: Exception) -> Fault:
     before, this = ("", *text.split("\n"))[line : line + 2]
     hint = _hint(before, this, column, problem)
     message = f"not valid YAML: {problem}{context}"
+    if "quoted scalar" in context and "end of stream" in problem:
+        message = "not valid YAML: the quoted text that begins here is not closed"
     return Fault("YML004", Mark(line + 1, column + 1, line + 1, column + 2), message, hint)
+
+
+def _unclosed_quote(text: str, error: Exception) -> Fault | None:
+    """Return a fault at the quotation mark that opens a text of several lines, if the error is where the text ends.
+
+    An unclosed quotation mark extends to the next one, often lines below, and only there the parser finds an error.
+    """
+    problem = getattr(error, "problem_mark", None)
+    quoted: Any = None
+    tokens: Any = yaml.scan(text, _LOADER)
+    with suppress(yaml.YAMLError):
+        for token in tokens:
+            if isinstance(token, yaml.ScalarToken) and token.style in {'"', "'"}:
+                quoted = token
+            if problem is None or token.start_mark.index >= problem.index:
+                break
+    if problem is None or quoted is None or not quoted.start_mark.line < quoted.end_mark.line == problem.line:
+        return None
+    line, column = quoted.start_mark.line + 1, quoted.start_mark.column + 1
+    message = f"not valid YAML: the quoted text that begins here ends in line {problem.line + 1}"
+    return Fault("YML004", Mark(line, column, line, column + 1), message, "close the quotation mark on this line")
 
 
 def _hint(before: str, line: str, column: int, problem: str) -> str:

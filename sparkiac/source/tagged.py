@@ -1,7 +1,7 @@
-"""Errors about tagged unions, whose members differ in one key such as `kind` of a service.
+"""Errors about tagged unions, whose members differ in one key, such as `kind` of a service.
 
-What it says of a tag becomes what it says of any other value: one of these is wanted, or the key is missing. So the
-place is the key itself, and the hint can name the nearest word.
+An error about a tag becomes an ordinary error: the value must be one of these, or the key is missing. So its position
+is the key itself, and the hint can name the nearest word.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-def plain(detail: ErrorDetails) -> ErrorDetails:
-    """Give an error about a tag as one about the key that holds it; any other error as it is."""
+def at_key(detail: ErrorDetails) -> ErrorDetails:
+    """Return an error about a tag as an error about the key that contains it, and any other error unchanged."""
     if detail["type"] not in {"union_tag_invalid", "union_tag_not_found"}:
         return detail
     key = detail["ctx"]["discriminator"].strip("'")
@@ -29,21 +29,21 @@ def plain(detail: ErrorDetails) -> ErrorDetails:
     return typing.cast("ErrorDetails", at_key | wrong)
 
 
-def fitting(models: Iterable[type[BaseModel]], data: object) -> tuple[type[BaseModel], ...]:
-    """Give the members of a union that the tags in `data` choose; all of them if these choose none."""
+def selected(models: Iterable[type[BaseModel]], data: object) -> tuple[type[BaseModel], ...]:
+    """Return the members of a union that the tags in `data` select; all of them if these select none."""
     members = tuple(models)
-    chosen = tuple(each for each in members if isinstance(data, dict) and _fits(each, data))
+    chosen = tuple(each for each in members if isinstance(data, dict) and _matches(each, data))
     return chosen or members
 
 
 def tags(models: Iterable[type[BaseModel]], key: str) -> tuple[str, ...]:
-    """Give every word that `key` may be in one of these models, if it tells them apart."""
+    """Return all values that `key` can have in these models, if it distinguishes them."""
     fields = [each.model_fields[key] for each in models if key in each.model_fields]
     return tuple(str(word) for field in fields for word in _words(field.annotation)) if len(fields) > 1 else ()
 
 
-def _fits(model: type[BaseModel], data: dict[str, Any]) -> bool:
-    """Whether each key of the model that may only be some words is one of them."""
+def _matches(model: type[BaseModel], data: dict[str, Any]) -> bool:
+    """Return whether each key of the model that is limited to certain words has one of them."""
     required = {name: _words(field.annotation) for name, field in model.model_fields.items() if field.is_required()}
     return all(data.get(name) in words for name, words in required.items() if words)
 

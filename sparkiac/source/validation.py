@@ -1,4 +1,4 @@
-"""Pydantic's errors in the user's terms: place, sentence, hint."""
+"""Pydantic's errors as findings: position, message and hint."""
 
 from __future__ import annotations
 
@@ -32,16 +32,18 @@ _MISSING_KEY: Final = ("INV003", "missing-key")
 
 _OTHER_BRANCH: Final = {*wording.TYPES, "string_pattern_mismatch", "literal_error"}
 _DETAILS: Final = 20
-"""Errors of pydantic that are read for each finding: a union gives one error for each alternative."""
+"""Errors of pydantic that are read for each finding: a union reports one error for each alternative."""
 _LIKE_A_SECRET: Final = re.compile(r"api|key|secret|token|pass|credential", re.IGNORECASE)
 
 
 _MAPPINGS: Final = {"dict_type", "model_type", "model_attributes_type"}
+_RANGES: Final = {"greater_than", "greater_than_equal", "less_than_equal", "literal_error"}
+_MIB_PER_GIB: Final = 1024
 _EXPANDED: Final = ("~", "$", "{{")
 _CURLY: Final = ("\u201c", "\u201d", "\u201e", "\u2018", "\u2019")
 
 
-class _Place(NamedTuple):
+class _Position(NamedTuple):
     """Position of a fault; all errors of pydantic at one position are one fault."""
 
     path: Path
@@ -52,13 +54,13 @@ class _Place(NamedTuple):
 def explain(
     error: ValidationError, *, document: Document, model: type[BaseModel], limit: int
 ) -> tuple[tuple[Finding, ...], Document]:
-    """Turn the first errors of a validation into findings; give the document without what may be a secret.
+    """Turn the first errors of a validation into findings; return also the document without likely secrets.
 
-    What pydantic says about the alternatives of a union becomes one finding.
+    Errors about the alternatives of one union become one finding.
     """
-    faults: dict[_Place, list[ErrorDetails]] = {}
-    for detail in map(tagged.plain, error.errors(include_url=False)[: limit * _DETAILS]):
-        if not _is_echo(detail):
+    faults: dict[_Position, list[ErrorDetails]] = {}
+    for detail in map(tagged.at_key, error.errors(include_url=False)[: limit * _DETAILS]):
+        if not _is_consequence(detail):
             faults.setdefault(_place(detail, document, model), []).append(detail)
     inner = {place.path[:length] for place in faults for length in range(len(place.path))}
     chosen = [
@@ -71,25 +73,25 @@ def explain(
     return tuple(_finding(place, faults[place], document, model) for place in first), document
 
 
-def _is_echo(detail: ErrorDetails) -> bool:
+def _is_consequence(detail: ErrorDetails) -> bool:
     """Return whether pydantic reports a collection as too short only because some entries are invalid."""
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
-def _place(detail: ErrorDetails, document: Document, model: type[BaseModel]) -> _Place:
+def _place(detail: ErrorDetails, document: Document, model: type[BaseModel]) -> _Position:
     kind = detail["type"] if detail["type"] in {"missing", "extra_forbidden"} else ""
     kind = "[key]" if detail["loc"][-1:] == ("[key]",) else kind
     path = _path(detail, document, exact=kind in {"", "missing"})
     reference = _reference(model, path, document)
     if reference is not None:
-        return _Place(reference, "reference")
-    return _Place((*path, detail["loc"][-1]) if kind == "missing" else path, kind)
+        return _Position(reference, "reference")
+    return _Position((*path, detail["loc"][-1]) if kind == "missing" else path, kind)
 
 
 def _path(detail: ErrorDetails, document: Document, *, exact: bool) -> Path:
-    """Give the deepest path of the document in `loc`, which also holds names of types and markers.
+    """Return the deepest path of the document in `loc`, which also contains names of types and markers.
 
-    A key of the document can be called like a type. So the value there must be the one with the fault.
+    A key of the document can have the name of a type. So the value at the path must be the one with the error.
     """
     paths: list[Path] = [()]
     for part in detail["loc"]:
@@ -114,7 +116,7 @@ def _reference(model: type[BaseModel], path: Path, document: Document) -> Path |
     return None
 
 
-def _without_likely_secrets(document: Document, places: list[_Place]) -> Document:
+def _without_likely_secrets(document: Document, places: list[_Position]) -> Document:
     """Redact the values of unknown keys whose names look like secrets."""
     unknown = [place.path for place in places if place.kind == "extra_forbidden"]
     likely = [path for path in unknown if _LIKE_A_SECRET.search(str(path[-1])) and not _is_count(document, path)]
@@ -129,7 +131,7 @@ def _is_count(document: Document, path: Path) -> bool:
     return str(path[-1]).lower().endswith("tokens") and isinstance(_at(document, path), int)
 
 
-def _loc(place: _Place, document: Document) -> Loc:
+def _loc(place: _Position, document: Document) -> Loc:
     if place.kind == "missing":
         return document.at_key(place.path[:-1])
     if place.kind in {"[key]", "extra_forbidden"}:
@@ -137,7 +139,7 @@ def _loc(place: _Place, document: Document) -> Loc:
     return document.at_value(place.path)
 
 
-def _finding(place: _Place, details: list[ErrorDetails], document: Document, model: type[BaseModel]) -> Finding:
+def _finding(place: _Position, details: list[ErrorDetails], document: Document, model: type[BaseModel]) -> Finding:
     path, loc = place.path, _loc(place, document)
     where = dotted(path[:-1]) or "the top level"
     match place.kind:
@@ -151,10 +153,10 @@ def _finding(place: _Place, details: list[ErrorDetails], document: Document, mod
             return _error(_BAD_VALUE, f"name in {where}: {wording.reason(details)}", loc, "")
         case "reference":
             message = f"{dotted(path)}: must be a reference to a secret (value hidden)"
-            return _error(_BAD_VALUE, message, loc, secrets.WANTED)
+            return _error(_BAD_VALUE, message, loc, secrets.USE_REFERENCE)
         case _:
             message = f"{dotted(path) or 'the file'}: {wording.reason(details)}"
-            return _error(_BAD_VALUE, message, loc, _hint(details, loc))
+            return _error(_BAD_VALUE, message, loc, _hint(details, loc) or _expected(model, path, details, document))
 
 
 def _error(code: tuple[str, str], message: str, loc: Loc, hint: str) -> Finding:
@@ -176,6 +178,16 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
         words = detail.get("ctx", {})["expected"].replace(" or ", ", ").replace("'", "").split(", ")
         return closest(given, words)
     return ""
+
+
+def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], document: Document) -> str:
+    """Return a hint for a number out of range: the value in the unit of the key, or the meaning of the key."""
+    given, context = details[0]["input"], details[0].get("ctx", {})
+    if not isinstance(given, int | float) or details[0]["type"] not in _RANGES or " or " in context.get("expected", ""):
+        return ""
+    if str(path[-1]).endswith("_gib") and given / _MIB_PER_GIB <= context.get("le", 0):
+        return f"the unit is GiB: {given:g} MiB are {given / _MIB_PER_GIB:g} GiB"
+    return _description(model, path, document)
 
 
 def _recipe_hint(given: str) -> str:
@@ -223,7 +235,7 @@ def _models_at(model: type[BaseModel], path: Path, data: Any) -> tuple[type[Base
     for part in path:
         found = tuple(inner for each in _chosen(found, data) for step in _step(each, part) for inner in _models(step))
         data = _inside(data, part)
-    return tagged.fitting(filter(_is_model, found), data)
+    return tagged.selected(filter(_is_model, found), data)
 
 
 def _inside(data: Any, part: str | int) -> object:  # noqa: ANN401
@@ -235,7 +247,7 @@ def _inside(data: Any, part: str | int) -> object:  # noqa: ANN401
 
 def _chosen(alternatives: tuple[Any, ...], data: object) -> tuple[Any, ...]:
     """Return the models of a union that the tag in the data selects."""
-    models = tagged.fitting(filter(_is_model, alternatives), data)
+    models = tagged.selected(filter(_is_model, alternatives), data)
     return tuple(each for each in alternatives if not _is_model(each) or each in models)
 
 

@@ -29,9 +29,9 @@ TYPES: Final = {
 """Type of a pydantic error → the expected type of the value."""
 _FORMS: Final = {"string_pattern_mismatch", "literal_error"}
 _BOUNDS: Final = {
-    "greater_than": "{given} is not greater than {gt}",
-    "greater_than_equal": "{given} is less than {ge}",
-    "less_than_equal": "{given} is greater than {le}",
+    "greater_than": "must be greater than {gt:g}, not {given}",
+    "greater_than_equal": "must be at least {ge:g}, not {given}",
+    "less_than_equal": "must be at most {le:g}, not {given}",
     "string_too_short": "it has {length} characters; the minimum is {min_length}",
     "string_too_long": "it has {length} characters; the maximum is {max_length}",
     "too_short": "it has {length} entries; the minimum is {min_length}",
@@ -42,14 +42,14 @@ _LONGEST: Final = 60
 
 
 def reason(details: Sequence[ErrorDetails]) -> str:
-    """Return one sentence that tells why a value is invalid."""
+    """Return one clause that says why a value is invalid."""
     others = [detail for detail in details if detail["type"] not in {*TYPES, *_FORMS}]
     if others:
         return "; ".join(dict.fromkeys(_bound(detail) for detail in others))
     given = details[0]["input"]
     if any(detail["type"] == "string_pattern_mismatch" for detail in details):
         return f"{shown(given)} is not {_either(_form(detail) for detail in details if detail['type'] in _FORMS)}"
-    return f"{_either(_form(detail) for detail in details)} is wanted, not {_typed(given)}"
+    return f"must be {_either(_form(detail) for detail in details)}, not {_typed(given)}"
 
 
 def dotted(path: Path) -> str:
@@ -109,5 +109,5 @@ def _typed(value: object) -> str:
         return "a list"
     if value is None:
         return "nothing"
-    word = {bool: "the truth value", int: "the number", float: "the number", str: "the text"}[type(value)]
+    word = {bool: "the boolean", int: "the number", float: "the number", str: "the text"}[type(value)]
     return f"{word} {shown(value)}"

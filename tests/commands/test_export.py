@@ -39,7 +39,7 @@ def test_the_text_goes_to_standard_output_and_the_notes_beside_it(lab: Path, cli
     assert outcome.code == 0
     assert outcome.out.startswith("#!/bin/sh\n# chat: example/model, recipe base/single-spark.\n")
     notes = outcome.err.splitlines()
-    assert notes[0].startswith("note: weights: /srv/models must hold example/model at 3333")
+    assert notes[0].startswith("note: weights: /srv/models must contain example/model at 3333")
     assert all(f"# {note.removeprefix('note: ')}\n" in outcome.out for note in notes)
     assert cli("export", "lab.yaml", "chat", "--as", "docker-run", "--output", "run.sh").out == ""
     assert (lab / "run.sh").read_text() == outcome.out
@@ -64,4 +64,7 @@ def test_what_a_format_has_no_words_for_names_one_that_has(lab: Path, cli: Cli) 
     (lab / "lab.lock.yaml").write_text(LOCK)
     outcome = cli("export", "lab.yaml", "chat", "--as", "eugr")
     assert (outcome.code, outcome.out) == (2, "")
-    assert "eugr's launcher runs vLLM, and chat is served by sglang; export it as docker-run or compose" in outcome.err
+    assert (
+        "eugr's launcher only runs vLLM, and the engine of chat is sglang; export it as docker-run or compose"
+        in outcome.err
+    )

@@ -109,7 +109,7 @@ def test_what_is_lost_is_told_by_the_exit_code_and_in_the_draft(one: Path, cli: 
     (one / "lost.sh").write_text(GEMMA.replace("-d ", "-d --cpus 4 "))
     outcome = cli("import", "lost.sh", "--host", "spark-01=192.168.1.11")
     assert outcome.code == 1
-    assert "  # lost, line 1: --cpus 4: nothing of the inventory says this\n" in outcome.out
+    assert "  # lost, line 1: --cpus 4: an inventory has no setting for this\n" in outcome.out
 
 
 def test_an_error_of_check_is_told_by_the_exit_code(one: Path, cli: Cli) -> None:
@@ -167,7 +167,7 @@ def test_the_format_can_be_named(one: Path, cli: Cli) -> None:
     assert cli("import", "odd", "--from", "shell").out.count("recipe:") == 1
     outcome = cli("import", "odd", "--from", "compose")
     assert outcome.code == 2
-    assert "odd:1:1: error IMP001 unreadable: no `services:` in this file" in outcome.err
+    assert "odd:1:1: error IMP001 unreadable: the file has no `services:`" in outcome.err
 
 
 def test_a_recipe_says_everything_of_one_server(one: Path, cli: Cli) -> None:

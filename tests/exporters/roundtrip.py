@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import yaml
 
 from sparkiac import exporters, importers, pipeline
-from sparkiac.importers import assemble, hiding
+from sparkiac.importers import assemble, redaction
 from tests.catalog.rendered import ENTRYPOINTS
 from tests.catalog.test_reference import inventory
 from tests.plan.fleets import repositories
@@ -87,7 +87,7 @@ def imported(text: str) -> Any:  # noqa: ANN401  an importer's entry
     kind = importers.recognised(text, "chat")
     assert kind is not None, text
     launches = importers.named(kind).read(text, name="chat")
-    return assemble.entries([("chat", launch) for launch in launches], hiding.values(text))[0][1]
+    return assemble.entries([("chat", launch) for launch in launches], redaction.secret_values(text))[0][1]
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401  plain data

@@ -32,7 +32,7 @@ def test_compose_reads_it_and_wants_the_key(tmp_path: Path) -> None:
     assert "team_key" not in text
     refused = read(text, tmp_path)
     assert refused.returncode != 0
-    assert "must hold the key" in refused.stdout + refused.stderr
+    assert "must contain the key" in refused.stdout + refused.stderr
     done = read(text, tmp_path, VLLM_API_KEY="s3cret")
     assert done.returncode == 0, done.stderr
     server = yaml.safe_load(done.stdout)["services"]["chat"]

@@ -67,7 +67,7 @@ def test_a_key_is_named_and_never_written(tmp_path: Path) -> None:
     assert "team_key" not in script
     code, words, said = started(script, tmp_path)
     assert (code != 0, words) == (True, [])
-    assert "VLLM_API_KEY: must hold the key" in said
+    assert "VLLM_API_KEY: must contain the key" in said
     code, words, _ = started(script, tmp_path, VLLM_API_KEY="s3cret")
     assert code == 0
     assert words[words.index("VLLM_API_KEY") - 1] == "--env"
@@ -111,7 +111,7 @@ def test_an_image_stays_pinned_and_its_model_too(kind: str) -> None:
 def test_an_image_that_nothing_pins_is_said_to_be_so() -> None:
     plan = planned(deployment("image: example.org/vllm:1"))
     found = exporters.named("docker-run").write(exporters.nodes(plan, "chat"))
-    assert "the image is not pinned: `sparkiac lock` finds its digest" in found.notes
+    assert "the image is not pinned: `sparkiac lock` resolves its digest" in found.notes
     assert "  example.org/vllm:1 vllm serve" in found.text
 
 

@@ -66,8 +66,8 @@ def test_a_group_is_left_to_its_launcher(kind: str) -> None:
 def test_what_a_recipe_cannot_say_is_a_note_and_a_comment(kind: str) -> None:
     mounted = "container: {mounts: {/data: {source: /srv/data}}}"
     found = exported(kind, deployment("api_key: {secret: team_key}", mounted))
-    assert "not said: mount /srv/data at /data" in found.notes
-    assert "not said: VLLM_API_KEY from a secret; set the variable in the container" in found.notes
+    assert "not exported: mount /srv/data at /data" in found.notes
+    assert "not exported: VLLM_API_KEY from a secret; set the variable in the container" in found.notes
     assert all(f"# {note}\n" in found.text for note in found.notes)
     assert "team_key" not in found.text
 
@@ -87,14 +87,14 @@ def test_what_happens_before_the_server_stands_before_it() -> None:
 @pytest.mark.parametrize(
     ("kind", "recipe", "said"),
     [
-        ("eugr", "base/sglang", "eugr's launcher runs vLLM, and chat is served by sglang"),
+        ("eugr", "base/sglang", "eugr's launcher only runs vLLM, and the engine of chat is sglang"),
         ("sparkrun", "aeon-7/dflash-qwen3.5-27b-nvfp4", "sparkrun has no runtime for aeon-vllm"),
     ],
 )
 def test_what_a_launcher_does_not_run_is_refused(kind: str, recipe: str, said: str) -> None:
     text = deployment("bind: loopback").replace("base/single-spark", recipe)
     text = text.replace("    model: example/model\n", "") if "aeon" in recipe else text
-    with pytest.raises(exporters.Unsayable, match=said):
+    with pytest.raises(exporters.Unsupported, match=said):
         exported(kind, text + ("    image: example.org/sglang:1\n" if "sglang" in recipe else ""))
 
 

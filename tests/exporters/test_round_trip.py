@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from sparkiac import exporters, importers
-from sparkiac.importers import assemble, hiding
+from sparkiac.importers import assemble, redaction
 from tests.catalog.test_reference import ENTRIES, USABLE, host, inventory
 from tests.engines.corpus import CORPUS, files
 from tests.exporters.roundtrip import NAME, Trip, of_entry, of_fleet, plain
@@ -82,7 +82,7 @@ def imported(path: Path) -> dict[str, Any]:
     kind = importers.recognised(text, path.name)
     assert kind is not None
     launches = importers.named(kind).read(text, name=path.name)
-    [(_, entry)] = assemble.entries([(path.name, launch) for launch in launches], hiding.values(text))
+    [(_, entry)] = assemble.entries([(path.name, launch) for launch in launches], redaction.secret_values(text))
     hosts = {f"spark-0{number}": host(number) for number in range(1, entry.nodes + 1)}
     deployment = {"port": 8001} | plain(entry.data) | {"on": [*hosts] if entry.nodes > 1 else "spark-01"}
     return {

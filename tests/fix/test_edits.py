@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkiac.fix.edits import edited
-from sparkiac.fix.nodes import Refused
+from sparkiac.fix.nodes import CannotEdit
 from sparkiac.report import REMOVE, Edit
 
 
@@ -66,7 +66,7 @@ end: "é😀"
 )
 def test_values_are_taken_out(text: str, paths: list[tuple[str | int, ...]], left: str | None) -> None:
     if left is None:
-        with pytest.raises(Refused, match="a comment stands among the lines"):
+        with pytest.raises(CannotEdit, match="a comment is among the lines"):
             remove(text, *paths)
     else:
         assert remove(text, *paths) == left
@@ -121,30 +121,30 @@ def test_what_a_fix_moves_is_removed_and_put_elsewhere() -> None:
     [
         ("a: &x 1\nb: *x\n", Edit(("a",), REMOVE), "anchor &x"),
         ("a: 1\na: 2\n", Edit(("a",), REMOVE), "is repeated"),
-        ("a: 1\n", Edit(("b",), REMOVE), "not there any more"),
-        ("a: [1]\nb: 2\n", Edit(("a", 1), REMOVE), "not there any more"),
-        ("a: 1\n", Edit(("a",), REMOVE), "nothing of the file would be left"),
-        ("a: {b: {c: 1}}\n", Edit(("a", "b", "c"), REMOVE), "nothing of the file would be left"),
+        ("a: 1\n", Edit(("b",), REMOVE), "no longer exists"),
+        ("a: [1]\nb: 2\n", Edit(("a", 1), REMOVE), "no longer exists"),
+        ("a: 1\n", Edit(("a",), REMOVE), "the file would be empty"),
+        ("a: {b: {c: 1}}\n", Edit(("a", "b", "c"), REMOVE), "the file would be empty"),
         ("a: [1]\n", Edit(("a", 1), 2), "lengthen a list"),
         ("a: [1]\n", Edit(("b", 0), 2), "lengthen a list"),
         ("a: x\n", Edit(("a", "b"), 2), "no mapping"),
         ("a: ''\n", Edit(("a", "b"), 2), "no mapping"),
         ("a: [1]\n", Edit(("a", "b"), 2), "no mapping"),
-        ("a: [1]\n", Edit(("a",), 2), "no value on one line"),
-        ("a: |\n  x\n", Edit(("a",), 2), "no value on one line"),
-        ("a: x\n  y\n", Edit(("a",), 2), "no value on one line"),
-        ("a: {b, c}\n", Edit(("a", "b"), 2), "nothing stands where"),
+        ("a: [1]\n", Edit(("a",), 2), "not on one line"),
+        ("a: |\n  x\n", Edit(("a",), 2), "not on one line"),
+        ("a: x\n  y\n", Edit(("a",), 2), "not on one line"),
+        ("a: {b, c}\n", Edit(("a", "b"), 2), "no position for its value"),
         ("a: [b, , c]\n", Edit(("a", 1), 2), "did not find expected node"),
-        ("l:\n  -\n  - b\n", Edit(("l", 0), 2), "nothing stands where"),
+        ("l:\n  -\n  - b\n", Edit(("l", 0), 2), "no position for its value"),
         ("l:\n- a: 1\n  b: 2\n", Edit(("l", 0, "a"), REMOVE), "shares its line"),
         ("l:\n-\n  a: 1\n- b\n", Edit(("l", 0), REMOVE), "shares its line"),
         ("{a: 1,\n b: 2}\n", Edit(("b",), REMOVE), "shares its lines"),
         ("{a: 1,\n b: 2}\n", Edit(("a",), REMOVE), "shares its lines"),
-        ("a:\n  # why\n  b: 1\nc: 2\n", Edit(("a", "b"), REMOVE), "a comment stands"),
-        ("a: |+\n  x\n\n", Edit(("b",), 1), "would say something else"),
+        ("a:\n  # why\n  b: 1\nc: 2\n", Edit(("a", "b"), REMOVE), "a comment is among"),
+        ("a: |+\n  x\n\n", Edit(("b",), 1), "would change other values"),
         ("a: x\n", Edit(("a",), "\u2028"), "not allowed"),
     ],
 )
 def test_what_would_touch_other_lines_is_refused(text: str, edit: Edit, says: str) -> None:
-    with pytest.raises(Refused, match=says):
+    with pytest.raises(CannotEdit, match=says):
         edited(text, [edit])

@@ -71,17 +71,17 @@ def test_a_fix_may_not_bring_an_error_that_is_hidden() -> None:
 
 def test_what_cannot_be_done_is_left_with_the_reason() -> None:
     done = run("a: [1]\nb: 1\n", ("a", (1,), "W1", 2), ("b", 1, "W2", 2))  # type: ignore[arg-type]
-    reason = "mend it; --fix leaves it to you: what it changes is no value on one line"
+    reason = "mend it; not fixed by --fix: the value to change is not on one line"
     assert (done.raw, left(done)) == (b"a: [1]\nb: 2\n", [("W1", reason)])
 
 
 @pytest.mark.parametrize(
     ("rules", "fault"),
     [
-        ([("a", 1, "W1", 1)], "the finding is still there with it"),
-        ([("a", 1, "W1", 2), ("a", 2, "W1", 3)], "the finding is still there with it"),
-        ([("a", 1, "W1", 2), ("a", 2, "E1", 3)], "it brings E1"),
-        ([("a", 1, "E2", 2), ("a", 2, "E1", 3)], "it brings E1"),
+        ([("a", 1, "W1", 1)], "the finding remains"),
+        ([("a", 1, "W1", 2), ("a", 2, "W1", 3)], "the finding remains"),
+        ([("a", 1, "W1", 2), ("a", 2, "E1", 3)], "it adds E1"),
+        ([("a", 1, "E2", 2), ("a", 2, "E1", 3)], "it adds E1"),
     ],
 )
 def test_a_bad_fix_is_undone_and_reported(rules: list[tuple[str, int, str, int]], fault: str) -> None:
@@ -91,7 +91,7 @@ def test_a_bad_fix_is_undone_and_reported(rules: list[tuple[str, int, str, int]]
     assert (done.raw, done.fixed) == (b"a: 1\n", ())
     assert [each.message for each in broken] == [f"the fix of {code} was undone: {fault}"]
     assert broken[0].severity is Severity.ERROR
-    assert (code, f"mend it; --fix leaves it to you: the fix was undone, for {fault}") in left(done)
+    assert (code, f"mend it; not fixed by --fix: the fix was undone: {fault}") in left(done)
 
 
 def test_a_fix_that_makes_the_text_bad_input_is_undone() -> None:
@@ -100,7 +100,7 @@ def test_a_fix_that_makes_the_text_bad_input_is_undone() -> None:
 
     done = repair(b"a: 1\n", check, frozenset())
     assert done.raw == b"a: 1\n"
-    assert "the inventory does not load with it" in done.report.findings[0].message
+    assert "the inventory does not load with the fix" in done.report.findings[0].message
 
 
 def test_a_good_fix_after_a_bad_one_is_done() -> None:
@@ -111,7 +111,7 @@ def test_a_good_fix_after_a_bad_one_is_done() -> None:
 def test_a_rule_that_undoes_the_fix_of_another_is_reported() -> None:
     done = run("a: 1\n", ("a", 1, "W1", 2), ("a", 2, "W2", 1))
     assert (done.raw, [each.code for each in done.fixed]) == (b"a: 2\n", ["W1"])
-    assert done.report.findings[0].message == "the fix of W2 was undone: it undoes another fix"
+    assert done.report.findings[0].message == "the fix of W2 was undone: it reverts another fix"
 
 
 def test_a_run_has_an_end() -> None:

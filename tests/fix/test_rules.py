@@ -211,7 +211,7 @@ def test_a_mended_text_differs_in_the_lines_of_the_fix_only(
         if "# a comment" in above:
             assert done.raw == text.encode()
             [finding] = done.report.findings
-            assert "a comment stands among the lines" in finding.hint
+            assert "a comment is among the lines" in finding.hint
             return
         first = kept.index(f"    set:{newline[:-1]}")
         del kept[first : first + 1 + len(above)]

@@ -155,7 +155,7 @@ def test_defaults_within_defaults_are_read() -> None:
     """
     found = imported(dedent(text), "compose")
     assert (found.entry.launch.image, found.entry.data["model"]) == ("nvcr.io/nvidia/vllm:26.04-py3", "Qwen/Qwen3-8B")
-    why = "its value is the caller's, and not in this file"
+    why = "the caller's environment sets its value, which is not in this file"
     assert found.whys("lost") == {"--seed ${SEED}": why, "port 127.0.0.1:${PORT}:8000": why}
 
 
@@ -189,7 +189,7 @@ def test_the_gpu_is_a_device_of_the_container_device_interface() -> None:
     text = "services: {a: {image: x/y, devices: [nvidia.com/gpu=all, /dev/snd]}}"
     found = imported(text, "compose")
     assert found.entry.data["gpu"] is True
-    assert found.whys("lost") == {"--device /dev/snd": "no device is handed to a service"}
+    assert found.whys("lost") == {"--device /dev/snd": "services get no devices"}
 
 
 def test_the_time_that_a_model_has_to_load_is_kept() -> None:

@@ -34,7 +34,7 @@ def test_the_table_is_dockers_own_help() -> None:
     for short, name, kind in listed:
         if short:
             found = docker_options.read((f"-{short}", *(["x"] if kind else []), "image"), (1, 1, 1), 0)
-            assert [given.name for given in found.given] == [name]
+            assert [option.name for option in found.options] == [name]
 
 
 def test_options_are_read_in_all_their_spellings() -> None:
@@ -83,10 +83,10 @@ def test_what_nothing_says_is_lost_and_what_is_done_otherwise_is_corrected() -> 
     )
     found = imported(text)
     assert found.whys("lost") == {
-        "port 1:2-3": "one TCP port is published, and neither a range nor UDP",
-        "--cpus 4": "nothing of the inventory says this",
-        "--env-file .env": "the variables of that file are not in this one; write them under env, no secret",
-        "--user 1000": "the container runs as the user that its image names",
+        "port 1:2-3": "only a single TCP port can be published, not a range or UDP",
+        "--cpus 4": "an inventory has no setting for this",
+        "--env-file .env": "the variables of that file are not imported: write them under `env`, without secrets",
+        "--user 1000": "the container runs as the user set by its image",
     }
     assert {"--privileged", "--restart always"} <= found.whys("corrected").keys()
 
@@ -131,14 +131,14 @@ def test_a_path_of_the_host_does_not_become_a_handle(source: str) -> None:
     found = imported(f"docker run -p 1:8000 -v {source}:/model:ro {NGC} vllm serve /model --served-model-name q")
     assert (found.entry.data["model"], found.entry.data["model_path"]) == (placeholders.MODEL, "/model")
     assert found.whys("lost") == {
-        f"model /model, on the host {source}": "the file does not name the model: write its handle"
+        f"model /model, on the host {source}": "the file does not name the model: fill in its handle"
     }
 
 
 @pytest.mark.parametrize("words", ["vllm serve gpt2", "vllm serve --port 8000 gpt2", "vllm serve --model gpt2", "gpt2"])
 def test_a_model_without_a_slash_is_told(words: str) -> None:
     found = imported(f"docker run -p 1:8000 vllm/vllm-openai:nightly {words}")
-    assert found.whys("lost") == {"model gpt2": "this is no model handle and no path in the container"}
+    assert found.whys("lost") == {"model gpt2": "not a model handle and not a path in the container"}
     assert found.entry.data["model"] == placeholders.MODEL
 
 
@@ -185,8 +185,10 @@ def test_a_container_without_a_server_is_a_service() -> None:
 
 def test_a_path_that_is_the_callers_is_no_known_model() -> None:
     found = imported(f"docker run -p 1:8000 -v /srv/m:/models {NGC} vllm serve /models/$NAME")
-    assert not found.entry.known
-    assert found.whys("lost") == {"model /models/$NAME": "its value is the caller's, and not in this file"}
+    assert not found.entry.same_model
+    assert found.whys("lost") == {
+        "model /models/$NAME": "the caller's environment sets its value, which is not in this file"
+    }
     assert "$NAME" not in found.entry.items
 
 
@@ -206,7 +208,7 @@ def test_a_served_name_tells_the_model_of_a_directory_that_is_called_so() -> Non
 
 def test_a_model_that_no_word_names_is_told() -> None:
     found = imported(f"docker run -p 1:8000 -v ~/m:/models {NGC} vllm serve /models/x")
-    why = "the file does not name the model: write its handle"
+    why = "the file does not name the model: fill in its handle"
     assert found.whys("lost") == {"model /models/x, on the host ~/m/x": why}
 
 

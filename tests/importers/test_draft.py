@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from sparkiac.importers import assemble, naming, yamlwrite
-from sparkiac.importers.grouping import grouped
-from sparkiac.importers.launch import Launch, Note
+from sparkiac.importers.launch import Launch, Note, grouped
 from tests.importers.texts import imported, loaded
 
 NGC = "nvcr.io/nvidia/vllm:26.04-py3"
@@ -23,13 +22,12 @@ hosts:
   spark-01: {address: "192.168.1.11"}
   spark-02: {address: "192.168.1.12"}
 deployments:
-  # lost, line 1: --cpus 4: nothing of the inventory says this
-  # corrected, line 2: HF_TOKEN: weights are staged before, so the server needs no token; sparkiac keeps secrets in
-  #   files on the host
-  # corrected, line 1: -v /data/hf:/root/.cache/huggingface: the recipe mounts the model store at /models, and the
-  #   server finds it there
+  # lost, line 1: --cpus 4: an inventory has no setting for this
+  # corrected, line 2: HF_TOKEN: weights are staged before the start, so the server needs no token; secrets are files
+  #   on the host
+  # corrected, line 1: -v /data/hf:/root/.cache/huggingface: the recipe mounts the model store at /models
   coder:
-    # no recipe is known for this model: these are the file's own settings, which no source has tried here
+    # the catalog has no recipe for this model: these settings come from the file and no source has tried them here
     recipe: base/single-spark
     on: spark-01
     model: org/Coder-7B
@@ -38,7 +36,7 @@ deployments:
       enable_prefix_caching: true
       gpu_memory_utilization: 0.3
       hf_overrides: {rope_theta: 10000}
-      # corrected, line 3: --max-model-len: given again in line 4, which counts
+      # corrected, line 3: --max-model-len: overridden in line 4
       max_model_len: 32768
       max_num_seqs: null
     container:
@@ -118,7 +116,7 @@ def test_a_comment_is_one_and_says_nothing_else() -> None:
     ],
 )
 def test_names_are_what_units_can_be_called(text: str, name: str) -> None:
-    assert naming.plain(text) == name
+    assert naming.slug(text) == name
 
 
 def test_twins_get_numbers() -> None:
@@ -139,8 +137,8 @@ def test_more_hosts_than_are_named_are_placeholders() -> None:
     entries = assemble.entries([("file", launch)], frozenset())
     text = assemble.inventory(entries, "lab", [("spark-01", "10.0.0.1")]).text
     assert [*loaded(text).hosts] == ["spark-01", "spark-02", "spark-03"]
-    assert text.count("# to fill in: the machine's name and address") == 2
-    assert text.count("# to fill in: interface, RDMA device and address of the link") == 3
+    assert text.count("# fill in the machine's name and address") == 2
+    assert text.count("# fill in the interface, RDMA device and address of the link") == 3
     assert "on: [spark-01, spark-02, spark-03]" in text
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.importers import eugr, sparkrun
-from sparkiac.importers.launch import Note, Variable
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.launch import Note, Unreadable, Variable
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
@@ -142,14 +141,19 @@ def test_mods_and_build_arguments_are_lost_one_by_one() -> None:
 def test_a_file_that_a_mod_brings_is_required() -> None:
     command = "command: vllm serve a/b --chat-template unsloth.jinja --reasoning-parser-plugin=nano_parser.py\n"
     found = launch(f"{HEAD}mods: [mods/a]\n{command}")
-    assert found.requires == ("unsloth.jinja", "nano_parser.py")
+    assert [note.what for note in found.notes if note.kind == "lost"][-2:] == ["nano_parser.py", "unsloth.jinja"]
     assert [note for note in found.notes if note.what == "unsloth.jinja"] == [
-        Note("lost", 5, "unsloth.jinja", "a mod puts it into the container; a file of the deployment must bring it")
+        Note(
+            "lost",
+            5,
+            "unsloth.jinja",
+            "a mod creates it in the container; add it under container.files of the deployment",
+        )
     ]
 
 
 def test_a_template_of_the_image_is_not_required() -> None:
-    assert launch(f"{HEAD}command: vllm serve a/b --chat-template examples/tool_chat_template.jinja\n").requires == ()
+    assert launch(f"{HEAD}command: vllm serve a/b --chat-template examples/tool_chat_template.jinja\n").notes == ()
 
 
 def test_a_recipe_for_one_machine_has_one_part() -> None:
@@ -163,7 +167,7 @@ def test_a_recipe_for_both_is_for_as_many_as_its_command_wants() -> None:
     text = "defaults: {tensor_parallel: 2}\ncommand: vllm serve a/b -tp {tensor_parallel} -pp 3\n"
     found = launch(HEAD + text)
     assert found.nodes == 6
-    assert notes(found, "corrected") == [(4, "for 6 machines, or for one")]
+    assert notes(found, "corrected") == [(4, "for 6 machines or for one")]
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_a_level_of_optimization_is_no_word_too_many() -> None:
 def test_an_option_that_is_given_twice_counts_once_and_is_told() -> None:
     found = imported(f"{SERVE} vllm serve example/model --seed 1 \\\n --seed 2")
     assert found.entry.data["set"]["seed"] == 2
-    assert found.whys("corrected")["--seed"] == "given again in line 2, which counts"
+    assert found.whys("corrected")["--seed"] == "overridden in line 2"
 
 
 def test_an_abbreviation_is_told() -> None:
@@ -98,8 +98,8 @@ def test_speculation_is_typed(words: str) -> None:
 def test_a_key_of_speculation_without_a_place_is_lost_and_the_rest_is_kept() -> None:
     found = imported(f"""{SERVE} vllm serve a/b --speculative-config '{{"method":"qwen3_next_mtp","x":1}}'""")
     assert found.entry.data["speculative"] == {"method": "mtp"}
-    assert found.whys("lost") == {"--speculative-config x": "`speculative:` has no x for this method"}
-    assert found.whys("corrected")["qwen3_next_mtp"] == "one of vLLM's names for mtp"
+    assert found.whys("lost") == {"--speculative-config x": "`speculative:` has no setting x for this method"}
+    assert found.whys("corrected")["qwen3_next_mtp"] == "vLLM's other name for mtp"
 
 
 def test_an_unknown_method_of_speculation_is_lost() -> None:
@@ -145,7 +145,7 @@ def test_what_a_shell_exports_is_an_environment_variable_and_what_it_installs_a_
 def test_vllm_serve_written_twice_is_told() -> None:
     found = imported("docker run -p 8000:8000 vllm/vllm-openai:nightly vllm serve a/b")
     assert found.entry.data["model"] == "a/b"
-    assert "the image's entrypoint says `vllm serve` already" in found.whys("corrected")["vllm serve"]
+    assert "the image's entrypoint is already `vllm serve`" in found.whys("corrected")["vllm serve"]
 
 
 def test_words_that_no_option_takes_are_lost_and_the_options_stay() -> None:
@@ -163,7 +163,9 @@ def test_an_option_without_its_value_is_lost_and_the_others_stay() -> None:
 def test_a_value_of_the_callers_is_lost_and_no_value_is_made_up() -> None:
     found = imported(f"{SERVE} vllm serve a/b --max-model-len $LENGTH")
     assert found.entry.data["set"]["max_model_len"] is None
-    assert found.whys("lost") == {"--max-model-len $LENGTH": "its value is the caller's, and not in this file"}
+    assert found.whys("lost") == {
+        "--max-model-len $LENGTH": "the caller's environment sets its value, which is not in this file"
+    }
 
 
 def test_the_host_and_port_of_the_server_are_where_the_inventory_says_them() -> None:
@@ -231,12 +233,12 @@ def test_a_step_that_a_shell_puts_together_is_no_prelude(step: str) -> None:
     found = imported(f'docker run -p 1:8000 {NGC} bash -c "{step}; vllm serve a/b"')
     prelude = found.entry.data.get("container", {}).get("prelude", ())
     assert prelude in {(), (("pip", "install", "x"),)}
-    assert "a step before the server is a program with its words" in found.whys("lost").values()
+    assert "a step before the server must be a plain program with literal arguments" in found.whys("lost").values()
 
 
 def test_a_download_in_the_container_is_staged_before() -> None:
     found = imported(f'docker run -p 1:8000 {NGC} bash -c "hf download a/b && vllm serve a/b"')
-    assert found.whys("corrected")["hf download a/b"] == "models are staged by the playbook"
+    assert found.whys("corrected")["hf download a/b"] == "the playbook stages models"
     assert "container" not in found.entry.data
 
 
@@ -263,7 +265,7 @@ def test_a_switch_of_llama_cpp_that_has_become_an_option_is_on() -> None:
     text = "docker run -v /srv/m/a:/a -p 1:8080 ghcr.io/ggml-org/llama.cpp:server -m /a/x.gguf -fa -c 4096"
     found = imported(text)
     assert found.entry.data["set"]["flash_attn"] == "on"
-    assert found.whys("corrected")["-fa"] == "a value is wanted by now; read as on"
+    assert found.whys("corrected")["-fa"] == "it requires a value in current releases; read as on"
 
 
 def test_a_value_of_null_within_json_is_kept_or_means_the_default() -> None:

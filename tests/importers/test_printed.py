@@ -16,7 +16,7 @@ UNITS = [name for name in OF_MODELS if any(fact[0] == "unit" for fact in COMMAND
 @pytest.mark.parametrize("name", OF_MODELS)
 def test_a_printed_command_is_its_catalog_recipe_and_nothing_beside(name: str) -> None:
     found = imported(docker_run(COMMANDS[name].facts), "docker-run")
-    assert (found.entry.recipe, found.entry.known) == (name, True)
+    assert (found.entry.recipe, found.entry.same_model) == (name, True)
     assert found.entry.data.keys() <= {"recipe", "variant"}
     assert not found.whys("lost")
     loaded(found.text)
@@ -25,7 +25,7 @@ def test_a_printed_command_is_its_catalog_recipe_and_nothing_beside(name: str) -
 @pytest.mark.parametrize("name", UNITS)
 def test_a_printed_unit_is_its_catalog_recipe_and_nothing_beside(name: str) -> None:
     found = imported(unit(COMMANDS[name].facts), "systemd")
-    assert (found.entry.recipe, found.entry.known) == (name, True)
+    assert (found.entry.recipe, found.entry.same_model) == (name, True)
     assert found.entry.data.keys() <= {"recipe", "variant", "description", "timeouts"}
     assert not found.whys("lost")
     assert loaded(found.text).defaults.model_store == "/home/milo/.cache/huggingface"
@@ -35,7 +35,7 @@ def test_the_baseline_with_a_model_of_ones_own_is_the_base_recipe() -> None:
     text = docker_run(COMMANDS["base/single-spark"].facts).replace("example/any", "example/mine")
     found = imported(text, "docker-run")
     assert found.entry.data == {"recipe": "base/single-spark", "model": "example/mine"}
-    assert not found.entry.known
+    assert not found.entry.same_model
     assert "# no recipe is known for this model" in found.text
 
 

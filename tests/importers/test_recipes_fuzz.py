@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparkiac.importers import eugr, sparkrun
-from sparkiac.importers.launch import Launch
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.launch import Launch, Unreadable
 from sparkiac.source import secrets
 from tests.importers.test_corpus import FILES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.importers import Unreadable, hiding
+from sparkiac.importers import Unreadable, redaction
 from tests.importers.texts import imported
 
 TOKEN = "hf_" + "Ab3" * 9
@@ -58,14 +58,14 @@ def test_a_word_after_a_colon_of_a_remark_is_no_secret(remark: str) -> None:
 def test_a_key_for_clients_becomes_a_reference() -> None:
     found = imported(f"docker run -p 1:8000 {SERVE} --api-key {KEY}")
     assert found.entry.data["api_key"] == {"secret": "vllm_api_key"}
-    assert "it stood here for all to read, so change it now" in found.whys("corrected")["api_key"]
+    assert "it was readable in this file, so change it now" in found.whys("corrected")["api_key"]
 
 
 def test_a_token_of_the_callers_is_not_needed_and_a_literal_one_is_lost() -> None:
     assert "HF_TOKEN" in imported(f'docker run -e HF_TOKEN="$HF_TOKEN" {SERVE}').whys("corrected")
     assert "HF_TOKEN" in imported(f"docker run -e HF_TOKEN=hf_xxx {SERVE}").whys("corrected")
     lost = imported(f"docker run -e HF_TOKEN={TOKEN} {SERVE}").whys("lost")
-    assert lost["HF_TOKEN"].endswith("it stood here for all to read, so change it now")
+    assert lost["HF_TOKEN"].endswith("it was readable in this file, so change it now")
 
 
 def test_a_refusal_holds_nothing_of_a_value() -> None:
@@ -88,7 +88,7 @@ def test_a_refusal_holds_nothing_of_a_value() -> None:
     ],
 )
 def test_names_of_secrets_are_told_from_names_that_count_tokens(name: str, *, secret: bool) -> None:
-    assert hiding.is_secret_name(name) is secret
+    assert redaction.is_secret_name(name) is secret
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_names_of_secrets_are_told_from_names_that_count_tokens(name: str, *, se
 )
 def test_a_line_is_shown_only_if_it_holds_no_secret(line: str, shown: bool) -> None:  # noqa: FBT001  a case
     text = f"docker run \\\n{line}\nexport DB_PASSWORD=correct-horse\n"
-    assert hiding.line_of(text, 2) == (line if shown else "")
-    assert hiding.line_of(text, 99) == ""
+    assert redaction.safe_line(text, 2) == (line if shown else "")
+    assert redaction.safe_line(text, 99) == ""
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_line_is_shown_only_if_it_holds_no_secret(line: str, shown: bool) -> N
     ],
 )
 def test_a_word_behind_a_key_in_a_comment_is_no_secret(text: str, hidden: set[str]) -> None:
-    assert hiding.values(text) == hidden
+    assert redaction.secret_values(text) == hidden
 
 
 def test_a_comment_with_a_key_leaves_the_draft_whole() -> None:

@@ -120,7 +120,7 @@ def test_a_here_document_is_no_command() -> None:
 
 def test_a_here_document_that_cannot_be_read_is_told() -> None:
     found = imported("cat > x <<'EOF'\ndocker run 'a\nEOF\ndocker run -p 1:1 x/y")
-    assert found.whys("lost") == {"<<": "a here-document is not read; save what it writes as a file"}
+    assert found.whys("lost") == {"<<": "a here-document is not read; save what it writes as a file and import that"}
 
 
 UNIT = """\
@@ -144,7 +144,7 @@ USER
 def test_a_unit_that_a_script_writes_is_read_at_its_lines() -> None:
     found = imported(UNIT)
     assert (found.entry.name, found.entry.data["model"], found.entry.launch.line) == ("llm", "Qwen/Qwen3-8B", 9)
-    assert found.whys("lost")["port $PORT:8000"] == "its value is the caller's, and not in this file"
+    assert found.whys("lost")["port $PORT:8000"] == "the caller's environment sets its value, which is not in this file"
 
 
 def test_variables_are_put_into_a_here_document_as_its_delimiter_says() -> None:
@@ -206,7 +206,7 @@ def test_a_server_that_is_started_in_an_idle_container_is_that_containers() -> N
 
 def test_a_server_that_is_started_in_a_container_of_another_file_is_told() -> None:
     found = imported("docker exec -it node vllm serve Qwen/Qwen3-8B")
-    assert found.whys("lost") == {"exec node": "no image is named: sparkiac runs containers"}
+    assert found.whys("lost") == {"exec node": "no image is named; sparkiac runs servers in containers"}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_server_that_is_started_in_a_container_of_another_file_is_told() -> No
 def test_what_a_condition_sets_is_taken_and_told(text: str) -> None:
     found = imported(f"{text}\ndocker run -p 8001:8000 nvcr.io/nvidia/vllm:26.04-py3 vllm serve $M")
     assert found.entry.data["model"] == "Qwen/Qwen3-8B"
-    assert found.whys("corrected")["M="].startswith("a condition sets it, and none is asked")
+    assert found.whys("corrected")["M="].startswith("a condition sets it, and conditions are not evaluated")
     assert found.whys("lost") == {}
 
 
@@ -254,8 +254,8 @@ def test_parameters_of_a_script_are_the_callers() -> None:
 
 def test_what_a_file_sets_that_is_not_here_is_told() -> None:
     found = imported("source .env\nexport $(grep -v '^#' x | xargs)\n. venv/bin/activate\nvllm serve a/b")
-    assert found.whys("lost")["source .env"] == "what that file sets is not in this one"
-    assert found.whys("lost")["export"] == "what that sets is not in this file"
+    assert found.whys("lost")["source .env"] == "the variables that this file sets are not imported"
+    assert found.whys("lost")["export"] == "the variables that this sets are not imported"
 
 
 def test_a_script_whose_servers_have_no_container_is_recognised() -> None:
@@ -322,7 +322,7 @@ def test_a_script_is_read_with_its_variables() -> None:
     data = found.entry.data
     assert (found.entry.name, data["model"]) == ("my-llm", "Qwen/Qwen3-8B")
     assert data["set"] == {"enable_prefix_caching": True, "gpu_memory_utilization": None, "max_model_len": 32768}
-    assert found.whys("lost")["./prepare.sh"] == "another command; nothing of it is taken over"
+    assert found.whys("lost")["./prepare.sh"] == "another command; it is not imported"
     assert found.whys("corrected")["docker pull nvcr.io/nvidia/vllm:26.04-py3"].startswith("units and playbooks")
 
 
@@ -336,7 +336,7 @@ def test_a_server_without_a_container_is_told() -> None:
     found = imported("export NCCL_DEBUG=INFO\nvllm serve a/b --port 8001")
     assert (found.entry.data["model"], found.entry.data["port"]) == ("a/b", 8001)
     assert found.entry.data["env"] == {"NCCL_DEBUG": "INFO"}
-    assert found.whys("lost") == {"vllm": "no image is named: sparkiac runs containers"}
+    assert found.whys("lost") == {"vllm": "no image is named; sparkiac runs servers in containers"}
 
 
 def test_a_command_that_ends_by_itself_is_no_service() -> None:
@@ -347,7 +347,7 @@ def test_a_command_that_ends_by_itself_is_no_service() -> None:
 
 
 def test_a_text_without_a_server_is_refused() -> None:
-    with pytest.raises(Unreadable, match="no `docker run` and no server"):
+    with pytest.raises(Unreadable, match="starts no container with `docker run`, and no server"):
         imported("echo hello")
 
 

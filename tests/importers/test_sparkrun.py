@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.importers import eugr, sparkrun
-from sparkiac.importers.launch import Note, Variable
-from sparkiac.importers.unreadable import Unreadable
+from sparkiac.importers.launch import Note, Unreadable, Variable
 from tests.importers.texts import imported, loaded
 
 if TYPE_CHECKING:
@@ -309,10 +308,9 @@ def test_the_whole_of_version_2_is_understood_or_told() -> None:
     )
     assert found.argv[-1] == '{"mode":3,"pass_config":{"fuse":true}}'
     assert (found.revision, found.nodes, found.name) == ("53e0082eedebd806b63e19779c47905937d768ca", 3, "big")
-    assert (found.description, found.restart) == ("a large one", "unless-stopped")
+    assert found.description == "a large one"
     assert (found.entrypoint, found.shm_size_bytes, found.devices) == ((), 10 << 30, ("/dev/infiniband",))
     assert found.ulimits == (("memlock", -1), ("stack", 67108864))
-    assert found.requires == ("/workspace/patches",)
     assert notes(found, "corrected") == [(6, "model: a/b"), (15, "executor_config: privileged: True")]
     assert notes(found, "unused") == [
         (9, "runtime_version: k12"),
@@ -536,7 +534,7 @@ def test_secrets_are_in_no_note() -> None:
 
 def test_a_note_of_a_kind_says_where() -> None:
     found = launch(f"{HEAD}{SIMPLE}mods: [mods/a]\n")
-    why = "a patch that is applied in the container at each start; build it into the image"
+    why = "a patch that is applied in the container at each start; build it into the image instead"
     assert found.notes == (Note("lost", 6, "mods: mods/a", why),)
 
 

@@ -71,14 +71,14 @@ def test_a_unit_without_a_container_gets_its_name_from_the_file() -> None:
         "[Service]\nExecStart=/opt/venv/bin/vllm serve a/b --port 8005\n", "systemd", name="x/my_llm.service"
     )
     assert (found.entry.name, found.entry.data["port"]) == ("my-llm", 8005)
-    assert found.whys("lost") == {"/opt/venv/bin/vllm": "no image is named: sparkiac runs containers"}
+    assert found.whys("lost") == {"/opt/venv/bin/vllm": "no image is named; sparkiac runs servers in containers"}
 
 
 def test_a_specifier_of_systemds_is_told() -> None:
     found = imported(
         "[Service]\nExecStart=docker run -v %h/m:/models nvcr.io/nvidia/vllm:1 vllm serve a/b\n", "systemd"
     )
-    assert found.whys("lost")["%h/m:/models"] == "a specifier of systemd's stands for what only the host knows"
+    assert found.whys("lost")["%h/m:/models"] == "it contains a systemd specifier, which only the host can expand"
 
 
 @pytest.mark.parametrize("text", ["[Service]\nExecStart=/bin/true\n", "[Unit]\nA=b", ""])

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparkiac.importers.launch import Unreadable
 from sparkiac.importers.template import MAX_CHARACTERS, fill
-from sparkiac.importers.unreadable import Unreadable
 
 NAMES = st.sampled_from(["port", "model", "tensor_parallel"])
 VALUES = {"port": "8000", "model": "a/b", "tensor_parallel": "2"}
@@ -23,13 +23,13 @@ _JSON = st.recursive(
 
 def test_doubled_braces_are_braces() -> None:
     filled = fill("""x '{{"a":{{"b":{n}}}}}' {port}""", {"n": "3", "port": "1"}, strict=True)
-    assert (filled.text, filled.doubled, filled.sound) == ("""x '{"a":{"b":3}}' 1""", True, True)
+    assert (filled.text, filled.doubled, filled.valid_json) == ("""x '{"a":{"b":3}}' 1""", True, True)
     assert filled.used == {"n", "port"}
 
 
 def test_single_braces_around_json_mean_themselves() -> None:
     filled = fill("""x '{"a":{"b":{n}}}' {port}""", {"n": "3", "port": "1"}, strict=False)
-    assert (filled.text, filled.doubled, filled.sound) == ("""x '{"a":{"b":3}}' 1""", False, True)
+    assert (filled.text, filled.doubled, filled.valid_json) == ("""x '{"a":{"b":3}}' 1""", False, True)
 
 
 @pytest.mark.parametrize("strict", [True, False])
@@ -38,8 +38,8 @@ def test_the_dialect_is_found_whatever_the_format_says(strict: bool) -> None:  #
     single = fill("""x '{"a":{n}}'""", {"n": "3"}, strict=strict)
     assert doubled.text == single.text == """x '{"a":3}'"""
     assert (doubled.doubled, single.doubled) == (True, False)
-    assert doubled.sound
-    assert single.sound
+    assert doubled.valid_json
+    assert single.valid_json
 
 
 def test_braces_that_close_nested_json_stay_two() -> None:
@@ -48,7 +48,7 @@ def test_braces_that_close_nested_json_stay_two() -> None:
 
 def test_json_that_is_broken_in_both_dialects_is_told() -> None:
     filled = fill("""x '{"a":}' """, {}, strict=False)
-    assert not filled.sound
+    assert not filled.valid_json
     assert filled.text == """x '{"a":}' """
 
 
@@ -59,7 +59,7 @@ def test_a_name_without_a_value_stays_and_is_told() -> None:
 
 def test_a_variable_of_the_shell_is_no_placeholder() -> None:
     filled = fill("x ${NODE_IP} ${PATH:-} {port}", VALUES, strict=False)
-    assert (filled.text, filled.missing, filled.sound) == ("x ${NODE_IP} ${PATH:-} 8000", (), True)
+    assert (filled.text, filled.missing, filled.valid_json) == ("x ${NODE_IP} ${PATH:-} 8000", (), True)
 
 
 def test_a_value_may_name_another_in_the_single_dialect_only() -> None:

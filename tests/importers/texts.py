@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import importers, source
 from sparkiac.commands.import_ import report as imports
-from sparkiac.importers import assemble, hiding
+from sparkiac.importers import assemble, redaction
 from sparkiac.model.inventory import Inventory
 from sparkiac.report import Report
 
@@ -43,7 +43,7 @@ class Imported(NamedTuple):
 def imported(text: str, form: str = "shell", *, name: str = "file") -> Imported:
     """Take a text through everything that the command does with one file, but `check`."""
     launches = [(name, launch) for launch in importers.named(form).read(text, name=name)]
-    entries = assemble.entries(launches, hiding.values(text))
+    entries = assemble.entries(launches, redaction.secret_values(text))
     draft = assemble.inventory(entries, "lab", HOSTS)
     report = imports.text(entries, (), Report(), colour=False)
     return Imported(draft.text, tuple(entry for _, entry in entries), report)

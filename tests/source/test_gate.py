@@ -90,7 +90,7 @@ def test_columns_count_characters() -> None:
         ("", "YML004", (1, 1), "the file is empty"),
         ("null\n", "YML004", (1, 1), "the file has no data"),
         ("a: [b\n", "YML004", (1, 4), "not valid YAML: did not find expected ',' or ']', while parsing"),
-        ("a: 'b\nc: d\n", "YML004", (1, 4), "not valid YAML: found unexpected end of stream, while scanning"),
+        ("a: 'b\nc: d\n", "YML004", (1, 4), "not valid YAML: the quoted text that begins here is not closed"),
         ("a: @b\n", "YML004", (1, 4), "not valid YAML: found character that cannot start any token"),
         ("a:\n\tb: c\n", "YML004", (2, 1), "not valid YAML: found character that cannot start any token"),
         ("a: b: c\n", "YML004", (1, 5), "not valid YAML: mapping values are not allowed in this context"),

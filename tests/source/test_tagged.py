@@ -15,19 +15,19 @@ KINDS = "'container', 'parakeet', 'chatterbox', 'gpu-exporter', 'ollama', 'open-
         (
             "{kind: parakete}",
             22,
-            f"services.x.kind: {KINDS} is wanted, not the text 'parakete'",
+            f"services.x.kind: must be {KINDS}, not the text 'parakete'",
             "did you mean 'parakeet'?",
         ),
-        ("{kind: 5}", 22, f"services.x.kind: {KINDS} is wanted, not the number 5", ""),
-        ("{kind: [a]}", 22, f"services.x.kind: {KINDS} is wanted, not a list", ""),
-        ("{kind: null}", 22, f"services.x.kind: {KINDS} is wanted, not nothing", ""),
+        ("{kind: 5}", 22, f"services.x.kind: must be {KINDS}, not the number 5", ""),
+        ("{kind: [a]}", 22, f"services.x.kind: must be {KINDS}, not a list", ""),
+        ("{kind: null}", 22, f"services.x.kind: must be {KINDS}, not nothing", ""),
         (
             "{on: a}",
             12,
             "services.x needs the key 'kind'",
             "one of: chatterbox, container, gpu-exporter, hermes-agent,",
         ),
-        ("5", 15, "services.x: a mapping is wanted, not the number 5", ""),
+        ("5", 15, "services.x: must be a mapping, not the number 5", ""),
         ("{kind: ollama, on: a, modles: []}", 37, "unknown key 'modles' in services.x", "did you mean 'models'?"),
         (
             "{kind: openclaw, on: a, image: b, aliases: {x: {to: b}}}",
@@ -74,7 +74,7 @@ def test_a_service(entry: str, column: int, message: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("entry", "message", "hint"),
     [
-        ("{method: mpt}", "defaults.speculative.method: 'ngram', 'suffix',", "did you mean 'mtp'?"),
+        ("{method: mpt}", "defaults.speculative.method: must be 'ngram', 'suffix',", "did you mean 'mtp'?"),
         (
             "{model: a/b}",
             "defaults.speculative needs the key 'method'",

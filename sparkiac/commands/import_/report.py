@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import characters
 from sparkiac.formats import findings
-from sparkiac.importers.grouping import grouped
+from sparkiac.importers.launch import grouped
 from sparkiac.report import Severity
 from sparkiac.source.wording import dotted
 
@@ -60,7 +60,7 @@ def _entry(file: str, entry: Entry) -> Iterator[str]:
     became = f"{entry.kind} {entry.name}" if entry.kind != "nothing" else "nothing"
     if entry.recipe is not None:
         became += (
-            f", recipe {entry.recipe}" if entry.known else f", on {entry.recipe}: no recipe is known for its model"
+            f", recipe {entry.recipe}" if entry.same_model else f", on {entry.recipe}: no recipe is known for its model"
         )
     yield f"{file}:{entry.launch.line}: {became}"
     if entry.items:
@@ -81,7 +81,7 @@ def _plain(file: str, entry: Entry) -> dict[str, Any]:
         "kind": entry.kind,
         "name": entry.name,
         "recipe": entry.recipe,
-        "recipe_of_this_model": entry.known,
+        "recipe_of_this_model": entry.same_model,
         "understood": [{"line": item.line, "what": item.what, "key": dotted(item.path)} for item in entry.items],
         **notes,
     }

@@ -88,7 +88,7 @@ def _name(given: str | None, target: Path) -> str:
     from sparkiac.importers import naming
 
     return questions.answer(
-        given, "Name of the fleet", questions.reader("--name", "NAME"), default=naming.plain(target.name, "fleet")
+        given, "Name of the fleet", questions.reader("--name", "NAME"), default=naming.slug(target.name, "fleet")
     )
 
 
@@ -164,7 +164,7 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> NewHost:
         found = machine.ask(target, store=store)
     except machine.Unasked as error:
         raise click.UsageError(str(error)) from None
-    return NewHost(naming.free(naming.plain(found.name, "spark"), taken), address, found, user or None)
+    return NewHost(naming.unused(naming.slug(found.name, "spark"), taken), address, found, user or None)
 
 
 def _recipe(name: str, hosts: Sequence[NewHost]) -> Catalogued:

@@ -66,7 +66,7 @@ def from_recipe(asked: Asked, chosen: Catalogued, model: str | None) -> str:
         "name": asked.name,
         "defaults": user | {"model_store": asked.store, "bind": "lan" if keyed and not named else "loopback"} | key,
         "hosts": {host.name: _host(host, asked.user) for host in asked.hosts},
-        "deployments": {naming.plain(model or recipe): deployment},
+        "deployments": {naming.slug(model or recipe): deployment},
     }
     comments = _comments(asked.hosts) | ({("defaults", "api_key"): [_KEYED]} if keyed else {})
     comments |= {("defaults", "bind"): [_NAMED]} if keyed and named else {}

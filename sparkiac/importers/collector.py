@@ -1,0 +1,104 @@
+"""Collects the inventory values of one launch, each with its source, and reads its container settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sparkiac.importers import mounts, redaction
+from sparkiac.importers.launch import Note
+from sparkiac.memory.values import GIB
+
+if TYPE_CHECKING:
+    from sparkiac.importers.launch import Launch
+    from sparkiac.report import Path
+
+
+class ImportedValue(NamedTuple):
+    """One value of the inventory with the place in the file that it comes from."""
+
+    line: int
+    what: str
+    """The text in the file."""
+    path: Path
+    """The path in the inventory."""
+
+
+class Collector:
+    """The inventory values, their sources and the notes of one launch."""
+
+    def __init__(self, launch: Launch, *, notes: tuple[Note, ...]) -> None:
+        """Start with the launch's own notes and these."""
+        self.launch = launch
+        self.leaves: dict[Path, Any] = {}
+        self.items: list[ImportedValue] = []
+        self.notes: list[Note] = [*launch.notes, *notes]
+
+    def put(self, path: Path, value: Any, line: int, what: str) -> None:  # noqa: ANN401  a value of the inventory
+        """Set the value at a path and record its source."""
+        self.leaves[path] = value
+        self.items.append(ImportedValue(line, redaction.redacted(what), path))
+
+    def lost(self, line: int, what: str, why: str) -> None:
+        """Note a setting that is not imported."""
+        self.notes.append(Note("lost", line, redaction.redacted(what), why))
+
+    def container(
+        self, store: mounts.StoreMount | None, path: str | None, prelude: tuple[tuple[str, ...], ...]
+    ) -> None:
+        """Read the settings of the container itself."""
+        launch = self.launch
+        if launch.ipc in {"host", "private"}:
+            self.put(("container", "ipc"), launch.ipc, launch.line, f"--ipc {launch.ipc}")
+        elif launch.ipc is not None:
+            self.lost(launch.line, f"--ipc {launch.ipc}", "--ipc must be host or private")
+        if launch.shm_size_bytes:
+            self._shared_memory(launch.shm_size_bytes)
+        for name, limit in launch.ulimits:
+            if name in {"memlock", "stack", "nofile"}:
+                self.put(("container", "ulimits", name), limit, launch.line, f"--ulimit {name}")
+            else:
+                self.lost(launch.line, f"--ulimit {name}", "only memlock, stack and nofile can be set")
+        prelude += launch.prelude
+        if prelude:
+            self.put(("container", "prelude"), prelude, launch.line, "; ".join(map(" ".join, prelude)))
+        for name, seconds in launch.timeouts:
+            self.put(("timeouts", name), seconds, launch.line, name)
+        found = mounts.other_mounts(launch, store, path, self.leaves)
+        self.notes += found.notes
+        for target, value in found.leaves.items():
+            self.put(target, value, found.lines[target], f"-v {target[-1]}")
+        for device in launch.devices:
+            self._device(device)
+
+    def ports(self, container_port: int, *, port_in_command: bool) -> None:
+        """Read where the server is reached. `port_in_command`: the command sets the server's port."""
+        launch = self.launch
+        found = next((port for port in launch.ports if port.container == container_port), None)
+        found = found or next(iter(launch.ports), None)
+        if found is not None and found.host is not None:
+            self.put(("port",), found.host, found.line, f"-p {found.host}:{found.container}")
+            if found.address in {"127.0.0.1", "[::1]"}:
+                self.put(("bind",), "loopback", found.line, f"-p {found.address}:…")
+            if found.container != container_port:
+                why = f"the server listens on {container_port} in the container, so that port is published"
+                self.notes.append(Note("corrected", found.line, f"-p {found.host}:{found.container}", why))
+        elif launch.host_network or launch.image is None or (port_in_command and not launch.ports):
+            self.put(("port",), container_port, launch.line, "--network host" if launch.host_network else "--port")
+        for port in launch.ports:
+            if port is not found:
+                self.lost(port.line, f"-p {port.host}:{port.container}", "a server has one port")
+
+    def _shared_memory(self, size: int) -> None:
+        if self.launch.ipc == "host":
+            why = "with the host's IPC namespace the host's /dev/shm is used, so a size has no effect"
+            self.notes.append(Note("corrected", self.launch.line, "--shm-size", why))
+        else:
+            self.leaves["container", "ipc"] = "private"
+            self.put(("container", "shm_size_gib"), max(round(size / GIB, 6), 0.001), self.launch.line, "--shm-size")
+
+    def _device(self, device: str) -> None:
+        if device.startswith(("/dev/infiniband", "/dev/nvidia", "nvidia.com/gpu")):
+            why = "containers get the GPU, and the nodes of a group get the RDMA devices of their links"
+            self.notes.append(Note("corrected", self.launch.line, f"--device {device}", why))
+        else:
+            self.lost(self.launch.line, f"--device {device}", "no other device is passed to a container")

@@ -1,0 +1,201 @@
+"""Mounts of a launch: the model store, the served directory, single files, and all others."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac import placeholders
+from sparkiac.importers import redaction
+from sparkiac.importers.launch import Note
+from sparkiac.model import forms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sparkiac.importers.launch import Launch, Volume
+    from sparkiac.importers.server import ServerLaunch
+    from sparkiac.report import Path
+    from sparkiac.resolve.leaves import Leaves
+
+_HUB: Final = re.compile(r"(/[^/]+)*/\.cache/huggingface(/hub)?")
+_COMPILE_CACHES: Final = re.compile(
+    r".*(/\.cache(/(vllm|flashinfer|torch|triton|tvm|tilelang|sglang|nv|deep_gemm|cutlass|outlines|xgrammar).*)?"
+    r"|/\.triton|/\.nv|/\.tilelang|/\.config/vllm|/torchinductor.*|/triton[-_]cache|/vllm[-_](compile[-_])?cache|/cache)"
+)
+_STORES: Final = frozenset({"/models", "/root/models", "/hf", "/huggingface", "/models/drafter-cache"})
+_CACHE_SETTINGS: Final = (
+    *(("env", name) for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE")),
+    ("set", "download_dir"),
+)
+"""Settings that name the directory of the Hugging Face cache."""
+_WITH_PATHS: Final = frozenset({"set", "speculative"})
+"""Keys whose values can contain paths that the server reads."""
+_LINKS: Final = ("/dev/infiniband", "/sys/class/infiniband")
+_FILE: Final = re.compile(r"[^/]+\.(py|jinja2?|json|ya?ml|txt|sh|so|conf|toml|tmpl|model)")
+_HOME_VARIABLES: Final = frozenset({"HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "TRANSFORMERS_CACHE"})
+_MOVED_KEYS: Final = frozenset({"set", "env", "speculative"})
+
+
+class StoreMount(NamedTuple):
+    """The mount in which the server finds models."""
+
+    target: str
+    source: str | None
+    """Directory on the host, if known."""
+    line: int
+    what: str
+    """The source as written in the file."""
+
+
+class OtherMounts(NamedTuple):
+    """All mounts other than the model store and the served directory."""
+
+    leaves: dict[Path, Any]
+    lines: Mapping[Path, int]
+    notes: tuple[Note, ...]
+
+
+def store(launch: Launch, leaves: Mapping[Path, Any], path: str | None) -> StoreMount | None:
+    """Find the mount of the model store: the Hugging Face cache, the directory of HF_HOME and the like, or /models."""
+    homes = [str(leaves[each]) for each in _CACHE_SETTINGS if each in leaves]
+    for volume in launch.volumes:
+        if volume.target == path:
+            continue
+        inside = any(home == volume.target or home.startswith(f"{volume.target}/") for home in homes)
+        if inside or _HUB.fullmatch(volume.target) or volume.target in _STORES:
+            known = volume.source if re.fullmatch(forms.PATH, volume.source) else None
+            return StoreMount(volume.target, known, volume.line, volume.source)
+    return None
+
+
+def other_mounts(
+    launch: Launch, found: StoreMount | None, path: str | None, settings: Mapping[Path, Any]
+) -> OtherMounts:
+    """Convert the mounts other than the store and the served directory; `settings` may use paths in them."""
+    leaves: dict[Path, Any] = {}
+    lines: dict[Path, int] = {}
+    notes: list[Note] = []
+    for volume in launch.volumes:
+        if found is not None and volume.target == found.target:
+            continue
+        needed = is_used(settings, volume.target, path)
+        if path is not None and (volume.target == path or (path.startswith(f"{volume.target}/") and not needed)):
+            why = "weights are in the model store, under organisation/name, mounts read-only"
+            notes.append(Note("corrected", volume.line, redaction.redacted(f"-v {volume.source}:{volume.target}"), why))
+            continue
+        leaf = _leaf(volume, notes, needed=needed)
+        if leaf is not None:
+            leaves[leaf[0]] = leaf[1]
+            lines[leaf[0]] = volume.line
+    return OtherMounts(leaves, lines, tuple(notes))
+
+
+def containing(launch: Launch, path: str) -> Volume | None:
+    """Return the innermost mount that contains a path of the container."""
+    found = [each for each in launch.volumes if path == each.target or path.startswith(f"{each.target}/")]
+    return max(found, key=lambda volume: len(volume.target), default=None)
+
+
+def host_path(launch: Launch, path: str) -> str | None:
+    """Return the host's path for a path in the container, as written in the file."""
+    found = containing(launch, path)
+    return found.source.rstrip("/") + path[len(found.target) :] if found is not None else None
+
+
+def is_used(settings: Mapping[Path, Any], target: str, path: str | None = None) -> bool:
+    """Return whether a setting uses a path in a mount, other than the served path."""
+    texts = (text for key, value in settings.items() if key[0] in _WITH_PATHS for text in _texts(value))
+    return any(text != path and f"{text}/".startswith(f"{target}/") for text in texts)
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401  any option's value
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+
+
+def with_moved_paths(value: Any, launch: Launch, before: str, after: str) -> Any:  # noqa: ANN401
+    """Return a setting with its paths adapted to a mount that moves from `before` to `after`."""
+    if isinstance(value, dict):
+        return {key: with_moved_paths(each, launch, before, after) for key, each in value.items()}
+    if isinstance(value, tuple):
+        return tuple(with_moved_paths(each, launch, before, after) for each in value)
+    if not isinstance(value, str) or not f"{value}/".startswith(f"{before}/"):
+        return value
+    inner = containing(launch, value)
+    return after + value[len(before) :] if inner is None or inner.target == before else value
+
+
+def _leaf(volume: Volume, notes: list[Note], *, needed: bool) -> tuple[Path, Any] | None:
+    what = redaction.redacted(f"-v {volume.source}:{volume.target}")
+    name = volume.target.rpartition("/")[2]
+    known = re.fullmatch(forms.PATH, volume.source) is not None and "/../" not in f"{volume.source}/"
+    if not re.fullmatch(forms.PATH, volume.target) or "/../" in f"{volume.target}/" or "/./" in f"{volume.target}/":
+        notes.append(Note("lost", volume.line, what, "not a path in a container that an inventory can contain"))
+    elif volume.target == "/dev/shm":  # noqa: S108  compared
+        notes.append(Note("corrected", volume.line, what, "set by `container.ipc`"))
+    elif volume.target.startswith(_LINKS):
+        notes.append(Note("corrected", volume.line, what, "the nodes of a group get the RDMA devices of their links"))
+    elif _FILE.fullmatch(name):
+        return ("container", "files", volume.target), _file(volume, known=known)
+    elif _COMPILE_CACHES.fullmatch(volume.target) and not needed:
+        notes.append(
+            Note(
+                "corrected",
+                volume.line,
+                what,
+                "compiled code is kept in a separate cache for each image, model and set of options",
+            )
+        )
+    elif not known:
+        why = "its path on the host is unknown: write container.mounts with an absolute path"
+        notes.append(Note("lost", volume.line, what, why))
+    else:
+        return ("container", "mounts", volume.target), {"source": volume.source, "read_only": volume.read_only}
+    return None
+
+
+def _file(volume: Volume, *, known: bool) -> dict[str, str]:
+    """Return a file as a URL of its path on the host, or a placeholder if that is unknown."""
+    return {"url": f"file://{volume.source}" if known else placeholders.URL}
+
+
+def use_recipe_store(server: ServerLaunch, leaves: Leaves, own: dict[Path, Any]) -> list[Note]:
+    """Use the recipe's mount of the model store and adapt the launch's paths to it."""
+    held = {path: leaf[0] for path, leaf in leaves.items()}
+    mounts = [str(path[2]) for path, value in held.items() if _is_store(path, value)]
+    homes = {path for path in (*own, *held) if path[0] == "env" and path[-1] in _HOME_VARIABLES}
+    store = server.store
+    if store is not None and not mounts and (server.path is None or is_used(own, store.target, server.path)):
+        own["container", "mounts", store.target] = {"source": "model_store"}
+        return []
+    notes: list[Note] = []
+    if store is not None and mounts and (store.target not in mounts or server.path is not None):
+        why = f"the recipe mounts the model store at {mounts[0]}"
+        notes.append(Note("corrected", store.line, f"-v {store.what}:{store.target}", why))
+    if store is not None and mounts and store.target not in mounts:
+        notes += _move(server, own, mounts[0])
+    for path in homes:
+        if path in held:
+            own[path] = held[path]
+        else:
+            own.pop(path, None)
+    return notes
+
+
+def _move(server: ServerLaunch, own: dict[Path, Any], target: str) -> Iterator[Note]:
+    """Adapt the paths in options and variables to the new mount of the model store."""
+    assert server.store is not None, "a store"  # noqa: S101
+    for path, value in tuple(own.items()):
+        if path[0] not in _MOVED_KEYS and path[:2] != ("container", "prelude"):
+            continue
+        own[path] = with_moved_paths(value, server.launch, server.store.target, target)
+        if own[path] != value and path[-1] not in _HOME_VARIABLES:
+            yield Note("corrected", *server.source(path), f"its path changes with the mount to {target}")
+
+
+def _is_store(path: Path, value: object) -> bool:
+    return path[:2] == ("container", "mounts") and isinstance(value, dict) and value.get("source") == "model_store"
