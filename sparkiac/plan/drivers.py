@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from sparkiac.plan.values import Container
 
 _GB10: Final = "12.1"
-_DEEPSEEK: Final = "deepseek-ai/DeepSeek-V4-Flash"
 _590: Final = (
-    "SM121 reference L20-23 saw CUDA graphs hang on it, dual-Spark post L3 runs on it: "
-    "try it under load before it serves, and keep CUDA graphs"
+    "SM121 reference L20-23 saw CUDA graphs hang on it, and dual-Spark post L3 serves on it: "
+    "test it under load before it serves"
 )
-_595: Final = f"the one source that runs it (DeepSeek-V4 thread L346) runs {_DEEPSEEK} on it and nothing else"
 
 
 def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[DoubtedDriver, ...]:
@@ -26,8 +24,7 @@ def doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[Doub
     capability = host.gpu.compute_capability if host.gpu else None
     if capability != _GB10 or not any(container.confinement.gpu for container in containers):
         return ()
-    proven = any(container.server.model == _DEEPSEEK for container in containers)
-    return (DoubtedDriver("590", _590), *(() if proven else (DoubtedDriver("595", _595),)))
+    return (DoubtedDriver("590", _590),)
 
 
 def of_images(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:

@@ -99,7 +99,6 @@ _TEXTS: Final[dict[str, list[str]]] = {
     "DRV100": [
         driver("590"),
         driver("595.71.05"),
-        driver("595.71.05").replace("example/model", DEEPSEEK),
         driver("5901"),
         driver("590").partition("deployments:")[0],
         deployment(),

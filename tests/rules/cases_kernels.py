@@ -43,6 +43,10 @@ NANO: Final = "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4"
 MODEL: Final = "model: example/model"
 RAY: Final = "set: {distributed_executor_backend: ray}"
 OMNI: Final = "nvidia/nemotron-3-nano-omni-30b-a3b-nvfp4"
+OMNI_UNSUPPORTED: Final = (
+    "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is NemotronH_Nano_Omni_Reasoning_V3, which "
+    "vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not support"
+)
 MTP: Final = "speculative: {method: mtp, moe_backend: null}"
 FLASHINFER: Final = "set: {attention_backend: flashinfer}"
 
@@ -118,7 +122,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 RedHatAI/Qwen3.5-122B-A10B-NVFP4 is Qwen3_5MoeForConditionalGeneration, which "
-                    "vLLM 0.15.1 (nvcr.io/nvidia/vllm:26.02-py3) does not know"
+                    "vLLM 0.15.1 (nvcr.io/nvidia/vllm:26.02-py3) does not support"
                 ),
             ),
         ),
@@ -129,19 +133,14 @@ KERNELS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "IMG011 9:12 google/gemma-4-26B-A4B-it is Gemma4ForConditionalGeneration, which vLLM "
-                    "0.17.1 (nvcr.io/nvidia/vllm:26.03-py3) does not know"
+                    "0.17.1 (nvcr.io/nvidia/vllm:26.03-py3) does not support"
                 ),
             ),
         ),
         Case(_serving("base/single-spark", NGC, "model: google/gemma-4-26B-A4B-it")),
         Case(
             _serving("nvidia/nemotron-3-nano-omni-30b-a3b-nvfp4", NGC, "container: {prelude: null}"),
-            (
-                (
-                    "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is "
-                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not know"
-                ),
-            ),
+            (OMNI_UNSUPPORTED,),
         ),
         Case(
             _serving(
@@ -152,21 +151,11 @@ KERNELS: Final[dict[str, list[Case]]] = {
         ),
         Case(
             _serving("nvidia/nemotron-3-nano-omni-30b-a3b-nvfp4", NGC, "set: {hf_overrides: {architectures: []}}"),
-            (
-                (
-                    "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is "
-                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not know"
-                ),
-            ),
+            (OMNI_UNSUPPORTED,),
         ),
         Case(
             _serving("nvidia/nemotron-3-nano-omni-30b-a3b-nvfp4", NGC, "set: {hf_overrides: {text_config: {}}}"),
-            (
-                (
-                    "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is "
-                    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not know"
-                ),
-            ),
+            (OMNI_UNSUPPORTED,),
         ),
         Case(_serving("base/single-spark", PREVIEW, "model: google/gemma-4-26B-A4B-it")),
         Case(_serving("base/single-spark", NGC, "model: example/model")),

@@ -7,14 +7,8 @@ from typing import Final
 SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("DRV100", 0): (
         (
-            "DRV100 3:51 driver 590 of spark-01: SM121 reference L20-23 saw CUDA graphs hang on it, dual-Spark post L3 "
-            "runs on it: try it under load before it serves, and keep CUDA graphs"
-        ),
-    ),
-    ("DRV100", 1): (
-        (
-            "DRV100 3:51 driver 595.71.05 of spark-01: the one source that runs it (DeepSeek-V4 thread L346) runs "
-            "deepseek-ai/DeepSeek-V4-Flash on it and nothing else"
+            "DRV100 3:51 driver 590 of spark-01: SM121 reference L20-23 saw CUDA graphs hang on it, and dual-Spark "
+            "post L3 serves on it: test it under load before it serves"
         ),
     ),
     ("MEM001", 1): ("MEM001 10:35 chat takes 0.88 of the memory; up to 0.87 is safe",),
@@ -91,8 +85,10 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("MN009", 1): (
         ("MN009 14:9 the first links of big do not meet: spark-01 in 192.168.177.0/24, spark-02 in 192.168.177.128/25"),
     ),
-    ("MN013", 0): ("MN013 10:12 the build engine pins no nvidia-cutlass-dsl; its code runs with 4.5.0",),
-    ("MN013", 4): (("MN013 10:12 the build engine pins nvidia-cutlass-dsl[cu13]==4.5.1; its code runs with 4.5.0"),),
+    ("MN013", 0): ("MN013 10:12 the build engine pins no nvidia-cutlass-dsl; a source saw 4.5.1 fail and 4.5.0 run",),
+    ("MN013", 4): (
+        ("MN013 10:12 the build engine pins nvidia-cutlass-dsl[cu13]==4.5.1; a source saw 4.5.1 fail and 4.5.0 run"),
+    ),
     ("MN014", 1): ("MN014 10:12 chat reads prompts of up to 32768 tokens without PR 43447",),
     ("SEC002", 4): ("SEC002 16:11 big answers whoever reaches spark-02, on every interface",),
     ("SEC002", 5): ("SEC002 4:27 a answers whoever reaches spark-01, on every interface",),
