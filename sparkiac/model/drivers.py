@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparkiac.model.base import Line, Model, ModelHandle, Version
+from sparkiac.model.base import Line, Model, Version
 
 
 class DriverSeries(Model):
@@ -14,8 +14,6 @@ class DriverSeries(Model):
     """GPU that the sources ran it on."""
     why: Line
     """What the sources report."""
-    runs: tuple[ModelHandle, ...] = ()
-    """Models that a source runs on it; a host that serves one of them has no doubt."""
 
 
 class Drivers(Model):

@@ -18,11 +18,10 @@ def disputed(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[Dou
     """Return the driver series that sources disagree on for this host; the inventory may still name one of them."""
     if host.gpu is None or not any(container.confinement.gpu for container in containers):
         return ()
-    served = {container.server.model for container in containers}
     return tuple(
         DoubtedDriver(each.series, each.why)
         for each in catalog.doubted_drivers()
-        if each.compute_capability == host.gpu.compute_capability and not served & set(each.runs)
+        if each.compute_capability == host.gpu.compute_capability
     )
 
 

@@ -68,8 +68,6 @@ _OF_ANOTHER_RULE: Final = frozenset(
     }
 )
 """Variables that have a rule of their own."""
-_OF_KNOWN_RELEASES: Final = "VLLM_SKIP_INIT_MEMORY_CHECK"
-"""The variable that MEM011 speaks of where the release is known."""
 _BECAME: Final = {"VLLM_MXFP4_BACKEND": "moe_backend"}
 """Variable of patched builds → the option that chooses the same in a release."""
 
@@ -91,7 +89,7 @@ def _hits(container: Container, host: str, name: str) -> Iterator[Hit]:
             message = f"{name} of {container.name} is not a variable of any known vLLM release"
             hint = f"{nearest(name, release.variables())}; name a variable of a patch under `extra_flags:`"
             yield Hit(path, message, hint, leaf, host, at_key=True)
-    elif not found.has(knows) and name != _OF_KNOWN_RELEASES:
+    elif not found.has(knows):
         how = "warns of it" if _ENDS in found.interface.spellings else "says nothing"
         has = release.having(knows)
         message = f"{name} of {container.name} has no effect: {found.title} does not know it and {how}; {has}"

@@ -1,9 +1,8 @@
-"""The vLLM in the image does not know the model's architecture.
+"""The vLLM release in the image does not support the model's architecture.
 
-A release of vLLM serves the architectures that it registers, with the Transformers that they need, and ends with an
-error on any other. Gemma 4 needs 0.19, the 12B coder with its unified architecture 0.23, Nemotron-3-Nano-Omni 0.20,
-Qwen3.5-122B 0.17. NGC 26.04 runs Omni under an older architecture, without audio: `hf_overrides: {architectures:
-[NemotronH_Nano_VL_V2]}`.
+A release of vLLM serves the architectures of its registry, and ends with an error on any other. Gemma 4 needs 0.19, the
+12B coder with its unified architecture 0.23, Nemotron-3-Nano-Omni 0.20, Qwen3.5-122B 0.17. NGC 26.04 runs Omni under an
+older architecture, without audio: `hf_overrides: {architectures: [NemotronH_Nano_VL_V2]}`.
 
 For an upstream release and for an image that `sparkiac images capture` asked, this is an error. For a vendor's or
 private build it is a warning, because its maker may have added the model. An unknown release gives no finding.
@@ -57,7 +56,11 @@ RULE: Final = Rule(
     code="IMG011",
     slug="unknown-architecture",
     severity=Severity.ERROR,
-    sources=("Spark guide L212, L274, L325", "dual-Spark post L99", "vLLM's source: registry of models"),
+    sources=(
+        "Spark guide L212, L274, L325",
+        "dual-Spark post L99",
+        "https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/model_executor/models/registry.py",
+    ),
     since="0.1.0",
 )
 _ARCHITECTURES: Final = {
@@ -78,9 +81,9 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     found, wanted = release.known(container), _architecture(container)
     if found is not None and wanted is not None and not found.has(lambda each: wanted in each.architectures):
-        message = f"{container.server.model} is {wanted}, which {found.title} does not know"
+        message = f"{container.server.model} is {wanted}, which {found.title} does not support"
         severity = None if found.exact else Severity.WARNING
-        hint = "choose a newer image; the page says which release"
+        hint = f"use an image with another release: {release.having(lambda each: wanted in each.architectures)}"
         yield kernels.hit(host, container, ("image",), message, hint, severity)
 
 

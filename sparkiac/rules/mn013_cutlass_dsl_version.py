@@ -1,7 +1,7 @@
-"""The build takes a version of nvidia-cutlass-dsl that its code does not run with.
+"""The build uses a version of nvidia-cutlass-dsl that its code failed with.
 
-jasl/vllm imports `fmin` from cutlass.cute.arch. Version 4.5.0 has it and 4.5.1 has not: the server ends with an
-ImportError (DeepSeek-V4 thread L27-35). Without a pin the build takes whatever is newest on that day.
+jasl/vllm imports `fmin` from cutlass.cute.arch. A source saw the server end with an ImportError on 4.5.1 and run on
+4.5.0 (DeepSeek-V4 thread L27-35). Without a pin the build installs the newest version of that day.
 
 Bad:
 
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 RULE: Final = Rule(
     code="MN013",
     slug="cutlass-dsl-version",
-    severity=Severity.ERROR,
+    severity=Severity.WARNING,
     sources=("DeepSeek-V4 thread L27-35",),
     since="0.1.0",
 )
@@ -82,4 +82,8 @@ def check(plan: Plan) -> Iterator[Hit]:
         if _REPOSITORY in build.spec.get("repository", "") and [pin for pin in pins if pin == _PIN] != [_PIN]:
             found = ", ".join(pins) or f"no {_PACKAGE}"
             hint = f'write pip: ["{_PIN}"]'
-            yield Hit(build.path, f"the build {build.name} pins {found}; its code runs with 4.5.0", hint)
+            yield Hit(
+                build.path,
+                f"the build {build.name} pins {found}; a source saw 4.5.1 fail and 4.5.0 run",
+                hint,
+            )

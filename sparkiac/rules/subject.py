@@ -33,7 +33,7 @@ class Subject:
         if not key and space not in NAMES:
             raise KeyError(name)
         value = self._spaces[space](key) if key else getattr(self, space)
-        return None if isinstance(value, str) and value.casefold() == _UNSET else value
+        return None if space == "set" and isinstance(value, str) and value.casefold() == _UNSET else value
 
     @cached_property
     def _spaces(self) -> Mapping[str, Any]:

@@ -138,7 +138,7 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     ),
     # DeepSeek-V4 thread L323-329, L335-337, L376-377: tuned kernel, or clean boot and a skipped check
     "D25": (
-        Found("MEM011", of(POST, "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}")),
+        Found("ENV101", of(POST, "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}")),
         Held("tests/host/test_preflight_machine.py::test_load_tuning_is_shown_with_what_is_against_it"),
     ),
     # Spark guide L153, L715, dual-Spark post L61: 3, 1 and 2 tokens

@@ -34,15 +34,15 @@ def test_the_list_has_every_code_with_what_is_to_be_known_of_it(cli: Cli) -> Non
     by_code = {each["code"]: each for each in found["rules"]}
     assert list(by_code) == list(pages())
     assert {*CODES, "YML001", "INV001", "REF001", "WVR001", "INT001"} <= by_code.keys()
-    assert by_code["ENG003"] == {
-        "code": "ENG003",
-        "slug": "untested-engine",
+    assert by_code["QNT010"] == {
+        "code": "QNT010",
+        "slug": "bf16-weights",
         "severity": "info",
         "waivable": True,
         "profile": "strict",
         "phase": "generate",
         "since": "0.1.0",
-        "title": "The catalog has no measured recipe for this engine.",
+        "title": "The weights are BF16, which is four times the size of NVFP4.",
     }
     assert [(each["name"], each["default"]) for each in found["profiles"]] == [
         ("minimal", False),

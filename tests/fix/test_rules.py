@@ -21,7 +21,22 @@ if TYPE_CHECKING:
     from sparkiac.report import Finding
 
 MECHANICAL = {
-    *("ENT001", "FLG002", "FLG005", "FLG012", "FLG016", "FLG019", "MN004", "MN005", "MOE002", "MOE006", "NET005"),
+    *(
+        "ENT001",
+        "FLG002",
+        "FLG005",
+        "FLG012",
+        "FLG016",
+        "FLG019",
+        "MN004",
+        "MN005",
+        "ATT002",
+        "FLG007",
+        "MOE006",
+        "MOE007",
+        "MOE008",
+        "NET005",
+    ),
     *("NET101", "QNT002", "SPD004", "SPD012", "SPD014", "WVR001"),
 }
 """Rules that mend their own bad example, at least."""

@@ -209,7 +209,6 @@ CASES: Final[dict[str, list[Case]]] = {
         ),
         Case(_aeon(options="{port: 9000}"), ("ENG002 11:17 port of chat cannot be 9000",)),
     ],
-    "ENG003": [*ENGINES, Case(_aeon())],
     "ENG004": [
         *ENGINES,
         Case(deployment("api_key: {secret: k}")),

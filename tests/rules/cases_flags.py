@@ -14,6 +14,7 @@ CODER: Final = "qwen/qwen3-coder-next-fp8"
 NIGHTLY: Final = f"image: vllm/vllm-openai:nightly@{ONES}"
 UNKNOWN: Final = f"image: example.org/x@{ONES}"
 V020: Final = f"image: vllm/vllm-openai:v0.20.0@{ONES}"
+V033: Final = f"image: vllm/vllm-openai:v0.33.0@{ONES}"
 
 
 def of(recipe: str, *lines: str) -> str:
@@ -85,12 +86,27 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(of(GEMMA, "set: {enable_chunked_prefill: true}")),
     ],
     "FLG007": [
-        Case(serving("Qwen/Qwen3.6-35B-A3B")),
+        Case(serving("Qwen/Qwen3.6-35B-A3B", "set: {max_num_batched_tokens: 1024}")),
+        Case(serving("Qwen/Qwen3.6-35B-A3B", "set: {enable_prefix_caching: true}")),
+        Case(serving("Qwen/Qwen3.6-35B-A3B", "set: {enable_prefix_caching: true, max_num_batched_tokens: 2k}")),
         Case(
-            serving("Qwen/Qwen3.6-35B-A3B", "set: {enable_prefix_caching: true, max_num_batched_tokens: 2k}"),
-            ("FLG007 10:64 chat batches 2000 tokens, and its model caches blocks of 2128",),
+            serving("Qwen/Qwen3.6-35B-A3B", "set: {enable_prefix_caching: true, max_num_batched_tokens: 1k}"),
+            (("FLG007 10:64 chat batches 1k tokens, fewer than one block of the prefix cache: vLLM ends at start"),),
         ),
-        Case(serving("Qwen/Qwen3.6-27B", "set: {enable_prefix_caching: true}")),
+        Case(
+            serving(
+                "Qwen/Qwen3.6-35B-A3B",
+                "set: {enable_prefix_caching: true, max_num_batched_tokens: 1024, mamba_ssm_cache_dtype: float16}",
+            )
+        ),
+        Case(
+            serving(
+                "Qwen/Qwen3.6-35B-A3B",
+                V033,
+                "set: {enable_prefix_caching: true, max_num_batched_tokens: 1024}",
+            )
+        ),
+        Case(serving("Qwen/Qwen3.6-27B", "set: {enable_prefix_caching: true, max_num_batched_tokens: 1024}")),
     ],
     "FLG008": [
         Case(

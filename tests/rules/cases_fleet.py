@@ -99,7 +99,6 @@ _TEXTS: Final[dict[str, list[str]]] = {
     "DRV100": [
         driver("590"),
         driver("595.71.05"),
-        driver("595.71.05").replace("example/model", DEEPSEEK),
         driver("5901"),
         driver("590").partition("deployments:")[0],
         deployment(),
@@ -151,11 +150,6 @@ _TEXTS: Final[dict[str, list[str]]] = {
         deployment().replace(
             "deployments:", "services:\n  a: {kind: ollama, on: spark-01, image: x@" + ONES + "}\ndeployments:"
         ),
-    ],
-    "MEM011": [
-        image("vllm/vllm-openai:v0.23.0", "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
-        image(NIGHTLY, "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
-        image("example.org/patched", "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}"),
     ],
     "MEM016": [
         sizes(121, 119),
@@ -221,9 +215,8 @@ _TEXTS: Final[dict[str, list[str]]] = {
     "MN006": [
         deployment("set: {attention_backend: flashinfer}"),
         image("nvcr.io/nvidia/vllm:26.03-py3", "set: {attention_backend: triton_attn}"),
-        deployment("set: {attention_backend: triton_attn}", "container: {prelude: [[mkdir, /x]]}"),
+        deployment("set: {moe_backend: triton}", "container: {prelude: [[mkdir, /x]]}"),
         deployment("set: {attention_backend: triton_attn}", f"container: {{prelude: [[mkdir, /x], [{LINK}]]}}"),
-        deployment("fragments: [sm121-ngc-2604]"),
     ],
     "MN009": [
         PAIR.replace("177.12/24", "178.12/16").replace("177.11/24", "177.11/16"),
@@ -290,10 +283,11 @@ _TEXTS: Final[dict[str, list[str]]] = {
     "MON008": [
         of(SUPER, "set: {max_model_len: 98400}"),
         of(SUPER, "set: {max_model_len: 98401}"),
-        of(SUPER, "set: {max_model_len: null}"),
         deployment("set: {max_model_len: 1048576}"),
         of(QWEN, "set: {max_model_len: 262144}"),
         of(QWEN, "set: {max_model_len: 1010000}"),
+        of("google/gemma-4-26B-A4B-it", "set: {max_model_len: 262144}"),
+        of("google/gemma-4-26B-A4B-it", "set: {max_model_len: 301000}"),
     ],
 }
 

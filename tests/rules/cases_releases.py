@@ -164,7 +164,6 @@ RELEASES: Final[dict[str, list[Case]]] = {
         *_OTHERS,
         Case(_on(_EXACT, "env: {VLLM_USE_V1: 1, NCCL_X: 1}")),
         Case(_on(_EXACT, "env: {VLLM_PATCHED: 1}", _EXTRA)),
-        Case(_on(_EXACT, "env: {VLLM_SKIP_INIT_MEMORY_CHECK: 1}")),
         Case(
             _on(_EXACT, "env: {VLLM_CUDART_SO_PATHS: x}"),
             _said(

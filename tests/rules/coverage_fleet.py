@@ -18,7 +18,7 @@ COVERED: Final = {
     ),
     "MEM008": f"by construction: {_HELD}::test_no_container_has_a_cap_of_memory",
     "MEM010": "rule",
-    "MEM011": "rule",
+    "MEM011": "merged into ENV101",
     "MEM016": "rule",
     "MEM019": "merged into MEM003",
     "MEM020": "rule",

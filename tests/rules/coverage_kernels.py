@@ -1,6 +1,7 @@
 """What became of the codes about images, formats of weights, kernels and attention.
 
-`rule`: a module of its own; `merged into X`: one rule by data; `by construction: test`: cannot happen, and shown there.
+`rule`: a rule of its own; `merged into X`: found there; `by construction: test`: cannot happen, and shown there;
+`dropped: why`: what the sources say is wrong, or says nothing about a deployment.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ COVERED: Final = {
     "QNT001": "rule",
     "QNT002": "rule",
     "QNT003": "rule",
-    "QNT004": "rule",
+    "QNT004": "merged into ATT001",
     "QNT005": "rule",
     "QNT006": "rule",
-    "QNT007": "rule",
-    "QNT008": "rule",
+    "QNT007": "merged into QNT006",
+    "QNT008": "dropped: which models suffer from an FP8 KV cache is not known",
     "QNT009": "rule",
     "QNT010": "rule",
-    "QNT012": "rule",
+    "QNT012": "dropped: vLLM has quantized each layer as it is loaded since 0.19.0",
     "MOE001": "rule",
-    "MOE002": "rule",
-    "MOE003": "rule",
+    "MOE002": "dropped: vLLM's Marlin kernel for experts does not read the variable",
+    "MOE003": "merged into MOE001",
     "MOE006": "rule",
     "MOE007": "rule",
     "MOE008": "rule",
     "ATT001": "rule",
     "ATT002": "rule",
-    "ATT003": "rule",
+    "ATT003": "merged into MEM101",
     "ATT004": "rule",
-    "ATT005": "rule",
+    "ATT005": "merged into ATT004",
 }

@@ -7,14 +7,8 @@ from typing import Final
 SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("DRV100", 0): (
         (
-            "DRV100 3:51 driver 590 of spark-01: SM121 reference L20-23 saw CUDA graphs hang on it, dual-Spark post L3 "
-            "runs on it: try it under load before it serves, and keep CUDA graphs"
-        ),
-    ),
-    ("DRV100", 1): (
-        (
-            "DRV100 3:51 driver 595.71.05 of spark-01: the one source that runs it (DeepSeek-V4 thread L346) runs "
-            "deepseek-ai/DeepSeek-V4-Flash on it and nothing else"
+            "DRV100 3:51 driver 590 of spark-01: SM121 reference L20-23 saw CUDA graphs hang on it, and dual-Spark "
+            "post L3 serves on it: test it under load before it serves"
         ),
     ),
     ("MEM001", 1): ("MEM001 10:35 chat takes 0.88 of the memory; up to 0.87 is safe",),
@@ -47,7 +41,6 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("MEM010", 0): ("MEM010 3:19 spark-01 runs chat and small, which take 0.90 of its memory together",),
     ("MEM010", 1): ("MEM010 3:19 spark-01 runs chat and small, which take 1.00 of its memory together",),
     ("MEM010", 2): ("MEM010 3:19 spark-01 runs chat and small, which take 1.60 of its memory together",),
-    ("MEM011", 0): ("MEM011 11:40 chat sets VLLM_SKIP_INIT_MEMORY_CHECK, which vLLM 0.23.0 does not read",),
     ("MEM016", 0): ("MEM016 16:9 big leaves 17.9 GiB free on spark-02, and 18.2 GiB on the largest machine",),
     ("MEM016", 1): ("MEM016 16:9 big leaves 17.9 GiB free on spark-01, and 18.2 GiB on the largest machine",),
     ("MEM020", 3): (("MEM020 10:12 chat runs the build vllm-ds4-pinned, which names neither PR 41834 nor its mod"),),
@@ -84,13 +77,18 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ),
     ("MN005", 1): ("MN005 12:42 chat runs on Ray, and does not set RAY_memory_monitor_refresh_ms=0",),
     ("MN006", 2): (
-        ("MN006 10:30 chat compiles with Triton, which does not find ptxas in nvcr.io/nvidia/vllm:26.04-py3"),
+        (
+            "MN006 5:3 chat runs Triton kernels in nvcr.io/nvidia/vllm:26.04-py3; a source saw the first request fail "
+            "because Triton did not find ptxas"
+        ),
     ),
     ("MN009", 1): (
         ("MN009 14:9 the first links of big do not meet: spark-01 in 192.168.177.0/24, spark-02 in 192.168.177.128/25"),
     ),
-    ("MN013", 0): ("MN013 10:12 the build engine pins no nvidia-cutlass-dsl; its code runs with 4.5.0",),
-    ("MN013", 4): (("MN013 10:12 the build engine pins nvidia-cutlass-dsl[cu13]==4.5.1; its code runs with 4.5.0"),),
+    ("MN013", 0): ("MN013 10:12 the build engine pins no nvidia-cutlass-dsl; a source saw 4.5.1 fail and 4.5.0 run",),
+    ("MN013", 4): (
+        ("MN013 10:12 the build engine pins nvidia-cutlass-dsl[cu13]==4.5.1; a source saw 4.5.1 fail and 4.5.0 run"),
+    ),
     ("MN014", 1): ("MN014 10:12 chat reads prompts of up to 32768 tokens without PR 43447",),
     ("SEC002", 4): ("SEC002 16:11 big answers whoever reaches spark-02, on every interface",),
     ("SEC002", 5): ("SEC002 4:27 a answers whoever reaches spark-01, on every interface",),
@@ -110,6 +108,7 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
         ),
     ),
     ("SYS002", 0): ("SYS002 10:25 chat gives up after 899 s; loading was seen to take 900 s",),
-    ("MON008", 1): ("MON008 10:26 chat needs about 60 s to read a prompt of 98401 tokens",),
-    ("MON008", 5): ("MON008 10:26 chat needs about 162 s to read a prompt of 1010000 tokens",),
+    ("MON008", 1): ("MON008 10:26 chat accepts prompts of 98401 tokens; reading one that long takes more than 60 s",),
+    ("MON008", 4): ("MON008 10:26 chat accepts prompts of 1010000 tokens; reading one that long takes more than 60 s",),
+    ("MON008", 6): ("MON008 10:26 chat accepts prompts of 301000 tokens; reading one that long takes more than 60 s",),
 }

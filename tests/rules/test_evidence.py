@@ -14,10 +14,10 @@ from sparkiac.rules.pages import pages
 from tests.plan.fleets import ONES, PAIR, checked, deployment, said
 
 UNPROVEN = (
-    *("ATT002", "ATT003", "ATT004", "ATT005", "ENG003", "FLG004", "FLG009", "FLG011", "FLG020", "FLG027", "IMG001"),
-    *("MOE001", "MOE003", "QNT001", "QNT008", "SPD001", "SPD002", "SPD005", "SPD006", "SPD008"),
+    *("ATT004", "FLG004", "FLG009", "FLG011", "FLG020", "FLG027", "IMG001"),
+    *("MOE001", "QNT001", "SPD001", "SPD002", "SPD005", "SPD006", "SPD008"),
 )
-ADVICE = {"ENG003", "FLG004", "FLG009", "FLG020", "QNT008"}
+ADVICE = {"FLG004", "FLG009", "FLG020"}
 
 
 def on(image: str, model: str, *lines: str) -> str:

@@ -106,6 +106,8 @@ def test_severity_follows_the_evidence(changes: dict[str, Any], severity: Severi
         ({"set.switch": True, "set.seqs": 4}, True),
         ({"set.switch": 1}, False),
         ({"model": {"search": "-a3b-.*fp4"}}, True),
+        ({"set.limits": {"search": r"audio\W+0\b"}}, True),
+        ({"set.absent": {"search": ""}}, False),
         ({"clients": "tools"}, True),
         ({"any": [{"set.seqs": 5}, {"set.seqs": 4}]}, True),
         ({"none": [{"set.seqs": 5}, {"set.seqs": 4}]}, False),
@@ -119,6 +121,7 @@ def test_a_condition(when: dict[str, Any], *, true: bool) -> None:
         "set.batch": "64k",
         "set.seqs": 4,
         "set.switch": True,
+        "set.limits": {"image": 1, "audio": 0},
         "set.absent": None,
     }
     assert holds(when, values) is true

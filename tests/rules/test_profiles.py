@@ -52,7 +52,7 @@ def test_each_profile_has_what_the_ones_before_it_have() -> None:
     outside = [profiles.outside(every, FLOORS, name) for name in FLOORS]
     assert outside[0] >= outside[1] >= outside[2] == frozenset()
     assert "MEM100" in outside[0] - outside[1]
-    assert "ENG003" in outside[1] - outside[2]
+    assert "QNT010" in outside[1] - outside[2]
 
 
 def test_a_rule_names_a_profile_that_there_is_and_an_error_that_cannot_be_waived_names_none() -> None:

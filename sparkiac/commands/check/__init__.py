@@ -34,7 +34,7 @@ _FAMILY: Final = 3
 @click.option("--strict", is_flag=True, help="Exit 1 on warnings as well.")
 @click.option("--profile", metavar="NAME", help="Set of rules: minimal, recommended (the default) or strict.")
 @click.option("--select", metavar="CODES", help="Run only these rules, such as ENT001,SPD; excludes --profile.")
-@click.option("--ignore", metavar="CODES", help="Skip these rules, such as ENG003,SPD.")
+@click.option("--ignore", metavar="CODES", help="Skip these rules, such as QNT010,SPD.")
 @click.option("--allow-unlocked", is_flag=True, help="Report missing and example pins as warnings.")
 @click.option("--fix", is_flag=True, help="Apply automatic fixes to INVENTORY and print the diff.")
 def check(

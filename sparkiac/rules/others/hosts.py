@@ -107,13 +107,11 @@ Another driver than the named one fails: it came with an update that nobody plan
 since. Install and hold the right one, or name the new one under `driver:` of the host.
 
 Series 580 is what the platform names. SM121 reference (L20-23) says to stay on 580.142, because CUDA graphs hang on
-590. Dual-Spark post (L3) runs 590 in production, and DeepSeek-V4 thread (L346) runs 595.71.05 with its own build for
-one model. So the inventory may name them, and the preflight warns: try such a driver under load before it serves. Do
-not work around a hang with `enforce_eager`.
+590; dual-Spark post (L3) runs 590 in production. So the inventory may name it, and the preflight warns: test such a
+driver under load before it serves. Do not work around a hang with `enforce_eager`.
 """,
         "SM121 reference L20-23, L69",
         "dual-Spark post L3",
-        "DeepSeek-V4 thread L346",
     ),
     on_host(
         "DRV002",
