@@ -76,7 +76,7 @@ def _reserve(host: Placed) -> Term:
 def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
     found = _predicted(container, None if isinstance(total, Unknown) else total, known)
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
-    told = _told(container)
+    told, locked = _told(container), known.get(container.server.model or "")
     return Proof(
         server=server,
         options=found.options,
@@ -89,6 +89,7 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
         decode=_decode(container, found, server, known),
         prefill=(told.prefill if told else None) or NO_RATE,
         assumes=_assumed(container),
+        config=locked.config if locked else {},
     )
 
 
