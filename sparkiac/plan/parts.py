@@ -178,3 +178,5 @@ class Proof(NamedTuple):
     """Tokens of a prompt a second."""
     assumption: str | None = None
     """What the figures rest on that nobody knows: they are an estimate then, and no proof."""
+    config: Mapping[str, object] = {}
+    """The model's config.json, as far as the lock has it."""

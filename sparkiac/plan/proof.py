@@ -64,7 +64,7 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> HostBudget:
 def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
     found = _predicted(container, None if isinstance(total, Unknown) else total, known)
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
-    told = facts.known(container.server)
+    told, locked = facts.known(container.server), known.get(container.server.model or "")
     return Proof(
         server=server,
         options=found.options,
@@ -77,6 +77,7 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
         decode=_decode(container, found, server, known),
         prefill=(told.prefill if told else None) or NO_RATE,
         assumption=_assumed(container),
+        config=locked.config if locked else {},
     )
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sparkiac.rules.fact import Fact, Releases
 
 _ANY: Final = "any"
-_UPSTREAM: Final = "upstream"
 _DEEP: Final = frozenset({"set", "env"})
 """Settings whose keys are leaves of their own; of others, the whole setting is one leaf."""
 
@@ -45,8 +44,14 @@ def applies(fact: Fact, subject: Subject) -> bool:
 
 
 def _within(releases: Releases, found: str | None) -> bool:
+    """Return whether a release is in a range; a pre-release is if its neighbours are, for it may be like either."""
     if found is None:
         return False
+    final = interfaces.release(found)[1]
+    return all(_between(releases, each) for each in ((found,) if final else interfaces.neighbours(found)))
+
+
+def _between(releases: Releases, found: str) -> bool:
     release = interfaces.release(found)
     late_enough = releases.first is None or release >= interfaces.release(releases.first)
     return late_enough and (releases.before is None or release < interfaces.release(releases.before))
@@ -70,18 +75,21 @@ def _hit(fact: Fact, subject: Subject) -> Hit:
 
 
 def _severity(fact: Fact, subject: Subject) -> Severity:
-    """Return the fact's severity, less where the release is a guess or is newer than all that were read."""
+    """Return the fact's severity.
+
+    What is proven for releases of a project is likely, and not certain, for builds by others, which may be patched. A
+    proof says nothing of releases that are newer than all that were read.
+    """
     if fact.releases is None or subject.release is None:
         return fact.severity
-    newest = interfaces.versions()[-1]
-    if fact.releases.before is None and interfaces.release(subject.release) > interfaces.release(newest):
+    newest = interfaces.release(interfaces.versions()[-1])
+    if fact.releases.before is None and interfaces.release(subject.release) > newest:
         return Severity.INFO
-    image = subject.container.image
-    guessed = image.interface is None and (image.tag is None or image.tag.provenance != _UPSTREAM)
-    return min(fact.severity, Severity.WARNING) if guessed else fact.severity
+    return fact.severity if subject.upstream else min(fact.severity, Severity.WARNING)
 
 
 def _split(at: str) -> tuple[Path, Path]:
     """Split the place of a fact into the path of a leaf and the keys inside of its value."""
-    space, *rest = at.split(".", 1)
-    return ((space, *rest), ()) if space in _DEEP else ((space,), tuple(rest))
+    space, *rest = at.split(".")
+    depth = 1 if space in _DEEP else 0
+    return (space, *rest[:depth]), tuple(rest[depth:])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import json
+from collections.abc import Mapping
+from functools import cached_property, partial
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +12,7 @@ from sparkiac.rules import kernels
 from sparkiac.rules.readings import own
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sparkiac.model.facts import ModelFacts
     from sparkiac.plan import Container, HostPlan
@@ -39,12 +41,22 @@ class Subject:
     def _spaces(self) -> Mapping[str, Any]:
         server, command = self.container.server, self.container.command
         return {
-            "set": server.options.get,
+            "set": partial(_inside, server.options),
             "env": command.env.get,
-            "speculative": (server.speculative or {}).get,
+            "speculative": partial(_inside, server.speculative or {}),
             "recipe": lambda key: own(self.container).get("set", {}).get(key),
             "network": lambda key: getattr(self._known, key, None),
+            "config": self._of_config,
         }
+
+    def _of_config(self, key: str) -> Any:  # noqa: ANN401  plain data
+        """Return a value of the model's config.json; None if the lock does not have it or hf_overrides replaces it."""
+        if key.partition(".")[0] in str(self.container.server.options.get("hf_overrides")):
+            return None
+        proof = self.host.proofs.get(self.container.name)
+        config = proof.config if proof else {}
+        found = _inside(config, f"text_config.{key}")
+        return _inside(config, key) if found is None else found
 
     @cached_property
     def _known(self) -> ModelFacts | None:
@@ -81,6 +93,13 @@ class Subject:
         return self.container.image.vllm
 
     @property
+    def upstream(self) -> bool:
+        """Return whether the engine is the project's own build of that release, which nothing patches at start."""
+        tag = self.container.image.tag
+        patched = self.pre_start or any("-packages/" in path for path in self.files)
+        return tag is not None and tag.provenance == "upstream" and not patched
+
+    @property
     def nodes(self) -> int:
         """Number of hosts."""
         return self.container.server.node[1] if self.container.server.node else 1
@@ -107,6 +126,20 @@ class Subject:
 
 
 NAMES: Final = frozenset(name for name, value in vars(Subject).items() if isinstance(value, property))
+
+
+def _inside(values: Mapping[str, Any], key: str) -> Any:  # noqa: ANN401  plain data
+    """Return a value by its key, or by a dotted path into mappings and JSON texts."""
+    if key in values:
+        return values[key]
+    first, _, rest = key.partition(".")
+    found = values.get(first) if rest else None
+    if isinstance(found, str):
+        try:
+            found = json.loads(found)
+        except ValueError:
+            return None
+    return _inside(found, rest) if isinstance(found, Mapping) else None
 
 
 class _Filler(Formatter):

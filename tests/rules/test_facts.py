@@ -24,7 +24,7 @@ FACTS = [
     for number, fact in enumerate(sheet.facts, start=1)
 ]
 every_fact = pytest.mark.parametrize("fact", FACTS)
-SPACES = {"set", "env", "speculative", "recipe", "network"}
+SPACES = {"set", "env", "speculative", "recipe", "network", "config"}
 MEASURED = Evidence("measured", "a log", "2026-05", hardware="GB10")
 PARSED = Evidence("parser", "https://example.org/parser.py", "2026-05")
 

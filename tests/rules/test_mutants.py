@@ -24,6 +24,7 @@ from sparkiac.rules import evaluator
 from sparkiac.rules.fact import sheets
 from tests.plan.fleets import LOCK, resolved
 from tests.rules.cases import CASES
+from tests.rules.combinations import inventories
 from tests.rules.pages import CHECKS, examples, lock
 
 if TYPE_CHECKING:
@@ -135,11 +136,14 @@ def test_a_broken_rule_is_noticed(check: Check) -> None:
     shown = examples(check, "Bad") + examples(check, "Good")
     inputs: list[tuple[str, str | None]] = [(text, lock(check)) for text in shown]
     inputs += [(case.text, case.locked) for case in CASES.get(check.rule.code, ())]
+    inputs += inventories(check.rule.code)
     right = verdict(check, inputs)
     made = list(mutants(check))
     assert made, "a rule without a condition?"
     survivors = [what for what, mutant in made if verdict(mutant, inputs) == right]
-    assert survivors == [], f"add a case for {check.rule.code} to tests/rules/cases.py that tells these apart"
+    assert survivors == [], (
+        f"add a case for {check.rule.code} to tests/rules/cases.py or combinations.yaml that tells these apart"
+    )
 
 
 def test_the_lock_of_the_cases_is_a_lock() -> None:
