@@ -65,8 +65,8 @@ class ExpectedFinding(Model):
     """Code of the rule."""
     why: ShortText
     """Why it is accepted."""
-    refused: bool = False
-    """Whether it is an error: the inventory must add or change something before `check` accepts the entry."""
+    needs: ShortText | None = None
+    """What the inventory must add; set if the finding is an error, so that `check` refuses the entry without it."""
 
 
 class CatalogEntry(Model):

@@ -126,20 +126,20 @@ def test_the_list_as_json(cli: Cli) -> None:
         "weights": {"disk_gb": 9.0},
         "use_cases": ["chat", "coding"],
         "variants": ["acme/small#long"],
-        "refused": {},
+        "needs": {},
     }
     assert [each["name"] for each in data["fragments"]] == ["quick"]
     assert set(as_json(cli("recipes", "list", "--fragments", "--format", "json"))) == {"format_version", "fragments"}
 
 
-def test_the_list_marks_what_check_refuses_as_it_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_says_what_an_entry_needs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    shown = [line.strip() for line in lines(cli("recipes", "list"))]
-    assert shown.count("check refuses it as it is: REF003") == 2
-    assert "#chat-template (REF003) #flashinfer-cutlass" in shown
-    assert not [line for line in shown if "#no-mtp (" in line]
-    refused = [each["refused"] for each in as_json(cli("recipes", "list", "--format", "json"))["recipes"]]
-    assert {"redhatai/qwen3.5-122b-a10b-nvfp4#chat-template": ["REF003"]} in refused
+    shown = " ".join(line.strip() for line in lines(cli("recipes", "list")))
+    assert "needs: the commits of its build, under builds #host-tuning #no-mtp" in shown
+    assert "#chat-template (needs: the URL of the template, under container.files) #flashinfer-cutlass" in shown
+    needs = [each["needs"] for each in as_json(cli("recipes", "list", "--format", "json"))["recipes"]]
+    template = {"REF003": "the URL of the template, under container.files"}
+    assert {"redhatai/qwen3.5-122b-a10b-nvfp4#chat-template": template} in needs
 
 
 @pytest.mark.usefixtures("small_catalog")

@@ -270,13 +270,13 @@ def _unit(name: str) -> str:
 def hit(found: search.Match) -> dict[str, Any]:
     """Give what a search shows of an entry."""
     variants = [each.name for each in found.variants]
-    refused = {each.name: refusals(each) for each in (found.found, *found.variants) if refusals(each)}
-    told = {"variants": variants, "refused": refused}
-    return summary(found.found) | told | ({"room": room(found.room)} if found.room else {})
+    needed = {each.name: needs(each) for each in (found.found, *found.variants) if needs(each)}
+    shown = summary(found.found) | {"variants": variants, "needs": needed}
+    return shown | ({"room": room(found.room)} if found.room else {})
 
 
-def refusals(found: Catalogued) -> list[str]:
-    """Name the errors that `check` finds in an entry as it stands."""
+def needs(found: Catalogued) -> dict[str, str]:
+    """Return what an inventory must add before `check` accepts an entry, by the code of its error."""
     solved = found.variant.solves if found.variant else ()
-    told = (*found.recipe.findings, *found.entry.findings)
-    return sorted({each.code for each in told if each.refused and each.code not in solved})
+    findings = (*found.recipe.findings, *found.entry.findings)
+    return {each.code: each.needs for each in findings if each.needs is not None and each.code not in solved}

@@ -12,7 +12,7 @@ from sparkiac.memory.values import GIB
 from sparkiac.resolve import search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from rich.console import RenderableType
     from rich.table import Table
@@ -87,11 +87,11 @@ def _format(each: Data) -> str:
 def _below(each: Data, width: int) -> Iterator[str]:
     """Give engine, image where one is known, and variants, in lines of their own where they are too long for one.
 
-    What `check` refuses as it stands is marked with the codes of its errors.
+    If `check` refuses the entry as it is, a line says what the inventory must add.
     """
     yield from _filled([f"{each['engine']} in", each["image"]] if each["image"] else [each["engine"]], width)
-    if each["name"] in each["refused"]:
-        yield f"check refuses it as it is: {', '.join(each['refused'][each['name']])}"
+    if each["name"] in each["needs"]:
+        yield from _filled(_needs(each["needs"][each["name"]]).split(), width)
     yield from _filled(_short(each), width)
 
 
@@ -182,12 +182,15 @@ def _figures(room: Data) -> tuple[str, str, str, str]:
 
 
 def _short(each: Data) -> list[str]:
-    """Name the variants of an entry without its own name; with its errors, one that alone is refused."""
-    refused = each.get("refused", {})
-    marked = {} if each["name"] in refused else refused
-    return [_variant(name, marked.get(name, ())) for name in each.get("variants", ())]
+    """Return the variants of an entry without its own name, each with what it alone needs, as words."""
+    needs = each.get("needs", {})
+    own = {} if each["name"] in needs else needs
+    return [word for name in each.get("variants", ()) for word in _variant(name, own.get(name)).split()]
 
 
-def _variant(name: str, codes: Iterable[str]) -> str:
-    told = f" ({', '.join(codes)})" if codes else ""
-    return f"#{name.partition('#')[2]}{told}"
+def _variant(name: str, needs: Mapping[str, str] | None) -> str:
+    return f"#{name.partition('#')[2]}" + (f" ({_needs(needs)})" if needs else "")
+
+
+def _needs(needs: Mapping[str, str]) -> str:
+    return f"needs: {'; '.join(needs.values())}"
