@@ -1,4 +1,4 @@
-"""From the facts of one server to all that can be said of its memory: the one call that plans need."""
+"""Prediction of the memory of one server, from its facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparkiac.memory import fit, layers, options, shape
 from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import server
 from sparkiac.memory.options import Speculation
-from sparkiac.memory.values import Unknown, lacking, total_bytes
+from sparkiac.memory.values import Unknown, total_bytes, unknown_of
 from sparkiac.memory.weights import quantized_at_load, weights
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ class Checkpoint(NamedTuple):
     architecture: Architecture | None = None
     """The catalog's facts, used if config.json is unknown."""
     tensors: Mapping[str, int] = {}
-    """Element type of safetensors → elements."""
+    """Element type of safetensors → number of elements."""
     tensor_bytes: int | None = None
     stated: Term | None = None
-    """Size of the weights on all ranks, where a source states it."""
+    """Size of the weights on all ranks, if a source states it."""
 
 
 class Setup(NamedTuple):
@@ -46,24 +46,24 @@ class Setup(NamedTuple):
     name: str
     checkpoint: Checkpoint
     given: Mapping[str, object]
-    """The engine's options in snake_case."""
+    """Options of the engine in snake_case."""
     release: tuple[int, ...]
-    """vLLM's release."""
+    """vLLM release."""
     total_bytes: int | None
-    """Memory that CUDA sees of the host, or of the smallest host of a group."""
+    """Memory that CUDA sees on the host, or on the smallest host of a group."""
     workload: Workload | None = None
-    """None: one request of the whole context."""
+    """None for one full-length request."""
     method: str | None = None
-    """How it drafts, in vLLM's word."""
+    """Speculative method, under vLLM's name."""
     draft_tokens: int = 0
     drafter: Checkpoint | None = None
-    """The drafter, where it is a model of its own."""
+    """The drafter, if it is a separate model."""
     calibration: Measured | None = None
-    """What an earlier start has measured."""
+    """Measurements of an earlier start."""
 
 
 class Prediction(NamedTuple):
-    """All that can be said of one server. Each part is a value, or Unknown with the names of what lacks."""
+    """Prediction for one server. Each part is a value, or Unknown with the missing facts."""
 
     options: ServerOptions | Unknown
     shape: Shape | Unknown
@@ -71,17 +71,17 @@ class Prediction(NamedTuple):
     server: Server | Unknown
     fit: Fit | Unknown
     advice: Advice | Unknown
-    """For the stated workload."""
+    """For the workload."""
     steps: tuple[Step | Unknown, ...]
-    """What 0.05 less and 0.05 more of utilization buy."""
+    """Effects of 0.05 less and 0.05 more utilization."""
 
 
 def predict(setup: Setup) -> Prediction:
-    """Give all that can be said of the memory of one vLLM server."""
+    """Return the prediction for one vLLM server."""
     read = options.read(setup.given, release=setup.release, visible_bytes=setup.total_bytes)
     formed = shape_of(setup.checkpoint)
     speculation = _speculation(setup)
-    wrong = lacking(read, formed, speculation)
+    wrong = unknown_of(read, formed, speculation)
     if isinstance(read, Unknown):
         return Prediction(read, formed, wrong or read, read, wrong or read, wrong or read, ())
     drafting = None if isinstance(speculation, Unknown) else speculation
@@ -154,7 +154,7 @@ def _weights(
 def _fit(layout: Cache | Unknown, placed: Server, setup: Setup, read: ServerOptions) -> Fit | Unknown:
     pool = placed.pool.size_bytes
     if pool is None:
-        wrong = lacking(layout, total_bytes((placed.requested, *placed.inside)))
+        wrong = unknown_of(layout, total_bytes((placed.requested, *placed.inside)))
         return wrong or Unknown((placed.pool.name,))
     if isinstance(layout, Unknown):
         before = setup.calibration

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from sparkiac.catalog import interfaces
 from sparkiac.memory import budget, prediction, speed
 from sparkiac.memory.prediction import Checkpoint, Prediction
-from sparkiac.memory.values import Term, Unknown, lacking
+from sparkiac.memory.values import Term, Unknown, unknown_of
 from sparkiac.model.facts import Architecture
 from sparkiac.plan import facts
 from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
@@ -144,7 +144,7 @@ def _decode(
         width=width,
     )
     if isinstance(read, Unknown) or isinstance(found.cache, Unknown):
-        return lacking(read, found.cache) or Unknown(())
+        return unknown_of(read, found.cache) or Unknown(())
     drafting = _drafting(container, server, routed=bool(width and width.experts))
     layout = found.cache
     contexts = sorted({min(_SHORT, layout.context), layout.context})
@@ -161,6 +161,6 @@ def _drafting(container: Container, server: Server, *, routed: bool) -> speed.Dr
 
 def _opaque(container: Container) -> Server:
     """Give what an engine takes whose cache is not worked out: its share, or nothing that is known."""
-    nothing = Term("KV cache", None, "not worked out for this engine")
+    nothing = Term("KV cache", None, "not computed for this engine")
     requested = Term("requested", container.memory_bytes, "its share of the host's memory")
     return budget.Server(container.name, requested, (), nothing, (), nothing._replace(name="shortage"))
