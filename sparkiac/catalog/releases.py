@@ -1,7 +1,7 @@
-"""Which vLLM release an image holds, as far as its tag says it.
+"""vLLM release of an image, from its tag.
 
-Upstream names its tags after its releases: v0.24.0, v0.25.1-aarch64, v0.20.0-aarch64-cu130, v0.22.0rc1. The catalog
-states the release of other tags. A tag that moves, such as nightly, names no release.
+Upstream tags contain the release: v0.24.0, v0.25.1-aarch64, v0.20.0-aarch64-cu130, v0.22.0rc1. The catalog has the
+release of other tags. A moving tag, such as nightly, has no release.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _UPSTREAM: Final = re.compile(r"v(\d+(?:\.\d+)+(?:\.?(?:rc|post|dev)\d+)*)(?:-.+
 
 
 def of_tag(family: ImageFamily, tag: str) -> str | None:
-    """Give the vLLM release that a tag of a family stands for, or None if it is unknown."""
+    """Return the vLLM release of a tag of a family, or None if it is unknown."""
     known = family.tags.get(tag or "latest")
     if known is not None and (known.moving or known.vllm is not None):
         return None if known.moving else known.vllm
