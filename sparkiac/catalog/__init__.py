@@ -13,14 +13,12 @@ from pydantic import BaseModel
 
 from sparkiac.model.build import KnownBuild
 from sparkiac.model.catalog import Fragment, Recipe, Standing, Variant
-from sparkiac.model.drafters import Drafters, Pair
-from sparkiac.model.drivers import Drivers, DriverSeries
 from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
-from sparkiac.model.profiles import Profiles
 from sparkiac.model.references import DOCKER_HUB, full
 from sparkiac.model.symptoms import Symptom
+from sparkiac.model.tables import Drafters, Drivers, DriverSeries, Pair, Profiles
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:

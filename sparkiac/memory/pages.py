@@ -52,7 +52,7 @@ class CachePage(NamedTuple):
     """Whether a block also holds pages of other sizes."""
 
 
-class _Block(NamedTuple):
+class _BlockLayout(NamedTuple):
     tokens: int
     state_bytes: int
     padded_bytes: int
@@ -130,20 +130,20 @@ def _state(layer: Linear | Mamba2, shape: Shape, options: ServerOptions, tokens:
     return state_bytes(layer, shape=shape, options=options, speculative_tokens=tokens)
 
 
-def _block(shape: Shape, options: ServerOptions, kept: Format, state: int) -> _Block | Unknown:
+def _block(shape: Shape, options: ServerOptions, kept: Format, state: int) -> _BlockLayout | Unknown:
     # A page of attention must hold a whole state: hybrid models have longer blocks and padded states.
     full, wanted = _whole_context(shape), shape.sparse.block_tokens if shape.sparse else _BLOCK_TOKENS
     least = options.block_size or wanted
     if shape.sparse and least % wanted:
         return Unknown((f"block_size: a multiple of {wanted} for sparse attention",))
     if not state or full is None:
-        return _Block(least, state, state, kept, options)
+        return _BlockLayout(least, state, state, kept, options)
     one = token_bytes(full, kept=kept, ranks=options.tensor_parallel_size)
     aligned = options.release >= _ALIGNS_TO_BLOCK
     step = _latent_step(options.release) if isinstance(full, Latent) else 16
     step = max(step, least) if aligned else step
     tokens = max(least, step * ceil_div(state, step * one))
-    return _Block(tokens, state, tokens * one, kept, options)
+    return _BlockLayout(tokens, state, tokens * one, kept, options)
 
 
 def _latent_step(release: tuple[int, ...]) -> int:
@@ -157,12 +157,12 @@ def _whole_context(shape: Shape) -> Attention | Latent | None:
     return next((layer for layer in layers if isinstance(layer, Latent) or layer.window is None), None)
 
 
-def _pages(layer: Layer, stage: int, block: _Block) -> Iterator[CachePage]:
+def _pages(layer: Layer, stage: int, block: _BlockLayout) -> Iterator[CachePage]:
     for cache in layer.caches if isinstance(layer, Sparse) else (layer,):
         yield _rows(cache, stage, block) if isinstance(cache, Rows) else _page(cache, stage, block)
 
 
-def _rows(rows: Rows, stage: int, block: _Block) -> CachePage:
+def _rows(rows: Rows, stage: int, block: _BlockLayout) -> CachePage:
     tokens = rows.block_tokens or block.tokens
     size = rows.alignment * ceil_div(tokens // rows.tokens * rows.size_bytes, rows.alignment)
     kind = "full" if rows.window is None else "window"
@@ -172,7 +172,7 @@ def _rows(rows: Rows, stage: int, block: _Block) -> CachePage:
     )
 
 
-def _page(layer: Attention | Latent | State, stage: int, block: _Block) -> CachePage:
+def _page(layer: Attention | Latent | State, stage: int, block: _BlockLayout) -> CachePage:
     if isinstance(layer, (Linear, Mamba2)):
         checkpoints = int(bool(layer.checkpoints) and block.options.release >= layer.checkpoints)
         return CachePage(stage, "state", block.tokens, block.padded_bytes, block.state_bytes, checkpoints=checkpoints)
