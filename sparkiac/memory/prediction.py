@@ -22,22 +22,20 @@ if TYPE_CHECKING:
     from sparkiac.memory.values import Term
     from sparkiac.model.facts import Architecture
     from sparkiac.model.inventory import Measured, Workload
+    from sparkiac.model.lock import LockedModel
 
 _STEPS: Final = (-0.05, 0.05)
 
 
 class Checkpoint(NamedTuple):
-    """One checkpoint, from the lock and the catalog."""
+    """One checkpoint: its pin in the lock, and the facts of the catalog."""
 
-    config: Mapping[str, object] | None = None
-    """Its config.json."""
+    locked: LockedModel | None = None
+    """config.json and tensors of the pinned commit."""
     architecture: Architecture | None = None
-    """The catalog's facts, used if config.json is unknown."""
-    tensors: Mapping[str, int] = {}
-    """Element type of safetensors → number of elements."""
-    tensor_bytes: int | None = None
+    """The catalog's facts, used if the lock has no config.json."""
     stated: Term | None = None
-    """Size of the weights on all ranks, if a source states it."""
+    """Size of the weights on all ranks, if a source states it; used if the lock has no tensors."""
 
 
 class Setup(NamedTuple):
@@ -111,9 +109,9 @@ def predict(setup: Setup) -> Prediction:
 
 def shape_of(checkpoint: Checkpoint) -> Shape | Unknown:
     """Return the shape of a network, from its config.json if known, else from the catalog's architecture."""
-    if checkpoint.config is not None:
-        return shape.read(checkpoint.config)
-    known = checkpoint.architecture
+    locked, known = checkpoint.locked, checkpoint.architecture
+    if locked is not None and locked.config:
+        return shape.read(locked.config)
     return Unknown(("config.json",)) if known is None else layers.shape_of(known)
 
 
@@ -143,12 +141,13 @@ def _placed(setup: Setup, read: ServerOptions, formed: Shape | Unknown, drafting
 def _weights(
     name: str, checkpoint: Checkpoint, read: ServerOptions, given: Mapping[str, object], formed: Shape | Unknown
 ) -> Term:
-    whole = weights(
-        name, options=read, tensors=checkpoint.tensors, tensor_bytes=checkpoint.tensor_bytes, stated=checkpoint.stated
-    )
+    locked = checkpoint.locked
+    tensors = locked.tensors if locked else {}
+    tensor_bytes = locked.tensor_bytes if locked else None
+    whole = weights(name, options=read, tensors=tensors, tensor_bytes=tensor_bytes, stated=checkpoint.stated)
     if given.get("quantization") != "fp8" or isinstance(formed, Unknown):
         return whole
-    return quantized_at_load(whole, options=read, tensors=checkpoint.tensors, width=formed.width)
+    return quantized_at_load(whole, options=read, tensors=tensors, width=formed.width)
 
 
 def _fit(layout: Cache | Unknown, placed: Server, setup: Setup, read: ServerOptions) -> Fit | Unknown:

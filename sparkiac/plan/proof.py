@@ -103,24 +103,19 @@ def _predicted(container: Container, total_bytes: int | None, known: Models) -> 
 
 
 def _checkpoint(container: Container, known: Models) -> Checkpoint:
-    told = facts.known(container.server)
-    found = _locked("weights", container.server.model, known, told.weights_bytes if told else None)
-    return found._replace(architecture=told.architecture if told else None)
+    told, model = facts.known(container.server), container.server.model or ""
+    stated = _stated("weights", told.weights_bytes if told else None)
+    return Checkpoint(known.get(model), told.architecture if told else None, stated)
 
 
 def _drafter(container: Container, drafts: Mapping[str, Any], known: Models) -> Checkpoint:
     told = facts.known(container.server)
-    found = _locked("drafter", drafts["model"], known, told.drafter_bytes if told else None)
-    return found._replace(architecture=_NO_CACHE if drafts["method"] == "mtp" else None)
+    stated = _stated("drafter", told.drafter_bytes if told else None)
+    return Checkpoint(known.get(drafts["model"]), _NO_CACHE if drafts["method"] == "mtp" else None, stated)
 
 
-def _locked(term: str, model: str | None, known: Models, stated: int | None) -> Checkpoint:
-    """Give what the lock knows of a checkpoint, and the size that a source states of it."""
-    locked = known.get(model or "")
-    size = None if stated is None else Term(term, stated, _STATED)
-    if locked is None:
-        return Checkpoint(stated=size)
-    return Checkpoint(locked.config or None, None, locked.tensors, locked.tensor_bytes, size)
+def _stated(name: str, size_bytes: int | None) -> Term | None:
+    return None if size_bytes is None else Term(name, size_bytes, _STATED)
 
 
 def _assumed(container: Container) -> str | None:
