@@ -134,12 +134,11 @@ def host(
     *,
     servers: tuple[Server, ...] = (),
     services: tuple[Term, ...] = (),
-    page_cache: Term | None = None,
     reserve: Term | None = None,
 ) -> HostBudget:
-    """Return the terms of one host. `reserve` and `page_cache` are kept free."""
-    kept = tuple(term for term in (page_cache, reserve) if term)
-    return HostBudget(total, (*(term for each in servers for term in each.taken), *services, *kept))
+    """Return the terms of one host; `reserve` is kept free."""
+    taken = (term for each in servers for term in each.taken)
+    return HostBudget(total, (*taken, *services, *((reserve,) if reserve else ())))
 
 
 def _any_assumed(terms: tuple[Term, ...]) -> bool:
