@@ -13,14 +13,12 @@ from pydantic import BaseModel
 
 from sparkiac.model.build import CatalogBuild
 from sparkiac.model.catalog import Fragment, GeneralNotes, Recipe, Variant
-from sparkiac.model.drafters import DrafterPair, DrafterTable
-from sparkiac.model.drivers import Drivers, DriverSeries
 from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
-from sparkiac.model.profiles import Profiles
 from sparkiac.model.references import DOCKER_HUB, full
 from sparkiac.model.symptoms import Symptom
+from sparkiac.model.tables import DrafterPair, DrafterTable, Drivers, DriverSeries, Profiles
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What each release of vLLM takes: options, keys of JSON values, environment variables, and the names that it knows.
+"""Interfaces: options, JSON keys, environment variables and names that each vLLM release accepts.
 
 One file per release under `vllm/`, written by tools/vllm_interface from the released source.
 """
@@ -26,43 +26,43 @@ class OptionSpec(NamedTuple):
     """One option of `vllm serve`."""
 
     name: str
-    """The spelling that stands for all: the first long one."""
+    """The first long spelling."""
     kind: Literal["switch", "pair", "value", "append"]
-    """Takes no value; is one of two spellings, yes and no; takes a value; or takes one each time it is given."""
+    """Without a value; with a positive and a negative spelling; with a value; or repeatable with a value."""
     aliases: tuple[str, ...] = ()
     """Other spellings."""
     negative: tuple[str, ...] = ()
-    """Spellings that say no, shown or not."""
+    """Spellings that set the option to false."""
     hidden: tuple[str, ...] = ()
-    """Spellings that are taken and shown nowhere."""
+    """Spellings that are accepted and not documented."""
     type: str | None = None
-    """What reads the value; None where there is none.
+    """Type of the value; None without a value.
 
     str, int, float, bool, json, json_or_str, human_readable_int, human_readable_int_or_auto, lowered (a choice in any
-    case, with - or _), lora (NAME=PATH or JSON), callable (not described).
+    case, with - or _), lora (NAME=PATH or JSON), callable (unknown).
     """
     optional: bool = False
-    """Whether the word None is taken as no value."""
+    """Whether the text None means no value."""
     choices: tuple[str, ...] = ()
-    """What a value may be; anything if empty."""
+    """Allowed values; any value if empty."""
     arity: int | str | None = None
-    """Number of words, or ?, * or +; None means one."""
+    """Number of arguments, or ?, * or +; None means one."""
     object: str | None = None
-    """What the JSON becomes, by which `objects` has its keys; None where any key goes."""
+    """Class of the JSON value, whose keys are in `objects`; None if any key is accepted."""
     default: str | None = None
-    """As JSON; None where vLLM chooses at start, or where it is an object of its own."""
+    """Default as JSON; None if vLLM chooses it at start, or if it is an object."""
     group: str | None = None
-    """Group in vLLM's help."""
+    """Group in the help of vLLM."""
     deprecated: bool = False
-    """Whether vLLM says so."""
+    """Whether vLLM declares it deprecated."""
 
 
 class KeySpec(NamedTuple):
     """One key of a JSON value."""
 
     type: str
-    """As Python writes it. `Literal` allows the choices and nothing else; another type's choices are the names of an
-    enumeration, which vLLM also takes in other forms; a name of `objects` is an object again."""
+    """Python type. `Literal` allows only the choices; the choices of another type are names of an enumeration, which
+    vLLM also accepts in other forms; a name in `objects` is a nested object."""
     choices: tuple[str, ...] = ()
 
 
@@ -74,29 +74,29 @@ class VariableSpec(NamedTuple):
 
 
 class Interface(NamedTuple):
-    """All that one release takes."""
+    """Interface of one release."""
 
     version: str
     options: Mapping[str, OptionSpec]
     """By name."""
     spellings: Mapping[str, str]
-    """Every spelling that is taken → name."""
+    """Every accepted spelling → name."""
     objects: Mapping[str, Mapping[str, KeySpec]]
-    """Class → key → what it takes."""
+    """Class → key → type and choices."""
     variables: Mapping[str, VariableSpec]
     previous_architectures: Mapping[str, str]
-    """Architecture → last release that served it."""
+    """Architecture → last release that supported it."""
     undeclared_variables: frozenset[str]
-    """Read somewhere in the source, and not declared."""
+    """Variables that the source reads without declaring them."""
     architectures: frozenset[str]
     plugin_architectures: frozenset[str]
-    """Served once a plugin is installed."""
+    """Architectures that need a plugin."""
     tool_call_parsers: frozenset[str]
     reasoning_parsers: frozenset[str]
     quantization: frozenset[str]
     quantization_deprecated: frozenset[str]
     attention_backends: frozenset[str]
-    """Upper case; an option takes them in any case."""
+    """Upper case; options accept any case."""
     mamba_attention_backends: frozenset[str]
     moe_backends: frozenset[str]
     linear_backends: frozenset[str]
@@ -104,50 +104,50 @@ class Interface(NamedTuple):
     load_formats: frozenset[str]
     speculative_methods: frozenset[str]
     mtp_methods: frozenset[str]
-    """The speculative methods that are names for `mtp`."""
+    """Speculative methods that are aliases of `mtp`."""
     distributed_executor_backends: frozenset[str]
     metrics: frozenset[str]
-    """Series as the source declares them: a counter's `_total` may be missing."""
+    """Metrics as the source declares them; `_total` of a counter can be missing."""
 
     @property
     def release(self) -> str | None:
-        """Name the release without what a vendor adds to it."""
+        """The release without the suffix of a vendor."""
         return named(self.version)
 
     def __hash__(self) -> int:
-        """Hash it by its version, for tables of what was read with it."""
+        """Return the hash of the version."""
         return hash(self.version)
 
 
 class Captured(NamedTuple):
-    """What the vLLM of one image takes, asked of the image itself."""
+    """Interface that was read from an image."""
 
     reference: str
-    """Its name in the inventory for which it was asked."""
+    """Reference in the inventory."""
     digests: tuple[str, ...]
-    """Digests that stand for the image: of its manifests, and its ID."""
+    """Digests of the image: of its manifests, and its ID."""
     interface: Interface
 
 
 @cache
 def versions() -> tuple[str, ...]:
-    """Give the releases that are known, oldest first."""
+    """Return the known releases, oldest first."""
     return tuple(sorted((path.stem for path in _ROOT.glob("*.json")), key=release))
 
 
 @cache
 def interface(version: str) -> Interface | None:
-    """Give what exactly this release takes, or None if it is not known."""
+    """Return the interface of a release, or None if it is unknown."""
     return _read(version) if version in versions() else None
 
 
 @cache
 def neighbours(version: str) -> tuple[str, ...]:
-    """Give the known releases that a version is compared with: itself, or else the ones on both sides, lower first.
+    """Return the known releases next to a version, lower first: the release itself if it is known.
 
-    A series such as `0.19` is its first release, and a pre-release is below its release. A development build is made
-    from the main branch, which leads to the next minor release. Outside of all known releases there is one neighbour.
-    Raises ValueError for what is no version.
+    A series such as `0.19` is its first release, and a pre-release is below its release. A development build comes from
+    the main branch, which becomes the next minor release. Outside the known releases there is one neighbour. Raises
+    ValueError if `version` is not a version.
     """
     wanted = release(version)
     if wanted in map(release, versions()):
@@ -160,14 +160,14 @@ def neighbours(version: str) -> tuple[str, ...]:
 
 
 def nearest(version: str) -> str:
-    """Give the known release that a version is most like: the first of its neighbours."""
+    """Return the first of the known releases next to a version."""
     return neighbours(version)[0]
 
 
 def named(version: str) -> str | None:
-    """Give the release that a version names, without what a vendor adds; None where it names no release.
+    """Return the release of a version without the suffix of a vendor; None if it is not a release.
 
-    A build from a clone without tags calls itself 0.1.dev, whatever it holds.
+    A build from a clone without tags has the version 0.1.dev, whatever it contains.
     """
     found = version.partition("+")[0].removeprefix("v")
     return None if found.startswith("0.1.dev") or _RELEASE.match(found) is None else found
@@ -175,9 +175,9 @@ def named(version: str) -> str | None:
 
 @cache
 def release(version: str) -> tuple[tuple[int, ...], bool]:
-    """Give a version as what can be compared: a series counts from its first release, a pre-release is below its own.
+    """Return a key that orders versions: a series is its first release, a pre-release is below its release.
 
-    Raises ValueError for what is no version.
+    Raises ValueError if `version` is not a version.
     """
     found = _RELEASE.match(version)
     if found is None:
@@ -188,12 +188,12 @@ def release(version: str) -> tuple[tuple[int, ...], bool]:
 
 
 def assumed(version: str | None) -> tuple[int, ...]:
-    """Give the numbers of the release to calculate with: where it is unknown, those of the newest known one."""
+    """Return the numbers of a release; for an unknown one, those of the newest known release."""
     return release(version or versions()[-1])[0]
 
 
 def captured(raw: bytes) -> Captured:
-    """Read what `sparkiac images capture` wrote. Raises ValueError, with what is wrong, for anything else."""
+    """Read a file of `sparkiac images capture`. Raises ValueError with the reason for any other file."""
     try:
         data = json.loads(raw)
         image = data.pop("image")
@@ -201,10 +201,10 @@ def captured(raw: bytes) -> Captured:
         found = data.pop("format"), Captured(str(image["reference"]), digests, _parsed(data))
         release(found[1].interface.version)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        message = "it is not what `sparkiac images capture` writes"
+        message = "it was not written by `sparkiac images capture`"
         raise ValueError(message) from error
     if found[0] != _FORMAT:
-        message = f"its format is {found[0]!r}, and this version of sparkiac reads {_FORMAT}"
+        message = f"its format is {found[0]!r}; this version of sparkiac reads format {_FORMAT}"
         raise ValueError(message)
     return found[1]
 

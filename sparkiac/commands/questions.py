@@ -1,4 +1,4 @@
-"""Answers of a person: from a flag, or asked on a terminal until they are right."""
+"""Values from an option, or from prompts on a terminal."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Read = TypeVar("Read")
 def answer(
     given: str | None, question: str, read: Callable[[str], Read], flag: str = "", *, default: str | None = None
 ) -> Read:
-    """Read what a flag says. Without it ask on a terminal, until an answer is right; elsewhere take the default.
+    """Return the value of an option. Without it, prompt on a terminal until it is valid; elsewhere use the default.
 
-    `read` raises click.UsageError for what is wrong. Without a default and a terminal `flag` is called missing.
+    `read` raises click.UsageError for an invalid value. Without a default and a terminal, the error names `flag`.
     """
     if given is None and sys.stdin.isatty():
         take = lambda text: read(text.strip())  # noqa: E731  click hands over what was typed
@@ -33,7 +33,7 @@ def answer(
 
 
 def reader(flag: str, form: str) -> Callable[[str], str]:
-    """Give what takes a text of a form of the inventory's, and refuses any other."""
+    """Return a function that accepts a text of one form of the inventory and refuses any other."""
     from sparkiac.model import forms
 
     def read(text: str) -> str:
@@ -46,7 +46,7 @@ def reader(flag: str, form: str) -> Callable[[str], str]:
 
 
 def host(text: str) -> tuple[str, str]:
-    """Read NAME=ADDRESS of the flag --host."""
+    """Read NAME=ADDRESS of the option --host."""
     name, _, at = text.partition("=")
     if not name or not at:
         message = f"--host {text!r} is not NAME=ADDRESS, such as spark-01=192.168.1.11"
@@ -55,7 +55,7 @@ def host(text: str) -> tuple[str, str]:
 
 
 def address(flag: str, text: str) -> str:
-    """Give a machine's address back, as an inventory may say it."""
+    """Return an address that is valid in an inventory."""
     from pydantic import TypeAdapter, ValidationError
 
     from sparkiac.model import base, forms

@@ -1,4 +1,4 @@
-"""Blocks that pages of the catalog are made of, as wide as the terminal: nothing is cut, long texts are wrapped."""
+"""Blocks of terminal pages. Long texts are wrapped at the width of the terminal; nothing is cut."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 NARROW: Final = 78
-"""Below this width a long name and four columns do not stand side by side: lists put them below one another."""
+"""Below this width, lists have no columns: a long name and four columns do not fit."""
 
 
 class Verbatim(str):
-    """Text to be copied: its lines are never wrapped here."""
+    """Text to be copied: its lines are never wrapped."""
 
     __slots__ = ()
 
 
 def width() -> int:
-    """Give the columns of the terminal, or COLUMNS, or 80 for a pipe."""
+    """Return the columns of the terminal, or COLUMNS, or 80 for a pipe."""
     return Console().width
 
 
 def is_terminal() -> bool:
-    """Whether standard output is a terminal, where pages may be set in colours and boxes."""
+    """Return whether standard output is a terminal, which can show colours and boxes."""
     return Console().is_terminal
 
 
 def show(parts: Iterable[RenderableType]) -> None:
-    """Print to standard output; without colour also without blanks at the ends of lines."""
+    """Print to standard output; without colour, lines have no trailing blanks."""
     console = Console(highlight=False, emoji=False, markup=False)
     with console.capture() as captured:
         for part in parts:
@@ -50,12 +50,12 @@ def show(parts: Iterable[RenderableType]) -> None:
 
 
 def heading(text: str) -> Text:
-    """Give the title of a section, after an empty line."""
+    """Return the title of a section, after an empty line."""
     return Text(f"\n{text}", style="bold")
 
 
 def table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -> Table:
-    """Make a table; columns of `right` hold figures, those of `whole` are not wrapped."""
+    """Return a table; columns in `right` are aligned right, those in `whole` are not wrapped."""
     made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for column in columns:
         justify = "right" if column in right else "left"
@@ -64,7 +64,7 @@ def table(*columns: str, right: Sequence[str] = (), whole: Sequence[str] = ()) -
 
 
 def grid(rows: Iterable[tuple[str | RenderableType, ...]]) -> Padding:
-    """Lay rows in columns without a head; the last column is wrapped."""
+    """Return rows in columns without a head; the last column is wrapped."""
     made = Table.grid(padding=(0, 2))
     rows = list(rows)
     for _ in rows[0] if rows else ():
@@ -75,7 +75,7 @@ def grid(rows: Iterable[tuple[str | RenderableType, ...]]) -> Padding:
 
 
 def bullets(texts: Iterable[str]) -> Group:
-    """Write a list; wrapped lines stand below the text and not below its dash."""
+    """Return a list; wrapped lines are indented to the text after the dash."""
     rows = []
     for text in texts:
         row = Table.grid(padding=(0, 1, 0, 0))
@@ -87,18 +87,18 @@ def bullets(texts: Iterable[str]) -> Group:
 
 
 def stacked(head: str, *below: str) -> Group:
-    """Put lines that matter less below a name, each indented by two."""
+    """Return a name with dim, indented lines below it."""
     lines = (Padding(Text(line, style="dim", overflow="fold"), (0, 0, 0, 2)) for line in below if line)
     return Group(Text(head, overflow="fold"), *lines)
 
 
 def value(given: Any) -> str:  # noqa: ANN401  plain data
-    """Write a value of the catalog as JSON, a text as it is."""
+    """Return a value as JSON, and a text unchanged."""
     if isinstance(given, str):
         return given
     return json.dumps(given, ensure_ascii=False, sort_keys=True)
 
 
 def number(given: float) -> str:
-    """Write a figure as short as it is: 49, 21.94."""
+    """Return a number without trailing zeros, such as 49 or 21.94."""
     return f"{given:g}"

@@ -110,21 +110,8 @@ class _Lenient(EventReader):
     def second(self, mark: Mark) -> None:
         self.notes.append(Note("lost", mark.line, "---", "a second document starts here; only the first is read"))
 
-    def empty(self) -> NoReturn:
-        message = "the file is empty"
-        raise Unreadable(message)
-
-    def no_key(self, mark: Mark) -> NoReturn:
-        message = "a key must be a scalar, not a list, a mapping or an alias"
+    def stop(self, code: str, mark: Mark, message: str, hint: str) -> NoReturn:  # noqa: ARG002  hints are for inventories
         raise Unreadable(message, line=mark.line, column=mark.column)
-
-    def too_deep(self, mark: Mark) -> NoReturn:
-        message = f"nested more than {MAX_DEPTH} levels deep"
-        raise Unreadable(message, line=mark.line)
-
-    def too_many(self, mark: Mark) -> NoReturn:
-        message = f"more than {MAX_VALUES} keys and values"
-        raise Unreadable(message, line=mark.line)
 
 
 def _merged(value: object) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""Arithmetic of unified memory and speed: integer bytes, and unknown is a value. Knows nothing of inventories."""
+"""Arithmetic of memory in integer bytes, and of speed. Unknown results are values. Nothing here reads an inventory."""

@@ -1,6 +1,6 @@
-"""What one batch of the largest size takes while vLLM profiles. These are estimates, drawn from logged starts.
+"""Memory of one batch of the largest size while vLLM profiles: estimates, calibrated with logged starts.
 
-vLLM runs the encoders first and then the language model. The larger of the two decides; the encoded inputs stay.
+vLLM runs the encoders first and then the language model. The larger peak counts; the encoded inputs stay in memory.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 _ELEMENT_BYTES: Final = 2
 _SAMPLED_BYTES: Final = 4
-"""Logits are in 16 bits, and again in 32 for the sampler."""
+"""Logits have 16 bits, and the sampler copies them to 32 bits."""
 _PROJECTIONS: Final = 7
-"""A layer of Gated DeltaNet holds so many times what it projects: 1.39 GiB of 8,192 tokens (vLLM 0.23.0, H100)."""
+"""Factor on the projections of a Gated DeltaNet layer: 1.39 GiB of 8,192 tokens (vLLM 0.23.0, H100)."""
 _OUTER_WIDTHS: Final = 5
-"""An encoder's layer holds so many outer widths and two inner ones: 3.40 GiB of 131,072 patches (the same)."""
+"""Factor on the hidden size of an encoder layer: 3.40 GiB of 131,072 patches (the same start)."""
 _LAYERS_READ: Final = {"eagle": 1, "eagle3": 3, "dflash": 5, "dspark": 5}
-"""Method → layers of the model whose output the drafter reads."""
+"""Method → number of layers of the model whose output the drafter reads."""
 
 
 def language_bytes(tokens: int, *, shape: Shape, options: ServerOptions, speculation: Speculation | None) -> int | None:
-    """Give what the widest layer and the logits take for a batch; None if the widths are not known."""
+    """Return the bytes of the widest layer and the logits for a batch; None if the widths are unknown."""
     width, ranks = shape.width, options.tensor_parallel_size
     if width.hidden is None or width.vocabulary is None:
         return None
@@ -37,19 +37,19 @@ def language_bytes(tokens: int, *, shape: Shape, options: ServerOptions, specula
 
 
 def drafter_bytes(tokens: int, *, shape: Shape, speculation: Speculation | None) -> int:
-    """Give what a drafter keeps of a batch to read it: each layer's output, and all of them side by side."""
+    """Return the bytes of a batch that a drafter reads: the output of each layer, and their concatenation."""
     layers = _LAYERS_READ.get(speculation.method, 0) if speculation else 0
     return 2 * layers * tokens * (shape.width.hidden or 0) * _ELEMENT_BYTES
 
 
 def encoder_bytes(tokens: int, *, shape: Shape, options: ServerOptions) -> int:
-    """Give what the encoder of images takes; nothing where its sizes are not known."""
+    """Return the bytes of the image encoder; 0 if its sizes are unknown."""
     vision = shape.vision if options.encodes else None
     return _patches(vision, tokens) * _patch_width(vision) * _ELEMENT_BYTES if vision else 0
 
 
 def encoded_bytes(tokens: int, *, shape: Shape, options: ServerOptions) -> int:
-    """Give what the encoded inputs take that wait for the language model."""
+    """Return the bytes of the encoded inputs that wait for the language model."""
     return tokens * (shape.width.hidden or 0) * _ELEMENT_BYTES if shape.encoders and options.encodes else 0
 
 
@@ -60,7 +60,7 @@ def _recurrent(shape: Shape) -> int:
 
 
 def _patches(vision: Vision, tokens: int) -> int:
-    # One image of the largest size is profiled, even if it is longer than a batch.
+    # vLLM profiles one image of the largest size, even if it has more tokens than a batch.
     return max(tokens, vision.item_tokens) * vision.token_patches
 
 

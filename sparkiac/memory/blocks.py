@@ -1,6 +1,6 @@
-"""How vLLM shares its pool: layers in groups, and blocks that one group owns at a time.
+"""How vLLM divides its pool: layers form groups, and each block belongs to one group at a time.
 
-A block holds a page of each layer of a group, so that its size is that of the widest group. Follows
+A block holds a page of each layer of a group, so the widest group sets its size. Follows
 `kv_cache_utils.py` of vLLM 0.15.1, 0.19.0, 0.23.0 and 0.32.0.
 """
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory import packed
 from sparkiac.memory.pages import paged, unified
-from sparkiac.memory.values import Unknown, lacking, parts
+from sparkiac.memory.values import Unknown, ceil_div, unknown_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,56 +25,56 @@ _RETAINS_FOR_DRAFTS: Final = (0, 28)
 
 
 class CacheGroup(NamedTuple):
-    """Layers that share the ids of their blocks."""
+    """Layers that share block IDs."""
 
     kind: str
     """`full`, `window` or `state`."""
     layers: int
     block_tokens: int
     request_blocks: int
-    """Blocks of one request of the whole context."""
+    """Blocks of one full-length request."""
 
 
 class Cache(NamedTuple):
-    """The KV cache of one rank, however large its pool."""
+    """Layout of the KV cache of one rank, for a pool of any size."""
 
     context: int
-    """Tokens of the longest request."""
+    """Maximum tokens of a request."""
     block_bytes: int
-    """Bytes of one block, on the rank that has the most layers of a group."""
+    """Bytes of one block on the rank with the most layers of a group."""
     groups: tuple[CacheGroup, ...]
     token_bytes: int
-    """Bytes of one more token of a long request, over all layers that see it: without padding."""
+    """Bytes of one more token of a long request in all layers that keep it, without padding."""
     state_bytes: int
-    """Bytes of one request's windows and states over all layers: without padding."""
+    """Bytes of one request's windows and states in all layers, without padding."""
     release: tuple[int, ...]
     counted_blocks: int
-    """Blocks of one request of the whole context as the log counts them; a few releases miscount some models."""
+    """Blocks of one full-length request as the log counts them; a few releases miscount some models."""
 
     @property
     def request_blocks(self) -> int:
-        """Blocks of one request of the whole context."""
+        """Blocks of one full-length request."""
         return sum(group.request_blocks for group in self.groups)
 
     @property
     def request_bytes(self) -> int:
-        """Bytes of one request of the whole context."""
+        """Bytes of one full-length request."""
         return self.request_blocks * self.block_bytes
 
     @property
     def block_tokens(self) -> int:
-        """Tokens of the shortest block; in a hybrid model, what the log calls the attention block size."""
+        """Tokens of the shortest block; in a hybrid model, the "attention block size" of the log."""
         return min((group.block_tokens for group in self.groups), default=0)
 
     def blocks(self, pool_bytes: int) -> int:
-        """Give the blocks of a pool: the log's number of GPU blocks."""
+        """Return the blocks of a pool: "# GPU blocks" in the log."""
         return max(0, pool_bytes) // self.block_bytes
 
     def tokens(self, pool_bytes: int) -> int:
-        """Give the tokens that the log states for a pool.
+        """Return the tokens that the log states for a pool.
 
-        From 0.20.1 on vLLM counts them in requests of the whole context. Before, it divides the blocks by the groups
-        as if each grew with the context: too few tokens for windows and states.
+        Since 0.20.1, vLLM counts them in full-length requests. Earlier releases divide the blocks by the groups as
+        if each group grew with the context: too few tokens for models with windows or states.
         """
         blocks = self.blocks(pool_bytes)
         if self.release < _TOKENS_BY_REQUEST:
@@ -82,36 +82,36 @@ class Cache(NamedTuple):
         return int(blocks / self.counted_blocks * self.context)
 
     def concurrency(self, pool_bytes: int) -> float:
-        """Give the requests of the whole context that a pool holds at once, as the log counts them."""
+        """Return the concurrent full-length requests of a pool as the log counts them."""
         return self.blocks(pool_bytes) / self.counted_blocks
 
     def requests(self, pool_bytes: int) -> float:
-        """Give the requests of the whole context that a pool does hold at once."""
+        """Return the concurrent full-length requests that really fit into a pool."""
         return self.blocks(pool_bytes) / self.request_blocks
 
     def pool_bytes(self, requests: int) -> int:
-        """Give the smallest pool for a number of requests of the whole context.
+        """Return the smallest pool for a number of concurrent full-length requests.
 
-        From 0.29 on vLLM's check takes off the one block that it never hands out.
+        Since 0.29, vLLM's check subtracts the one block that it never assigns.
         """
         spare = 1 if self.release >= _KEEPS_ONE_BLOCK else 0
         return (requests * self.request_blocks + spare) * self.block_bytes
 
 
 def cache(shape: Shape, options: ServerOptions, *, speculation: Speculation | None = None) -> Cache | Unknown:
-    """Give the KV cache that a vLLM server makes for a model, for each rank.
+    """Return the KV cache of a vLLM server on each rank.
 
-    Unknown names the facts that lack, or why this release cannot put these layers into one pool.
+    Unknown lists the missing facts, or why this release cannot put these layers into one pool.
     """
     context = options.max_model_len or shape.context
     if not context:
         return Unknown(("max_model_len",))
     found = paged(shape, options, speculation)
     if not found:
-        return Unknown(("layers that keep something",))
+        return Unknown(("layers with a KV cache or a state",))
     grouped = found if isinstance(found, Unknown) else _grouped(found, options.release)
     if isinstance(found, Unknown) or isinstance(grouped, Unknown):
-        return lacking(found, grouped) or Unknown(())
+        return unknown_of(found, grouped) or Unknown(())
     held = _Request(context, options, shape, speculation)
     groups = tuple(_group(group, held) for group in grouped)
     return Cache(
@@ -145,15 +145,15 @@ def _grouped(found: Sequence[CachePage], release: tuple[int, ...]) -> tuple[tupl
         alike.setdefault(page[1:], []).append(page)
     size = _group_size([len(group) for group in alike.values()])
     return tuple(
-        tuple(group[first :: parts(len(group), size)])
+        tuple(group[first :: ceil_div(len(group), size)])
         for group in alike.values()
-        for first in range(parts(len(group), size))
+        for first in range(ceil_div(len(group), size))
     )
 
 
 def _group_size(counts: Sequence[int]) -> int:
-    # The rarest kind sets the size. If the most frequent one is hardly more frequent, it does: fewer layers are
-    # made up that way, as with 12 windows and 13 full layers.
+    # The rarest kind sets the size, unless the most frequent kind has less than 1.5 times as many layers: with 12
+    # windows and 13 full layers, this pads fewer layers.
     return max(counts) if max(counts) * 2 < min(counts) * 3 else min(counts)
 
 
@@ -181,14 +181,14 @@ def _request_blocks(page: CachePage, held: _Request) -> int:
         kept = 2 + page.checkpoints if held.options.mamba_mode(held.shape) == "align" else 1
         return kept + (held.speculation.tokens if held.speculation else 0)
     if page.kind == "full":
-        return parts(held.context, page.block_tokens)
-    # A window may begin inside a block, hence one more.
+        return ceil_div(held.context, page.block_tokens)
+    # A window can start inside a block, so one more block is needed.
     tokens = min(page.window - 1 + _retained_tokens(held) + held.options.in_flight_tokens, held.context)
-    return parts(tokens, page.block_tokens) + 1
+    return ceil_div(tokens, page.block_tokens) + 1
 
 
 def _retained_tokens(held: _Request) -> int:
-    """Give the tokens that windows keep besides: several layers for prediction read the last ones again."""
+    """Return the additional tokens that windows keep because several MTP layers read the last tokens again."""
     drafts = held.speculation
     several = drafts is not None and drafts.predicts and min(len(held.shape.drafts), drafts.tokens) > 1
     return drafts.tokens - 1 if drafts and several and held.options.release >= _RETAINS_FOR_DRAFTS else 0

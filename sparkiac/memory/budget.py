@@ -1,8 +1,7 @@
-"""What one server takes from its host, and what is left of the host: named terms that add up.
+"""Memory of one server and of its host, as named terms that add up.
 
-vLLM asks for a share of the memory that it sees. It loads the weights, runs one batch of the largest size, and gives
-what is left of its share to the KV cache. The host loses the share as a whole, and what a server takes after it has
-profiled.
+vLLM requests a share of the visible memory, loads the weights, runs one batch of the largest size, and uses the rest of
+its share for the KV cache. The whole share is taken from the host, and what a server allocates after profiling.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import Measured
 
 RUNTIME_BYTES: Final = 3 * GIB
-"""What a server takes besides weights and pool, where nothing better is known: an assumption."""
+"""Memory of a server besides weights and pool, if nothing better is known: an assumption."""
 RUNTIME_SOURCE: Final = "Spark guide L343-348: 0.85 of 119.21 GiB less 21.94 and 76.49 GiB leaves 2.90 GiB; rounded up"
 _RUNTIME_BATCH: Final = 8192
 _RESERVED: Final = 10
@@ -36,19 +35,19 @@ class Server(NamedTuple):
 
     name: str
     requested: Term
-    """What vLLM reserves: its share, or what weights and a pool of a told size need."""
+    """Memory that vLLM reserves: its share, or weights plus a pool of a fixed size."""
     inside: tuple[Term, ...]
-    """What of it is not KV cache."""
+    """Parts of it that are not KV cache."""
     pool: Term
-    """What is left for the KV cache; never negative."""
+    """The rest, for the KV cache; never negative."""
     outside: tuple[Term, ...]
-    """What the host loses besides."""
+    """Memory that the server takes outside its share."""
     shortage: Term
-    """What lacks for `inside` alone: vLLM refuses to start unless it is nothing."""
+    """Bytes by which `inside` exceeds the share: vLLM does not start unless it is 0."""
 
     @property
     def taken(self) -> tuple[Term, ...]:
-        """Terms that the host loses."""
+        """All memory that the server takes from the host."""
         return (self.requested._replace(name=self.name), *self.outside)
 
 
@@ -61,7 +60,7 @@ class HostBudget(NamedTuple):
 
     @property
     def headroom_bytes(self) -> int | Unknown:
-        """What is left; less than nothing if the terms do not fit. Unknown names the terms that nobody knows."""
+        """Free memory; negative if the terms do not fit. Unknown lists the unknown terms."""
         taken = total_bytes(self.terms)
         if self.total_bytes is None:
             return Unknown(("total memory", *(taken.missing if isinstance(taken, Unknown) else ())))
@@ -69,19 +68,19 @@ class HostBudget(NamedTuple):
 
     @property
     def most_bytes(self) -> int | None:
-        """What is left at most: before the terms that nobody knows."""
+        """Upper bound of the free memory, without the unknown terms."""
         return None if self.total_bytes is None else self.total_bytes - known_bytes(self.terms)
 
 
 def group_bytes(totals: Mapping[str, int | None]) -> int | Unknown:
-    """Give the memory that every host of a group has: the smallest one counts."""
+    """Return the memory of the smallest host of a group."""
     unknown = tuple(f"total memory of {name}" for name, size in totals.items() if size is None)
     known = [size for size in totals.values() if size is not None]
     return Unknown(unknown or ("hosts of the group",)) if unknown or not known else min(known)
 
 
 def requested_bytes(total: int, utilization: float) -> int:
-    """Give what vLLM asks for: a share of what it sees, rounded up."""
+    """Return the memory that vLLM requests: a share of the visible memory, rounded up."""
     return math.ceil(total * utilization)
 
 
@@ -96,7 +95,7 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     speculation: Speculation | None = None,
     calibration: Measured | None = None,
 ) -> Server:
-    """Give the terms of one server. `total_bytes` is what CUDA sees of the host, or the smallest of a group."""
+    """Return the terms of one server. `total_bytes` is the memory that CUDA sees on the smallest host of the group."""
     loaded = _measured(weights, calibration.weights_bytes if calibration else None)
     both = (loaded, *((drafter,) if drafter else ()))
     inside = (*both, *_overhead(options, shape, speculation, calibration))
@@ -118,7 +117,7 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
         inside,
         Term("KV cache", None if left is None else max(0, left), "what the other terms leave", _any_assumed(inside)),
         outside,
-        Term("shortage", None if left is None else max(0, -left), "what the other terms lack"),
+        Term("shortage", None if left is None else max(0, -left), "bytes over the share"),
     )
 
 
@@ -135,12 +134,11 @@ def host(
     *,
     servers: tuple[Server, ...] = (),
     services: tuple[Term, ...] = (),
-    page_cache: Term | None = None,
     reserve: Term | None = None,
 ) -> HostBudget:
-    """Give the terms of one host. Reserve and page cache are what the caller wants to keep for them."""
-    kept = tuple(term for term in (page_cache, reserve) if term)
-    return HostBudget(total, (*(term for each in servers for term in each.taken), *services, *kept))
+    """Return the terms of one host; `reserve` is kept free."""
+    taken = (term for each in servers for term in each.taken)
+    return HostBudget(total, (*taken, *services, *((reserve,) if reserve else ())))
 
 
 def _any_assumed(terms: tuple[Term, ...]) -> bool:
@@ -148,22 +146,22 @@ def _any_assumed(terms: tuple[Term, ...]) -> bool:
 
 
 def _measured(term: Term, size: int | None) -> Term:
-    return term if size is None else Term(term.name, size, "measured: the start-up log")
+    return term if size is None else Term(term.name, size, "measured: startup log")
 
 
 def _told(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, ...]) -> Server:
     needed = total_bytes((*inside, pool))
     size = None if isinstance(needed, Unknown) else needed
-    source = "the KV cache's told size and the other terms"
+    source = "the configured KV cache size and the other terms"
     requested = Term("requested", size, source, _any_assumed(inside))
-    return Server(name, requested, inside, pool, outside, Term("shortage", 0, "a told size takes what it needs"))
+    return Server(name, requested, inside, pool, outside, Term("shortage", 0, "a fixed KV cache size has no shortage"))
 
 
 def _overhead(
     options: ServerOptions, shape: Shape | None, speculation: Speculation | None, calibration: Measured | None
 ) -> tuple[Term, ...]:
     if calibration and calibration.overhead_bytes is not None:
-        return (Term("runtime", calibration.overhead_bytes, "measured: the start-up log"),)
+        return (Term("runtime", calibration.overhead_bytes, "measured: startup log"),)
     batch = options.max_num_batched_tokens
     now = _profiled(batch, options, shape, speculation)
     then = _profiled(_RUNTIME_BATCH, options, shape, speculation)
@@ -185,7 +183,7 @@ def _overhead(
 def _profiled(
     batch: int, options: ServerOptions, shape: Shape | None, speculation: Speculation | None
 ) -> tuple[int, int] | None:
-    """Give what the language model and the encoder take for a batch; None if the widths are not known."""
+    """Return the bytes of a batch in the language model and in the encoder; None if the widths are unknown."""
     language = language_bytes(batch, shape=shape, options=options, speculation=speculation) if shape else None
     if shape is None or language is None:
         return None

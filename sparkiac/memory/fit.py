@@ -1,4 +1,4 @@
-"""What a pool holds, the smallest utilization for a workload, and what raising or lowering it buys."""
+"""What fits into a pool, the smallest utilization for a workload, and the effect of another utilization."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import requested_bytes
-from sparkiac.memory.values import Unknown, lacking, parts, total_bytes
+from sparkiac.memory.values import Unknown, ceil_div, total_bytes, unknown_of
 
 if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
@@ -19,47 +19,47 @@ _TOLD_POOL: Final = (0, 10, 2)
 
 
 class Fit(NamedTuple):
-    """What a pool holds."""
+    """What fits into a pool."""
 
     pool_bytes: int
     blocks: int | None
-    """None where the layout is not understood."""
+    """None if the layout is unknown."""
     tokens: int
     """Tokens as the release's log counts them."""
     concurrency: float
-    """Requests of the whole context at once."""
+    """Concurrent full-length requests."""
     one: bool
-    """Whether one request of the whole context fits; vLLM does not start otherwise."""
+    """Whether one full-length request fits; otherwise vLLM does not start."""
     all: bool
-    """Whether as many of them fit as it lets in; otherwise the last ones wait or are computed again."""
+    """Whether max_num_seqs of them fit; otherwise requests queue or are preempted."""
 
 
 class Advice(NamedTuple):
-    """The smallest pool for a workload, in the two ways to ask for it."""
+    """The smallest pool for a workload, as a size and as a utilization."""
 
     pool_bytes: int
-    """For `--kv-cache-memory-bytes`, exactly."""
+    """Exact value for `--kv-cache-memory-bytes`."""
     told: bool
-    """Whether the release has that option."""
+    """Whether the vLLM release has that option."""
     utilization: float | None
-    """Smallest `--gpu-memory-utilization`, in steps of 0.01; None if all memory is not enough."""
+    """Smallest `--gpu-memory-utilization`, in steps of 0.01; None if 1.0 is not enough."""
     freed_bytes: int | None
-    """What that gives back to the host against the utilization that is set; less than nothing if it takes more."""
+    """Memory that the host gains compared with the configured utilization; negative if it loses memory."""
 
 
 class Step(NamedTuple):
-    """What another utilization buys."""
+    """Effect of another utilization."""
 
     utilization: float
     pool_bytes: int
     tokens: int
     concurrency: float
     host_bytes: int
-    """What the host gains; less than nothing if it loses."""
+    """Memory that the host gains; negative if it loses memory."""
 
 
 def fit(layout: Cache, pool_bytes: int, *, max_num_seqs: int) -> Fit:
-    """Give what a pool holds."""
+    """Return what fits into a pool."""
     return Fit(
         pool_bytes=pool_bytes,
         blocks=layout.blocks(pool_bytes),
@@ -71,9 +71,9 @@ def fit(layout: Cache, pool_bytes: int, *, max_num_seqs: int) -> Fit:
 
 
 def measured(pool_bytes: int, *, calibration: Measured, options: ServerOptions) -> Fit | None:
-    """Give what a pool holds by the average of an earlier start, for a cache whose layout is not understood.
+    """Return what fits into a pool by the average of an earlier start, for a cache whose layout is unknown.
 
-    None unless that start had the same context: the average hides what does not grow with it.
+    None unless that start had the same context: the average includes parts that do not grow with the context.
     """
     before, tokens, context = calibration.pool_bytes, calibration.tokens, calibration.context
     if not before or not tokens or not context or context != options.max_model_len:
@@ -96,7 +96,7 @@ def advise(  # noqa: PLR0913  the facts of one server, each under its name
     """Return the smallest pool for a number of requests, each of `context` tokens. Unknown lists the missing facts."""
     wanted = cache(shape, options._replace(max_model_len=context), speculation=speculation)
     inside = total_bytes(server.inside)
-    wrong = lacking(wanted, inside, Unknown(("total memory",)) if total is None else None)
+    wrong = unknown_of(wanted, inside, Unknown(("total memory",)) if total is None else None)
     if wrong or total is None or isinstance(wanted, Unknown) or isinstance(inside, Unknown):
         return wrong or Unknown(())
     pool = wanted.pool_bytes(users)
@@ -107,16 +107,16 @@ def advise(  # noqa: PLR0913  the facts of one server, each under its name
 
 
 def step(server: Server, layout: Cache, *, total: int, utilization: float) -> Step | Unknown:
-    """Give what another utilization buys. Unknown names the terms of the server that nobody knows."""
+    """Return the effect of another utilization. Unknown lists the unknown terms of the server."""
     inside = total_bytes(server.inside)
     now = server.requested.size_bytes
     if isinstance(inside, Unknown) or now is None:
-        return lacking(inside) or Unknown((server.requested.name,))
+        return unknown_of(inside) or Unknown((server.requested.name,))
     asked = requested_bytes(total, utilization)
     pool = max(0, asked - inside)
     return Step(utilization, pool, layout.tokens(pool), layout.requests(pool), now - asked)
 
 
 def _smallest(needed: int, total: int) -> float | None:
-    hundredths = parts(100 * needed, total)
-    return hundredths / 100 if hundredths <= 100 else None  # noqa: PLR2004  the whole of it
+    hundredths = ceil_div(100 * needed, total)
+    return hundredths / 100 if hundredths <= 100 else None  # noqa: PLR2004  all of the memory

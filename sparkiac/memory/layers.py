@@ -1,4 +1,4 @@
-"""The kinds of layers that keep something between tokens, and the network that they make up. Counts, no bytes."""
+"""Kinds of layers with a KV cache or a state, and the network that they form. Counts, no bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Attention(NamedTuple):
-    """Keys and values of each token: MHA, GQA, MQA, with a sliding window or without."""
+    """Keys and values of each token: MHA, GQA or MQA, with or without a sliding window."""
 
     kv_heads: int
     head_size: int
@@ -19,38 +19,38 @@ class Attention(NamedTuple):
     value_size: int
     """Elements of one value."""
     window: int | None = None
-    """Tokens in the sliding window; None if the layer sees the whole context."""
+    """Tokens in the sliding window; None for the whole context."""
 
 
 class Latent(NamedTuple):
     """Multi-head latent attention: one vector for each token, the same on every rank."""
 
     size: int
-    """Elements of the compressed keys and values, with the rotary part."""
+    """Elements of the compressed keys and values, including the rotary part."""
     packed_bytes: int | None = None
-    """Bytes of the vector in FP8, where sparse attention packs it with scales and a rotary part of 16 bits."""
+    """Bytes of the vector in FP8, if sparse attention packs it with scales and a rotary part of 16 bits."""
 
 
 class Rows(NamedTuple):
-    """Vectors of a fixed size, whatever the KV dtype: an indexer's keys, compressed keys, a compressor's inputs."""
+    """Vectors whose size does not depend on the KV dtype: indexer keys, compressed keys, compressor inputs."""
 
     size_bytes: int
     tokens: int = 1
     """Tokens that share a vector."""
     window: int | None = None
-    """Tokens that are kept; None if all are."""
+    """Tokens that are kept; None for all."""
     block_tokens: int | None = None
-    """Tokens of a block; None if as many as in the server's."""
+    """Tokens of a block; None for the block size of the server."""
     alignment: int = 1
-    """A page's size is a multiple of it."""
+    """The size of a page is a multiple of it."""
 
 
 class Sparse(NamedTuple):
-    """Attention that picks the tokens that it reads: one layer with several caches, in vLLM's order."""
+    """Attention that selects the tokens to read: one layer with several caches, in vLLM's order."""
 
     caches: tuple[Latent | Rows, ...]
     block_tokens: int
-    """A block of the server holds a multiple of this, and exactly this where nobody says otherwise."""
+    """The block size of the server is a multiple of it, and by default equal to it."""
 
 
 class Linear(NamedTuple):
@@ -61,9 +61,9 @@ class Linear(NamedTuple):
     key_size: int
     value_size: int
     kernel: int
-    """Taps of the convolution before it."""
+    """Kernel size of the convolution before it."""
     checkpoints: tuple[int, ...] = ()
-    """vLLM's first release that keeps one more state for prefixes of prompts; empty if none does."""
+    """First vLLM release that keeps one more state for prefix caching; empty if none does."""
 
 
 class Mamba2(NamedTuple):
@@ -74,9 +74,9 @@ class Mamba2(NamedTuple):
     groups: int
     state_size: int
     kernel: int
-    """Taps of the convolution before it."""
+    """Kernel size of the convolution before it."""
     checkpoints: tuple[int, ...] = (0, 32)
-    """vLLM's first release that keeps one more state for prefixes of prompts."""
+    """First vLLM release that keeps one more state for prefix caching."""
 
 
 Layer = Attention | Latent | Sparse | Linear | Mamba2
@@ -84,14 +84,14 @@ State = Linear | Mamba2
 
 
 class Width(NamedTuple):
-    """How wide the network is; None where the facts do not tell."""
+    """Widths of the network; None if unknown."""
 
     hidden: int | None = None
     vocabulary: int | None = None
     intermediate: int | None = None
-    """Inner width of a dense layer; 0 if there is none."""
+    """Intermediate size of a dense layer; 0 if there is none."""
     expert_intermediate: int | None = None
-    """Inner width of one routed expert."""
+    """Intermediate size of one routed expert."""
     experts: int = 0
     """Routed experts of one layer; 0 in a dense network."""
     experts_per_token: int = 0
@@ -100,47 +100,47 @@ class Width(NamedTuple):
 
 
 class Vision(NamedTuple):
-    """How wide the encoder of images is."""
+    """Widths of the image encoder."""
 
     hidden: int
     intermediate: int
     token_patches: int
-    """Patches that the encoder turns into one token."""
+    """Patches for one token."""
     item_tokens: int
     """Tokens of the largest image."""
 
 
 class Shape(NamedTuple):
-    """What of a network decides on its KV cache."""
+    """The properties of a network that determine its KV cache."""
 
     layers: tuple[Layer | None, ...]
-    """In order; None for a layer that keeps nothing of its own, such as a block of experts."""
+    """Layers in order; None for a layer without a cache, such as a block of experts."""
     drafts: tuple[Layer, ...] = ()
     """Layers for multi-token prediction in the checkpoint."""
     context: int | None = None
-    """Tokens that the checkpoint was trained for."""
+    """Context length that the checkpoint was trained for."""
     kv_dtype: str | None = None
-    """KV dtype that the checkpoint asks for where the engine is not told one."""
+    """KV dtype of the checkpoint, used if the engine has no option for it."""
     state_dtype: str | None = None
-    """Dtype that the checkpoint asks for in the recurrent part of a state."""
+    """Dtype of the checkpoint for the recurrent part of a state."""
     encoders: tuple[str, ...] = ()
-    """`vision` and `audio`, as far as the checkpoint has them."""
+    """`vision` and `audio`, if the checkpoint has them."""
     vision: Vision | None = None
-    """The encoder of images; None where its sizes are not known."""
+    """The image encoder; None if its sizes are unknown."""
     width: Width = Width()
     architectures: tuple[str, ...] = ()
-    """Classes of the checkpoint, under the names of its config.json."""
+    """Architecture classes in config.json."""
     quantized: bool = False
-    """Whether the config.json says how the checkpoint was quantized."""
+    """Whether config.json has a quantization_config."""
 
     @property
     def hybrid(self) -> bool:
-        """Whether some layers keep a state of fixed size."""
+        """Whether some layers have a state of fixed size."""
         return any(isinstance(layer, State) for layer in self.layers)
 
     @property
     def sparse(self) -> Sparse | None:
-        """The first layer that picks what it reads."""
+        """The first layer with sparse attention."""
         return next((layer for layer in self.layers if isinstance(layer, Sparse)), None)
 
 

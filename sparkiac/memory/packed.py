@@ -1,15 +1,15 @@
-"""Blocks in which pages of several sizes lie side by side, as DeepSeek-V4 has them.
+"""Blocks that hold pages of several sizes, as in DeepSeek-V4.
 
-Follows `kv_cache_utils.py` of vLLM 0.20.2 to 0.32.0, which has drawn these blocks in four ways. Layers of one window
-and one length of block need as many blocks as each other: they are a bucket. A bucket is split into groups, so that a
-group fits into the block that the layers of the whole context need.
+Follows `kv_cache_utils.py` of vLLM 0.20.2 to 0.32.0, which built these blocks in four ways. Layers with the same window
+and block length need the same number of blocks: they are a bucket. A bucket is split into groups, so that a group fits
+into the block that the full-attention layers need.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.memory.values import Unknown, parts
+from sparkiac.memory.values import Unknown, ceil_div
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 _FIRST: Final = (0, 20)
 _SIZES_SHARED: Final = (0, 24)
-"""From here on only the sizes of pages are shared between groups; before, all sizes in equal numbers."""
+"""Since this release groups share page sizes only; earlier ones have all sizes in equal numbers."""
 _OVERLAID: Final = (0, 27)
-"""From here on groups lie over each other, whatever the sizes of their pages, and the log counts blocks."""
+"""Since this release groups overlap, with pages of any size, and the log counts blocks."""
 _BY_ANCHOR: Final = (0, 29)
-"""From here on the layers of the whole context have no special place."""
+"""Since this release full-attention layers are no special case."""
 
 
 def grouped(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[Group, ...] | Unknown:
-    """Give the groups of layers that share the ids of their blocks. Unknown says what this release cannot pack."""
+    """Return the groups of layers that share block IDs. Unknown lists what this release cannot pack."""
     if release < _FIRST:
         return Unknown((f"compressed attention: vLLM {'.'.join(map(str, release))} has none",))
     buckets = _buckets(pages)
@@ -44,11 +44,11 @@ def grouped(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[Group
             return Unknown(("a page as large as the largest one of the whole context",))
         windows = [_padded(bucket, sizes) for bucket in windows]
     depth = _least_padding([_depth(bucket) for bucket in (whole, *windows)], least=_depth(whole))
-    return (whole, *(group for bucket in windows for group in _split(bucket, parts(_depth(bucket), depth))))
+    return (whole, *(group for bucket in windows for group in _split(bucket, ceil_div(_depth(bucket), depth))))
 
 
 def block_bytes(groups: Iterable[Group], release: tuple[int, ...]) -> int:
-    """Give the bytes of one block of these groups, on the rank that holds their pages."""
+    """Return the bytes of one block of these groups, on the rank that holds their pages."""
     held = [_counts(group) for group in groups]
     if release >= _OVERLAID:
         return max(sum(size * count for size, count in counts.items()) for counts in held)
@@ -59,12 +59,12 @@ def block_bytes(groups: Iterable[Group], release: tuple[int, ...]) -> int:
 
 
 def counted_blocks(groups: Sequence[Group], blocks: Sequence[int], release: tuple[int, ...]) -> int:
-    """Give the blocks of one request as the log counts them, where each group takes `blocks`."""
+    """Return the blocks of one request as the log counts them, if each group needs `blocks`."""
     if release >= _OVERLAID:
         return sum(blocks)
-    # Bytes of each group's first layer, by the page of the very first one.
+    # Bytes of the first layer of each group, in pages of the first group.
     taken = sum(count * group[0].size_bytes for group, count in zip(groups, blocks, strict=True))
-    return parts(taken, groups[0][0].size_bytes)
+    return ceil_div(taken, groups[0][0].size_bytes)
 
 
 def _buckets(pages: Iterable[CachePage]) -> list[Group]:
@@ -90,26 +90,26 @@ def _even(bucket: Group) -> bool:
 
 
 def _count(bucket: Group, buckets: Sequence[Group]) -> int:
-    """Give the groups into which a bucket is split."""
+    """Return the number of groups of a bucket."""
     depths = [_depth(each) for each in buckets if _even(each)]
-    # Layers with pages of several sizes stay together, so that they set the least depth of a group.
+    # Layers with pages of several sizes stay together, so they set the minimum depth of a group.
     least = max((_depth(each) for each in buckets if _even(each) and len(_counts(each)) > 1), default=0)
     if least:
-        return parts(_depth(bucket), _least_padding(depths, least=least)) if _even(bucket) else 1
+        return ceil_div(_depth(bucket), _least_padding(depths, least=least)) if _even(bucket) else 1
     if bucket[0].kind == "full":
         return 1
     anchor = max(_widest(each) for each in buckets)
-    return parts(len(bucket), max(1, anchor // bucket[0].size_bytes))
+    return ceil_div(len(bucket), max(1, anchor // bucket[0].size_bytes))
 
 
 def _widest(bucket: Group) -> int:
-    # A window's layers may end up one to a group.
+    # Layers with a window can end up in one group each.
     groups = len(bucket) if bucket[0].kind != "full" else 1
-    return sum(size * parts(count, groups) for size, count in _counts(bucket).items())
+    return sum(size * ceil_div(count, groups) for size, count in _counts(bucket).items())
 
 
 def _least_padding(depths: Sequence[int], *, least: int) -> int:
-    """Give the depth of a group that leaves the fewest places empty; of several, the deepest."""
+    """Return the depth of a group with the least padding; if several are equal, the largest."""
     return min(range(least, max(depths) + 1), key=lambda depth: (sum(-each % depth for each in depths), -depth))
 
 

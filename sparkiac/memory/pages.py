@@ -1,7 +1,7 @@
-"""What each layer puts into a block of vLLM's pool: one page, padded so that all pages are of one size.
+"""Page of each layer in a block of vLLM's pool, padded so that all pages have one size.
 
 Follows `kv_cache_utils.py` and `platforms/interface.py` of vLLM 0.15.1, 0.19.0, 0.23.0 and 0.32.0; where releases
-differ, the number stands beside the case.
+differ, the code names the release.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.kv import kv_format, state_bytes, token_bytes
 from sparkiac.memory.layers import Attention, Latent, Linear, Mamba2, Rows, Sparse
-from sparkiac.memory.values import Unknown, lacking, parts
+from sparkiac.memory.values import Unknown, ceil_div, unknown_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,36 +23,36 @@ _PADS_ANY_PAGE: Final = (0, 24)
 _ALIGNS_TO_BLOCK: Final = (0, 20)
 _ALIGNS_LATENT: Final = (0, 27)
 _BLOCK_TOKENS: Final = 16
-"""Tokens of a block where neither the options nor the model say otherwise."""
+"""Default block size in tokens."""
 _WINDOWS_HAVE_VALUES: Final = (0, 20)
-"""Before, a window's values are taken to be as wide as its keys."""
+"""Earlier releases assume that the values of a window are as wide as its keys."""
 _TRAINED: Final = frozenset({"eagle", "eagle3", "dflash", "dspark", "draft_model"})
 _WITHOUT_LAYERS: Final = frozenset({"ngram", "ngram_gpu", "suffix"})
 
 
 class CachePage(NamedTuple):
-    """What one layer puts into a block."""
+    """Page of one layer in a block."""
 
     stage: int
-    """Stage of the pipeline that holds the layer."""
+    """Pipeline stage of the layer."""
     kind: str
     """`full`, `window` or `state`."""
     block_tokens: int
-    """Tokens that one page holds."""
+    """Tokens in one page."""
     size_bytes: int
     content_bytes: int
-    """Bytes of one token, or of one state, without padding."""
+    """Bytes of one token or one state, without padding."""
     window: int = 0
     """Tokens in the sliding window."""
     latent: bool = False
-    """Whether it is read in whole rows of tokens, so that it cannot be padded."""
+    """Whether it cannot be padded because it is read in whole rows of tokens."""
     checkpoints: int = 0
-    """States of one request that are kept besides, for prefixes of prompts."""
+    """Additional states of one request for prefix caching."""
     beside: bool = False
-    """Whether it lies beside pages of other sizes in a block."""
+    """Whether a block also holds pages of other sizes."""
 
 
-class _Block(NamedTuple):
+class _BlockLayout(NamedTuple):
     tokens: int
     state_bytes: int
     padded_bytes: int
@@ -61,16 +61,16 @@ class _Block(NamedTuple):
 
 
 def paged(shape: Shape, options: ServerOptions, speculation: Speculation | None) -> tuple[CachePage, ...] | Unknown:
-    """Give the pages of all layers, of the drafter's too. Unknown names what lacks."""
+    """Return the pages of all layers, including those of the drafter. Unknown lists the missing facts."""
     drafts = _drafts(shape, speculation)
     kept = kv_format(shape, options)
     if isinstance(drafts, Unknown) or isinstance(kept, Unknown):
-        return lacking(drafts, kept) or Unknown(())
+        return unknown_of(drafts, kept) or Unknown(())
     stages = _stages(len(shape.layers), options.pipeline_parallel_size)
     placed = [*zip(stages, shape.layers, strict=True), *((stages[-1], layer) for layer in drafts)]
     tokens = speculation.tokens if speculation else 0
     states = [_state(layer, shape, options, tokens) for layer in shape.layers if isinstance(layer, (Linear, Mamba2))]
-    wrong = lacking(*states)
+    wrong = unknown_of(*states)
     if wrong:
         return wrong
     largest = max((size for size in states if isinstance(size, int)), default=0)
@@ -81,7 +81,7 @@ def paged(shape: Shape, options: ServerOptions, speculation: Speculation | None)
 
 
 def unified(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[CachePage, ...] | Unknown:
-    """Give all pages one size, where layers of several kinds share a pool."""
+    """Return the pages with one size, if layers of several kinds share a pool."""
     if len({(page.kind, page.window) for page in pages}) == 1:
         return tuple(pages)
     size = max(page.size_bytes for page in pages)
@@ -109,7 +109,7 @@ def _drafts(shape: Shape, speculation: Speculation | None) -> tuple[Layer, ...] 
         return ()
     method, drafter = speculation.method, speculation.drafter
     if speculation.predicts:
-        # A separate model under `mtp` is Gemma 4's assistant, which reads the target's cache and keeps none.
+        # A separate model with `mtp` is Gemma 4's assistant, which reads the cache of the target and has none.
         found = shape.drafts or (() if drafter else None)
     else:
         found = tuple(layer for layer in drafter.layers if layer) if method in _TRAINED and drafter else None
@@ -117,7 +117,7 @@ def _drafts(shape: Shape, speculation: Speculation | None) -> tuple[Layer, ...] 
 
 
 def _stages(layers: int, stages: int) -> tuple[int, ...]:
-    # What cannot be divided goes to the stages before the last one, from the back (vLLM, get_pp_indices).
+    # Remaining layers go to the stages before the last one, from the back (vLLM, get_pp_indices).
     counts = [layers // stages] * stages
     for place in range(2, layers % stages + 2):
         counts[-place] += 1
@@ -130,20 +130,20 @@ def _state(layer: Linear | Mamba2, shape: Shape, options: ServerOptions, tokens:
     return state_bytes(layer, shape=shape, options=options, speculative_tokens=tokens)
 
 
-def _block(shape: Shape, options: ServerOptions, kept: Format, state: int) -> _Block | Unknown:
-    # A page of attention must hold a whole state: a block becomes longer in a hybrid model, and the state is padded.
+def _block(shape: Shape, options: ServerOptions, kept: Format, state: int) -> _BlockLayout | Unknown:
+    # A page of attention must hold a whole state: hybrid models have longer blocks and padded states.
     full, wanted = _whole_context(shape), shape.sparse.block_tokens if shape.sparse else _BLOCK_TOKENS
     least = options.block_size or wanted
     if shape.sparse and least % wanted:
         return Unknown((f"block_size: a multiple of {wanted} for sparse attention",))
     if not state or full is None:
-        return _Block(least, state, state, kept, options)
+        return _BlockLayout(least, state, state, kept, options)
     one = token_bytes(full, kept=kept, ranks=options.tensor_parallel_size)
     aligned = options.release >= _ALIGNS_TO_BLOCK
     step = _latent_step(options.release) if isinstance(full, Latent) else 16
     step = max(step, least) if aligned else step
-    tokens = max(least, step * parts(state, step * one))
-    return _Block(tokens, state, tokens * one, kept, options)
+    tokens = max(least, step * ceil_div(state, step * one))
+    return _BlockLayout(tokens, state, tokens * one, kept, options)
 
 
 def _latent_step(release: tuple[int, ...]) -> int:
@@ -157,22 +157,22 @@ def _whole_context(shape: Shape) -> Attention | Latent | None:
     return next((layer for layer in layers if isinstance(layer, Latent) or layer.window is None), None)
 
 
-def _pages(layer: Layer, stage: int, block: _Block) -> Iterator[CachePage]:
+def _pages(layer: Layer, stage: int, block: _BlockLayout) -> Iterator[CachePage]:
     for cache in layer.caches if isinstance(layer, Sparse) else (layer,):
         yield _rows(cache, stage, block) if isinstance(cache, Rows) else _page(cache, stage, block)
 
 
-def _rows(rows: Rows, stage: int, block: _Block) -> CachePage:
+def _rows(rows: Rows, stage: int, block: _BlockLayout) -> CachePage:
     tokens = rows.block_tokens or block.tokens
-    size = rows.alignment * parts(tokens // rows.tokens * rows.size_bytes, rows.alignment)
+    size = rows.alignment * ceil_div(tokens // rows.tokens * rows.size_bytes, rows.alignment)
     kind = "full" if rows.window is None else "window"
-    content = parts(rows.size_bytes, rows.tokens)
+    content = ceil_div(rows.size_bytes, rows.tokens)
     return CachePage(
         stage, kind, tokens, size, content, window=rows.window or 0, latent=True, beside=rows.alignment > 1
     )
 
 
-def _page(layer: Attention | Latent | State, stage: int, block: _Block) -> CachePage:
+def _page(layer: Attention | Latent | State, stage: int, block: _BlockLayout) -> CachePage:
     if isinstance(layer, (Linear, Mamba2)):
         checkpoints = int(bool(layer.checkpoints) and block.options.release >= layer.checkpoints)
         return CachePage(stage, "state", block.tokens, block.padded_bytes, block.state_bytes, checkpoints=checkpoints)

@@ -1,4 +1,4 @@
-"""From the facts of one server to all that can be said of its memory: the one call that plans need."""
+"""Prediction of the memory of one server, from its facts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sparkiac.memory import fit, layers, options, shape
 from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import server
 from sparkiac.memory.options import Speculation
-from sparkiac.memory.values import Unknown, lacking, total_bytes
+from sparkiac.memory.values import Unknown, total_bytes, unknown_of
 from sparkiac.memory.weights import quantized_at_load, weights
 
 if TYPE_CHECKING:
@@ -22,22 +22,20 @@ if TYPE_CHECKING:
     from sparkiac.memory.values import Term
     from sparkiac.model.facts import Architecture
     from sparkiac.model.inventory import Measured, Workload
+    from sparkiac.model.lock import LockedModel
 
 _STEPS: Final = (-0.05, 0.05)
 
 
 class Checkpoint(NamedTuple):
-    """One checkpoint, from the lock and the catalog."""
+    """One checkpoint: its pin in the lock, and the facts of the catalog."""
 
-    config: Mapping[str, object] | None = None
-    """Its config.json."""
+    locked: LockedModel | None = None
+    """config.json and tensors of the pinned commit."""
     architecture: Architecture | None = None
-    """The catalog's facts, used if config.json is unknown."""
-    tensors: Mapping[str, int] = {}
-    """Element type of safetensors → elements."""
-    tensor_bytes: int | None = None
+    """The catalog's facts, used if the lock has no config.json."""
     stated: Term | None = None
-    """Size of the weights on all ranks, where a source states it."""
+    """Size of the weights on all ranks, if a source states it; used if the lock has no tensors."""
 
 
 class Setup(NamedTuple):
@@ -46,24 +44,24 @@ class Setup(NamedTuple):
     name: str
     checkpoint: Checkpoint
     given: Mapping[str, object]
-    """The engine's options in snake_case."""
+    """Options of the engine in snake_case."""
     release: tuple[int, ...]
-    """vLLM's release."""
+    """vLLM release."""
     total_bytes: int | None
-    """Memory that CUDA sees of the host, or of the smallest host of a group."""
+    """Memory that CUDA sees on the host, or on the smallest host of a group."""
     workload: Workload | None = None
-    """None: one request of the whole context."""
+    """None for one full-length request."""
     method: str | None = None
-    """How it drafts, in vLLM's word."""
+    """Speculative method, under vLLM's name."""
     draft_tokens: int = 0
     drafter: Checkpoint | None = None
-    """The drafter, where it is a model of its own."""
+    """The drafter, if it is a separate model."""
     calibration: Measured | None = None
-    """What an earlier start has measured."""
+    """Measurements of an earlier start."""
 
 
 class Prediction(NamedTuple):
-    """All that can be said of one server. Each part is a value, or Unknown with the names of what lacks."""
+    """Prediction for one server. Each part is a value, or Unknown with the missing facts."""
 
     options: ServerOptions | Unknown
     shape: Shape | Unknown
@@ -71,17 +69,17 @@ class Prediction(NamedTuple):
     server: Server | Unknown
     fit: Fit | Unknown
     advice: Advice | Unknown
-    """For the stated workload."""
+    """For the workload."""
     steps: tuple[Step | Unknown, ...]
-    """What 0.05 less and 0.05 more of utilization buy."""
+    """Effects of 0.05 less and 0.05 more utilization."""
 
 
 def predict(setup: Setup) -> Prediction:
-    """Give all that can be said of the memory of one vLLM server."""
+    """Return the prediction for one vLLM server."""
     read = options.read(setup.given, release=setup.release, visible_bytes=setup.total_bytes)
     formed = shape_of(setup.checkpoint)
     speculation = _speculation(setup)
-    wrong = lacking(read, formed, speculation)
+    wrong = unknown_of(read, formed, speculation)
     if isinstance(read, Unknown):
         return Prediction(read, formed, wrong or read, read, wrong or read, wrong or read, ())
     drafting = None if isinstance(speculation, Unknown) else speculation
@@ -111,9 +109,9 @@ def predict(setup: Setup) -> Prediction:
 
 def shape_of(checkpoint: Checkpoint) -> Shape | Unknown:
     """Return the shape of a network, from its config.json if known, else from the catalog's architecture."""
-    if checkpoint.config is not None:
-        return shape.read(checkpoint.config)
-    known = checkpoint.architecture
+    locked, known = checkpoint.locked, checkpoint.architecture
+    if locked is not None and locked.config:
+        return shape.read(locked.config)
     return Unknown(("config.json",)) if known is None else layers.shape_of(known)
 
 
@@ -143,18 +141,19 @@ def _placed(setup: Setup, read: ServerOptions, formed: Shape | Unknown, drafting
 def _weights(
     name: str, checkpoint: Checkpoint, read: ServerOptions, given: Mapping[str, object], formed: Shape | Unknown
 ) -> Term:
-    whole = weights(
-        name, options=read, tensors=checkpoint.tensors, tensor_bytes=checkpoint.tensor_bytes, stated=checkpoint.stated
-    )
+    locked = checkpoint.locked
+    tensors = locked.tensors if locked else {}
+    tensor_bytes = locked.tensor_bytes if locked else None
+    whole = weights(name, options=read, tensors=tensors, tensor_bytes=tensor_bytes, stated=checkpoint.stated)
     if given.get("quantization") != "fp8" or isinstance(formed, Unknown):
         return whole
-    return quantized_at_load(whole, options=read, tensors=checkpoint.tensors, width=formed.width)
+    return quantized_at_load(whole, options=read, tensors=tensors, width=formed.width)
 
 
 def _fit(layout: Cache | Unknown, placed: Server, setup: Setup, read: ServerOptions) -> Fit | Unknown:
     pool = placed.pool.size_bytes
     if pool is None:
-        wrong = lacking(layout, total_bytes((placed.requested, *placed.inside)))
+        wrong = unknown_of(layout, total_bytes((placed.requested, *placed.inside)))
         return wrong or Unknown((placed.pool.name,))
     if isinstance(layout, Unknown):
         before = setup.calibration

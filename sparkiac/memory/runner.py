@@ -1,6 +1,6 @@
-"""Which of vLLM's two model runners serves a network, and whether the request holds its CUDA graphs.
+"""Which of vLLM's two model runners serves a network, and whether its CUDA graphs are part of the requested memory.
 
-A runner that measures its graphs before it makes the pool has them inside of the request; otherwise they come on top.
+A runner that measures its graphs before it allocates the pool includes them in the request; otherwise they are extra.
 Follows `use_v2_model_runner` in vLLM's `config/vllm.py` and `profile_cudagraph_memory` of both runners, 0.19.1 to
 0.32.0.
 """
@@ -17,9 +17,9 @@ _FIRST_MEASURES: Final = (0, 20)
 _SECOND_MEASURES: Final = (0, 29)
 _TAKES_QUANTIZED: Final = (0, 24)
 _TAKES_DENSE: Final = (0, 25)
-"""From here on the second runner serves every network that has neither experts nor states."""
+"""Since this release the second runner serves every network without experts and states."""
 _MIXED_DRAFTERS: Final = (0, 26)
-"""From here on it serves a DFlash drafter of which only some layers have a window."""
+"""Since this release it serves DFlash drafters of which only some layers have a window."""
 _SERVED: Final = {
     "Qwen3ForCausalLM": (0, 22),
     "LlamaForCausalLM": (0, 23),
@@ -31,11 +31,11 @@ _SERVED: Final = {
 }
 """Class of a checkpoint → the first release in which the second runner serves it."""
 _DRAFTS: Final = {"eagle": (0, 22), "eagle3": (0, 22), "dflash": (0, 24), "dspark": (0, 25)}
-"""Methods with which it drafts besides multi-token prediction, by the first release that does."""
+"""Speculative method besides MTP → the first release in which the second runner supports it."""
 
 
 def measures_graphs(options: ServerOptions, shape: Shape | None, speculation: Speculation | None) -> bool:
-    """Whether the request holds the CUDA graphs. A network that is not known is taken for one of the first runner."""
+    """Return whether the requested memory includes CUDA graphs; an unknown network has the first runner."""
     if options.release < _FIRST_MEASURES:
         return False
     second = shape is not None and _second(shape, options.release, speculation)

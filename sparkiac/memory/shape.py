@@ -1,7 +1,7 @@
-"""What a config.json says → the layers that keep something, in order. Pure; a fact that lacks is named.
+"""config.json → shape of the network. Missing facts are listed.
 
-The names are those of Hugging Face configurations. Which layer is of which kind follows vLLM 0.19 to 0.32. A family
-that is not listed is unknown: some keep what these words cannot say, and would be counted as plain attention.
+The names are those of Hugging Face configurations; the kind of each layer follows vLLM 0.19 to 0.32. A family that is
+not listed is unknown: it can have other caches, and would be counted as plain attention.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORDS: Final = {
     "full_attention": "full",
     "attention": "full",
     "sliding_attention": "window",
-    # vLLM keeps chunks as it keeps the whole context, unless an environment variable says otherwise.
+    # vLLM keeps chunks like the whole context, unless an environment variable changes it.
     "chunked_attention": "full",
     "linear_attention": "linear",
     "mamba": "mamba",
@@ -39,21 +39,21 @@ _FAMILIES: Final = frozenset(
     """.split()  # noqa: SIM905  a column of words is easier to read and to extend than a list of strings
 )
 _ASKED_BITS: Final = {8: "fp8", 4: "nvfp4"}
-"""Bits of an element → KV dtype that a checkpoint asks for."""
+"""Bits of an element → KV dtype of the checkpoint."""
 _LARGEST_IMAGE: Final = 16_384
-"""Tokens of the largest image of a model that takes images of any size, as vLLM 0.22.0 logs them for Qwen3.6."""
+"""Tokens of the largest image of a model without an image size limit, as vLLM 0.22.0 logs them for Qwen3.6."""
 _BY_INDEX: Final = {
     **dict.fromkeys((*sparse.INDEXED, *sparse.COMPRESSED), "sparse"),
     "nemotron-nas": "block",
 }
-"""Families whose layers differ by number, under names of their own."""
+"""Families whose layers differ by index → kind of their layers."""
 
 
 def read(config: Mapping[str, object]) -> Shape | Unknown:
-    """Give the shape of the network that a config.json describes.
+    """Return the shape of the network that a config.json describes.
 
-    A nested text model is found under the names that multimodal configurations use. Unknown names what lacks, or
-    the family whose layers are not understood.
+    A nested text model is read under the names that multimodal configurations use. Unknown lists the missing facts, or
+    the unsupported family.
     """
     text = ConfigReader(_text(config))
     family = text.config.get("model_type", config.get("model_type"))
@@ -130,7 +130,7 @@ def _draft_kinds(text: ConfigReader, kinds: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _layer(text: ConfigReader, kind: str, index: int | None) -> Layer | None:
-    """Give one layer, counted from 0; without a number, one for multi-token prediction."""
+    """Return the layer with an index from 0; without an index, an MTP layer."""
     if kind == "sparse":
         return sparse.draft(text) if index is None else sparse.layer(text, index)
     if kind == "block":
@@ -157,14 +157,14 @@ def _window(text: ConfigReader) -> Layer:
 
 
 def _block(text: ConfigReader, index: int) -> Layer | None:
-    """Give a layer of a network that was searched for: some have no attention, or groups of another size."""
+    """Return a layer of a network from architecture search: some have no attention, or other group sizes."""
     blocks = text.words("block_configs")
     told = blocks[index] if index < len(blocks) else None
     attention = ConfigReader(told if isinstance(told, Mapping) else {}, missing=text.missing).section("attention")
     if attention.config.get("no_op") is True:
         return None
     if any(attention.config.get(name) for name in ("replace_with_linear", "window_length", "num_sink_tokens")):
-        text.missing.append("block_configs: attention of a kind that vLLM has not")
+        text.missing.append("block_configs: attention of a kind that vLLM does not support")
     size = _head_size(text)
     return Attention(text.number("num_attention_heads") // max(1, attention.number("n_heads_in_group")), size, size)
 
@@ -192,10 +192,10 @@ def _linear(text: ConfigReader) -> Layer:
 
 
 def _delta(text: ConfigReader) -> Layer:
-    """Give a layer of Kimi Delta Attention: keys and values are alike."""
+    """Return a layer of Kimi Delta Attention, whose keys and values have the same size."""
     told = text.section("linear_attn_config")
     heads, size = told.number("num_heads"), told.number("head_dim")
-    # With a bounded gate it runs on a kernel of Kimi-K3 that leaves such a state behind.
+    # With a bounded gate it uses a kernel of Kimi-K3 that keeps one more state.
     checkpoints = () if told.config.get("gate_lower_bound") is None else (0, 29)
     return Linear(heads, heads, size, size, told.number("short_conv_kernel_size"), checkpoints)
 
@@ -214,7 +214,7 @@ _MAKERS: Final = {"full": _full, "window": _window, "linear": _linear, "delta": 
 
 
 def _kv_dtype(config: Mapping[str, object]) -> str | None:
-    # Older checkpoints of ModelOpt say it in a file of its own, which the lock keeps under that name.
+    # Older ModelOpt checkpoints have it in a separate file, which the lock stores under that name.
     told = (config.get("quantization_config"), config.get("hf_quant_config"))
     return next(filter(None, (_asked_dtype(each) for each in told if isinstance(each, Mapping))), None)
 

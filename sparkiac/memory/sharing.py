@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.memory.budget import RUNTIME_BYTES, RUNTIME_SOURCE, HostBudget, reserve
-from sparkiac.memory.values import Term, Unknown, parts
+from sparkiac.memory.values import Term, Unknown, ceil_div
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ def weights(name: str, facts: ModelFacts, *, drafter: bool, nodes: int = 1) -> T
     return Term(name, size + facts.drafter_bytes, basis)
 
 
-def together(models: Sequence[Term], *, total_bytes: int) -> Room:
+def on_one_machine(models: Sequence[Term], *, total_bytes: int) -> Room:
     """Return the memory of a machine that runs all these models."""
     overheads = (Term(f"{each.name}: runtime", RUNTIME_BYTES, RUNTIME_SOURCE, assumed=True) for each in models)
     host = HostBudget(total_bytes, (*models, *overheads, reserve(total_bytes)))
@@ -71,7 +71,7 @@ def together(models: Sequence[Term], *, total_bytes: int) -> Room:
     even = headroom // len(models)
     needs = [(each.name, (each.size_bytes or 0) + RUNTIME_BYTES) for each in models]
     portions = (
-        Portion(name, parts(100 * size, total_bytes) / 100, 100 * (size + even) // total_bytes / 100)
+        Portion(name, ceil_div(100 * size, total_bytes) / 100, 100 * (size + even) // total_bytes / 100)
         for name, size in needs
     )
     return Room(tuple(models), host, tuple(portions))

@@ -1,4 +1,4 @@
-"""Layers of the DeepSeek families whose attention picks what it reads, from their config.json.
+"""Layers of the DeepSeek families with sparse attention, from their config.json.
 
 Sizes and order follow vLLM's `deepseek_v2.py` of 0.19, and `models/deepseek_v32` and `models/deepseek_v4` of 0.32.
 """
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
     from sparkiac.memory.reader import ConfigReader
 
 INDEXED: Final = frozenset({"deepseek_v32", "glm_moe_dsa"})
-"""Latent attention and an indexer beside it."""
+"""Latent attention with an indexer."""
 COMPRESSED: Final = frozenset({"deepseek_v4"})
-"""A window, and compressed keys and values of the whole context."""
+"""A window, and compressed keys and values for the whole context."""
 _LATENT_BYTES: Final = 656
-"""512 elements in FP8, their 4 scales in 32 bits, 64 rotary elements in 16 bits."""
+"""512 elements in FP8, 4 scales of 32 bits, 64 rotary elements of 16 bits."""
 _COMPRESSED_BYTES: Final = 584
-"""448 elements in FP8, 7 scales of a byte and one spare, 64 rotary elements in 16 bits."""
+"""448 elements in FP8, 7 scales and one padding byte, 64 rotary elements of 16 bits."""
 _COMPRESSED_SIZE: Final = 512
 _ALIGNMENT: Final = 576
 _INDEX_BLOCK: Final = 64
 _WINDOW_BLOCK: Final = 64
 _COMPRESSED_BLOCK: Final = 256
 _PICKED: Final = 4
-"""Of a ratio of 4 an indexer picks, and neighbours overlap; of a ratio of 128 all are read."""
+"""With a ratio of 4 an indexer selects tokens and neighbours overlap; with 128 all are read."""
 _INPUT_BLOCKS: Final = {_PICKED: 4, 128: 8}
-"""Ratio of compression → tokens in a block of the compressor's inputs."""
+"""Compression ratio → tokens in a block of compressor inputs."""
 
 
 def layer(text: ConfigReader, index: int) -> Sparse:
-    """Give one layer, counted from 0. What lacks is noted in `text`."""
+    """Return the layer with an index from 0. Missing names are recorded in `text`."""
     if text.config.get("model_type") in INDEXED:
         return _indexed(text, keeps=_keeps(text, index))
     return Sparse(tuple(_compressed(text, _ratio(text, index))), _COMPRESSED_BLOCK)
 
 
 def draft(text: ConfigReader) -> Sparse:
-    """Give a layer for multi-token prediction: it has an indexer always, and compresses nothing."""
+    """Return an MTP layer: it always has an indexer and does not compress."""
     if text.config.get("model_type") in INDEXED:
         return _indexed(text, keeps=True)
     return Sparse(tuple(_compressed(text, 1)), _COMPRESSED_BLOCK)
@@ -53,7 +53,7 @@ def _indexed(text: ConfigReader, *, keeps: bool) -> Sparse:
 
 
 def _keeps(text: ConfigReader, index: int) -> bool:
-    # The others read what the indexer before them has picked.
+    # Other layers use the selection of the previous indexer.
     pattern = text.config.get("index_topk_pattern")
     if isinstance(pattern, str):
         return pattern[index : index + 1] != "S"
@@ -62,7 +62,7 @@ def _keeps(text: ConfigReader, index: int) -> bool:
 
 
 def _index_bytes(text: ConfigReader) -> int:
-    # FP8, with a scale in 32 bits for 128 of them.
+    # FP8, with one scale of 32 bits for 128 elements.
     size = text.number("index_head_dim")
     return size + size // 128 * 4
 
@@ -90,7 +90,7 @@ def _compressed(text: ConfigReader, ratio: int) -> Iterator[Rows]:
 
 
 def _inputs(size: int, ratio: int) -> Rows:
-    # Key and score of each token that is not compressed yet, in 32 bits; twice where neighbours overlap.
+    # Key and score of each token that is not compressed yet, in 32 bits; twice if neighbours overlap.
     twice = 2 if ratio == _PICKED else 1
     block = _INPUT_BLOCKS[ratio]
     return Rows(2 * twice * size * 4, window=twice * ratio, block_tokens=block, alignment=_ALIGNMENT)

@@ -1,4 +1,4 @@
-"""What speed to expect: a range with its source, from bandwidth and from what sources state. Never a measurement."""
+"""Expected speed, as a range with its source: from memory bandwidth and published rates, not measured."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from sparkiac.model.facts import Prefill
 
 BANDWIDTH: Final = 273 * 10**9
-"""Bytes a second of the unified memory of one DGX Spark: Spark guide L25, L372."""
+"""Memory bandwidth of one DGX Spark in bytes per second: Spark guide L25, L372."""
 REACHED: Final = (0.35, 0.90)
-"""Share of the roofline that the sources' figures without speculation reach: the table in docs/memory.md."""
+"""Share of the roofline that published rates without speculation reach: see the table in docs/memory.md."""
 _PACKED: Final = ("U8", "I8", "F4")
 
 
 class Range(NamedTuple):
-    """Two bounds of an expectation."""
+    """Bounds of an expected value."""
 
     low: float
     high: float
@@ -29,7 +29,7 @@ class Range(NamedTuple):
 
 
 class Reads(NamedTuple):
-    """Bytes of weights that one token reads, on one rank."""
+    """Bytes of weights that are read for one token on one rank."""
 
     low: int
     high: int
@@ -37,16 +37,16 @@ class Reads(NamedTuple):
 
 
 class Drafting(NamedTuple):
-    """How drafts change a step: it reads the drafter for each of them, and checks them all at once."""
+    """Speculative decoding: each step reads the drafter once per drafted token and verifies all of them together."""
 
     tokens: int
-    """Drafted tokens of a step."""
+    """Drafted tokens in a step."""
     low: float
     high: float
-    """Bounds of the chance that a drafted token is accepted once those before it were."""
+    """Bounds of the acceptance rate of a drafted token, given that the previous ones were accepted."""
     drafter_bytes: int = 0
     routed: bool = False
-    """Whether each drafted token may wake up other experts."""
+    """Whether each drafted token can use other experts."""
 
 
 def reads(
@@ -57,10 +57,10 @@ def reads(
     tensors: Mapping[str, int] | None = None,
     width: Width | None = None,
 ) -> Reads | Unknown:
-    """Give what one token reads of the weights.
+    """Return the bytes of weights that are read for one token.
 
-    With parameters alone, all are taken to be equally wide. With the lock's tensors, the packed ones are taken for
-    the experts, of which a token reads its share, and all others are read as a whole: that is more.
+    Without tensors, all parameters are assumed to have the same width. With the tensors of the lock, packed ones are
+    assumed to be experts, of which a token reads its share; all others are read completely.
     """
     if weights_bytes is None:
         return Unknown(("weights",))
@@ -76,7 +76,7 @@ def reads(
 
 
 def decode(read: Reads, layout: Cache, *, context: int, drafting: Drafting | None = None) -> Range:
-    """Give tokens a second of one request that has a number of tokens behind it."""
+    """Return tokens per second of one request after `context` tokens."""
     drafts = drafting or Drafting(0, 0.0, 0.0)
     low, high = REACHED
     drafted = drafts.tokens * drafts.drafter_bytes
@@ -89,20 +89,20 @@ def decode(read: Reads, layout: Cache, *, context: int, drafting: Drafting | Non
 
 
 def steps(weights_bytes: int, layout: Cache, *, context: int) -> float:
-    """Give the steps a second at which the memory is read at its full bandwidth: the roofline.
+    """Return the steps per second at full memory bandwidth: the roofline.
 
-    A step reads the weights, the keys and values of the request, and reads and writes its states.
+    A step reads the weights and the KV cache of the request, and reads and writes its states.
     """
     return BANDWIDTH / (weights_bytes + context * layout.token_bytes + 2 * layout.state_bytes)
 
 
 def step_tokens(drafts: int, acceptance: float) -> float:
-    """Give the tokens of one step: one, and each drafted one if those before it were accepted."""
+    """Return the expected tokens of one step: one, and each drafted token if all previous ones were accepted."""
     return sum(acceptance**place for place in range(drafts + 1))
 
 
 def prefill_seconds(tokens: int, *, rates: Prefill) -> Range:
-    """Give the time to the first token of a prompt, from stated rates in tokens a second."""
+    """Return the time to first token of a prompt, from published rates in tokens per second."""
     return Range(tokens / rates.high, tokens / rates.low, rates.source)
 
 
@@ -112,6 +112,6 @@ def _by_tensors(tensors: Mapping[str, int] | None, width: Width | None) -> int |
     packed = sum(tensors.get(kind, 0) for kind in _PACKED)
     wide = sum(2 * tensors.get(kind, 0) for kind in ("BF16", "F16")) + 4 * tensors.get("F32", 0)
     eight = sum(tensors.get(kind, 0) for kind in ("F8_E4M3", "F8_E8M0", "F8_E5M2"))
-    # One scale of a byte for 16 elements of four bits; what else has eight bits is no expert.
+    # One scale of a byte for 16 elements of four bits; other tensors of eight bits are not experts.
     scales = min(eight, packed // 8)
     return (packed + scales) * width.experts_per_token // width.experts + eight - scales + wide

@@ -1,4 +1,4 @@
-"""What a vLLM server says of its memory when it starts → measured terms, and what they correct.
+"""Memory figures of a vLLM startup log, and the measurements for the next prediction.
 
 The lines are those of vLLM 0.15.1, 0.19.0, 0.23.0 and 0.32.0, and of the log that Spark guide L345-348 prints. Sizes
 in a log are rounded to 0.01 GiB.
@@ -35,14 +35,14 @@ _COUNTS: Final = {
     "blocks": rf"# GPU blocks: {_COUNT}",
 }
 _SMALLEST: Final = frozenset({"pool_bytes", "visible_bytes", "requested_bytes"})
-"""Of these the smallest rank's counts, and of other sizes the largest: vLLM gives all ranks as many blocks."""
+"""Of these sizes the smallest rank counts, of others the largest: vLLM gives all ranks the same number of blocks."""
 _STARTS: Final = "Initializing a V1 LLM engine"
 _HAS_POOL: Final = "Available KV cache memory"
 _CONCURRENCY: Final = re.compile(r"tokens per request: ([\d.]+)x")
 
 
 class Startup(NamedTuple):
-    """What a log states. None where it has no such line; of several starts the last one counts that had a pool."""
+    """Figures of a log. None if it has no such line; of several starts, the last one with a pool counts."""
 
     weights_bytes: int | None = None
     pool_bytes: int | None = None
@@ -53,7 +53,7 @@ class Startup(NamedTuple):
     requested_bytes: int | None = None
     activations_bytes: int | None = None
     runtime_bytes: int | None = None
-    """Memory that is not PyTorch's."""
+    """Memory outside PyTorch."""
     tokens: int | None = None
     context: int | None = None
     block_tokens: int | None = None
@@ -62,7 +62,7 @@ class Startup(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """One figure, predicted and measured."""
+    """One figure: predicted and measured."""
 
     name: str
     predicted: float
@@ -70,12 +70,12 @@ class Compared(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The prediction's relative error: 0.02 is 2 % too much."""
+        """Relative error of the prediction: 0.02 is 2 % too high."""
         return self.predicted / self.measured - 1
 
 
 def read(log: str) -> Startup:
-    """Give what a start-up log states. Lines that are not understood are passed over."""
+    """Return the figures of a startup log. Other lines are ignored."""
     start = _last_start(log)
     sizes = {name: _size(name, found) for name, line in _SIZES.items() if (found := re.findall(line, start))}
     counts = {
@@ -86,10 +86,10 @@ def read(log: str) -> Startup:
 
 
 def calibrate(startup: Startup, *, requested_bytes: int | None = None) -> Measured:
-    """Give what a start has measured.
+    """Return the measurements of a start.
 
-    `requested_bytes` is what the server asked for, where the log does not say it. The overhead stays unknown if one
-    of its parts is, or if they do not add up.
+    `requested_bytes` is the requested memory, if the log does not state it. The overhead is unknown if one of its parts
+    is unknown, or if it is negative.
     """
     requested = startup.requested_bytes if startup.requested_bytes is not None else requested_bytes
     parts = (requested, startup.weights_bytes, startup.pool_bytes)
@@ -108,7 +108,7 @@ def calibrate(startup: Startup, *, requested_bytes: int | None = None) -> Measur
 
 
 def compare(startup: Startup, *, server: Server, cache: Cache | None) -> tuple[Compared, ...]:
-    """Set what was predicted beside what was measured, for every figure that has both."""
+    """Return every figure that was predicted and measured."""
     pool = server.pool.size_bytes
     predicted = {
         "weights": server.inside[0].size_bytes,
@@ -132,7 +132,7 @@ def compare(startup: Startup, *, server: Server, cache: Cache | None) -> tuple[C
 
 
 def _last_start(log: str) -> str:
-    """Cut a log where a server started, as a journal with restarts has it; all of it if no start got as far."""
+    """Return the last start with a pool of a log that has restarts, or all of the log."""
     starts = log.split(_STARTS)
     return next((start for start in reversed(starts) if _HAS_POOL in start), log)
 

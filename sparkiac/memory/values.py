@@ -1,4 +1,4 @@
-"""Sizes, and what is not known of them. An unknown result carries the names of the facts that lack."""
+"""Sizes, and unknown results with the names of the missing facts."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ GIB: Final = 1 << 30
 
 
 class Unknown(NamedTuple):
-    """A result that cannot be worked out. It is never a pass: who reads a result asks for this first."""
+    """A result that cannot be computed. It never counts as a pass."""
 
     missing: tuple[str, ...]
-    """Names of the facts that lack."""
+    """Names of the missing facts."""
 
 
 class Term(NamedTuple):
-    """One share of a host's memory."""
+    """One part of the memory of a host."""
 
     name: str
     size_bytes: int | None
-    """None if it is not known."""
+    """None if unknown."""
     source: str
-    """Where the size comes from."""
+    """Source of the size."""
     assumed: bool = False
-    """True if no measurement of this model on this host stands behind it."""
+    """Whether the size is an assumption, not a measurement of this model on this host."""
 
 
 def total_bytes(terms: Iterable[Term]) -> int | Unknown:
-    """Add up terms; name those whose size is not known."""
+    """Return the sum of terms, or the names of those with an unknown size."""
     listed = tuple(terms)
-    lacking = tuple(term.name for term in listed if term.size_bytes is None)
-    return Unknown(lacking) if lacking else known_bytes(listed)
+    unknown = tuple(term.name for term in listed if term.size_bytes is None)
+    return Unknown(unknown) if unknown else known_bytes(listed)
 
 
 def known_bytes(terms: Iterable[Term]) -> int:
-    """Add up what is known of terms: a lower bound of their sum."""
+    """Return the sum of the known terms: a lower bound."""
     return sum(term.size_bytes or 0 for term in terms)
 
 
-def lacking(*results: object) -> Unknown | None:
-    """Join what several results lack; None if all are known."""
+def unknown_of(*results: object) -> Unknown | None:
+    """Return the missing facts of several results; None if all are known."""
     names = [name for result in results if isinstance(result, Unknown) for name in result.missing]
     return Unknown(tuple(dict.fromkeys(names))) if names else None
 
 
-def parts(whole: int, size: int) -> int:
-    """Divide and round up: how many pieces of a size cover the whole."""
+def ceil_div(whole: int, size: int) -> int:
+    """Return the quotient, rounded up."""
     return -(-whole // size)

@@ -1,10 +1,10 @@
-"""What the weights of a model take on one rank."""
+"""Size of the weights of a model on one rank."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.memory.values import Term, parts
+from sparkiac.memory.values import Term, ceil_div
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.layers import Width
     from sparkiac.memory.options import ServerOptions
 
-# Bits of the element types that safetensors names.
+# Bits of the element types of safetensors.
 _BITS: Final = {
     **dict.fromkeys(("F64", "I64", "U64"), 64),
     **dict.fromkeys(("F32", "I32", "U32"), 32),
@@ -32,26 +32,26 @@ def weights(
     tensor_bytes: int | None = None,
     stated: Term | None = None,
 ) -> Term:
-    """Give the weights of one rank: those of the lock's tensors, else what a source states of all ranks.
+    """Return the weights of one rank: from the tensors of the lock, else from a source's size of all ranks.
 
-    `tensors` maps the element types of safetensors to elements. Ranks of tensor and pipeline parallelism share
-    evenly, rounded up; that small tensors lie on every rank is left out, and marked as an assumption.
+    `tensors` maps element types of safetensors to numbers of elements. The ranks share evenly, rounded up. Small
+    tensors that every rank holds are ignored; the size is marked as an assumption.
     """
     size, source = _size(tensors, tensor_bytes), "tensors of the locked files"
     if size is None and stated:
         size, source = stated.size_bytes, stated.source
     if size is None:
-        return Term(name, None, "neither the lock nor a source tells")
+        return Term(name, None, "neither the lock nor a source states it")
     ranks = options.tensor_parallel_size * options.pipeline_parallel_size
     shared = source if ranks == 1 else f"{source}; an even share of {ranks} ranks"
-    return Term(name, parts(size, ranks), shared, assumed=ranks > 1)
+    return Term(name, ceil_div(size, ranks), shared, assumed=ranks > 1)
 
 
 def quantized_at_load(whole: Term, *, options: ServerOptions, tensors: Mapping[str, int], width: Width) -> Term:
-    """Give the weights that `--quantization fp8` leaves of a checkpoint in 16 bits.
+    """Return the weights of a 16-bit checkpoint after `--quantization fp8`.
 
-    Linear layers go from two bytes to one. The embeddings and the output layer stay, so that their size must be
-    known. A checkpoint that is quantized already stays as it is.
+    Linear layers shrink from two bytes to one. Embeddings and output layer keep 16 bits, so their size must be known. A
+    checkpoint that is already quantized does not change.
     """
     elements = sum(tensors.get(kind, 0) for kind in _WIDE)
     if not tensors or elements < sum(tensors.values()):
@@ -60,7 +60,7 @@ def quantized_at_load(whole: Term, *, options: ServerOptions, tensors: Mapping[s
         return Term(whole.name, None, "hidden_size and vocab_size decide what --quantization fp8 leaves in 16 bits")
     kept = min(elements, 2 * width.hidden * width.vocabulary)
     ranks = options.tensor_parallel_size * options.pipeline_parallel_size
-    size = parts(elements - kept + 2 * kept, ranks)
+    size = ceil_div(elements - kept + 2 * kept, ranks)
     return Term(whole.name, size, f"{whole.source}; linear layers in 8 bits, embeddings in 16", assumed=True)
 
 
@@ -69,4 +69,4 @@ def _size(tensors: Mapping[str, int] | None, tensor_bytes: int | None) -> int | 
         return tensor_bytes
     if not tensors or not tensors.keys() <= _BITS.keys():
         return None
-    return sum(parts(elements * _BITS[kind], 8) for kind, elements in tensors.items())
+    return sum(ceil_div(elements * _BITS[kind], 8) for kind, elements in tensors.items())

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import catalog
 from sparkiac.memory.values import GIB
-from sparkiac.plan import drivers
 from sparkiac.plan.contract import (
     Disk,
     DockerAccess,
+    DoubtedDriver,
     Expectations,
     ExpectedGpu,
     ExpectedSecret,
     FreePort,
+    ImageDriver,
     RegistryLogin,
     UnitExpectation,
     Versions,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sparkiac.model.platform import Requirements
+    from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.dependents import Program
     from sparkiac.plan.parts import ModelStore
     from sparkiac.plan.placement import PlacedHost
@@ -49,8 +52,8 @@ def expectations(
         architecture=_MACHINES[values.architecture],
         gpu=ExpectedGpu(values.gpu.name, values.gpu.compute_capability) if values.gpu else None,
         driver=values.driver,
-        doubted_drivers=drivers.disputed(values, containers),
-        image_drivers=drivers.required_by_images(containers),
+        doubted_drivers=_doubted(values, containers),
+        image_drivers=image_drivers(containers),
         kernel_parameters=values.kernel_parameters,
         versions=_versions(values.requires),
         docker_access=_RUNS_AS if containers else None,
@@ -63,6 +66,26 @@ def expectations(
         logins=_logins(containers),
         store=wanted_stores(containers, staged=stores, unpinned=unpinned),
         units={container.name: _unit(container) for container in containers},
+    )
+
+
+def image_drivers(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
+    """Return the oldest driver of each unit whose image is known to require one."""
+    return tuple(
+        ImageDriver(container.name, tag.min_driver, tag.forward_compat)
+        for container in containers
+        if (tag := container.image.tag) is not None and tag.min_driver is not None
+    )
+
+
+def _doubted(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[DoubtedDriver, ...]:
+    """Return the driver series that sources disagree on for this host; the inventory may still name one of them."""
+    if host.gpu is None or not any(container.confinement.gpu for container in containers):
+        return ()
+    return tuple(
+        DoubtedDriver(each.series, each.why)
+        for each in catalog.doubted_drivers()
+        if each.compute_capability == host.gpu.compute_capability
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from sparkiac.catalog import interfaces
 from sparkiac.memory import budget, prediction, speed
 from sparkiac.memory.prediction import Checkpoint, Prediction
-from sparkiac.memory.values import Term, Unknown, lacking
+from sparkiac.memory.values import Term, Unknown, unknown_of
 from sparkiac.model.facts import Architecture
 from sparkiac.plan import facts
 from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
@@ -104,24 +104,19 @@ def _predicted(container: Container, total_bytes: int | None, known: Models) -> 
 
 
 def _checkpoint(container: Container, known: Models) -> Checkpoint:
-    told = facts.known(container.server)
-    found = _locked("weights", container.server.model, known, told.weights_bytes if told else None)
-    return found._replace(architecture=told.architecture if told else None)
+    told, model = facts.known(container.server), container.server.model or ""
+    stated = _stated("weights", told.weights_bytes if told else None)
+    return Checkpoint(known.get(model), told.architecture if told else None, stated)
 
 
 def _drafter(container: Container, drafts: Mapping[str, Any], known: Models) -> Checkpoint:
     told = facts.known(container.server)
-    found = _locked("drafter", drafts["model"], known, told.drafter_bytes if told else None)
-    return found._replace(architecture=_NO_CACHE if drafts["method"] == "mtp" else None)
+    stated = _stated("drafter", told.drafter_bytes if told else None)
+    return Checkpoint(known.get(drafts["model"]), _NO_CACHE if drafts["method"] == "mtp" else None, stated)
 
 
-def _locked(term: str, model: str | None, known: Models, stated: int | None) -> Checkpoint:
-    """Give what the lock knows of a checkpoint, and the size that a source states of it."""
-    locked = known.get(model or "")
-    size = None if stated is None else Term(term, stated, _STATED)
-    if locked is None:
-        return Checkpoint(stated=size)
-    return Checkpoint(locked.config or None, None, locked.tensors, locked.tensor_bytes, size)
+def _stated(name: str, size_bytes: int | None) -> Term | None:
+    return None if size_bytes is None else Term(name, size_bytes, _STATED)
 
 
 def _assumed(container: Container) -> str | None:
@@ -145,7 +140,7 @@ def _decode(
         width=width,
     )
     if isinstance(read, Unknown) or isinstance(found.cache, Unknown):
-        return lacking(read, found.cache) or Unknown(())
+        return unknown_of(read, found.cache) or Unknown(())
     drafting = _drafting(container, server, routed=bool(width and width.experts))
     layout = found.cache
     contexts = sorted({min(_SHORT, layout.context), layout.context})
@@ -162,6 +157,6 @@ def _drafting(container: Container, server: Server, *, routed: bool) -> speed.Dr
 
 def _opaque(container: Container) -> Server:
     """Give what an engine takes whose cache is not worked out: its share, or nothing that is known."""
-    nothing = Term("KV cache", None, "not worked out for this engine")
+    nothing = Term("KV cache", None, "not computed for this engine")
     requested = Term("requested", container.memory_bytes, "its share of the host's memory")
     return budget.Server(container.name, requested, (), nothing, (), nothing._replace(name="shortage"))

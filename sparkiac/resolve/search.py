@@ -49,7 +49,7 @@ def search(wanted: Criteria, beside: tuple[str, ...] = ()) -> tuple[Match, ...]:
     if not beside:
         return _grouped((found, None) for found in chosen)
     others = [load(catalogued.named(name)) for name in beside]
-    rooms = ((found, sharing.together([*others, load(found)], total_bytes=total_bytes())) for found in chosen)
+    rooms = ((found, sharing.on_one_machine([*others, load(found)], total_bytes=total_bytes())) for found in chosen)
     return _grouped((found, room) for found, room in rooms if room.fits is not False and found.nodes == 1)
 
 

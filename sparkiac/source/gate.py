@@ -14,7 +14,7 @@ from sparkiac.characters import escaped, escaped_line
 from sparkiac.report import Finding, Mark, Path, Severity
 from sparkiac.source import literals, secrets, syntax
 from sparkiac.source.document import Document
-from sparkiac.source.reader import ERRORS, EventReader, mark_of
+from sparkiac.source.reader import BEGIN, ERRORS, EventReader, mark_of
 from sparkiac.source.scalars import Ambiguous, resolve
 from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, refusal
 
@@ -38,7 +38,6 @@ _KEY_ON: Final = "on"
 """The key `on` is a truth value in YAML 1.1 and a text in YAML 1.2, which editors follow; it is read as text."""
 _QUOTE: Final = "quote a text; otherwise write a plain decimal number, true, false or null"
 _COMMA: Final = "write a decimal point, or quote the value: a comma without a space starts a new key here"
-_BEGIN: Final = "an inventory starts with `name:` and `hosts:`; `sparkiac lock` writes a lock"
 _LONGEST: Final = 40
 _HIDDEN: Final = "***"
 _SECOND: Final = -1
@@ -96,7 +95,7 @@ class _Strict(EventReader):
         try:
             data = self.document()
             if data is None:
-                self._stop("YML004", START, "the file has no data", _BEGIN)
+                self.stop("YML004", START, "the file has no data", BEGIN)
         except ERRORS as error:
             self.faults.append(syntax.fault(self.text, error))
         except _Stop:
@@ -105,22 +104,8 @@ class _Strict(EventReader):
             return data
         return None
 
-    def empty(self) -> NoReturn:
-        self._stop("YML004", START, "the file is empty", _BEGIN)
-
     def second(self, mark: Mark) -> None:
-        self._stop("YML006", mark, "a second document starts here", "one file holds one document")
-
-    def too_deep(self, mark: Mark) -> NoReturn:
-        self._stop("YML002", mark, f"nested more than {MAX_DEPTH} levels deep", "reduce the nesting; no key needs more")
-
-    def too_many(self, mark: Mark) -> NoReturn:
-        message = f"more than {MAX_NODES} keys and values"
-        self._stop("YML002", mark, message, "split the fleet into several inventories")
-
-    def no_key(self, mark: Mark) -> NoReturn:
-        hint = "a list or mapping cannot be a key; quote a value that starts with two brackets"
-        self._stop("YML008", mark, "a key must be a single word", hint)
+        self.stop("YML006", mark, "a second document starts here", "one file holds one document")
 
     def alias(self, event: Any) -> object:  # noqa: ANN401  PyYAML's events have no types
         message = f"alias *{self._shown(str(event.anchor))}"
@@ -225,6 +210,6 @@ class _Strict(EventReader):
         if len(self.faults) > MAX_FAULTS:
             raise _Stop
 
-    def _stop(self, code: str, mark: Mark, message: str, hint: str) -> NoReturn:
+    def stop(self, code: str, mark: Mark, message: str, hint: str) -> NoReturn:
         self._report(code, mark, message, hint)
         raise _Stop

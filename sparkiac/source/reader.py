@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 import yaml
 
 from sparkiac.report import Mark
+from sparkiac.source.text import START
 
 if TYPE_CHECKING:
     from sparkiac.report import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 _LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 ERRORS: Final = (yaml.YAMLError, ValueError)
 """What the parser raises; ValueError comes from chr() and int() of the parser in Python."""
+BEGIN: Final = "an inventory starts with `name:` and `hosts:`; `sparkiac lock` writes a lock"
+_NO_KEY: Final = "a list or mapping cannot be a key; quote a value that starts with two brackets"
 
 
 class EventReader(ABC):
@@ -41,7 +44,7 @@ class EventReader(ABC):
         try:
             loader.get_event()
             if loader.check_event(yaml.StreamEndEvent):
-                self.empty()
+                self.stop("YML004", START, "the file is empty", BEGIN)
             loader.get_event()
             data = self.node(())
             loader.get_event()
@@ -57,7 +60,8 @@ class EventReader(ABC):
         before = self.nodes
         self.count(event)
         if len(path) > self.max_depth:
-            self.too_deep(mark_of(event))
+            message = f"nested more than {self.max_depth} levels deep"
+            self.stop("YML002", mark_of(event), message, "reduce the nesting; no key needs more")
         self.values[path] = mark_of(event)
         if isinstance(event, yaml.AliasEvent):
             return self.alias(event)
@@ -71,7 +75,8 @@ class EventReader(ABC):
         """Count a key or value; of an alias, `size` values."""
         self.nodes += size
         if self.nodes > self.max_nodes:
-            self.too_many(mark_of(event))
+            message = f"more than {self.max_nodes} keys and values"
+            self.stop("YML002", mark_of(event), message, "split the fleet into several inventories")
 
     def _value(self, event: Any, path: Path) -> object:  # noqa: ANN401
         if isinstance(event, yaml.ScalarEvent):
@@ -95,7 +100,7 @@ class EventReader(ABC):
             event = self._loader.get_event()
             self.count(event)
             if not isinstance(event, yaml.ScalarEvent):
-                self.no_key(mark_of(event))
+                self.stop("YML008", mark_of(event), "a key must be a single word", _NO_KEY)
             self.pair(items, path, self.key(event), mark_of(event))
         self.values[path] = mark_of(start, self._loader.get_event())
         return self.finished(items)
@@ -135,20 +140,8 @@ class EventReader(ABC):
         """Handle a second document."""
 
     @abstractmethod
-    def empty(self) -> NoReturn:
-        """Refuse a file without a document."""
-
-    @abstractmethod
-    def no_key(self, mark: Mark) -> NoReturn:
-        """Refuse a key that is not a scalar."""
-
-    @abstractmethod
-    def too_deep(self, mark: Mark) -> NoReturn:
-        """Refuse deeper nesting."""
-
-    @abstractmethod
-    def too_many(self, mark: Mark) -> NoReturn:
-        """Refuse more values."""
+    def stop(self, code: str, mark: Mark, message: str, hint: str) -> NoReturn:
+        """Refuse the file."""
 
 
 def mark_of(start: Any, end: Any = None) -> Mark:  # noqa: ANN401

@@ -33,7 +33,7 @@ ACME = [
     "  CUDA              13.0",
     "  driver, or newer  580",
     "  lacks             ray, dflash",
-    "  moving            the tag is moved to newer builds: the lock pins one",
+    "  moving            the tag moves to newer builds; the lock pins one",
     "",
     "Tag old",
     "  failed on dgx-spark  it crashes",
@@ -78,7 +78,7 @@ def test_the_list(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
         "  old  ?       ?     ?       failed on dgx-spark",
         "",
         "lost  Image whose name is lost",
-        "  image of a registry, community; how it starts is not known",
+        "  image of a registry, community; entrypoint unknown",
         "  the source leaves its name out",
     ]
 

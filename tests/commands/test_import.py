@@ -148,7 +148,7 @@ def test_a_directory_is_read_in_order_and_what_is_nothing_is_told(one: Path, cli
         "x/deep/b.sh",
     ]
     for name in ("LICENSE", "README.md", "stop.sh", "photo.png"):
-        assert f"x/{name}: nothing is started there that is recognised, and it is left out\n" in outcome.err
+        assert f"x/{name}: skipped, no known launch found\n" in outcome.err
     assert cli("import", "x/README.md").code == 2
     (one / "x" / "a.sh").write_text(GEMMA.replace("-d ", "--cpus 4 "))
     assert "  # lost, x/a.sh, line 1: --cpus 4: " in cli("import", "x").out

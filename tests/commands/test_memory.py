@@ -134,7 +134,7 @@ def test_a_log_without_a_line_that_is_understood_says_what_was_looked_for(cli: C
     (folder / "start.log").write_text("INFO: started\n")
     outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
     assert (outcome.code, outcome.out) == (1, "")
-    assert outcome.err.startswith("start.log has none of the lines in which vLLM tells of its memory: Model loading")
+    assert outcome.err.startswith("start.log has no memory figures of vLLM, such as: Model loading")
     assert all(line in outcome.err for line in LOOKED_FOR)
 
 

@@ -58,7 +58,7 @@ def test_the_legend_names_every_part_in_the_order_of_the_bar(cli: Cli, written: 
     start = lines.index("memory 119.0 GiB, driver 580") + 2
     assert [" ".join(line.split()) for line in lines[start : start + 7]] == [
         "█ chat weights 14.9 GiB tensors of the locked files",
-        "▓ chat runtime 3.0 GiB measured: the start-up log",
+        "▓ chat runtime 3.0 GiB measured: startup log",
         "▒ chat KV cache 41.6 GiB what the other terms leave",
         "▓ chat CUDA graphs 1.0 GiB [1]",
         "▞ asr 8.0 GiB the inventory",

@@ -230,7 +230,7 @@ def test_a_page_tells_figures_corrections_and_what_is_not_known_with_their_sourc
 def test_a_group_says_what_each_machine_gets_for_itself(cli: Cli) -> None:
     text = cli("recipes", "show", "acme/wide").out
     assert "  weights       148 GiB loaded, on 2 nodes together\n" in text
-    assert "Each machine of the group gets its own, from the inventory:" in text
+    assert "Options that sparkiac sets for each host of the group:" in text
     assert "--node-rank" in text
     assert "    on:\n      - spark-01\n      - spark-02\n    port: 8000\n" in text
 
@@ -297,16 +297,16 @@ def test_what_fits_beside_and_what_is_not_known_to(cli: Cli, monkeypatch: pytest
         "────────────────────────────────────────────",
         "acme/small  8.4*  84.3  0.10-0.44  0.10-0.44",
         "",
-        "A share runs from what weights and overhead take to that and an even part of",
-        "what is left; it is what vLLM calls gpu_memory_utilization. GiB are those of",
-        "weights and drafter.",
+        "Each share is a range for gpu_memory_utilization: from weights and overhead",
+        "alone to these and an even part of the rest. GiB is the size of weights and",
+        "drafter.",
         "",
-        "Unknown, and so not known to fit",
+        "Unknown whether it fits",
         "  acme/small#long",
         "    size of the drafter unknown",
         "",
-        "This is arithmetic on weights, not a proof: no KV cache and no context is in it.",
-        "* size on disk: loaded weights can take more (Spark guide L138, L345: 19 GB on",
+        "The KV cache for a context length is not included: `sparkiac plan` computes it.",
+        "* size on disk; loaded weights can be larger (Spark guide L138, L345: 19 GB on",
         "disk, 21.94 GiB loaded).",
     ]
     monkeypatch.setenv("COLUMNS", "60")
@@ -377,7 +377,7 @@ def test_help_for_a_group_and_what_is_below_it(cli: Cli) -> None:
 def test_an_image_that_is_built_says_what_the_inventory_must_give(cli: Cli) -> None:
     page = lines(cli("recipes", "show", "deepseek-ai/deepseek-v4-flash-pinned"))
     told = page[page.index("Its image is built from source") :]
-    assert "  - the inventory must give base: the source does not say which image it was" in told
+    assert "  - the inventory must set base: the source does not say which image it was" in told
     assert told[told.index("For an inventory") + 1 :][:3] == [
         "builds:",
         "  vllm-ds4-pinned:",

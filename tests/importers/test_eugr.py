@@ -265,7 +265,7 @@ def test_another_version_is_read_and_told() -> None:
     [
         ("", 1),
         ("- a\n", 1),
-        ("a: [\n", 2),
+        ("a: [\n", 1),
         (HEAD, 1),
         (f"{HEAD}command: [vllm, serve]\n", 4),
         (f"{HEAD}{SIMPLE}defaults: 3\n", 5),

@@ -266,7 +266,7 @@ def test_a_context_that_nobody_states_is_named() -> None:
 
 
 def test_a_network_that_keeps_nothing_is_named() -> None:
-    assert of(None, None) == Unknown(("layers that keep something",))
+    assert of(None, None) == Unknown(("layers with a KV cache or a state",))
 
 
 def test_a_layout_without_groups_has_no_block() -> None:

@@ -13,15 +13,20 @@ from sparkiac.memory.prediction import Checkpoint, Prediction, Setup, predict
 from sparkiac.memory.values import GIB, Term, Unknown
 from sparkiac.model.facts import Architecture
 from sparkiac.model.inventory import Measured, Workload
+from sparkiac.model.lock import LockedModel
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, configs, laid, network, told
 
 ONE_LONG = Workload(users=1, context=262_144)
 STATED = Term("weights", round(21.94 * GIB), "Spark guide L345")
 
 
+def pinned(**facts: Any) -> LockedModel:  # noqa: ANN401  the model's own facts
+    return LockedModel(commit="0" * 40, **facts)
+
+
 def predicted(given: dict[str, Any] | None = None, **facts: Any) -> Prediction:  # noqa: ANN401  the function's own facts
     known: dict[str, Any] = {
-        "checkpoint": Checkpoint(config=configs()[QWEN], stated=STATED),
+        "checkpoint": Checkpoint(pinned(config=configs()[QWEN]), stated=STATED),
         "given": {**GUIDE, **(given or {})},
         "release": LATEST,
         "total_bytes": TOTAL_BYTES,
@@ -85,7 +90,7 @@ def test_a_pool_can_be_told_from_0_10_2_on(release: tuple[int, ...], told: bool)
 
 def test_advice_names_what_lacks() -> None:
     assert predicted(total_bytes=None).advice == Unknown(("total memory",))
-    unknown = Checkpoint(config=configs()[QWEN])
+    unknown = Checkpoint(pinned(config=configs()[QWEN]))
     assert predicted(checkpoint=unknown).advice == Unknown(("weights",))
 
 
@@ -132,7 +137,7 @@ def test_steps_stay_between_nothing_and_all() -> None:
 
 
 def test_steps_name_what_lacks() -> None:
-    unknown = Checkpoint(config=configs()[QWEN])
+    unknown = Checkpoint(pinned(config=configs()[QWEN]))
     assert predicted(checkpoint=unknown).steps == (Unknown(("weights",)),) * 2
     placed = server("x", total_bytes=None, options=told(GUIDE), weights=STATED)
     layout = laid(QWEN, GUIDE, speculation=MTP_3)
@@ -175,7 +180,7 @@ def test_an_unknown_network_leaves_the_servers_terms_known() -> None:
 @pytest.mark.parametrize(("seqs", "all_fit"), [(1, True), (2, False)])
 def test_an_earlier_start_tells_the_tokens_of_a_cache_that_is_not_understood(seqs: int, *, all_fit: bool) -> None:
     config = {**configs()["deepseek-ai/DeepSeek-V4-Flash"], "model_type": "deepseek_v41"}
-    network = Checkpoint(config=config, stated=Term("w", 74 * GIB, "thread L315"))
+    network = Checkpoint(pinned(config=config), stated=Term("w", 74 * GIB, "thread L315"))
     options = {"max_model_len": 300_000, "max_num_seqs": seqs}
     before = Measured(overhead_bytes=3 * GIB, pool_bytes=20 * GIB, tokens=313_000, context=300_000)
     found = predicted(options, checkpoint=network, method=None, calibration=before).fit
@@ -194,9 +199,8 @@ def test_an_unknown_drafter_is_named() -> None:
 
 
 def test_a_drafter_of_its_own_takes_weights() -> None:
-    drafter = Checkpoint(
-        architecture=Architecture(full_attention_layers=1, kv_heads=2, head_size=256), tensor_bytes=GIB
-    )
+    layers = Architecture(full_attention_layers=1, kv_heads=2, head_size=256)
+    drafter = Checkpoint(pinned(tensor_bytes=GIB), layers)
     found = predicted(method="eagle3", drafter=drafter)
     assert not isinstance(found.server, Unknown)
     assert found.server.inside[1] == Term("drafter", GIB, "tensors of the locked files")
@@ -211,7 +215,7 @@ def test_counts_serve_where_no_configuration_is_known() -> None:
 
 def test_a_layout_that_the_release_refuses_leaves_fit_and_steps_unknown() -> None:
     found = predicted(
-        release=(0, 19, 0), checkpoint=Checkpoint(config=configs()["XiaomiMiMo/MiMo-V2-Flash"], stated=STATED)
+        release=(0, 19, 0), checkpoint=Checkpoint(pinned(config=configs()["XiaomiMiMo/MiMo-V2-Flash"]), stated=STATED)
     )
     assert isinstance(found.cache, Unknown)
     assert isinstance(found.fit, Unknown)
@@ -226,7 +230,7 @@ def test_a_server_on_an_unknown_host_has_no_known_pool() -> None:
 
 def test_a_checkpoint_in_16_bits_is_halved_by_fp8_at_load() -> None:
     tensors = {"BF16": 25_000_000_000}
-    known = Checkpoint(config=configs()["google/gemma-4-26B-A4B"], tensors=tensors)
+    known = Checkpoint(pinned(config=configs()["google/gemma-4-26B-A4B"], tensors=tensors))
     plain = predicted(checkpoint=known, method=None).server
     eight = predicted({"quantization": "fp8"}, checkpoint=known, method=None).server
     assert not isinstance(plain, Unknown)

@@ -129,7 +129,7 @@ def test_a_network_that_was_searched_for_has_layers_without_attention() -> None:
 def test_attention_of_a_kind_that_vllm_has_not_is_not_guessed() -> None:
     blocks = [{"attention": {"n_heads_in_group": 2, "replace_with_linear": True}}] * 2
     found = shape.read({**DENSE, "model_type": "nemotron-nas", "block_configs": blocks})
-    assert found == Unknown(("block_configs: attention of a kind that vLLM has not",))
+    assert found == Unknown(("block_configs: attention of a kind that vLLM does not support",))
 
 
 def test_a_configuration_without_a_family_is_not_understood() -> None:

@@ -28,7 +28,7 @@ def test_a_pair_by_hand() -> None:
     """
     models = [sharing.weights("qwen", QWEN, drafter=False), sharing.weights("gemma", GEMMA, drafter=True)]
     assert models == [Term("qwen", 23_500_000_000, "loaded"), Term("gemma", 49_870_000_000, "loaded")]
-    room = sharing.together(models, total_bytes=MACHINE)
+    room = sharing.on_one_machine(models, total_bytes=MACHINE)
     headroom = room.host.headroom_bytes
     assert not isinstance(headroom, Unknown)
     assert headroom / GIB == pytest.approx(32.769, abs=0.001)
@@ -70,25 +70,25 @@ def test_what_is_not_known_is_unknown_and_never_fits(
 ) -> None:
     unknown = sharing.weights("x", facts, drafter=drafter, nodes=nodes)
     assert unknown == Term("x", None, basis)
-    room = sharing.together([unknown, sharing.weights("qwen", QWEN, drafter=False)], total_bytes=4096 * GIB)
+    room = sharing.on_one_machine([unknown, sharing.weights("qwen", QWEN, drafter=False)], total_bytes=4096 * GIB)
     assert (room.fits, room.portions, room.host.headroom_bytes) == (None, (), Unknown(("x",)))
 
 
 def test_what_is_too_large_does_not_fit() -> None:
-    room = sharing.together([loaded("a", 60), loaded("b", 60)], total_bytes=120 * GIB)
+    room = sharing.on_one_machine([loaded("a", 60), loaded("b", 60)], total_bytes=120 * GIB)
     assert room.fits is False
     assert room.host.headroom_bytes == (120 - 12 - 6 - 120) * GIB
 
 
 def test_no_room_for_a_hundredth_is_no_room() -> None:
     """A tenth is reserved: weights and overhead of more than 90 hundredths do not fit."""
-    assert sharing.together([loaded("a", 86.9)], total_bytes=100 * GIB).fits is True
-    assert sharing.together([loaded("a", 87.5)], total_bytes=100 * GIB).fits is False
+    assert sharing.on_one_machine([loaded("a", 86.9)], total_bytes=100 * GIB).fits is True
+    assert sharing.on_one_machine([loaded("a", 87.5)], total_bytes=100 * GIB).fits is False
 
 
 @given(st.lists(st.integers(GIB // 10, 60 * GIB), min_size=1, max_size=4), st.integers(60 * GIB, 512 * GIB))
 def test_the_shares_never_take_more_than_there_is(sizes: list[int], total_bytes: int) -> None:
-    room = sharing.together([Term(str(size), size, "loaded") for size in sizes], total_bytes=total_bytes)
+    room = sharing.on_one_machine([Term(str(size), size, "loaded") for size in sizes], total_bytes=total_bytes)
     assert room.fits is not None
     if room.fits:
         assert sum(round(100 * portion.even) for portion in room.portions) * total_bytes <= 90 * total_bytes + 100

@@ -108,7 +108,7 @@ def test_a_row_in_fp8_is_packed_and_one_in_16_bits_is_not() -> None:
 
 
 def test_16_bits_are_refused_where_the_kernel_takes_fp8_alone() -> None:
-    wanted = Unknown(("kv_cache_dtype: fp8 or auto, which is all that sparse attention takes here",))
+    wanted = Unknown(("kv_cache_dtype: fp8 or auto, the only values that sparse attention supports here",))
     assert kv_format(network(V32), told({"kv_cache_dtype": "bfloat16"})) == wanted
     assert kv_format(network(FLASH), told({"kv_cache_dtype": "bfloat16"}, release=(0, 22, 1))) == wanted
 

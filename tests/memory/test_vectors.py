@@ -207,7 +207,7 @@ def test_v20_the_peak_of_loading_fits_into_121_gib() -> None:
     loading = host(
         121 * GIB,
         services=(Term("weights", 74 * GIB, "DeepSeek-V4 thread L315"),),
-        page_cache=Term("page cache while loading", 33 * GIB, "DeepSeek-V4 thread L376"),
+        reserve=Term("page cache while loading", 33 * GIB, "DeepSeek-V4 thread L376"),
     )
     assert loading.headroom_bytes == 14 * GIB
     assert requested_bytes(121 * GIB, 0.85) / GIB == pytest.approx(102.85, abs=0.01)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import catalog
-from sparkiac.plan import drivers
+from sparkiac.plan import preflight
 from sparkiac.plan.contract import DockerAccess, ImageDriver, RegistryLogin, StoreExpectation
 from sparkiac.plan.stores import stores
 from tests.conftest import ROOT
@@ -45,7 +45,7 @@ def test_an_image_brings_the_driver_that_it_was_built_for() -> None:
     chat = container(deployment(f'image: "{NANO}@{ONES}"'))
     assert chat.image.tag is not None
     bare = chat._replace(image=chat.image._replace(tag=chat.image.tag._replace(forward_compat=None)))
-    assert drivers.required_by_images([bare]) == (ImageDriver("chat", "590.44", None),)
+    assert preflight.image_drivers([bare]) == (ImageDriver("chat", "590.44", None),)
 
 
 def test_the_registry_that_wants_a_login_is_named_for_its_own_images() -> None:

@@ -35,7 +35,7 @@ def test_a_hosts_memory_with_every_term(rendered: Rendered) -> None:
     text = page(rendered(deployment("measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}")))
     facts = {row[0]: row[1] for row in rows(text) if len(row) == 2}
     assert (facts["address"], facts["driver"], facts["memory"]) == ("192.168.1.11", "580", "119.0 GiB")
-    measured = "measured: the start-up log"
+    measured = "measured: startup log"
     assert [row for row in rows(text) if len(row) == 3][1:] == [
         ["chat weights", "14.9 GiB", "tensors of the locked files"],
         ["chat runtime", "3.0 GiB", measured],

@@ -260,7 +260,7 @@ def test_a_file_that_is_no_interface_is_named(machine: Machine) -> None:
         path.write_text(text)
         found = machine.run("check", "lab.yaml")
         assert found.code == 2
-        said = f"{NAME} cannot be read: it is not what `sparkiac images capture` writes; capture it again, or remove it"
+        said = f"{NAME} cannot be read: it was not written by `sparkiac images capture`; capture it again, or remove it"
         assert said in found.err
 
 
@@ -269,7 +269,7 @@ def test_a_file_of_a_later_sparkiac_is_named(machine: Machine) -> None:
     path = machine.folder / NAME
     path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
     found = machine.run("check", "lab.yaml")
-    assert (found.code, "its format is 2, and this version of sparkiac reads 1" in found.err) == (2, True)
+    assert (found.code, "its format is 2; this version of sparkiac reads format 1" in found.err) == (2, True)
 
 
 def test_a_folder_that_cannot_be_written_is_named(machine: Machine) -> None:

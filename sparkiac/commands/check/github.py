@@ -1,7 +1,7 @@
 """Findings as workflow commands: GitHub shows each as an annotation at its line.
 
-Form and escapes are those of GitHub's own toolkit (actions/toolkit, packages/core/src/command.ts). GitHub wants columns
-only for a place within one line.
+Format and escapes are those of GitHub's toolkit (actions/toolkit, packages/core/src/command.ts). GitHub requires that
+columns are only given for a range within one line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _IN_PROPERTY: Final = _IN_MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def commands(report: Report, *, file: str) -> str:
-    """Write one command for each finding; `file` gets those that have no place."""
+    """Return one command for each finding; findings without a position are at `file`."""
     return "".join(f"{_command(finding, file)}\n" for finding in report.findings)
 
 

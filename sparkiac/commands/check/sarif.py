@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, for code scanning and for viewers of many tools' findings.
+"""Findings as SARIF 2.1.0, for code scanning and SARIF viewers.
 
 Source: OASIS, Static Analysis Results Interchange Format (SARIF) Version 2.1.0.
 """
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _FINGERPRINT: Final = "sparkiacFinding/v1"
-"""Name of the fingerprint; another way of making it gets another number."""
+"""Name of the fingerprint; its number changes with the algorithm."""
 
 
 def log(report: Report, *, file: str) -> dict[str, Any]:
-    """Give a log with one run and all rules; `file` gets the findings that have no place."""
+    """Return a log with one run and all rules; findings without a position are at `file`."""
     rules = pages()
     codes = list(rules)
     seen = Counter[str]()
@@ -78,15 +78,15 @@ def _place(finding: Finding, file: str) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """Write a path as a URI reference: a relative path stays one."""
+    """Return a path as a URI reference; a relative path stays relative."""
     uri = Path("/", file).as_uri()
     return uri if Path(file).is_absolute() else uri.removeprefix("file:///")
 
 
 def _key(finding: Finding, file: str) -> str:
-    """Hash what a finding keeps when lines are added above it: code, file and the text of its line.
+    """Return a hash that does not change when lines are added above: of code, file and the text of the line.
 
-    The message is not part of it, for some name another line. Equal findings are told apart by their order.
+    The message is not included because some messages name another line. Equal findings are distinguished by order.
     """
     place = (finding.loc.file, finding.loc.text.strip()) if finding.loc else (file, finding.message)
     return hashlib.sha256("\0".join((finding.code, *place)).encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Images of the catalog as plain data: what `--format json` prints, and what tables and docs/catalog.md are made of."""
+"""Images of the catalog as plain data, for `--format json`, tables and docs/catalog.md."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def names() -> tuple[str, ...]:
-    """Give all words that lead to an image: families, repositories and references with a tag."""
+    """Return all names of images: families, repositories and references with a tag."""
     return tuple(dict.fromkeys(word for family in families() for word in _words(family)))
 
 
 def families() -> list[dict[str, Any]]:
-    """Give all families, in the order of their names."""
+    """Return all families, sorted by name."""
     return [_family(found) for found in catalog.image_families()]
 
 
 def named(name: str) -> dict[str, Any]:
-    """Give the family that a word of `names` leads to; with one tag if the word names it."""
+    """Return the family of a name from `names`; only one tag if the name has a tag."""
     family = next(family for family in families() if name in _words(family))
     chosen = [tag for tag in family["tags"] if tag["reference"] == name]
     tags = chosen or family["tags"]
@@ -60,7 +60,7 @@ def _tag(repository: str | None, tag: str, known: ImageTag) -> dict[str, Any]:
 
 
 def _recipes(references: set[str]) -> Iterator[str]:
-    """Name the entries that run one of these images; a reference without tag is the tag `latest`."""
+    """Return the entries that run one of these images; a reference without a tag has the tag `latest`."""
     for found in catalogued.everything():
         image = found.values.get("image", "")
         if {image, f"{image}:latest"} & references:

@@ -1,4 +1,4 @@
-"""Images as tables: what is in them, what runs them, and what they lack."""
+"""Images as tables: versions, recipes and limits."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _HEAD: Final = ("tag", "vLLM", "CUDA", "driver", "to know")
 _STYLES: Final = {
     "vllm-serve": "starts `vllm serve`",
-    "pass-through": "runs the command that it is given",
-    "environment": "makes its command of variables",
-    "unknown": "how it starts is not known",
+    "pass-through": "runs the given command",
+    "environment": "makes its command from variables",
+    "unknown": "entrypoint unknown",
 }
 _OF_TAG: Final = (
     ("vllm", "vLLM"),
@@ -38,7 +38,7 @@ _OF_TAG: Final = (
 
 
 def listed(families: Iterable[Data], *, width: int) -> Parts:
-    """List families, and below each its tags; all tables stand in line with the one head."""
+    """Return families with their tags; the columns of all tables are aligned with the one head."""
     families = list(families)
     rows = {family["name"]: [_cells(tag) for tag in family["tags"]] for family in families}
     every = [_HEAD, *(row for each in rows.values() for row in each)]
@@ -91,7 +91,7 @@ def _cells(tag: Data) -> tuple[str, ...]:
 
 
 def page(family: Data) -> Parts:
-    """Write all that is known of a family, or of one tag of it."""
+    """Return the page of a family, or of one tag of it."""
     yield Text(family["name"], style="bold")
     yield Text(f"{family['title']}\n")
     entrypoint = " ".join(family["entrypoint"]) if family["entrypoint"] is not None else None
@@ -99,7 +99,7 @@ def page(family: Data) -> Parts:
         ("repository", family["repository"]),
         ("kind", _kind(family)),
         ("start", _STYLES[family["style"]]),
-        ("entrypoint", "not known; the lock records it" if entrypoint is None else entrypoint),
+        ("entrypoint", "unknown; the lock records it" if entrypoint is None else entrypoint),
         ("home", family["home"]),
         ("incomplete", family["incomplete"]),
     )
@@ -110,7 +110,7 @@ def page(family: Data) -> Parts:
     yield from built(family["build"])
     yield from _list("Notes", family["notes"])
     yield from _list("Recipes that run it", family["recipes"])
-    yield from _list("Drafters that need it", family["drafters"])
+    yield from _list("Drafters that require it", family["drafters"])
     yield from _list("Sources", family["sources"])
 
 
@@ -118,7 +118,7 @@ def _tag(tag: Data) -> Parts:
     yield heading(f"Tag {tag['tag']}")
     rows = [(label, value(tag[key])) for key, label in _OF_TAG if tag[key]]
     rows += [("lacks", ", ".join(tag["lacks"]))] if tag["lacks"] else []
-    rows += [("moving", "the tag is moved to newer builds: the lock pins one")] if tag["moving"] else []
+    rows += [("moving", "the tag moves to newer builds; the lock pins one")] if tag["moving"] else []
     rows += [(f"failed on {platform}", why) for platform, why in sorted(tag["failed_on"].items())]
     if rows:
         yield grid(rows)

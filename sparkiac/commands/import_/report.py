@@ -1,4 +1,4 @@
-"""The report of an import: what became of each launch, then what `check` says of the draft."""
+"""Report of an import: the result for each launch, then the findings of the draft."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from sparkiac.report import Report
 
 _KINDS: Final = {"corrected": "corrected", "unused": "not used", "lost": "lost"}
-"""Kind of a note → how people read it."""
+"""Kind of a note → its label."""
 _OPEN: Final = "OPN001"
 
 
 def lost(entries: Sequence[tuple[str, Entry]]) -> bool:
-    """Whether something of a launch was lost."""
+    """Return whether something of a launch was lost."""
     return any(note.kind == "lost" for _, entry in entries for note in entry.notes)
 
 
 def failed(report: Report) -> bool:
-    """Whether a draft has an error beside what is left to fill in."""
+    """Return whether a draft has an error besides values to fill in."""
     return any(each.severity is Severity.ERROR and each.code != _OPEN for each in report.findings)
 
 
 def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
-    """Write the report for people."""
+    """Return the report as text."""
     lines = [line for file, entry in entries for line in _entry(file, entry)]
-    lines += [f"{file}: nothing is started there that is recognised, and it is left out" for file in skipped]
+    lines += [f"{file}: skipped, no known launch found" for file in skipped]
     numbers = {"understood": sum(len(entry.items) for _, entry in entries)}
     for kind, word in _KINDS.items():
         numbers[word] = sum(note.kind == kind for _, entry in entries for note in entry.notes)
@@ -48,7 +48,7 @@ def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
 
 
 def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:
-    """Give the report as plain data."""
+    """Return the report as plain data."""
     return {
         "imported": [_plain(file, entry) for file, entry in entries],
         "not_recognised": list(skipped),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _STORE: Final = "/srv/models"
 _ASKED: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
-"""What init writes or asks of all that a recipe leaves open."""
+"""Open values of a recipe that init sets or asks for."""
 _NEXT: Final = """\
 made {target}: {count} files. Next:
   cd {quoted}
@@ -93,7 +93,7 @@ def _name(given: str | None, target: Path) -> str:
 
 
 def _user(given: str | None, hosts: Sequence[NewHost]) -> str | None:
-    """Give the login name, if a flag or a machine that was asked says it, or somebody else than the caller logs in."""
+    """Return the login name from the option, from a host whose facts were read, or from a prompt."""
     given = given or next((host.user for host in hosts if host.user), None)
     read = questions.reader("--user", "USER")
     question = "Login name on the hosts, empty for your own"
@@ -106,7 +106,7 @@ def _store(given: str | None) -> str:
 
 
 def _model(given: str | None, chosen: Catalogued) -> str | None:
-    """Give the model, if a flag says it or the recipe serves any."""
+    """Return the model from the option, or from a prompt if the recipe serves any model."""
     if given is None and "model" in chosen.values:
         return None
     question = "Model, organisation/name as on the model hub"
@@ -126,7 +126,7 @@ def _refuse_taken(target: Path, name: str) -> None:
 
 
 def _hosts(named: Sequence[str], asked: Sequence[str], store: str) -> tuple[NewHost, ...]:
-    """Give the machines, those that are named first. At least one is needed."""
+    """Return the hosts, those of --host first; at least one is needed."""
     found: list[NewHost] = []
     for text in named:
         found.append(_named(text, found))
@@ -200,7 +200,7 @@ def _enough(hosts: Sequence[NewHost], nodes: int, what: str) -> None:
 
 
 def _imported(source: Path, places: Sequence[NewHost], target: Path, *, name: str, user: str | None) -> int:
-    """Make the repository of what a file starts."""
+    """Create the repository for the launches in a file."""
     from sparkiac.commands.init import repository
     from sparkiac.report import Report
 
@@ -243,7 +243,7 @@ def _write(fleet: Asked, target: Path, text: str, entries: Sequence[tuple[str, E
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, Entry]]) -> None:
-    """Say what became of an import, and the findings if there is an error: warnings are what the lock settles."""
+    """Print the report of an import, and the findings if there is an error: the lock settles the warnings."""
     from sparkiac.commands.import_ import report
     from sparkiac.formats.findings import wants_colour
 

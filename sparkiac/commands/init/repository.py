@@ -1,4 +1,4 @@
-"""The repository that `sparkiac init` makes: its inventory as a text, and its files on the disk, all or none."""
+"""The repository that `sparkiac init` creates: the text of its inventory, and its files, all or none."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ _PORT: Final = 8000
 
 
 class NewHost(NamedTuple):
-    """A machine, and what it said of itself."""
+    """A host for the new inventory, with the facts that were read from it."""
 
     name: str
     address: str
     machine: Machine | None = None
     user: str | None = None
-    """Who reaches it, if it was asked as somebody."""
+    """Login name for the host, if its facts were read with one."""
 
 
 class Asked(NamedTuple):
-    """What the fleet is."""
+    """The new fleet."""
 
     name: str
     hosts: tuple[NewHost, ...]
@@ -48,7 +48,7 @@ class Asked(NamedTuple):
 
 
 def from_recipe(asked: Asked, chosen: Catalogued, model: str | None) -> str:
-    """Write an inventory that serves a recipe, or a model by it, on the first host, or on as many as it needs."""
+    """Return an inventory that serves a recipe, or a model with it, on as many hosts as the recipe needs."""
     from sparkiac import engines
     from sparkiac.importers import naming, yamlwrite
 
@@ -74,7 +74,7 @@ def from_recipe(asked: Asked, chosen: Catalogued, model: str | None) -> str:
 
 
 def from_draft(asked: Asked, draft: str) -> str:
-    """Put hosts and user into the draft of an import."""
+    """Return the draft of an import with hosts and user."""
     from sparkiac.importers import yamlwrite
 
     hosts = yamlwrite.dump(
@@ -92,7 +92,7 @@ def from_draft(asked: Asked, draft: str) -> str:
 
 
 def _is_named(hosts: Sequence[NewHost]) -> bool:
-    """Whether a host is reached by a name: only an address in numbers can be listened on."""
+    """Return whether a host has a name as address: a server can only listen on a numeric address."""
     return any(not host.address.replace(".", "").isdigit() for host in hosts)
 
 
@@ -117,7 +117,7 @@ def _comments(hosts: Sequence[NewHost]) -> dict[tuple[str | int, ...], list[str]
 
 
 def _measured(machine: Machine) -> Iterator[str]:
-    """Say what was measured, and what could not be."""
+    """Return comments with the measured facts, and with the unknown ones."""
     said = [each for each in (machine.gpu, machine.architecture) if each]
     said += [f"{free_bytes // GIB} GiB free for {path}" for path, free_bytes in machine.disks]
     yield f"Measured over ssh: {', '.join(said)}."
@@ -125,7 +125,7 @@ def _measured(machine: Machine) -> Iterator[str]:
 
 
 def write(target: Path, name: str, inventory: str) -> None:
-    """Make the repository at `target`, which has none of its files. Raises OSError; then nothing was written."""
+    """Create the repository at `target`, which has none of its files. On OSError nothing was written."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target if target.exists() else target.parent
     with scratch(beside, name) as folder:
@@ -137,7 +137,7 @@ def write(target: Path, name: str, inventory: str) -> None:
 
 
 def files(name: str) -> tuple[str, ...]:
-    """Name the files of a repository."""
+    """Return the paths of all files of a repository."""
     rendered = {"{{cookiecutter.name}}": name, "{{cookiecutter._dot}}": "."}
     return tuple(
         reduce(lambda path, pair: path.replace(*pair), rendered.items(), each)
@@ -146,7 +146,7 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def _filled(folder: Path, name: str, inventory: str) -> Path:
-    """Fill the template by cookiecutter's own functions: no hook runs, and nothing is read or kept in a home."""
+    """Render the template with cookiecutter's functions: no hook runs, and the home directory is not used."""
     from cookiecutter.generate import generate_context, generate_files  # type: ignore[import-untyped]
 
     template = assets.directory("templates") / "init"
@@ -168,7 +168,7 @@ def _schema() -> str:
 
 
 def _copy(made: Path, target: Path) -> None:
-    """Copy all files to where none of them is; those that were copied go again if one cannot be."""
+    """Copy all files; if one cannot be copied, remove those that were."""
     copied: list[Path] = []
     try:
         for path in sorted(made.rglob("*")):

@@ -1,4 +1,4 @@
-"""What moves in a lock, for people and for machines."""
+"""Changes of a lock, as text and as data."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _SIGNS: Final = {"new": "+", "moved": "~", "completed": "~", "gone": "-"}
 _ARROW: Final = " → "
 _NAMES: Final = {"size_bytes": "size", "tensor_bytes": "tensors", "remote_code": "remote code", "left_out": "left out"}
 _FOLLOWS: Final = frozenset({"manifest", "config"})
-"""Digests that move with the one that is shown."""
+"""Digests that change together with the one that is shown."""
 _FACTS: Final = "config."
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP: Final = 1024
 _SHORT: Final = {"digest": len("sha256:") + 12, "commit": 12, "sha256": 12}
-"""What is compared by people has twelve digits; the lock has all of them."""
+"""Number of characters that are shown; the lock has all of them."""
 
 
 def text(moves: Iterable[Move]) -> str:
-    """Write each pin that moves, and below it what is said otherwise."""
+    """Return each changed pin, and below it the values that differ."""
     return "".join(f"{shown(line)}\n" for move in moves for line in _lines(move))
 
 
 def plain(moves: Iterable[Move]) -> list[dict[str, Any]]:
-    """Give the same as plain data, with every difference in full."""
+    """Return the same as plain data, without shortening."""
     return [_plain(move) for move in moves]
 
 
 def size(size_bytes: int) -> str:
-    """Write a size for people."""
+    """Return a size with a unit."""
     amount, unit = float(size_bytes), 0
     while amount >= _STEP and unit < len(_UNITS) - 1:
         amount, unit = amount / _STEP, unit + 1

@@ -1,4 +1,4 @@
-"""What the log of a start says of memory, beside what was worked out, and what of it belongs into the inventory."""
+"""StartupComparison of the plan with a vLLM startup log, and the lines for the inventory."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LOOKED_FOR: Final = (
     "GPU KV cache size: … tokens",
     "Maximum concurrency for … tokens per request: …x",
 )
-"""Lines of vLLM that are understood."""
-NOTHING: Final = f"has none of the lines in which vLLM tells of its memory: {'; '.join(LOOKED_FOR)}"
+"""Lines of a vLLM log that are read."""
+NOTHING: Final = f"has no memory figures of vLLM, such as: {'; '.join(LOOKED_FOR)}"
 
 
 def plain(found: StartupComparison) -> dict[str, Any]:
-    """Give {"compared": [{name, computed, measured, error}], "measured": {…}, "total_gib": …, "notes": […]}."""
+    """Return {"compared": [{name, computed, measured, error}], "measured": {…}, "total_gib": …, "notes": […]}."""
     rows = [
         {"name": row.name, "computed": row.predicted, "measured": row.measured, "error": round(row.error, 4)}
         for row in found.compared
@@ -43,7 +43,7 @@ def plain(found: StartupComparison) -> dict[str, Any]:
 
 
 def page(found: StartupComparison) -> Iterator[RenderableType]:
-    """Lay out the comparison, and the lines to paste."""
+    """Return the comparison, and the lines to paste."""
     if found.compared:
         table = terminal.table("", "computed", "measured", "error", right=("computed", "measured", "error"))
         for row in found.compared:
@@ -57,7 +57,7 @@ def page(found: StartupComparison) -> Iterator[RenderableType]:
 
 
 def total_gib(size_bytes: int) -> float:
-    """Give a total with the two digits that a log has of it."""
+    """Return a total rounded to 0.01 GiB, as in the log."""
     return round(size_bytes / GIB, 2)
 
 

@@ -1,4 +1,4 @@
-"""The plan as tables and bars that fit the terminal; without colours they read the same."""
+"""The plan as tables and bars that fit the terminal, readable without colours."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _FILLS: Final = {
     "free": ("·", "dim"),
     "unsure": ("?", "dim"),
 }
-"""Kind of a part → its character and its colour."""
+"""Kind of a part → its character and colour."""
 _SHORT: Final = 34
-"""A source up to this long stands beside its size."""
+"""Maximum length of a source beside its size."""
 _LEFT: Final = ("free", "unsure")
 
 
 def print_plan(plan: Plan) -> None:
-    """Print each host with its units, its memory and what is expected of its deployments to standard output."""
+    """Print each host with its units, its memory, and the expected speed of its deployments."""
     width, notes = terminal.width(), _Notes()
     terminal.show(part for host in plan.hosts for part in _host(host, notes, width=width))
     if notes.known:
@@ -50,20 +50,20 @@ def print_plan(plan: Plan) -> None:
 
 
 class _Notes:
-    """Long sources, each of them written once below all hosts."""
+    """Long sources, each printed once below all hosts."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
 
     def mark(self, line: MemoryRow) -> str:
-        """Give a short source as it is, and the number of a long one."""
+        """Return a short source, or the number of a long one."""
         if len(line.source_text) <= _SHORT or line.kind in _LEFT:
             return line.source_text
         number = self.known.setdefault(line.source, len(self.known) + 1)
         return f"assumed [{number}]" if line.assumed else f"[{number}]"
 
     def rows(self) -> list[tuple[str, str]]:
-        """Give number and source of each."""
+        """Return number and source of each."""
         return [(f"[{number}]", source) for source, number in self.known.items()]
 
 
@@ -87,7 +87,7 @@ def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableTy
 
 
 def bar(account: HostMemoryUse, *, width: int) -> Text:
-    """Draw the memory of a host, `width` columns wide; more, if more is asked for, with its end marked below."""
+    """Return a bar of a host's memory, `width` columns wide. If the parts do not fit, the bar shows all of them."""
     drawn, done = Text(no_wrap=True), 0
     for part in account.segments:
         before, done = _column(account, done, width), done + (part.size_bytes or 0)
@@ -103,7 +103,7 @@ def _column(account: HostMemoryUse, size_bytes: int, width: int) -> int:
 
 
 def _end(account: HostMemoryUse, *, width: int) -> Text:
-    """Mark the column at which the memory ends."""
+    """Return a mark below the column at which the memory ends."""
     column = _column(account, account.total_bytes or 0, width)
     words = "the memory ends here "
     return Text(f"{words:>{max(column, len(words))}}^", style="red", no_wrap=True)
@@ -165,6 +165,6 @@ def _steps(steps: tuple[tuple[str, ...], ...]) -> Table:
 
 
 def _short(pinned: str) -> str:
-    """Cut a digest to the twelve digits that people compare; the files hold all of it."""
+    """Return an image with 12 digits of its digest; the files have all of them."""
     repository, _, digest = pinned.partition("@sha256:")
     return f"{repository}@{digest[:12]}" if digest else pinned

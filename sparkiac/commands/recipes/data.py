@@ -1,6 +1,6 @@
-"""Catalog entries as plain data: what `--format json` prints, and what tables and docs/catalog.md are made of.
+"""Catalog entries as plain data, for `--format json`, tables and docs/catalog.md.
 
-Keys that an entry says nothing about are left out or null; unknown is never a zero.
+Unknown values are left out or null, never zero.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 USE_CASES: Final[tuple[str, ...]] = get_args(UseCase)
 ENGINES: Final[tuple[str, ...]] = get_args(EngineName)
 ANY_MODEL: Final = "ORGANISATION/NAME"
-"""Stands for the model of an entry that serves any."""
+"""Placeholder for the model of an entry that serves any model."""
 _PLACES: Final[dict[str, str | int]] = {
     "image": "registry.example/repository:tag",
     "model": ANY_MODEL,
@@ -40,7 +40,7 @@ _PLACES: Final[dict[str, str | int]] = {
     "model_path": "/model",
     "port": 8000,
 }
-"""What stands in a snippet for a value that an entry leaves open."""
+"""Placeholders in a snippet for values that an entry leaves to the inventory."""
 _ASKED: Final[dict[str, Any]] = {
     "base": "registry.example/repository:tag",
     "commit": "0" * 40,
@@ -48,36 +48,36 @@ _ASKED: Final[dict[str, Any]] = {
     "pull_requests": [{"number": 1, "commit": "0" * 40}],
     "repository": "https://example.org/repository.git",
 }
-"""The same for what a build leaves open."""
+"""The same for values of a build."""
 _TOLD: Final = ("sources", "notes", "measured", "corrections", "not_verified", "findings")
-"""What recipe and variant both tell: the variant's own stands first."""
+"""Keys that recipe and variant both have: the variant's values come first."""
 _NOT_SETTINGS: Final = {"engine", "nodes", "model", "image"}
-"""Leaves that have a line of their own above the settings."""
+"""Leaves that are shown above the settings."""
 
 
 def names() -> tuple[str, ...]:
-    """Name all recipes, variants and fragments."""
+    """Return the names of all recipes, variants and fragments."""
     return (*catalogued.names(), *catalog.fragment_names())
 
 
 def named(name: str) -> dict[str, Any]:
-    """Give all that is known of an entry that `names` has; only names of recipes hold a slash."""
+    """Return all facts about the entry of a name from `names`; only names of recipes contain a slash."""
     return entry(catalogued.named(name)) if "/" in name else fragment(name)
 
 
 def set_aside() -> list[dict[str, Any]]:
-    """Give the summaries of what is not to be deployed."""
+    """Return the summaries of all entries that cannot be deployed."""
     return [summary(found) for found in catalogued.everything() if not found.usable]
 
 
 def dumped(model: BaseModel) -> dict[str, Any]:
-    """Give what a model says, without what it leaves open."""
+    """Return the values of a model that differ from the default."""
     data: dict[str, Any] = model.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     return data
 
 
 def summary(found: Catalogued) -> dict[str, Any]:
-    """Give what lists show of an entry."""
+    """Return the values of an entry that lists show."""
     entry, facts = found.entry, found.facts
     return {
         "name": found.name,
@@ -121,7 +121,7 @@ def _gib(size_bytes: int) -> float:
 
 
 def fragment(name: str) -> dict[str, Any]:
-    """Give all that is known of a fragment."""
+    """Return all facts about a fragment."""
     found = catalog.fragment(name)
     assert found is not None and found.value is not None, "the name is known"  # noqa: S101, PT018
     entry = found.value
@@ -142,7 +142,7 @@ def _fragment_snippet(name: str, entry: Fragment) -> dict[str, Any]:
 
 
 def entry(found: Catalogued) -> dict[str, Any]:
-    """Give all that is known of a recipe, or of a recipe with its variant."""
+    """Return all facts about a recipe, or a recipe with its variant."""
     values = found.values
     entries: list[tuple[str, CatalogEntry]] = [("recipe", found.recipe)]
     if found.variant is not None:
@@ -169,7 +169,7 @@ def entry(found: Catalogued) -> dict[str, Any]:
 
 
 def build(image: str | None) -> dict[str, Any] | None:
-    """Give what is known of the build that an image is the name of; None for an image of a registry."""
+    """Return the facts about the build with the name of an image; None for an image from a registry."""
     found = catalog.build(image) if image in catalog.build_names() else None
     return None if found is None or found.value is None else dumped(found.value)
 
@@ -184,7 +184,7 @@ def _variant(name: str) -> dict[str, Any]:
 
 
 def _told(entries: list[tuple[str, CatalogEntry]]) -> dict[str, Any]:
-    """Give what the entries tell, each with the entry that tells it."""
+    """Return the notes, sources and other texts of the entries, each with the kind of its entry."""
     return {
         key: [
             {"of": kind} | (dumped(each) if hasattr(each, "model_dump") else {"text": each})
@@ -196,7 +196,7 @@ def _told(entries: list[tuple[str, CatalogEntry]]) -> dict[str, Any]:
 
 
 def _settings(leaves: Leaves) -> Iterator[dict[str, Any]]:
-    """Give each effective value with the layer, and if that is a file, the line that it comes from."""
+    """Return each effective value with its layer and, if the layer is a file, the line."""
     for path in sorted(leaves, key=lambda path: tuple(map(str, path))):
         value, origin = leaves[path]
         if path[0] not in _NOT_SETTINGS:
@@ -210,7 +210,7 @@ def _settings(leaves: Leaves) -> Iterator[dict[str, Any]]:
 
 
 def _start(found: Catalogued) -> dict[str, Any] | None:
-    """Give the command as it runs in the image, after its entrypoint; None where no source prints one."""
+    """Return the command after the entrypoint of the image; None if no source prints one."""
     values = {"model": ANY_MODEL, **found.values}
     if "image" not in values or found.status == "mention":
         return None
@@ -233,7 +233,7 @@ def _or_newer(release: str | None) -> str | None:
 
 
 def _group(found: Catalogued) -> list[str]:
-    """Name the options that each machine of a group gets for itself."""
+    """Return the options that differ for each host of a group."""
     if found.nodes == 1:
         return []
     options = {*vllm.group_options(rank=1, size=found.nodes, master=""), "tensor_parallel_size"}
@@ -241,7 +241,7 @@ def _group(found: Catalogued) -> list[str]:
 
 
 def snippet(found: Catalogued) -> dict[str, Any]:
-    """Give a deployment to paste into an inventory, with a place for all that the entry leaves open."""
+    """Return a deployment to paste into an inventory, with placeholders for open values."""
     recipe, _, variant = found.name.partition("#")
     hosts = [f"spark-{number:02}" for number in range(1, found.nodes + 1)]
     wanted = ("image", "model", *engines.named(found.recipe.engine).needs, "port")
@@ -262,13 +262,13 @@ def snippet(found: Catalogued) -> dict[str, Any]:
 
 
 def _unit(name: str) -> str:
-    """Make a unit's name of an entry's name."""
+    """Return a name for the deployment of an entry."""
     stem = re.sub(r"[^a-z0-9]+", "-", name.partition("/")[2])
     return (stem if stem[0].isalpha() else f"m-{stem}")[:40].rstrip("-")
 
 
 def hit(found: search.Match) -> dict[str, Any]:
-    """Give what a search shows of an entry."""
+    """Return the values of an entry that a search shows."""
     variants = [each.name for each in found.variants]
     needed = {each.name: needs(each) for each in (found.found, *found.variants) if needs(each)}
     shown = summary(found.found) | {"variants": variants, "needs": needed}

@@ -1,4 +1,4 @@
-"""One entry of the catalog as a page: what it runs, where each value comes from, what is known and what is not."""
+"""Page of one catalog entry: command, values with their layers, facts, and open points."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SETTINGS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     (_FILES, ("container", "files")),
     ("Container, names and waits", ()),
 )
-"""Title → start of the paths in that section; the last section takes what is left."""
+"""Title of a section → start of its paths; the last section has all other values."""
 _LABELS: Final = {
     "total_params_b": "parameters, in billions",
     "active_params_b": "active parameters, in billions",
@@ -44,7 +44,7 @@ _LABELS: Final = {
     "loaded_gib": "loaded weights, in GiB",
     "drafter_gb": "drafter, in GB",
 }
-"""Fields whose names are no words."""
+"""Labels of fields whose names are not readable."""
 
 _OF_PAIR: Final = {
     "alternative": "or",
@@ -54,11 +54,11 @@ _OF_PAIR: Final = {
     "size": "size",
     "source": "from",
 }
-"""What is said of a pair of target and drafter beside the two."""
+"""Labels of the other values of a pair of target and drafter."""
 
 
 def page(data: Data) -> Parts:
-    """Write all that is known of a recipe, a variant or a fragment."""
+    """Return the page of a recipe, a variant or a fragment."""
     yield Text(f"{data['name']}", style="bold")
     yield Text(data["title"])
     yield from _status(data)
@@ -91,7 +91,7 @@ def _status(data: Data) -> Parts:
 
 
 def _facts(data: Data) -> Iterator[tuple[str, str]]:
-    """Give the lines at the top, without those that say nothing."""
+    """Return the lines at the top; empty ones are left out."""
     start = data.get("start") or {}
     image = data.get("image")
     release = f" (vLLM {start['vllm']})" if start.get("vllm") else ""
@@ -117,27 +117,27 @@ def _start(start: Data | None) -> Parts:
         return
     if start["words"]:
         yield heading(f"Command{_around(start)}")
-        # With a prelude a shell runs it all, and the image's entrypoint becomes the first words.
+        # With a prelude, a shell runs everything, and the entrypoint of the image becomes part of the command.
         first = (start["entrypoint"] or []) if start["prelude"] else []
         for words in start["prelude"]:
             yield Verbatim(f"  {shlex.join(words)} && \\")
         yield Verbatim(" \\\n    ".join(_lines([*first, *start["words"]])))
     if start["env"]:
-        yield heading("Variables that the image makes its command of")
+        yield heading("Variables from which the image makes its command")
         yield Verbatim("\n".join(f"  {name}={shlex.quote(text)}" for name, text in sorted(start["env"].items())))
     if start["group"]:
-        yield Text(f"\nEach machine of the group gets its own, from the inventory: {', '.join(start['group'])}")
+        yield Text(f"\nOptions that sparkiac sets for each host of the group: {', '.join(start['group'])}")
 
 
 def _around(start: Data) -> str:
-    """Say where the command stands in the container."""
+    """Return how the container runs the command."""
     if start["entrypoint"] is None:
-        return "; how the image starts is not known, and the lock records it"
+        return "; the entrypoint of the image is unknown until the lock records it"
     return ", in a shell" if start["prelude"] else f", after the image's entrypoint {shlex.join(start['entrypoint'])}"
 
 
 def _lines(words: list[str]) -> list[str]:
-    """Join words to lines: program and model, then each option with its values."""
+    """Return the command in lines: program and model, then each option with its values."""
     lines: list[list[str]] = [[]]
     for word in words:
         if word.startswith("-"):
@@ -148,7 +148,7 @@ def _lines(words: list[str]) -> list[str]:
 
 
 def _settings(settings: Iterable[Data]) -> Parts:
-    """Write each value with its layer, in sections."""
+    """Return each value with its layer, in sections."""
     left = list(settings)
     for title, start in _SETTINGS:
         chosen = [each for each in left if tuple(each["path"][: len(start)]) == start]
@@ -167,7 +167,7 @@ def _settings(settings: Iterable[Data]) -> Parts:
 
 
 def _file(setting: Data) -> Verbatim:
-    """Write a file in lines of their own: its path and address are too long for a table."""
+    """Return a file in separate lines: its path and URL are too long for a table."""
     file = setting["value"]
     url = file.get("url") or "its address must be named in the inventory"
     why = f"\n    {file['why']}" if "why" in file else ""
@@ -175,7 +175,7 @@ def _file(setting: Data) -> Verbatim:
 
 
 def _rows(path: list[str], given: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401  plain data
-    """Write a value; a mount, commands and a method of speculation are short enough to be read without brackets."""
+    """Return the rows of a value; mounts, commands and speculative decoding are written without brackets."""
     name = ".".join(path)
     if name == "container.prelude":
         yield name, "\n".join(shlex.join(words) for words in given)
@@ -188,16 +188,16 @@ def _rows(path: list[str], given: Any) -> Iterator[tuple[str, str]]:  # noqa: AN
 
 
 def _layer(layer: str) -> str:
-    """Name the kind of layer; which recipe it is stands at the top of the page."""
+    """Return the kind of a layer; the name of the recipe is at the top of the page."""
     kind, _, rest = layer.partition(" ")
     return f"{kind}, drafters" if "table of drafters" in rest else kind
 
 
 def built(build: Data | None) -> Parts:
-    """Say of an image that is built from source what the build is, and what the inventory must give."""
+    """Return the build of an image, and the values that the inventory must set for it."""
     if build is not None:
         yield heading("Its image is built from source")
-        asks = [f"the inventory must give {key}: {why}" for key, why in build.get("asks", {}).items()]
+        asks = [f"the inventory must set {key}: {why}" for key, why in build.get("asks", {}).items()]
         unverified = [f"not verified: {each}" for each in build.get("not_verified", ())]
         sources = f"from {'; '.join(build['sources'])}"
         yield bullets([build["title"], build["why"], *asks, *build.get("notes", ()), *unverified, sources])
@@ -206,13 +206,13 @@ def built(build: Data | None) -> Parts:
 def _drafters(pairs: Iterable[Data]) -> Parts:
     pairs = list(pairs)
     if pairs:
-        yield heading("Drafters that are known for its model")
+        yield heading("Known drafters for its model")
         yield bullets(pair_text(pair) for pair in pairs)
 
 
 def pair_text(pair: Data) -> str:
-    """Say which drafter goes with which target, and what is known of the two."""
-    own = "the checkpoint's own heads" if pair.get("built_in") else "no drafter is named"
+    """Return the drafter of a target with the facts about the pair."""
+    own = "the checkpoint's own heads" if pair.get("built_in") else "no known drafter"
     said = [f"{_OF_PAIR[name]} {value(text)}" for name, text in pair.items() if name in _OF_PAIR]
     return "; ".join([f"{pair['method']}: {pair.get('drafter') or own} for {pair['target']}", *said])
 
@@ -220,12 +220,12 @@ def pair_text(pair: Data) -> str:
 def _model(facts: Data) -> Parts:
     rows = list(_flat(facts))
     if rows:
-        yield heading("What is known of the model")
+        yield heading("Facts about the model")
         yield grid(rows)
 
 
 def _flat(facts: Data) -> Iterator[tuple[str, str]]:
-    """Give label and text of each fact, the sources of a group below it."""
+    """Return label and text of each fact, followed by the sources of its group."""
     for key, given in facts.items():
         match given:
             case dict():
@@ -256,7 +256,7 @@ def _list(data: Data, key: str, title: str, write: Callable[[Data], str]) -> Par
 
 
 def _by_teller(data: Data, key: str, title: str) -> Iterator[tuple[str, list[Data]]]:
-    """Give what the entry itself tells, then what a variant's recipe tells."""
+    """Return the items of the entry itself, then those of its recipe."""
     own = [each for each in data[key] if each["of"] == data["kind"]]
     others = [each for each in data[key] if each["of"] != data["kind"]]
     yield from ((said, items) for said, items in ((title, own), (f"{title} (of the recipe)", others)) if items)

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     Data = dict[str, Any]
 
 _WIDE: Final = 100
-"""From this width on there is room for what a recipe is good for."""
+"""Minimum width for the column of use cases."""
 
 
 _SHARES: Final = (
-    "\nA share runs from what weights and overhead take to that and an even part of what is left; it is what vLLM "
-    "calls gpu_memory_utilization. GiB are those of weights and drafter."
+    "\nEach share is a range for gpu_memory_utilization: from weights and overhead alone to these and an even part of "
+    "the rest. GiB is the size of weights and drafter."
 )
 _NO_PROOF: Final = (
-    "\nThis is arithmetic on weights, not a proof: no KV cache and no context is in it. * size on disk: loaded weights "
-    "can take more (Spark guide L138, L345: 19 GB on disk, 21.94 GiB loaded)."
+    "\nThe KV cache for a context length is not included: `sparkiac plan` computes it. * size on disk; loaded weights "
+    "can be larger (Spark guide L138, L345: 19 GB on disk, 21.94 GiB loaded)."
 )
 
 
 def weights(each: Data) -> str:
-    """Write the size of weights as the source gives it; the loaded one is the better figure."""
+    """Return the size of the weights in the unit of the source; the loaded size is preferred."""
     sizes, figures = (
         each["weights"],
         (("loaded_gib", "GiB loaded"), ("loaded_gb", "GB loaded"), ("disk_gb", "GB on disk")),
@@ -44,12 +44,12 @@ def weights(each: Data) -> str:
 
 
 def unknown(each: Data) -> str:
-    """Say what holds of a model that is not named: a template takes any, and of a mention nothing is known."""
+    """Return the text for an entry without a model: templates serve any model, mentions have an unknown one."""
     return "any" if each["model"] is None and each["status"] == "recipe" else "unknown"
 
 
 def listed(recipes: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
-    """List entries, two or three lines each."""
+    """Return a table of entries, with two or three lines for each."""
     if width < NARROW:
         yield grid([(stacked(each["name"], *_details(each), *_below(each, width - 4)),) for each in recipes])
         return
@@ -80,12 +80,12 @@ def _details(each: Data) -> tuple[str, ...]:
 
 
 def _format(each: Data) -> str:
-    """Give the format in short: what comes before the first semicolon or bracket."""
+    """Return the part of the format before the first semicolon or bracket."""
     return str(each["quantization"] or unknown(each)).partition(";")[0].partition(" (")[0]
 
 
 def _below(each: Data, width: int) -> Iterator[str]:
-    """Give engine, image where one is known, and variants, in lines of their own where they are too long for one.
+    """Return engine, image and variants in lines that fit into `width`.
 
     If `check` refuses the entry as it is, a line says what the inventory must add.
     """
@@ -106,7 +106,7 @@ def _filled(words: Iterable[str], width: int) -> Iterator[str]:
 
 
 def set_aside(entries: Iterable[Data]) -> Iterator[RenderableType]:
-    """List what is only mentioned, superseded or retired, with the reason and what to take instead."""
+    """Return entries that are only mentioned, superseded or retired, with the reason and an alternative."""
     yield heading("Set aside: only mentioned, superseded or retired")
     rows = []
     for each in entries:
@@ -116,7 +116,7 @@ def set_aside(entries: Iterable[Data]) -> Iterator[RenderableType]:
 
 
 def fragments(entries: Iterable[Data]) -> Iterator[RenderableType]:
-    """List fragments."""
+    """Return a table of fragments."""
     yield heading("Fragments: settings for any recipe of an engine, named under `fragments:`")
     made = table("fragment", "engine", "what it does", whole=("fragment", "engine"))
     for each in entries:
@@ -126,7 +126,7 @@ def fragments(entries: Iterable[Data]) -> Iterator[RenderableType]:
 
 
 def beside(hits: Iterable[Data], others: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
-    """List what fits beside the others, with the share of the memory that each engine could get."""
+    """Return the entries that fit together with others, and the share of the memory for each engine."""
     total = search.total_bytes()
     kept = (budget.reserve(total).size_bytes or 0) / GIB
     yield Text(
@@ -142,7 +142,7 @@ def beside(hits: Iterable[Data], others: Iterable[Data], *, width: int) -> Itera
         yield Text(_SHARES)
     unknown = [each for each in hits if not each["room"]["fits"]]
     if unknown:
-        yield heading("Unknown, and so not known to fit")
+        yield heading("Unknown whether it fits")
         yield grid((stacked(each["name"], _reason(each["room"]), *_filled(_short(each), 50)),) for each in unknown)
     yield Text(_NO_PROOF)
 
@@ -152,7 +152,7 @@ def _load(load: Data) -> str:
 
 
 def _reason(room: Data) -> str:
-    """Say which size is missing; the entry's own is named last and first here."""
+    """Return the unknown size, that of the entry itself first."""
     missing = [load for load in reversed(room["loads"]) if load["gib"] is None]
     own = missing[0]["name"] == room["loads"][-1]["name"]
     return str(missing[0]["basis"] if own else f"{missing[0]['basis']}: {missing[0]['name']}")
@@ -174,7 +174,7 @@ def _room(each: Data) -> tuple[RenderableType]:
 
 
 def _figures(room: Data) -> tuple[str, str, str, str]:
-    """Give the size of the entry, what is left, its share, and the shares of those that it is beside."""
+    """Return the size of the entry, the free memory, its share, and the shares of the others."""
     own = room["loads"][-1]
     *theirs, its = (f"{share['least']:.2f}-{share['even']:.2f}" for share in room["shares"])
     mark = "*" if own["basis"] == "on disk" else ""

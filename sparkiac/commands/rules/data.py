@@ -1,4 +1,4 @@
-"""Checks as plain data: what `--format json` prints, and what tables and code scanning are made of."""
+"""Rules as plain data, for `--format json`, tables, SARIF and docs/rules.md."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 _LABEL: Final = re.compile(r"^((?:Bad|Good|The lock)[^\n]*:)(?=\n\n```yaml$)", re.MULTILINE)
 FOUND: Final = {"preflight": "found on a host by the preflight", "lock": "found in the lock, or by `sparkiac lock`"}
-"""Phase of a code that is in no profile → where it is found."""
+"""Phase of a code without a profile → where it is found."""
 _WAIVED_BY: Final = "allow: [{{code: {code}, reason: why it is right here}}]"
 
 
 def names() -> tuple[str, ...]:
-    """Name all that `named` finds: codes and slugs."""
+    """Return all codes and slugs."""
     return (*pages(), *(page.rule.slug for page in pages().values()))
 
 
 def named(name: str) -> Page:
-    """Give the page of a code or a slug of `names`."""
+    """Return the page of a code or a slug from `names`."""
     return pages().get(name) or next(page for page in pages().values() if page.rule.slug == name)
 
 
 def listed(severity: Severity | None = None) -> list[dict[str, Any]]:
-    """Give the summaries of all codes, or of those of one severity."""
+    """Return the summaries of all codes, or of the codes with one severity."""
     return [summary(page) for page in pages().values() if severity in {None, page.rule.severity}]
 
 
 def levels() -> list[dict[str, Any]]:
-    """Give the profiles, from the smallest to the largest."""
+    """Return the profiles, smallest first."""
     known = catalog.profiles()
     return [
         {"name": name, "title": profile.title, "default": name == known.default}
@@ -45,7 +45,7 @@ def levels() -> list[dict[str, Any]]:
 
 
 def summary(page: Page) -> dict[str, Any]:
-    """Give what lists show of a code."""
+    """Return the values of a code that lists show."""
     rule = page.rule
     return {
         "code": rule.code,
@@ -60,7 +60,7 @@ def summary(page: Page) -> dict[str, Any]:
 
 
 def explained(page: Page) -> dict[str, Any]:
-    """Give all that is known of a code."""
+    """Return all facts about a code."""
     return summary(page) | {
         "why": page.why,
         "bad": list(page.bad),
@@ -72,7 +72,7 @@ def explained(page: Page) -> dict[str, Any]:
 
 
 def markdown(page: Page) -> str:
-    """Write a page, and what is to be known of its code, as Markdown."""
+    """Return a page and the facts about its code as Markdown."""
     data = summary(page)
     found = f"from profile `{data['profile']}` on" if data["profile"] else FOUND[page.rule.phase]
     facts = f"{data['severity']}, {found}, since {data['since']}"

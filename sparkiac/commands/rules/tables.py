@@ -1,4 +1,4 @@
-"""Checks as a table and as pages."""
+"""Rules as a table and as pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EXAMPLE: Final = re.compile(r"^```yaml\n(.*?)^```$\n?", re.MULTILINE | re.DOTAL
 
 
 def listed(rules: Iterable[Data], levels: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
-    """List codes, and below them what the profiles are."""
+    """Return a table of codes, and below it the profiles."""
     if width < NARROW:
         yield grid((stacked(f"{each['code']} {each['slug']}", each["title"], _facts(each)),) for each in rules)
     else:
@@ -43,7 +43,7 @@ def listed(rules: Iterable[Data], levels: Iterable[Data], *, width: int) -> Iter
                 *map(Text, (each["profile"] or each["phase"], waivable, each["since"])),
             )
         yield made
-    yield heading("Profiles: each has what the ones before it have")
+    yield heading("Profiles: each includes the ones before it")
     yield grid((each["name"], each["title"]) for each in levels)
 
 
@@ -53,7 +53,7 @@ def _facts(rule: Data) -> str:
 
 
 def page(found: Page) -> Iterator[RenderableType]:
-    """Give the page of a code for a terminal: prose is wrapped, and examples stay as they are, to be copied."""
+    """Return the page of a code for a terminal: prose is wrapped, and examples can be copied."""
     for index, part in enumerate(_EXAMPLE.split(data.markdown(found))):
         if index % 2:
             yield Verbatim(f"\n{indent(part, ' ' * 4)}")

@@ -1,0 +1,86 @@
+"""Tables of the catalog: drafters, driver series and profiles of rules."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from sparkiac.model.base import ImageReference, Line, Model, Name, ShortText, Version
+from sparkiac.model.speculative import Drafter, Tokens
+from sparkiac.report import Severity
+
+
+class DrafterPair(Model):
+    """A target and the drafter that was trained for it."""
+
+    target: ShortText
+    """Model handle of the target."""
+    drafter: Drafter | None = None
+    """Drafter; none if the checkpoint of the target has the heads, or if no source names one."""
+    built_in: bool = False
+    """Whether the checkpoint of the target has the heads."""
+    alternative: ShortText | None = None
+    """Another drafter that the source names."""
+    method: Literal["dflash", "mtp", "deepseek_mtp"]
+    """Speculative method that it was trained for."""
+    num_speculative_tokens: Tokens | None = None
+    """Tokens in each step that the source uses."""
+    image: ImageReference | None = None
+    """Image that the pair requires."""
+    needs: ShortText | None = None
+    """Other requirements."""
+    not_before: Annotated[str, StringConstraints(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$")] | None = None
+    """Earliest day of download for a usable copy of the drafter."""
+    size: ShortText | None = None
+    """Size of the drafter."""
+    source: ShortText
+    """Source of the pair."""
+
+
+class DrafterTable(Model):
+    """Content of drafters.yaml."""
+
+    pairs: tuple[DrafterPair, ...]
+    """All pairs in the sources."""
+
+
+class DriverSeries(Model):
+    """A driver series on one kind of GPU that sources disagree on."""
+
+    series: Version
+    """Start of the driver version, such as '590'."""
+    compute_capability: Version
+    """GPU that the sources ran it on."""
+    why: Line
+    """What the sources report."""
+
+
+class Drivers(Model):
+    """Content of drivers.yaml."""
+
+    doubted: tuple[DriverSeries, ...]
+    """All series that sources disagree on."""
+
+
+class Profile(Model):
+    """One profile of rules. It includes all rules of the profiles before it."""
+
+    title: ShortText
+    """Purpose."""
+    severity: Literal["error", "warning", "info"]
+    """Lowest severity of rules without a profile of their own."""
+
+
+class Profiles(Model):
+    """Content of profiles.yaml: the profiles, smallest first."""
+
+    default: Name
+    """Default profile of every command."""
+    profiles: Annotated[dict[Name, Profile], Field(min_length=1)]
+    """Profile by name."""
+
+    @property
+    def floors(self) -> dict[str, Severity]:
+        """The lowest severity of each profile, smallest profile first."""
+        return {name: Severity[profile.severity.upper()] for name, profile in self.profiles.items()}
