@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sparkiac.artifact import Artifact
     from sparkiac.catalog.interfaces import Interface
-    from sparkiac.lock import Entry, Key, Move, Want
+    from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
     from sparkiac.resolve import Resolved
     from sparkiac.source import Source
     from sparkiac.source.document import Document
@@ -50,31 +50,31 @@ class Outcome(NamedTuple):
         return bool(errors) and all(finding.code in _SETTLED_BY_LOCK for finding in errors)
 
 
-class Wanted(NamedTuple):
-    """What a lock must hold, and the one that there is; without a plan if the input was not good enough for one."""
+class LockState(NamedTuple):
+    """The pins that an inventory requires and its lock; without a plan if the input has errors."""
 
     report: Report
     plan: Plan | None = None
-    wants: tuple[Want, ...] = ()
+    pins: tuple[RequiredPin, ...] = ()
     lock: Lock | None = None
     documents: tuple[Document, Document | None] | None = None
-    """Inventory and lock, with the places of all that they say."""
+    """Inventory and lock with the positions of their values."""
 
     @property
     def data(self) -> Mapping[str, Any] | None:
-        """The lock as plain data, as it is written."""
+        """The lock as plain data."""
         found = self.documents[1] if self.documents else None
         return cast("dict[str, Any]", found.data) if found else None
 
 
 class Locked(NamedTuple):
-    """A lock that is to be written."""
+    """A lock to be written."""
 
     raw: bytes
-    moves: tuple[Move, ...]
-    """What it says otherwise than the one before."""
+    changes: tuple[PinChange, ...]
+    """Differences from the former lock."""
     report: Report
-    """What it lacks still."""
+    """Pins that are still missing."""
 
 
 class Fixed(NamedTuple):
@@ -148,50 +148,50 @@ def read_lock(lock: File) -> Source[Lock]:
 
 
 def record(plan: Plan, lock: File | None, raw: bytes) -> bytes:
-    """Give the lock with what a build recorded. Raises `lock.Refused` if the record is not of one of the plan's."""
+    """Return the lock with the record of a build. Raises `lock.RecordError` if the plan has no such build."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
     read = locks.read(raw, plan.builds)
     return lock_text(lock, locks.with_record(read_lock(lock).document if lock else None, read))
 
 
-def wants(inventory: File, lock: File | None) -> Wanted:
-    """Say what the lock of an inventory must hold. The rules are not asked: they say what is wrong with it later."""
+def lock_state(inventory: File, lock: File | None) -> LockState:
+    """Return the pins that an inventory requires and its lock. No rules run: `check` reports their findings."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
     report, found = resolved(inventory, lock)
     if found is None:
-        return Wanted(report)
+        return LockState(report)
     plan = build(found)
-    needed = locks.wanted(plan, found)
+    pins = locks.required(plan, found)
     documents = found.inventory.document, read_lock(lock).document if lock else None
-    return Wanted(Report.of(locks.conflicts(needed)), plan, needed, found.lock, documents)
+    return LockState(Report.of(locks.conflicts(pins)), plan, pins, found.lock, documents)
 
 
-def stale(wanted: Wanted) -> Report:
-    """Say what of a lock is missing, incomplete, or wanted by nothing. Asks nobody."""
+def stale(state: LockState) -> Report:
+    """Report pins that are missing, incomplete or unused. Sends no request."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
-    assert wanted.plan is not None and wanted.documents is not None, "the input is good"  # noqa: S101, PT018
-    inventory, pins = wanted.documents
-    asks, gone = locks.asks(wanted.lock, wanted.wants), locks.gone(wanted.lock, wanted.wants)
-    found = locks.stale(asks, gone, inventory=inventory.name, lock=pins)
-    unbuilt = locks.unbuilt(wanted.plan, wanted.lock, inventory=inventory)
-    return Report.of((*wanted.report.findings, *found, *unbuilt))
+    assert state.plan is not None and state.documents is not None, "the input is good"  # noqa: S101, PT018
+    inventory, lock = state.documents
+    requests, unused = locks.requests(state.lock, state.pins), locks.unused(state.lock, state.pins)
+    found = locks.stale(requests, unused, inventory=inventory.name, lock=lock)
+    unbuilt = locks.unbuilt(state.plan, state.lock, inventory=inventory)
+    return Report.of((*state.report.findings, *found, *unbuilt))
 
 
-def locked(inventory: File, lock: File | None, wanted: Wanted, answers: Mapping[Key, Entry]) -> Locked:
-    """Give the lock with what upstream answered. What is still missing then are builds, which a record brings."""
+def locked(inventory: File, lock: File | None, state: LockState, responses: Mapping[Key, LockEntry]) -> Locked:
+    """Return the lock with the responses from upstream. Only builds can be missing then; their records add them."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
-    data = locks.merged(wanted.data, wanted.wants, answers)
+    data = locks.merged(state.data, state.pins, responses)
     new = File(lock.name if lock else "", lock_text(lock, data))
-    left = stale(wants(inventory, new)).findings
-    return Locked(new.raw, locks.moves(wanted.data, data), Report.of(map(_noted, left)))
+    left = stale(lock_state(inventory, new)).findings
+    return Locked(new.raw, locks.changes(state.data, data), Report.of(map(_noted, left)))
 
 
 def lock_text(lock: File | None, data: Mapping[str, Any]) -> bytes:
-    """Write a lock that says `data`. What an older lock says already keeps its lines, where its layout allows it."""
+    """Return a lock with `data`. Unchanged entries of the former lock keep their lines if its layout allows it."""
     from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
     document = read_lock(lock).document if lock else None

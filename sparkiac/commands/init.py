@@ -161,8 +161,8 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> Host:
         questions.reader("--from-host", "USER")(user)
     questions.address("--from-host", address)
     try:
-        found = machine.ask(target, store=store)
-    except machine.Unasked as error:
+        found = machine.inspect(target, store=store)
+    except machine.MachineError as error:
         raise click.UsageError(str(error)) from None
     return Host(naming.free(naming.plain(found.name, "spark"), taken), address, found, user or None)
 
