@@ -90,7 +90,7 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
         message = "--key needs --verify"
     if len(given) > 1 and given[0] in _OPTIONS[:_ALONE]:
         first, second = (f"--{name.removeprefix('only_').replace('_', '-')}" for name in given[:2])
-        message = f"{first} and {second} do not go together"
+        message = f"{first} and {second} exclude each other"
     if message:
         raise click.UsageError(message)
 

@@ -24,7 +24,7 @@ class AppliedCommit(Model):
     """One commit that was applied on top."""
 
     asked: Line
-    """LockEntry in the build: a commit, or # and the number of a pull request."""
+    """Entry in the build: a commit, or # and the number of a pull request."""
     picked: Commit
     """The commit that was applied."""
 

@@ -20,7 +20,7 @@ HEADER: Final = """\
 _EMPTY: Final[dict[str, Any]] = {"version": 1, "images": {}}
 _STEP: Final = "  "
 _SECTION: Final = 3
-"""Levels of mappings below a section that have a line for each key: entries, their keys, and the keys of those."""
+"""Levels of mappings in a section that have a line for each key: entries, their keys, and the keys below these."""
 _ENTRY: Final = 2
 
 

@@ -1,4 +1,4 @@
-"""The guard of redirects: no way to this machine or its link, and no way from TLS to plain HTTP."""
+"""Refuse redirects to this machine, to link-local addresses, and from HTTPS to HTTP."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def problem(current: httpx2.URL, target: httpx2.URL, *, first: httpx2.URL) -> st
     if target.scheme == "http" and (current.scheme == "https" or leaves):
         return "an address without TLS"
     if target.host != first.host and is_local(target.host) and not is_local(first.host):
-        return "an address of this machine or its link"
+        return "an address of this machine or a link-local address"
     return ""
 
 
 def is_local(host: str) -> bool:
-    """Return whether a host is this machine, on its link, or a cloud's metadata server. Names are not resolved."""
+    """Return whether a host is this machine, link-local, or a cloud's metadata server. Names are not resolved."""
     name = host.strip("[]").rstrip(".").lower()
     if name in _METADATA or name == "localhost" or name.endswith(".localhost"):
         return True
