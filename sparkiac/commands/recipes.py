@@ -34,7 +34,7 @@ def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
     from sparkiac.formats import recipes as tables
     from sparkiac.resolve import search
 
-    usable = [plain.hit(each) for each in search.search(search.Wanted())] if not only_fragments else []
+    usable = [plain.hit(each) for each in search.search(search.RecipeQuery())] if not only_fragments else []
     fragments = [plain.fragment(name) for name in catalog.fragment_names()]
     fragments = [each for each in fragments if everything or each["status"] == "recipe"]
     aside = plain.set_aside() if everything and not only_fragments else []
@@ -87,7 +87,7 @@ def show(name: tuple[str, ...], output_format: str) -> int:
     help="Fits in the memory of one host together with RECIPE. May be repeated.",
 )
 @AS_JSON
-def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int:  # noqa: ANN401  click's values
+def search(output_format: str, *, beside: tuple[str, ...], **criteria: Any) -> int:  # noqa: ANN401  click's values
     """Find recipes by model, use case, size, engine, image, or by what fits beside another one.
 
     A recipe must match every option; an unknown value does not match.
@@ -97,12 +97,12 @@ def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int
     from sparkiac.resolve import catalogued
     from sparkiac.resolve import search as finding
 
-    for use_case in wanted["use_cases"]:
+    for use_case in criteria["use_cases"]:
         known("use case", use_case, plain.USE_CASES)
-    if wanted["engine"] is not None:
-        known("engine", wanted["engine"], plain.ENGINES)
+    if criteria["engine"] is not None:
+        known("engine", criteria["engine"], plain.ENGINES)
     others = [finding.load(catalogued.named(_one_machine(name))) for name in beside]
-    hits = [plain.hit(each) for each in finding.search(finding.Wanted(**wanted), beside)]
+    hits = [plain.hit(each) for each in finding.search(finding.RecipeQuery(**criteria), beside)]
     if output_format == "json":
         print_json({"recipes": hits, "beside": [each._asdict() for each in others]})
     elif not hits:

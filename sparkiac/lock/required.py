@@ -163,7 +163,7 @@ def _base(build: Build, plan: Plan) -> Iterator[_Use]:
     """Return the base image of a build, once for each host that runs the built image."""
     for host in plan.hosts if build.base is not None else ():
         if any(container.image.build == build.name for container in host.containers):
-            assert build.base is not None  # noqa: S101  asked above
+            assert build.base is not None  # noqa: S101  checked above
             own: Path = ("builds", build.name, "base")
             yield _image(build.base, host, build.name, own, own)
 

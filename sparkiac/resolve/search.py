@@ -19,7 +19,7 @@ MACHINE: Final = "dgx-spark"
 """The platform that --fits-beside assumes."""
 
 
-class Wanted(NamedTuple):
+class RecipeQuery(NamedTuple):
     """Search criteria; None matches everything. Texts match as substrings, ignoring case."""
 
     model: str | None = None
@@ -43,9 +43,9 @@ class Hit(NamedTuple):
     """Memory that it needs together with the recipes of --fits-beside."""
 
 
-def search(wanted: Wanted, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
+def search(query: RecipeQuery, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
     """Return all usable entries that match, except those known not to fit beside the others."""
-    chosen = [found for found in catalogued.everything() if found.usable and matches(found, wanted)]
+    chosen = [found for found in catalogued.everything() if found.usable and matches(found, query)]
     if not beside:
         return _grouped((found, None) for found in chosen)
     others = [load(catalogued.named(name)) for name in beside]
@@ -53,19 +53,19 @@ def search(wanted: Wanted, beside: tuple[str, ...] = ()) -> tuple[Hit, ...]:
     return _grouped((found, room) for found, room in rooms if room.fits is not False and found.nodes == 1)
 
 
-def matches(found: Catalogued, wanted: Wanted) -> bool:
+def matches(found: Catalogued, query: RecipeQuery) -> bool:
     """Return whether an entry matches. An unknown value does not match."""
     values, quantization = found.values, found.facts.quantization
     weights = fitting.weights_gib(found.facts.weights)
     named = (found.name, found.entry.title, values.get("model", ""))
     return (
-        (wanted.model is None or any(_has(text, wanted.model) for text in named))
-        and set(wanted.use_cases) <= set(found.use_cases)
-        and (wanted.max_weights_gib is None or (weights is not None and weights[0] <= wanted.max_weights_gib))
-        and wanted.nodes in {None, found.nodes}
-        and (wanted.quantization is None or _has(quantization.format if quantization else "", wanted.quantization))
-        and wanted.engine in {None, found.recipe.engine}
-        and (wanted.image is None or _has(values.get("image", ""), wanted.image))
+        (query.model is None or any(_has(text, query.model) for text in named))
+        and set(query.use_cases) <= set(found.use_cases)
+        and (query.max_weights_gib is None or (weights is not None and weights[0] <= query.max_weights_gib))
+        and query.nodes in {None, found.nodes}
+        and (query.quantization is None or _has(quantization.format if quantization else "", query.quantization))
+        and query.engine in {None, found.recipe.engine}
+        and (query.image is None or _has(values.get("image", ""), query.image))
     )
 
 

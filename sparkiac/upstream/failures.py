@@ -70,8 +70,8 @@ def busy(status: int, headers: Mapping[str, str], host: str) -> Failure:
     if status != _TOO_MANY:
         return Failure(f"HTTP {status}{wait}", host=host, wait_s=wait_s)
     limit = _RATE.fullmatch(headers.get("RateLimit-Limit", ""))
-    told = f"; its limit is {limit[1]} in {limit[2]} s" if limit else ""
-    reason = f"too many requests (HTTP 429){told}{wait}"
+    rate = f"; its limit is {limit[1]} in {limit[2]} s" if limit else ""
+    reason = f"too many requests (HTTP 429){rate}{wait}"
     hint = "log in for a higher limit, or try again later"
     return Failure(reason, hint, host, wait_s=wait_s, unreachable=True)
 

@@ -86,8 +86,8 @@ def left_out(paths: Collection[str], forms: Collection[Form]) -> tuple[Weights, 
         return ("consolidated", "shards") if set(forms) == {"bare"} else ()
     if not any(re.search(_SHARDS, path) for path in paths):
         return ()
-    wanted = {"consolidated" if form == "bare" else form for form in forms}
-    return tuple(sorted(_OF.keys() - wanted))
+    needed = {"consolidated" if form == "bare" else form for form in forms}
+    return tuple(sorted(_OF.keys() - needed))
 
 
 def alternatives(paths: Iterable[str]) -> tuple[str, ...]:
