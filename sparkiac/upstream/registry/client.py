@@ -124,7 +124,7 @@ class RegistryClient:
         try:
             return self._authorized(reference, path, max_bytes)
         except NoTlsError as error:
-            if error.host != reference.host or error.host in self._without_tls:
+            if error.host != reference.host:  # a redirect leads to another server
                 raise
             self._without_tls.add(error.host)
         return self._authorized(reference, path, max_bytes)
