@@ -351,7 +351,7 @@ def test_a_host_with_a_name_serves_itself_only(folder: Path, cli: Cli, source: l
 
 def test_what_to_do_next_can_be_pasted_into_a_shell(folder: Path, cli: Cli) -> None:
     outcome = cli("init", "my lab", *SERVED)
-    commands = outcome.out.partition("Next:\n")[2].splitlines()[:2]
+    commands = outcome.out.partition("Next steps:\n")[2].splitlines()[:2]
     assert commands == [f"  cd '{folder}/my lab'", "  git init"]
     done = run("sh", "-ec", "\n".join([*commands, "git status --short"]), cwd=folder)
     assert (done.returncode, "?? inventories/" in done.stdout) == (0, True), done.stderr
