@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from sparkiac import __version__
-from sparkiac.commands.inputs import Group
+from sparkiac.commands.inputs import CommandGroup
 
 COMMANDS: Final = {
     "generate": "Render an inventory into reviewed files.",
@@ -28,7 +28,7 @@ COMMANDS: Final = {
 """Command → its line in the help; kept here so that `--help` imports no command."""
 
 
-class _Lazy(Group):
+class _Lazy(CommandGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
         return list(COMMANDS)
 

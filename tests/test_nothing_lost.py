@@ -136,7 +136,8 @@ def outcome(text: str) -> tuple[object, ...] | None:
         return None
     found = {(each.code, each.severity, each.message, each.hint) for each in checked.report.findings}
     wants = [
-        (each.key, each.users, each.source, each.revision, each.files) for each in pipeline.wants(inventory, lock).wants
+        (each.key, each.users, each.source, each.revision, each.files)
+        for each in pipeline.lock_state(inventory, lock).pins
     ]
     return found, wants, pipeline.render(checked.plan)
 

@@ -10,14 +10,14 @@ import click
 
 from sparkiac.commands import inputs
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, Group, known, print_json
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, known, print_json
 
 _HOST: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*@)?[A-Za-z0-9][A-Za-z0-9.:_-]*")
 _UNPINNED: Final = "UNLOCKED"
 _PATH: Final = click.Path(path_type=Path)
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def images() -> None:
     """List images: the vLLM releases inside, drivers, entrypoints and known limits."""
 

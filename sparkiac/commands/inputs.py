@@ -29,7 +29,7 @@ AS_JSON = click.option(
 )
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A command with subcommands; an unknown subcommand is an error that suggests the nearest name."""
 
     def resolve_command(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, Group, known, print_json
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, known, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def recipes() -> None:
     """List and search the catalog: models with options that a source has shown to work."""
 

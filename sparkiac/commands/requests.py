@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from concurrent.futures import wait
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import click
@@ -133,20 +134,23 @@ def _files(requests: list[PinRequest], count: Count) -> Results:
     for each in requests:
         groups.setdefault(each.pin.repository or each.pin.name, []).append(each)
     results: Results = {}
+    hub = cache(_hub)  # one client for all files of the model hub, and none without such files
     with Transport(errors.FILE) as transport:
-        for _, group in parallel.each(groups.values(), lambda group: _file_group(group, transport, count)):
+        for _, group in parallel.each(groups.values(), lambda group: _file_group(group, transport, hub, count)):
             assert not isinstance(group, UpstreamError)  # noqa: S101  errors are results of single files
             results |= group
     return results
 
 
-def _file_group(requests: list[PinRequest], transport: Transport, count: Count) -> Results:
+def _file_group(
+    requests: list[PinRequest], transport: Transport, hub: Callable[[], HubClient], count: Count
+) -> Results:
     """Request the files of one repository, all at the commit of the first one."""
     results: Results = {}
     commit = None
     for request in requests:
         try:
-            found = _file(request, request.commit or commit or request.pin.revision, transport)
+            found = _file(request, request.commit or commit or request.pin.revision, transport, hub)
         except UpstreamError as error:
             results[request.pin.key] = error
         else:
@@ -155,11 +159,12 @@ def _file_group(requests: list[PinRequest], transport: Transport, count: Count) 
     return results
 
 
-def _file(request: PinRequest, revision: str, transport: Transport) -> LockedFile:
+def _file(request: PinRequest, revision: str, transport: Transport, hub: Callable[[], HubClient]) -> LockedFile:
     from sparkiac.upstream import files
 
     url = request.pin.name
-    found = files.resolve(url, transport=transport, hub=_hub() if request.pin.repository else None, revision=revision)
+    client = hub() if request.pin.repository else None
+    found = files.resolve(url, transport=transport, hub=client, revision=revision)
     if request.pinned is not None and found.sha256 != request.pinned:
         message = f"{url} no longer has the content that the lock pins, and the pinned commit is unknown"
         raise UpstreamError(errors.NO_FILE, message, f"to pin the current content, run with --upgrade {url}")

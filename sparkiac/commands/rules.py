@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, Group, known, print_json
+from sparkiac.commands.inputs import AS_JSON, CommandGroup, known, print_json
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def rules() -> None:
     """List and explain the rules: every code that a finding can have."""
 
