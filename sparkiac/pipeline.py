@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from sparkiac.artifact import Artifact
     from sparkiac.catalog.interfaces import Interface
-    from sparkiac.lock import Entry, Key, Move, Want
+    from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
     from sparkiac.resolve import Resolved
     from sparkiac.source import Source
     from sparkiac.source.document import Document
@@ -50,31 +50,31 @@ class Outcome(NamedTuple):
         return bool(errors) and all(finding.code in _SETTLED_BY_LOCK for finding in errors)
 
 
-class LockRequirements(NamedTuple):
-    """The entries that a lock must have, and the present lock; without a plan if the input is not valid."""
+class LockState(NamedTuple):
+    """The pins that an inventory requires and its lock; without a plan if the input has errors."""
 
     report: Report
     plan: Plan | None = None
-    wants: tuple[Want, ...] = ()
+    pins: tuple[RequiredPin, ...] = ()
     lock: Lock | None = None
     documents: tuple[Document, Document | None] | None = None
-    """Inventory and lock, with the file positions of their values."""
+    """Inventory and lock with the positions of their values."""
 
     @property
     def data(self) -> Mapping[str, Any] | None:
-        """Return the content of the present lock file as plain data."""
+        """The lock as plain data."""
         found = self.documents[1] if self.documents else None
         return cast("dict[str, Any]", found.data) if found else None
 
 
-class NewLock(NamedTuple):
-    """The new text of a lock file."""
+class Locked(NamedTuple):
+    """A lock to be written."""
 
     raw: bytes
-    moves: tuple[Move, ...]
-    """Pins that differ from the previous lock."""
+    changes: tuple[PinChange, ...]
+    """Differences from the former lock."""
     report: Report
-    """Findings about entries that are still missing."""
+    """Pins that are still missing."""
 
 
 class FixResult(NamedTuple):
@@ -168,53 +168,53 @@ def read_lock(lock: InputFile) -> Source[Lock]:
 
 
 def record(plan: Plan, lock: InputFile | None, raw: bytes) -> bytes:
-    """Return the text of the lock with the record of a build. Raise `lock.Refused` if the plan has no such build."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
+    """Return the lock with the record of a build. Raises `lock.RecordError` if the plan has no such build."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
     read = locks.read(raw, plan.builds)
     return lock_text(lock, locks.with_record(read_lock(lock).document if lock else None, read))
 
 
-def lock_requirements(inventory: InputFile, lock: InputFile | None) -> LockRequirements:
-    """Return the entries that the lock of an inventory must have. Rules do not run here; they check the lock later."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
+def lock_state(inventory: InputFile, lock: InputFile | None) -> LockState:
+    """Return the pins that an inventory requires and its lock. No rules run: `check` reports their findings."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
     report, found = resolve_inventory(inventory, lock)
     if found is None:
-        return LockRequirements(report)
+        return LockState(report)
     plan = build(found)
-    needed = locks.wanted(plan, found)
+    pins = locks.required(plan, found)
     documents = found.inventory.document, read_lock(lock).document if lock else None
-    return LockRequirements(Report.of(locks.conflicts(needed)), plan, needed, found.lock, documents)
+    return LockState(Report.of(locks.conflicts(pins)), plan, pins, found.lock, documents)
 
 
-def check_lock(wanted: LockRequirements) -> Report:
-    """Return findings about missing, incomplete and unused lock entries. Sends no requests."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
+def stale(state: LockState) -> Report:
+    """Report pins that are missing, incomplete or unused. Sends no request."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
-    assert wanted.plan is not None and wanted.documents is not None, "the input is good"  # noqa: S101, PT018
-    inventory, pins = wanted.documents
-    asks, gone = locks.asks(wanted.lock, wanted.wants), locks.gone(wanted.lock, wanted.wants)
-    found = locks.stale(asks, gone, inventory=inventory.name, lock=pins)
-    unbuilt = locks.unbuilt(wanted.plan, wanted.lock, inventory=inventory)
-    return Report.of((*wanted.report.findings, *found, *unbuilt))
+    assert state.plan is not None and state.documents is not None, "the input is good"  # noqa: S101, PT018
+    inventory, lock = state.documents
+    requests, unused = locks.requests(state.lock, state.pins), locks.unused(state.lock, state.pins)
+    found = locks.stale(requests, unused, inventory=inventory.name, lock=lock)
+    unbuilt = locks.unbuilt(state.plan, state.lock, inventory=inventory)
+    return Report.of((*state.report.findings, *found, *unbuilt))
 
 
-def new_lock(
-    inventory: InputFile, lock: InputFile | None, wanted: LockRequirements, answers: Mapping[Key, Entry]
-) -> NewLock:
-    """Return the lock with the upstream results. Builds can still be missing: they are added from their records."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
+def locked(
+    inventory: InputFile, lock: InputFile | None, state: LockState, responses: Mapping[Key, LockEntry]
+) -> Locked:
+    """Return the lock with the responses from upstream. Only builds can be missing then; their records add them."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
-    data = locks.merged(wanted.data, wanted.wants, answers)
+    data = locks.merged(state.data, state.pins, responses)
     new = InputFile(lock.name if lock else "", lock_text(lock, data))
-    left = check_lock(lock_requirements(inventory, new)).findings
-    return NewLock(new.raw, locks.moves(wanted.data, data), Report.of(map(_as_warning, left)))
+    left = stale(lock_state(inventory, new)).findings
+    return Locked(new.raw, locks.changes(state.data, data), Report.of(map(_as_warning, left)))
 
 
 def lock_text(lock: InputFile | None, data: Mapping[str, Any]) -> bytes:
-    """Return the text of a lock with this data. Unchanged entries keep their lines if the present layout allows it."""
-    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` do not need it
+    """Return a lock with `data`. Unchanged entries of the former lock keep their lines if its layout allows it."""
+    from sparkiac import lock as locks  # noqa: PLC0415  `check` and `plan` need none of it
 
     document = read_lock(lock).document if lock else None
     if lock is not None and document is not None:

@@ -21,8 +21,8 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 RULES: Final = [path for path in MODULES if path.parent.name == "rules" and "_" in path.stem.strip("_")]
 TEMPLATES: Final = sorted((ROOT / "templates").rglob("*.j2"))
 SCRIPTS: Final = [path for _, path in assets.files("playbooks/roles/programs/files")]
-SHARED: Final = frozenset({"commands", "exits", "foreign", "inputs", "questions"})
-"""Modules beside the commands that several of them use."""
+SHARED: Final = frozenset({"__init__", "requests", "exits", "foreign", "inputs", "prompts", "repository"})
+"""What stands beside the commands, and is none."""
 LONGEST_FUNCTION: Final = 40
 LONGEST_MODULE: Final = 300
 LONGEST_RULE: Final = 80

@@ -135,8 +135,10 @@ def outcome(text: str) -> tuple[object, ...] | None:
     if checked.plan is None:
         return None
     found = {(each.code, each.severity, each.message, each.hint) for each in checked.report.findings}
-    required = pipeline.lock_requirements(inventory, lock).wants
-    wants = [(each.key, each.users, each.source, each.revision, each.files) for each in required]
+    wants = [
+        (each.key, each.users, each.source, each.revision, each.files)
+        for each in pipeline.lock_state(inventory, lock).pins
+    ]
     return found, wants, pipeline.render(checked.plan)
 
 

@@ -1,1 +1,1 @@
-"""One file per command: parse, call the pipeline, format, exit code."""
+"""One file per command: parse options, call the pipeline, print the result, return the exit code."""

@@ -1,4 +1,4 @@
-"""Read files of other tools: what they start, and what cannot be read."""
+"""Read files of other tools: the containers that they start, and the files that cannot be read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Foreign(NamedTuple):
     skipped: tuple[str, ...]
     """Files of a directory that contain nothing to import."""
     findings: tuple[Finding, ...]
-    """One text for each file that cannot be read."""
+    """One finding for each file that cannot be read."""
 
 
 def read(files: Sequence[Path], source: str | None = None) -> Foreign:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
     from sparkiac.write import Changes
 
-_WRITE_EXITS: Final = {"Refused": Exit.STALE, "Unsafe": Exit.IO, "Busy": Exit.BUSY}
+_WRITE_EXITS: Final = {"WouldOverwrite": Exit.STALE, "UnsafeTarget": Exit.IO, "Busy": Exit.BUSY}
 
 
 @click.command()

@@ -91,8 +91,8 @@ def _missing(path: Path) -> str:
 
 def captured(inventory: Path) -> Mapping[str, Interface]:
     """Read the vLLM interfaces that were captured from images, from the folder `interfaces` beside an inventory."""
-    said = captures(inventory).values()
-    return {digest: each.interface for each in said for digest in each.digests}
+    files = captures(inventory).values()
+    return {digest: each.interface for each in files for digest in each.digests}
 
 
 def captures(inventory: Path) -> dict[str, Captured]:

@@ -3,39 +3,39 @@
 Reads and writes no file and sends no request.
 """
 
+from sparkiac.lock.changes import FileChanges, PinChange, ValueChange, changes
 from sparkiac.lock.findings import conflicts, example, only_silence, outdated, refused, stale, unbuilt
-from sparkiac.lock.merge import Ask, Entry, Gone, Key, asks, entry, gone, merged
-from sparkiac.lock.moves import Change, Files, Move, moves
-from sparkiac.lock.record import Record, Refused, read
+from sparkiac.lock.merge import Key, LockEntry, PinRequest, UnusedPin, entry, merged, requests, unused
+from sparkiac.lock.record import BuildRecord, RecordError, read
+from sparkiac.lock.required import RequiredPin, required
 from sparkiac.lock.text import patched, whole, with_record
-from sparkiac.lock.wanted import Want, wanted
 
 __all__ = [
-    "Ask",
-    "Change",
-    "Entry",
-    "Files",
-    "Gone",
+    "BuildRecord",
+    "FileChanges",
     "Key",
-    "Move",
-    "Record",
-    "Refused",
-    "Want",
-    "asks",
+    "LockEntry",
+    "PinChange",
+    "PinRequest",
+    "RecordError",
+    "RequiredPin",
+    "UnusedPin",
+    "ValueChange",
+    "changes",
     "conflicts",
     "entry",
     "example",
-    "gone",
     "merged",
-    "moves",
     "only_silence",
     "outdated",
     "patched",
     "read",
     "refused",
+    "requests",
+    "required",
     "stale",
     "unbuilt",
-    "wanted",
+    "unused",
     "whole",
     "with_record",
 ]

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from sparkiac.catalog.interfaces import Captured
-    from sparkiac.lock.merge import Ask, Gone
-    from sparkiac.lock.wanted import Want
+    from sparkiac.lock.merge import PinRequest, UnusedPin
+    from sparkiac.lock.required import RequiredPin
     from sparkiac.model.lock import Lock
     from sparkiac.plan import Plan
     from sparkiac.source.document import Document
@@ -27,7 +27,7 @@ _LOCK_IT: Final = "run `sparkiac lock {}`"
 _SILENT: Final = frozenset({"LCK004", "LCK013", "LCK021"})
 """Codes of missing responses, which may succeed later."""
 _NO_REVISION: Final = "LCK012"
-_WHY: Final = {
+_REASONS: Final = {
     "missing": "the lock does not pin it",
     "example": "the lock is an example with invented pins",
     "incomplete": "the entry in the lock is incomplete",
@@ -38,23 +38,25 @@ _WHY: Final = {
 """Reason for a request → text of the finding."""
 
 
-def conflicts(wants: Iterable[Want]) -> Iterator[Finding]:
+def conflicts(pins: Iterable[RequiredPin]) -> Iterator[Finding]:
     """Find images that hosts of two architectures run: the lock has one manifest per image."""
-    for want in wants:
-        if len(want.architectures) > 1:
-            both = " and ".join(want.architectures)
-            message = f"{want.name} is used on {both}, but the lock holds only one manifest per image"
+    for pin in pins:
+        if len(pin.architectures) > 1:
+            both = " and ".join(pin.architectures)
+            message = f"{pin.name} is used on {both}, but the lock holds only one manifest per image"
             hint = "write one of them as a separate reference: with the digest of its manifest after @"
-            yield _finding(_TWO_ARCHITECTURES, want, message, hint)
+            yield _finding(_TWO_ARCHITECTURES, pin, message, hint)
 
 
-def stale(asks: Iterable[Ask], gone: Iterable[Gone], *, inventory: str, lock: Document | None) -> Iterator[Finding]:
+def stale(
+    requests: Iterable[PinRequest], unused: Iterable[UnusedPin], *, inventory: str, lock: Document | None
+) -> Iterator[Finding]:
     """Return a finding for each missing, incomplete or unused pin."""
     hint = _LOCK_IT.format(inventory)
-    for ask in asks:
-        message = f"{ask.want.kind} {ask.want.name}: {_WHY[ask.reason].format(ask.want.revision)}"
-        yield _finding(_STALE, ask.want, message, hint)
-    for kind, name in gone:
+    for request in requests:
+        message = f"{request.pin.kind} {request.pin.name}: {_REASONS[request.reason].format(request.pin.revision)}"
+        yield _finding(_STALE, request.pin, message, hint)
+    for kind, name in unused:
         loc = lock.at_key((SECTIONS[kind], name)) if lock else None
         yield Finding(*_STALE, Severity.ERROR, f"{kind} {name}: no longer used", loc, hint)
 
@@ -71,37 +73,33 @@ def unbuilt(plan: Plan, lock: Lock | None, *, inventory: Document) -> Iterator[F
     for build in plan.builds:
         locked = lock.builds.get(build.name) if lock and not lock.example else None
         if locked is None or locked.spec != build.digest:
-            what = (
-                "the lock does not pin it"
-                if locked is None
-                else "the lock has an image that was built from another spec"
-            )
-            loc = inventory.at_value(build.path)
-            yield Finding(*_STALE, Severity.ERROR, f"build {build.name}: {what}", loc, build_hint(build.name))
+            other = "the lock has an image that was built from another spec"
+            message = f"build {build.name}: {_REASONS['missing'] if locked is None else other}"
+            yield Finding(*_STALE, Severity.ERROR, message, inventory.at_value(build.path), build_hint(build.name))
 
 
 def outdated(
-    wants: Iterable[Want], lock: Lock, captured: Mapping[str, Captured], *, inventory: str
+    pins: Iterable[RequiredPin], lock: Lock, captured: Mapping[str, Captured], *, inventory: str
 ) -> Iterator[Finding]:
     """Find captured interfaces of images that the lock has since updated. `captured` has the files by name."""
-    for want in wants:
-        held = {file: each for file, each in captured.items() if each.reference == want.name}
-        image = lock.images.get(want.name)
+    for pin in pins:
+        files = {file: each for file, each in captured.items() if each.reference == pin.name}
+        image = lock.images.get(pin.name)
         if (
             image is not None
-            and held
-            and not any({image.digest, image.config} & {*each.digests} for each in held.values())
+            and files
+            and not any({image.digest, image.config} & {*each.digests} for each in files.values())
         ):
-            message = f"{', '.join(held)} was captured from another digest of {want.name} and is ignored"
-            hint = f"capture it again: sparkiac images capture {want.name} --inventory {inventory}"
-            yield _finding(_OUTDATED, want, message, hint)._replace(severity=Severity.WARNING)
+            message = f"{', '.join(files)} was captured from another digest of {pin.name} and is ignored"
+            hint = f"capture it again: sparkiac images capture {pin.name} --inventory {inventory}"
+            yield _finding(_OUTDATED, pin, message, hint)._replace(severity=Severity.WARNING)
 
 
-def refused(want: Want, code: str, message: str, hint: str) -> Finding:
+def refused(pin: RequiredPin, code: str, message: str, hint: str) -> Finding:
     """Return the finding for a failed request, at the revision in the inventory if there is one."""
     [slug] = [other.rule.slug for other in OTHERS if other.rule.code == code]
-    found = _finding((code, slug), want, message, hint)
-    return found._replace(loc=want.revision_loc, origin=None) if code == _NO_REVISION and want.revision_loc else found
+    found = _finding((code, slug), pin, message, hint)
+    return found._replace(loc=pin.revision_loc, origin=None) if code == _NO_REVISION and pin.revision_loc else found
 
 
 def only_silence(findings: Iterable[Finding]) -> bool:
@@ -109,6 +107,6 @@ def only_silence(findings: Iterable[Finding]) -> bool:
     return all(finding.code in _SILENT for finding in findings)
 
 
-def _finding(code: tuple[str, str], want: Want, message: str, hint: str) -> Finding:
-    users = ", ".join(want.users)
-    return Finding(*code, Severity.ERROR, f"{message} (used by {users})", want.places[0], hint, origin=want.origin)
+def _finding(code: tuple[str, str], pin: RequiredPin, message: str, hint: str) -> Finding:
+    users = ", ".join(pin.users)
+    return Finding(*code, Severity.ERROR, f"{message} (used by {users})", pin.locations[0], hint, origin=pin.origin)

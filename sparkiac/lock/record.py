@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -17,11 +16,11 @@ if TYPE_CHECKING:
     from sparkiac.plan import PlannedBuild
 
 
-class Refused(Exception):  # noqa: N818  the word that the exit code and the guides use
-    """The record cannot be added to the lock; the text says why."""
+class RecordError(Exception):
+    """The record cannot be added to the lock; the text gives the reason."""
 
 
-class Picked(Model):
+class AppliedCommit(Model):
     """One commit that was applied on top."""
 
     asked: Line
@@ -30,7 +29,7 @@ class Picked(Model):
     """The commit that was applied."""
 
 
-class Record(Model):
+class BuildRecord(Model):
     """The result of a build."""
 
     name: Name
@@ -43,8 +42,8 @@ class Record(Model):
     """Commit that was built, with everything on top of it."""
     tree: Commit
     """Git's hash of its files."""
-    picked: tuple[Picked, ...]
-    """What was put on top of the build's own commit."""
+    picked: tuple[AppliedCommit, ...]
+    """Commits that were applied on top of the build's own commit."""
     entrypoint: tuple[Line, ...] | None
     """Entrypoint of the image."""
     command: tuple[Line, ...] | None
@@ -52,39 +51,25 @@ class Record(Model):
 
     def entry(self) -> dict[str, Any]:
         """Return the entry for the lock."""
-        wanted = {"id": self.id, "spec": self.spec, "entrypoint": self.entrypoint, "command": self.command}
-        return {key: value for key, value in wanted.items() if value is not None}
+        values = {"id": self.id, "spec": self.spec, "entrypoint": self.entrypoint, "command": self.command}
+        return {key: value for key, value in values.items() if value is not None}
 
 
-def read(raw: bytes, builds: Iterable[PlannedBuild]) -> Record:
-    """Read a record of one of these builds as they are now.
-
-    Raises `Refused` if it is none.
-    """
+def read(raw: bytes, builds: Iterable[PlannedBuild]) -> BuildRecord:
+    """Read a record, which must belong to one of these builds in its present form. Raises `RecordError`."""
     try:
-        data = _tupled(json.loads(raw))
-    except (ValueError, RecursionError) as error:
-        message = f"not a record of a build: invalid JSON: {error}"
-        raise Refused(message) from None
-    try:
-        record = Record.model_validate(data)
+        record = BuildRecord.model_validate_json(raw)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = wording.dotted(first["loc"])
-        message = f"not a record of a build: {f'{where}: ' if where else ''}{wording.reason([first])}"
-        raise Refused(message) from None
+        path = wording.dotted(first["loc"])
+        reason = first["msg"] if first["type"] == "json_invalid" else wording.reason([first])
+        message = f"not a record of a build: {f'{path}: ' if path else ''}{reason}"
+        raise RecordError(message) from None
     known = {build.name: build for build in builds}
     if record.name not in known:
         message = f"it belongs to the build {record.name!r}, which this inventory does not use"
-        raise Refused("; ".join(filter(None, (message, nearest(record.name, known)))))
+        raise RecordError("; ".join(filter(None, (message, nearest(record.name, known)))))
     if record.spec != known[record.name].digest:
         message = f"the build {record.name} has changed since; build it again or revert the change"
-        raise Refused(message)
+        raise RecordError(message)
     return record
-
-
-def _tupled(value: Any) -> Any:  # noqa: ANN401  plain JSON data
-    """Convert lists to tuples, as in a document."""
-    if isinstance(value, dict):
-        return {key: _tupled(inner) for key, inner in value.items()}
-    return tuple(map(_tupled, value)) if isinstance(value, list) else value

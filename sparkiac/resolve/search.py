@@ -19,7 +19,7 @@ MACHINE: Final = "dgx-spark"
 """The platform that --fits-beside assumes."""
 
 
-class Criteria(NamedTuple):
+class RecipeQuery(NamedTuple):
     """Search criteria; None matches everything. Texts match as substrings, ignoring case."""
 
     model: str | None = None
@@ -43,9 +43,9 @@ class Match(NamedTuple):
     """Memory that it needs together with the recipes of --fits-beside."""
 
 
-def search(wanted: Criteria, beside: tuple[str, ...] = ()) -> tuple[Match, ...]:
+def search(query: RecipeQuery, beside: tuple[str, ...] = ()) -> tuple[Match, ...]:
     """Return all usable entries that match, except those known not to fit beside the others."""
-    chosen = [found for found in catalogued.everything() if found.usable and matches(found, wanted)]
+    chosen = [found for found in catalogued.everything() if found.usable and matches(found, query)]
     if not beside:
         return _grouped((found, None) for found in chosen)
     others = [load(catalogued.named(name)) for name in beside]
@@ -53,19 +53,19 @@ def search(wanted: Criteria, beside: tuple[str, ...] = ()) -> tuple[Match, ...]:
     return _grouped((found, room) for found, room in rooms if room.fits is not False and found.nodes == 1)
 
 
-def matches(found: Catalogued, wanted: Criteria) -> bool:
+def matches(found: Catalogued, query: RecipeQuery) -> bool:
     """Return whether an entry matches. An unknown value does not match."""
     values, quantization = found.values, found.facts.quantization
     size = found.facts.weights_bytes
     named = (found.name, found.entry.title, values.get("model", ""))
     return (
-        (wanted.model is None or any(_has(text, wanted.model) for text in named))
-        and set(wanted.use_cases) <= set(found.use_cases)
-        and (wanted.max_weights_gib is None or (size is not None and size <= wanted.max_weights_gib * GIB))
-        and wanted.nodes in {None, found.nodes}
-        and (wanted.quantization is None or _has(quantization.format if quantization else "", wanted.quantization))
-        and wanted.engine in {None, found.recipe.engine}
-        and (wanted.image is None or _has(values.get("image", ""), wanted.image))
+        (query.model is None or any(_has(text, query.model) for text in named))
+        and set(query.use_cases) <= set(found.use_cases)
+        and (query.max_weights_gib is None or (size is not None and size <= query.max_weights_gib * GIB))
+        and query.nodes in {None, found.nodes}
+        and (query.quantization is None or _has(quantization.format if quantization else "", query.quantization))
+        and query.engine in {None, found.recipe.engine}
+        and (query.image is None or _has(values.get("image", ""), query.image))
     )
 
 

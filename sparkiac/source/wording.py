@@ -105,7 +105,7 @@ def _either(words: Iterable[str]) -> str:
 def _typed(value: object) -> str:
     if isinstance(value, dict):
         return "a mapping"
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return "a list"
     if value is None:
         return "nothing"

@@ -1,1 +1,1 @@
-"""What answers over the network: registries of images, the model hub, addresses of files. Only `sparkiac lock` asks."""
+"""Clients for registries, the model hub, file servers and machines. No other package uses the network."""

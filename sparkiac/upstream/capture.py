@@ -1,4 +1,4 @@
-"""What the vLLM of an image takes, asked of the image itself: where it lies, in a container without a network."""
+"""Read from an image which options its vLLM accepts, in a container without a network."""
 
 from __future__ import annotations
 
@@ -18,107 +18,103 @@ _INSPECT: Final = ("image", "inspect", "--format", "{{json .RepoDigests}} {{json
 _RUN: Final = ("run", "--rm", "--interactive", "--pull=never", "--network=none", "--entrypoint=python3")
 _DOCKER: Final = ("docker",)
 _AS_ROOT: Final = ("sudo", "-n", "docker")
-_SECONDS: Final = 600
-"""It takes some ten seconds; loading an image's first files from a slow disk takes longer."""
+_TIMEOUT_S: Final = 600
+"""A capture takes some ten seconds, or longer if a slow disk loads an image for the first time."""
 
 
-class Failed(Exception):  # noqa: N818  what became of it
-    """An image could not be asked; the text says why, and `hint` what to do."""
+class CaptureError(Exception):
+    """An image could not be read; the text gives the reason, and `hint` says what to do."""
 
     def __init__(self, message: str, hint: str) -> None:
-        """Take the words."""
+        """Store message and hint."""
         super().__init__(message)
         self.hint = hint
 
 
-class _Denied(Failed):
-    """Docker is not for this user."""
+class _PermissionDeniedError(CaptureError):
+    """The user may not use docker."""
 
 
-class _Place(NamedTuple):
-    """An image, and where it is asked."""
+class _Source(NamedTuple):
+    """An image and the machine that has it."""
 
     image: str
     host: str | None
 
     @property
-    def where(self) -> str:
-        """Name the machine."""
+    def machine(self) -> str:
+        """The machine in words."""
         return self.host or "this machine"
 
 
 def capture(image: str, *, reference: str, host: str | None = None) -> bytes:
-    """Ask `image`, a reference or an ID, and give the interface of its vLLM as a file.
+    """Return the vLLM interface of `image`, a reference or an ID, as the content of a file.
 
-    `reference` is its name in that file. `host` is an address that ssh reaches without a question, where the image
-    lies; this machine if not given. A user who may not use docker must be able to by sudo. Nothing is pulled.
-
-    Raises Failed.
+    `reference` is the image's name in that file. `host` is the address of a machine that has the image and accepts ssh
+    without a password; the default is this machine. Docker runs with sudo if the user may not use it. No image is
+    pulled. Raises `CaptureError`.
     """
-    place = _Place(image, host)
+    source = _Source(image, host)
     try:
-        raw = _captured(place, reference, _DOCKER)
-    except _Denied:
-        raw = _captured(place, reference, _AS_ROOT)
-    return raw
+        return _captured(source, reference, _DOCKER)
+    except _PermissionDeniedError:
+        return _captured(source, reference, _AS_ROOT)
 
 
-def _captured(place: _Place, reference: str, docker: tuple[str, ...]) -> bytes:
-    listed, id_ = _inspected(_asked((*docker, *_INSPECT, place.image), place))
+def _captured(source: _Source, reference: str, docker: tuple[str, ...]) -> bytes:
+    listed, id_ = _inspected(_run((*docker, *_INSPECT, source.image), source))
     digests = sorted({id_, *(each.partition("@")[2] for each in listed)})
-    said = _asked((*docker, *_RUN, place.image, "-", "--installed"), place, program=_program())
+    output = _run((*docker, *_RUN, source.image, "-", "--installed"), source, program=_program())
     try:
-        data = json.loads(said) | {"image": {"reference": reference, "digests": digests}}
+        data = json.loads(output) | {"image": {"reference": reference, "digests": digests}}
         raw = (json.dumps(data, indent=1, sort_keys=True) + "\n").encode()
         interfaces.captured(raw)
     except (TypeError, ValueError):
-        message = f"the vLLM in {place.image} on {place.where} said nothing that can be read"
-        raise Failed(message, "this version of sparkiac does not know that release") from None
+        message = f"the interface of the vLLM in {source.image} on {source.machine} cannot be read"
+        raise CaptureError(message, "this version of sparkiac does not support that vLLM release") from None
     return raw
 
 
 def _program() -> str:
-    """Give the extractor as one program."""
-    made = runpy.run_path(str(directory("tools/vllm_interface") / "bundle.py"))["bundle"]()
-    assert isinstance(made, str)  # noqa: S101
-    return made
+    """Return the extractor as one program."""
+    bundled = runpy.run_path(str(directory("tools/vllm_interface") / "bundle.py"))["bundle"]()
+    assert isinstance(bundled, str)  # noqa: S101
+    return bundled
 
 
 def _inspected(text: str) -> tuple[list[str], str]:
-    """Give the references by digest and the ID; a built image has the ID alone."""
+    """Return the references with a digest, and the ID. An image that was built locally has only an ID."""
     listed, end = json.JSONDecoder().raw_decode(text)
     return listed or [], json.loads(text[end:])
 
 
-def _asked(words: Sequence[str], place: _Place, *, program: str = "") -> str:
-    """Run a command here or there, and give what it prints."""
-    command = ssh.command(place.host, words) if place.host else tuple(words)
+def _run(words: Sequence[str], source: _Source, *, program: str = "") -> str:
+    """Run a command on the machine and return its output."""
     try:
-        done = subprocess.run(  # noqa: S603  its words are ours, and the image's name has a form
-            command, input=program, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
+        done = ssh.run(source.host, words, program=program, timeout_s=_TIMEOUT_S)
     except FileNotFoundError:
-        message = f"there is no {command[0]} on this machine"
-        raise Failed(message, "install it, or name a host that has the image: --host") from None
+        message = f"{'ssh' if source.host else words[0]} is not installed on this machine"
+        raise CaptureError(message, "install it, or name a host that has the image with --host") from None
     except subprocess.TimeoutExpired:
-        message = f"{place.image} on {place.where} did not answer for {_SECONDS} s"
-        raise Failed(message, "see what runs there: docker ps") from None
+        message = f"no output from {source.image} on {source.machine} within {_TIMEOUT_S} s"
+        raise CaptureError(message, "check what runs there: docker ps") from None
     if done.returncode:
-        raise _why(done, place)
+        raise _error(done, source)
     return done.stdout
 
 
-def _why(done: subprocess.CompletedProcess[str], place: _Place) -> Failed:
-    """Say why a command ended as it did."""
-    said, image, where = ssh.last_line(done.stderr, "it said nothing"), place.image, place.where
-    if place.host and done.returncode == ssh.FAILED:
-        return Failed(f"{where} cannot be reached: {said}", "ssh must know it, and let you in without a question")
+def _error(done: subprocess.CompletedProcess[str], source: _Source) -> CaptureError:
+    """Return the error for a command that failed."""
+    output, image, machine = ssh.last_line(done.stderr, "no output"), source.image, source.machine
+    if source.host and done.returncode == ssh.FAILED:
+        return CaptureError(f"no connection to {machine}: {output}", "set up ssh so that it asks for no password")
     if "permission denied" in done.stderr and "docker.sock" in done.stderr:
-        return _Denied(said, "let this user use docker")
+        return _PermissionDeniedError(output, "allow this user to use docker")
     if "No such image" in done.stderr:
-        return Failed(f"{image} is not on {where}", f"pull it there first: docker pull {image}")
+        return CaptureError(f"{image} is not on {machine}", f"pull it there first: docker pull {image}")
     if "vLLM is not installed here" in done.stderr:
-        return Failed(f"the python3 of {image} finds no vLLM", "it may serve with another engine")
+        return CaptureError(f"the python3 of {image} has no vLLM", "the image may contain another engine")
     if done.returncode == ssh.NO_COMMAND:
-        return Failed(f"{image} on {where} has no python3, or there is no docker: {said}", "look into it by hand")
-    return Failed(f"docker on {where} ended with {done.returncode}: {said}", "try the same by hand on that machine")
+        return CaptureError(f"{image} on {machine} has no python3, or docker is missing: {output}", "check both there")
+    message = f"docker on {machine} exited with {done.returncode}: {output}"
+    return CaptureError(message, "run the same command on that machine")

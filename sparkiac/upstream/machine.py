@@ -1,4 +1,7 @@
-"""What a machine is, asked over ssh by the reader that the preflight has. Nothing is installed, nothing is changed."""
+"""Read memory, driver, links and disks of a machine over ssh, with the preflight's own program.
+
+Nothing is installed on the machine or changed there.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,10 @@ from typing import Any, Final, NamedTuple
 from sparkiac.assets import directory
 from sparkiac.upstream import ssh
 
-_SECONDS: Final = 120
-"""It takes a second or two; nvidia-smi without its persistence daemon takes some more."""
+_TIMEOUT_S: Final = 120
+"""Reading takes a second or two, or longer if nvidia-smi runs without its persistence daemon."""
 _DOCKER: Final = "/var/lib/docker"
-"""Where images lie."""
+"""Directory of docker's images."""
 _PARTS: Final = (
     ("preflight_host", "playbooks", "roles/programs/files/usr/local/lib/sparkiac/preflight_host.py"),
     ("facts", "templates", "machine/facts.py"),
@@ -24,56 +27,56 @@ for name, text in {parts}:
     exec(compile(text, name, "exec"), part.__dict__)
 sys.exit(part.main(sys.argv[1:], part.Host()))
 """
-"""Its parts become modules under their own names, as in the playbooks."""
+"""The parts become modules with the names under which they import each other."""
 
 
-class Unasked(Exception):  # noqa: N818  what became of it
-    """A machine could not be asked; the text says why and what to do."""
+class MachineError(Exception):
+    """A machine could not be read; the text gives the reason and says what to do."""
 
 
-class Link(NamedTuple):
-    """A fast link that is up."""
+class MeasuredLink(NamedTuple):
+    """A high-speed link that is up."""
 
     interface: str
     hca: str
     address: str
-    """With the length of its prefix."""
+    """With the prefix length."""
 
 
 class Machine(NamedTuple):
-    """What a machine says of itself. None is what it does not tell, and `unknown` says why."""
+    """Facts about a machine. None stands for an unknown value, with the reason in `unknown`."""
 
     name: str | None
     architecture: str | None
     memory_bytes: int | None
     gpu: str | None
     driver: str | None
-    links: tuple[Link, ...]
+    links: tuple[MeasuredLink, ...]
     disks: tuple[tuple[str, int], ...]
-    """Directory and free bytes where it is or will be."""
+    """Pairs of a directory and the free bytes of its disk."""
     unknown: tuple[tuple[str, str], ...]
+    """Pairs of a fact and the reason why it is unknown."""
 
 
-def ask(target: str, *, store: str) -> Machine:
-    """Ask the machine at `target`, [USER@]ADDRESS, which ssh must reach without a question. Raises Unasked."""
-    command = ssh.command(target, ("python3", "-", _DOCKER, store))
+def inspect(target: str, *, store: str) -> Machine:
+    """Read the machine at `target`, [USER@]ADDRESS, which must accept ssh without a password. Raises MachineError."""
+    parts = [(name, (directory(kind) / path).read_text(encoding="utf-8")) for name, kind, path in _PARTS]
+    program = _PROGRAM.format(parts=repr(parts))
     try:
-        done = subprocess.run(  # noqa: S603  the target is a word of its own, behind `--`
-            command, input=_program(), capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
+        done = ssh.run(target, ("python3", "-", _DOCKER, store), program=program, timeout_s=_TIMEOUT_S)
     except FileNotFoundError:
-        message = f"{target} cannot be asked: there is no ssh here; install it, or say --host NAME=ADDRESS"
-        raise Unasked(message) from None
+        message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
+        raise MachineError(message) from None
     except subprocess.TimeoutExpired:
-        message = f"{target} said nothing for {_SECONDS} s; try `ssh {target} true`"
-        raise Unasked(message) from None
+        message = f"{target}: no output within {_TIMEOUT_S} s; try `ssh {target} true`"
+        raise MachineError(message) from None
     if done.returncode != 0:
-        raise Unasked(_why(target, done.returncode, done.stderr))
+        raise MachineError(_reason(target, done.returncode, done.stderr))
     return read(done.stdout, target)
 
 
 def read(text: str, target: str) -> Machine:
-    """Read what a machine said. Raises Unasked."""
+    """Read the program's output. Raises MachineError."""
     try:
         data: dict[str, Any] = json.loads(text.strip().splitlines()[-1])
         gpu, _, driver = (data["gpus"] or [(None, None, None)])[0]
@@ -83,24 +86,19 @@ def read(text: str, target: str) -> Machine:
             data["memory_bytes"],
             gpu,
             driver,
-            tuple(Link(**each) for each in data["links"] or ()),
+            tuple(MeasuredLink(**each) for each in data["links"] or ()),
             tuple((each["path"], each["free_bytes"]) for each in data["disks"] or ()),
             tuple(data["unknown"].items()),
         )
     except (ValueError, LookupError, TypeError, AttributeError):
-        message = f"{target} answered something that are no facts: {text.strip()[:120]!r}"
-        raise Unasked(message) from None
+        message = f"{target}: unreadable output: {text.strip()[:120]!r}"
+        raise MachineError(message) from None
 
 
-def _program() -> str:
-    parts = [(name, (directory(kind) / path).read_text(encoding="utf-8")) for name, kind, path in _PARTS]
-    return _PROGRAM.format(parts=repr(parts))
-
-
-def _why(target: str, code: int, said: str) -> str:
-    last = ssh.last_line(said, f"it ended with {code}")
+def _reason(target: str, code: int, output: str) -> str:
+    last = ssh.last_line(output, f"exit code {code}")
     if code == ssh.FAILED:
-        return f"ssh does not reach {target}: {last}; it must do so without a question: `ssh-copy-id {target}`"
+        return f"no ssh connection to {target}: {last}; it must work without a password: `ssh-copy-id {target}`"
     if code == ssh.NO_COMMAND:
-        return f"{target} has no python3: {last}; install it, or say --host NAME=ADDRESS"
-    return f"{target} could not say what it is: {last}"
+        return f"{target} has no python3: {last}; install it, or use --host NAME=ADDRESS"
+    return f"{target} could not be read: {last}"

@@ -1,8 +1,9 @@
-"""Commands on other machines, by the ssh that the user has: it must let us in without a question."""
+"""Run commands on this machine or, with the user's ssh, on another one."""
 
 from __future__ import annotations
 
 import shlex
+import subprocess
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.characters import escaped
@@ -11,18 +12,26 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FAILED: Final = 255
-"""How ssh ends when it does not get there."""
+"""Exit code of ssh if there is no connection."""
 NO_COMMAND: Final = 127
-"""How a shell ends that does not find a command."""
+"""Exit code of a shell if the command does not exist."""
 _SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "--")
 
 
-def command(target: str, words: Sequence[str]) -> tuple[str, ...]:
-    """Give the command that runs `words` at `target`, [USER@]ADDRESS."""
-    return (*_SSH, target, shlex.join(words))
+def run(
+    target: str | None, words: Sequence[str], *, program: str, timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run a command with `program` as its input, at `target` ([USER@]ADDRESS) or on this machine.
+
+    Raises FileNotFoundError if this machine has no such command, and subprocess.TimeoutExpired.
+    """
+    command = (*_SSH, target, shlex.join(words)) if target else tuple(words)
+    return subprocess.run(  # noqa: S603  no shell here, and the target is a word of its own, behind `--`
+        command, input=program, capture_output=True, text=True, timeout=timeout_s, check=False
+    )
 
 
-def last_line(said: str, otherwise: str) -> str:
-    """Give the last line of what a program said, fit to be shown."""
-    lines = said.strip().splitlines()
-    return escaped(lines[-1].strip()) if lines else otherwise
+def last_line(output: str, default: str) -> str:
+    """Return the last line of a program's output in printable characters."""
+    lines = output.strip().splitlines()
+    return escaped(lines[-1].strip()) if lines else default

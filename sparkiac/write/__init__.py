@@ -1,11 +1,11 @@
-"""Write artifacts to disk: replace the whole tree at once, and never overwrite files of a user without force."""
+"""Write artifacts to disk: replace the whole tree at once, and never overwrite a user's files without force."""
 
 from sparkiac.write.comparison import Changes
-from sparkiac.write.errors import Busy, Refused, Unsafe, WriteError
-from sparkiac.write.held import scratch
+from sparkiac.write.errors import Busy, UnsafeTarget, WouldOverwrite, WriteError
 from sparkiac.write.manifest import MANIFEST
 from sparkiac.write.patch import diff, diff_of
 from sparkiac.write.preview import survey
+from sparkiac.write.scratch import scratch
 from sparkiac.write.single import replace
 from sparkiac.write.transaction import commit
 
@@ -13,8 +13,8 @@ __all__ = [
     "MANIFEST",
     "Busy",
     "Changes",
-    "Refused",
-    "Unsafe",
+    "UnsafeTarget",
+    "WouldOverwrite",
     "WriteError",
     "commit",
     "diff",

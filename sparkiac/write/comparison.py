@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from sparkiac.write.errors import Refused
+from sparkiac.write.errors import WouldOverwrite
 from sparkiac.write.manifest import MANIFEST, Stamp
 from sparkiac.write.tree import ancestors, carried
 
@@ -19,7 +19,7 @@ Fate = Literal["kept", "changed", "removed", "carried"]
 
 
 class Changes(NamedTuple):
-    """What a commit does, by path. The manifest counts as a file; so does all that force overwrote."""
+    """Changes of a commit, by path. They include the manifest and the files that force overwrites."""
 
     created: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -33,40 +33,40 @@ class Changes(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """The verdict: `kept` files are as wanted, `carried` ones and empty directories are another's."""
+    """Files that stay as generated (`kept`), and files and empty directories of other programs (`carried`)."""
 
     changes: Changes
     kept: frozenset[str]
     carried: tuple[str, ...]
 
 
-class Found(NamedTuple):
-    """The present tree: stamps of its files (None: never read), and its directories."""
+class ExistingTree(NamedTuple):
+    """The tree on disk: the stamps of its files, None for files that are not read, and its directories."""
 
     files: Mapping[str, Stamp | None]
     directories: AbstractSet[str]
 
 
-def compare(wanted: Mapping[str, Stamp], found: Found, owned: Owned, *, force: bool) -> Comparison:
+def compare(generated: Mapping[str, Stamp], found: ExistingTree, owned: Owned, *, force: bool) -> Comparison:
     """Decide what happens to each file.
 
-    A file that is already as wanted is never a problem, whoever made it so: nothing is lost. Raises `Refused`
-    without force, naming every file that a person would lose and every one that sparkiac did not write.
+    A file with the generated content is never a problem, whoever wrote it. Without force, raises `WouldOverwrite` with
+    every file that was edited by hand or not written by sparkiac.
     """
     if owned.problem and not force and any(not carried(path) for path in found.files):
         raise unmanaged(owned.problem)
-    judge = _Judge(wanted, owned.files)
+    judge = _Judge(generated, owned.files)
     fates = {path: judge.fate(path, stamp) for path, stamp in found.files.items()}
     problems = {path: problem for path, (_, problem) in fates.items() if problem}
     if problems and not force:
-        raise Refused(problems, reason="these files were changed or created by hand; --force overwrites them")
+        raise WouldOverwrite(problems, reason="these files were changed or created by hand; --force overwrites them")
 
     def with_fate(fate: Fate) -> tuple[str, ...]:
         return tuple(sorted(path for path, (verdict, _) in fates.items() if verdict == fate))
 
     kept = with_fate("kept")
     changes = Changes(
-        created=tuple(sorted(wanted.keys() - found.files.keys())),
+        created=tuple(sorted(generated.keys() - found.files.keys())),
         changed=with_fate("changed"),
         removed=with_fate("removed"),
         unchanged=len(kept),
@@ -75,25 +75,25 @@ def compare(wanted: Mapping[str, Stamp], found: Found, owned: Owned, *, force: b
     return Comparison(changes, frozenset(kept), tuple(sorted((*with_fate("carried"), *empty))))
 
 
-def unmanaged(problem: str) -> Refused:
-    """Say that the target has files and no manifest that could tell which of them are sparkiac's."""
-    return Refused(
+def unmanaged(problem: str) -> WouldOverwrite:
+    """Return the error for a target with files but without a manifest that lists sparkiac's files."""
+    return WouldOverwrite(
         {MANIFEST: problem},
         reason="the target is not empty and has no valid manifest; --force overwrites it",
     )
 
 
 class _Judge(NamedTuple):
-    wanted: Mapping[str, Stamp]
+    generated: Mapping[str, Stamp]
     owned: Mapping[str, Stamp]
 
     def fate(self, path: str, stamp: Stamp | None) -> tuple[Fate, str]:
-        """Return what happens to an existing file, and the problem with that, if any."""
+        """Return what happens to an existing file, and why this needs force, if it does."""
         if carried(path):
             return "carried", ""
         mine = self.owned.get(path)
-        if path in self.wanted:
-            if stamp == self.wanted[path]:
+        if path in self.generated:
+            if stamp == self.generated[path]:
                 return "kept", ""
             if path == MANIFEST:
                 return "changed", ""
@@ -104,12 +104,12 @@ class _Judge(NamedTuple):
         return "removed" if self.blocked(path) else "carried", "not written by sparkiac"
 
     def blocked(self, path: str) -> bool:
-        """Whether a wanted file needs this path as its directory, or has it inside."""
+        """Return whether the path is in the way of a generated file or of its directory."""
         inside = f"{path}/"
         return (
-            path in self.wanted
-            or any(parent in self.wanted for parent in ancestors(path))
-            or any(name.startswith(inside) for name in self.wanted)
+            path in self.generated
+            or any(parent in self.generated for parent in ancestors(path))
+            or any(name.startswith(inside) for name in self.generated)
         )
 
 
@@ -120,7 +120,7 @@ def _edit(stamp: Stamp | None, mine: Stamp) -> str:
     return "its executable bit was changed by hand" if same_bytes else "edited by hand"
 
 
-def _empty(found: Found) -> Iterator[str]:
+def _empty(found: ExistingTree) -> Iterator[str]:
     full = _parents(found.files) | _parents(found.directories)
     return (path for path in found.directories if path not in full)
 

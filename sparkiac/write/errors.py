@@ -1,4 +1,4 @@
-"""Why a tree is not written. Real input and output errors stay `OSError`."""
+"""Errors that prevent writing. Input and output errors stay `OSError`."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
 
 
 class WriteError(Exception):
-    """Nothing was written. `problems` says what is wrong with each path, `reason` what that means.
+    """Nothing was written. `reason` is the error, and `problems` has the problem of each path.
 
     Paths are relative to the target (`.` is the target itself) and sorted.
     """
 
     def __init__(self, problems: Mapping[str, str], *, reason: str) -> None:
-        """Keep the problems in the order of their paths, printable even if a name is not UTF-8."""
+        """Sort the problems by path, and make the paths printable even if a name is not UTF-8."""
         super().__init__(problems, reason)
         self.reason = reason
         self.problems = {escaped_line(path): problems[path] for path in sorted(problems)}
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths concerned, sorted."""
+        """All paths with a problem, sorted."""
         return tuple(self.problems)
 
     def __str__(self) -> str:
-        """Reason first, then one line for each path."""
+        """Return the reason, followed by a line for each path."""
         return "\n".join([self.reason, *(f"  {path}: {problem}" for path, problem in self.problems.items())])
 
 
-class Refused(WriteError):  # noqa: N818 - the word that the exit code and the guides use
-    """Writing would lose something that a person made. `force` goes on."""
+class WouldOverwrite(WriteError):  # noqa: N818
+    """Writing would overwrite files that were edited by hand or not written by sparkiac. `force` overwrites them."""
 
 
-class Unsafe(WriteError):  # noqa: N818
-    """The target or a path is not what a tree of plain files can be written to. `force` does not help."""
+class UnsafeTarget(WriteError):  # noqa: N818
+    """The target or a path cannot be part of a tree of plain files. `force` does not help."""
 
 
 class Busy(WriteError):  # noqa: N818
@@ -48,7 +48,7 @@ class Busy(WriteError):  # noqa: N818
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Add the path to an error of the disk that names none, such as a full disk while writing."""
+    """Add the path to an OSError without a file name, such as that of a full disk."""
     try:
         yield
     except OSError as error:

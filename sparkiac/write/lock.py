@@ -1,17 +1,16 @@
-"""One run at a time, without a lock file.
+"""Lock a target for one run at a time, without a lock file.
 
-The staging directory `new` is the lock: whoever makes it, or finds it left by a dead run, and gets `flock` on
-it owns the place. The kernel drops the lock with the process, however it dies. This needs no directory that
-others share, so inventories that generate side by side never meet, and it is the same for the first
-generation, when there is no target to lock. Nobody waits: a run takes milliseconds, and what a second one
-would write depends on what it reads, so it says `Busy` and is run again.
+The staging directory `new` is the lock: the run that has `flock` on it owns the target, whether the run created the
+directory or found it after a killed run. The kernel releases the lock when the process ends. No directory is shared
+with other targets, so that several inventories can be generated at the same time, and the first generation needs no
+special case. A second run does not wait, because its result depends on the files it has read: it fails with `Busy`.
 
-After the exchange the name `new` is the former target, and another run could lock *that* while it is being
-deleted. So a run locks the target (and a leftover `old`) as well, before it moves anything. It holds, then,
-all inodes that can get a staging name, and it deletes by a name only while an inode that it holds is there.
+After the exchange, `new` is the former target, and another run could lock that directory while it is being deleted.
+Therefore a run also locks the target, and `old` if there is one, before it moves anything. It then has a lock on every
+inode that can get a staging name, and it deletes a path only while one of its locked inodes is there.
 
-`flock` on a directory is kept by each machine's kernel for itself: two machines that write to one NFS
-directory at the same time are not protected from each other.
+Each machine has its own `flock` on directories: it does not protect from another machine that writes to the same NFS
+directory.
 """
 
 from __future__ import annotations
@@ -23,38 +22,38 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from sparkiac.write import tree
-from sparkiac.write.errors import Busy, Unsafe
+from sparkiac.write.errors import Busy, UnsafeTarget
 from sparkiac.write.preview import is_open_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sparkiac.write.place import Place
+    from sparkiac.write.paths import TargetPaths
 
 _TRIES = 20
-"""Each try fails only if another run ended in the microseconds between two calls of this one."""
+"""A try fails only if another run ends in the microseconds between two system calls."""
 
 
 @contextmanager
-def hold(place: Place) -> Iterator[None]:
-    """Own the place, with an empty `new`; at the end remove what is at the staging names.
+def hold(paths: TargetPaths) -> Iterator[None]:
+    """Lock the target and provide an empty `new`; at the end, remove the staging directories.
 
-    A tree that a dead run left aside is put back first. Raises `Busy`, `Unsafe` when something else than a
-    directory has a staging name, and `OSError`.
+    First, a tree that a killed run has renamed to `old` is renamed back. Raises `Busy`, `UnsafeTarget` if a staging
+    name belongs to something other than a directory, and `OSError`.
     """
     with ExitStack() as closing:
-        held = [_claim_new(place.new, closing)]
+        claims = [_claim_new(paths.new, closing)]
         try:
-            held += [claim for path in (place.old, place.target) if (claim := _claim(path, closing)) is not None]
-            _settle_old(place, held)
-            tree.clear(place.new)
+            claims += [claim for path in (paths.old, paths.target) if (claim := _claim(path, closing)) is not None]
+            _finish_exchange(paths, claims)
+            tree.clear(paths.new)
             yield
         except BaseException:
-            with suppress(OSError):  # the first error is the one to tell
-                _tidy(place, held)
+            with suppress(OSError):  # the first error is raised
+                _clean_up(paths, claims)
             raise
-        _tidy(place, held)
+        _clean_up(paths, claims)
 
 
 def _claim_new(path: Path, closing: ExitStack) -> int:
@@ -76,7 +75,7 @@ def _claim_new(path: Path, closing: ExitStack) -> int:
 
 
 def _claim(path: Path, closing: ExitStack) -> int | None:
-    """Lock a directory; None when there is none, or no longer."""
+    """Lock a directory and return its descriptor; None if there is no such directory, or no longer."""
     try:
         claim = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -84,7 +83,7 @@ def _claim(path: Path, closing: ExitStack) -> int | None:
     except OSError as error:
         if error.errno in {errno.ENOTDIR, errno.ELOOP}:
             taken = {f"../{path.name}": "not a directory"}
-            raise Unsafe(taken, reason="a name that sparkiac stages at is taken") from error
+            raise UnsafeTarget(taken, reason="the name of the staging directory is in use") from error
         raise
     closing.callback(os.close, claim)
     try:
@@ -94,24 +93,24 @@ def _claim(path: Path, closing: ExitStack) -> int | None:
     return claim if is_open_at(claim, path) else None
 
 
-def _settle_old(place: Place, held: list[int]) -> None:
-    """Complete or undo a fallback exchange: without a target, `old` is the only whole tree."""
-    if not _holds(place.old, held):
+def _finish_exchange(paths: TargetPaths, claims: list[int]) -> None:
+    """Complete or undo the two renames of a killed run: without a target, `old` is the only complete tree."""
+    if not _holds(paths.old, claims):
         return
-    if os.path.lexists(place.target):
-        tree.remove(place.old)
+    if os.path.lexists(paths.target):
+        tree.remove(paths.old)
     else:
-        place.old.rename(place.target)
+        paths.old.rename(paths.target)
 
 
-def _tidy(place: Place, held: list[int]) -> None:
-    _settle_old(place, held)
-    if _holds(place.new, held):
-        tree.remove(place.new)
+def _clean_up(paths: TargetPaths, claims: list[int]) -> None:
+    _finish_exchange(paths, claims)
+    if _holds(paths.new, claims):
+        tree.remove(paths.new)
 
 
-def _holds(path: Path, held: list[int]) -> bool:
-    return any(is_open_at(claim, path) for claim in held)
+def _holds(path: Path, claims: list[int]) -> bool:
+    return any(is_open_at(claim, path) for claim in claims)
 
 
 def _busy() -> Busy:

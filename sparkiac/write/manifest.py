@@ -1,6 +1,6 @@
-"""`.sparkiac-manifest.json`: which files sparkiac wrote, and from what.
+"""The manifest `.sparkiac-manifest.json`: the files that sparkiac wrote, and the inputs they were generated from.
 
-It is the one place in the tree that holds a tool version.
+No other file of the tree contains the version of sparkiac.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _MODE = re.compile(r"0[0-7]{3}")
 
 
 class Stamp(NamedTuple):
-    """What makes two files the same: their bytes and, as in Git, whether the owner may execute them.
+    """Hash and executable bit of a file: files with the same stamp count as equal, as in Git.
 
-    The other permission bits are not compared: they are the umask of whoever cloned the repository, and a
-    clone on Ubuntu (umask 0002) is not a tree of hand-edited files.
+    The other permission bits depend on the umask of the user who clones the repository (0002 on Ubuntu), so they are
+    not compared.
     """
 
     sha256: str
@@ -38,26 +38,26 @@ class Stamp(NamedTuple):
 
     @staticmethod
     def of(content: bytes, mode: int) -> Stamp:
-        """Take the stamp of a file's content and permission bits."""
+        """Return the stamp of a content with these permission bits."""
         return Stamp(hashlib.sha256(content).hexdigest(), executable=bool(mode & stat.S_IXUSR))
 
 
 class Owned(NamedTuple):
-    """The files that an existing manifest names; none, and the reason, when it cannot be trusted."""
+    """The files in an existing manifest; if it is missing or damaged, no files and the problem."""
 
     files: Mapping[str, Stamp]
     problem: str = ""
 
 
 class _CorruptError(Exception):
-    """The manifest is not what `dump` writes."""
+    """The manifest is not in the format that `dump` writes."""
 
     def __init__(self, *, problem: str) -> None:
         super().__init__(problem)
 
 
 def unsafe_path(path: str) -> str:
-    """Say why a path can never be a file of the tree; empty if it can."""
+    """Return why a path cannot be a file of the tree; empty if it can."""
     if path.startswith("/"):
         return "an absolute path"
     if _CONTROL.search(path) or "\\" in path:
@@ -67,7 +67,7 @@ def unsafe_path(path: str) -> str:
 
 
 def dump(artifacts: Iterable[Artifact], *, inputs: Mapping[str, str], generator: str) -> bytes:
-    """Write the manifest of these files: sorted, so that a change of one file is a change of its lines."""
+    """Return the manifest of these files, sorted so that a diff shows only the lines of changed files."""
     files = {
         artifact.path: {"sha256": hashlib.sha256(artifact.content).hexdigest(), "mode": f"{artifact.mode:04o}"}
         for artifact in artifacts
@@ -77,7 +77,7 @@ def dump(artifacts: Iterable[Artifact], *, inputs: Mapping[str, str], generator:
 
 
 def load(root: Path) -> Owned:
-    """Read the manifest of an existing tree. One that is missing or damaged owns nothing and says why."""
+    """Read the manifest of an existing tree. A missing or damaged one has no files and names the problem."""
     path = root / MANIFEST
     try:
         if not stat.S_ISREG(path.lstat().st_mode):

@@ -1,4 +1,4 @@
-"""The changes as a patch: what `generate --diff` shows and `git apply` takes."""
+"""The changes as a patch for `generate --diff` and `git apply`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.write import manifest, tree
-from sparkiac.write.place import Place
-from sparkiac.write.preview import steadily
-from sparkiac.write.wanted import Wanted
+from sparkiac.write.generated import GeneratedTree
+from sparkiac.write.paths import TargetPaths
+from sparkiac.write.preview import read_stable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 class _Side(NamedTuple):
-    """One file before or after."""
+    """A file before or after the change."""
 
     content: bytes
     executable: bool
@@ -32,14 +32,14 @@ class _Side(NamedTuple):
 
 
 def diff(artifacts: Sequence[Artifact], target: Path) -> str:
-    """Show how the files of the target become the artifacts, sorted by path; empty when they are the same.
+    """Return the patch from the files of the target to the artifacts, sorted by path; empty if they are equal.
 
-    The manifest, files that sparkiac did not write and carried ones are left out: `survey` names them. Raises
-    `Unsafe` and `OSError` as `survey` does.
+    The manifest and files that sparkiac did not write are left out; `survey` lists them. Raises `UnsafeTarget` and
+    `OSError` like `survey`.
     """
-    wanted = Wanted.of(artifacts)
-    new = {path: _Side(file.content, wanted.stamps[path].executable) for path, file in wanted.files.items()}
-    old = steadily(Place.of(target), lambda root: {} if root is None else _present(root, new.keys()))
+    generated = GeneratedTree.of(artifacts)
+    new = {path: _Side(file.content, generated.stamps[path].executable) for path, file in generated.files.items()}
+    old = read_stable(TargetPaths.of(target), lambda root: {} if root is None else _present(root, new.keys()))
     return "".join(
         part
         for path in sorted(old.keys() | new.keys())
@@ -49,13 +49,13 @@ def diff(artifacts: Sequence[Artifact], target: Path) -> str:
 
 
 def diff_of(name: str, old: bytes, new: bytes) -> str:
-    """Show how one file changes; empty when it does not."""
+    """Return the patch of one file; empty if it does not change."""
     sides = (_Side(content, executable=False) for content in (old, new))
     return "" if old == new else "".join(_file(name.lstrip("/"), *sides))
 
 
-def _present(root: Path, wanted: AbstractSet[str]) -> dict[str, _Side]:
-    known = wanted | manifest.load(root).files.keys()
+def _present(root: Path, generated: AbstractSet[str]) -> dict[str, _Side]:
+    known = generated | manifest.load(root).files.keys()
     return {
         path: _Side((root / path).read_bytes(), executable=bool(entry.mode & stat.S_IXUSR))
         for path, entry in tree.scan(root).items()
@@ -81,14 +81,14 @@ def _file(path: str, old: _Side | None, new: _Side | None) -> Iterator[str]:
 
 
 def _hunks(before: list[str], after: list[str], *, names: tuple[str, str]) -> Iterator[str]:
-    from difflib import unified_diff  # noqa: PLC0415 - only `--diff` needs it
+    from difflib import unified_diff  # noqa: PLC0415  only `--diff` needs it
 
     for line in unified_diff(before, after, *names):
         yield line if line.endswith("\n") else line + _NO_NEWLINE
 
 
 def _lines(content: bytes) -> list[str] | None:
-    """Split text at line feeds only, as Git does; None for what is not text."""
+    """Split text at line feeds only, as Git does; return None for binary content."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

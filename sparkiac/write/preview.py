@@ -1,4 +1,4 @@
-"""Show what a commit would do, without writing and without a lock."""
+"""Determine the changes of a commit without writing and without a lock."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import stat
 from typing import TYPE_CHECKING, TypeVar
 
 from sparkiac.write import manifest, tree
-from sparkiac.write.comparison import Comparison, Found, compare, unmanaged
+from sparkiac.write.comparison import Comparison, ExistingTree, compare, unmanaged
 from sparkiac.write.errors import Busy, WriteError
+from sparkiac.write.generated import GeneratedTree
 from sparkiac.write.manifest import Owned, Stamp
-from sparkiac.write.place import Place
-from sparkiac.write.wanted import Wanted
+from sparkiac.write.paths import TargetPaths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _TRIES = 20
-"""Each try fails only if a whole generation was committed during it, in the milliseconds it takes."""
+"""A try fails only if another run replaces the tree during the milliseconds of reading it."""
 
 
 def survey(
@@ -34,28 +34,28 @@ def survey(
     generator: str,
     force: bool = False,
 ) -> Changes:
-    """Return what `commit` would do; write nothing.
+    """Return the changes that `commit` would make; write nothing.
 
-    Raises `Refused`, `Unsafe` and `OSError` as `commit` does, and `Busy` only if another run replaces the
-    tree over and over.
+    Raises `WouldOverwrite`, `UnsafeTarget` and `OSError` like `commit`, and `Busy` only if another run keeps replacing
+    the tree.
     """
-    wanted = Wanted.with_manifest(artifacts, inputs=inputs, generator=generator)
-    return examine(Place.of(target), wanted.stamps, force=force).changes
+    generated = GeneratedTree.with_manifest(artifacts, inputs=inputs, generator=generator)
+    return examine(TargetPaths.of(target), generated.stamps, force=force).changes
 
 
-def examine(place: Place, wanted: Mapping[str, Stamp], *, force: bool) -> Comparison:
-    """Compare the present tree with the wanted files. Raises as `survey` does."""
-    return steadily(place, lambda root: _examine(root, wanted, force=force))
+def examine(paths: TargetPaths, generated: Mapping[str, Stamp], *, force: bool) -> Comparison:
+    """Compare the tree on disk with the generated files. Raises the errors of `survey`."""
+    return read_stable(paths, lambda root: _examine(root, generated, force=force))
 
 
-def steadily(place: Place, read: Callable[[Path | None], Result]) -> Result:
-    """Call `read` on the present tree (None: there is none), again if it was replaced during the call.
+def read_stable(paths: TargetPaths, read: Callable[[Path | None], Result]) -> Result:
+    """Call `read` with the current tree, or None if there is none; repeat this if the tree is replaced during the call.
 
-    A tree is never changed in place, only replaced as a whole. So all that was read belongs to one generation
-    if the directory is the same one afterwards; it is held open, so that its inode number is not reused.
+    A tree is only replaced as a whole, never changed in place. So if the directory is still the same afterwards, all
+    files that were read belong together. The directory stays open, so that its inode number is not reused.
     """
     for _ in range(_TRIES):
-        root = place.current()
+        root = paths.current()
         if root is None:
             return read(None)
         try:
@@ -65,44 +65,44 @@ def steadily(place: Place, read: Callable[[Path | None], Result]) -> Result:
         try:
             result = read(root)
         except (WriteError, FileNotFoundError):
-            if _still(place, root, anchor):
+            if _is_same(paths, root, anchor):
                 raise
         else:
-            if _still(place, root, anchor):
+            if _is_same(paths, root, anchor):
                 return result
         finally:
             os.close(anchor)
     raise Busy({".": "replaced while it was read"}, reason="another run keeps replacing the target")
 
 
-def _still(place: Place, root: Path, anchor: int) -> bool:
-    """Whether the tree that was read is the present one; a former one, set aside, is being deleted."""
-    return place.current() == root and is_open_at(anchor, root)
+def _is_same(paths: TargetPaths, root: Path, anchor: int) -> bool:
+    """Return whether the tree that was read is still the current one."""
+    return paths.current() == root and is_open_at(anchor, root)
 
 
 def is_open_at(descriptor: int, path: Path) -> bool:
-    """Whether an open directory is still the one at this path."""
+    """Return whether an open directory is still the one at this path."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except FileNotFoundError:
         return False
 
 
-def _examine(root: Path | None, wanted: Mapping[str, Stamp], *, force: bool) -> Comparison:
+def _examine(root: Path | None, generated: Mapping[str, Stamp], *, force: bool) -> Comparison:
     if root is None:
-        return compare(wanted, Found({}, frozenset()), Owned({}), force=force)
+        return compare(generated, ExistingTree({}, frozenset()), Owned({}), force=force)
     owned = manifest.load(root)
-    # A target given by mistake (`--out ~`) may be huge: its first file is enough to say no.
+    # A wrong target such as the home directory can be huge, so the search ends at the first file.
     if owned.problem == manifest.MISSING and not force and _has_a_file(root):
         raise unmanaged(owned.problem)
     entries = tree.scan(root)
-    known = wanted.keys() | owned.files.keys()
+    known = generated.keys() | owned.files.keys()
     files = {
         path: _stamp(root / path, entry.mode) if path in known else None
         for path, entry in entries.items()
         if not entry.is_dir
     }
-    return compare(wanted, Found(files, entries.keys() - files.keys()), owned, force=force)
+    return compare(generated, ExistingTree(files, entries.keys() - files.keys()), owned, force=force)
 
 
 def _stamp(path: Path, mode: int) -> Stamp:

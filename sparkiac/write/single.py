@@ -1,4 +1,4 @@
-"""Replace one file, or leave it as it was."""
+"""Replace one file atomically."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.write.errors import naming
-from sparkiac.write.held import held, is_unique, unique
+from sparkiac.write.scratch import exclusive, is_unique, unique
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,14 +18,14 @@ _FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def replace(path: Path, content: bytes) -> None:
-    """Make the file at `path` hold these bytes. Killed at any moment, it is the former file or the new one.
+    """Replace the content of the file at `path`. If the process is killed, the file is the former or the new one.
 
-    A symlink stays one: the file that it names is replaced. Its mode, owner and group are kept: whoever may not keep
-    them replaces nothing. Of several runs one writes after the other. Raises `OSError`.
+    A symbolic link stays, and the file that it points to is replaced. Mode, owner and group stay the same; a user who
+    cannot preserve them gets an error. Concurrent runs write one after the other. Raises `OSError`.
     """
     path = path.resolve()
-    with held(path.parent), naming(path):
-        _sweep(path)
+    with exclusive(path.parent), naming(path):
+        _remove_leftovers(path)
         new = path.with_name(unique(f".{path.name}."))
         try:
             _fill(new, content, former=path.stat() if path.exists() else None)
@@ -37,7 +37,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def _fill(new: Path, content: bytes, *, former: os.stat_result | None) -> None:
-    """Write the new file, which gets mode, owner and group of the former one."""
+    """Write the new file with the mode, owner and group of the former one."""
     with os.fdopen(os.open(new, _FLAGS, 0o600), "wb") as file:
         file.write(content)
         file.flush()
@@ -48,8 +48,8 @@ def _fill(new: Path, content: bytes, *, former: os.stat_result | None) -> None:
     new.chmod(former.st_mode & 0o777 if former else _NEW_MODE)
 
 
-def _sweep(path: Path) -> None:
-    """Remove what killed runs left beside a file. Its directory is held, so no living run has such a file."""
+def _remove_leftovers(path: Path) -> None:
+    """Remove temporary files of killed runs. The directory is locked, so no running process uses them."""
     for each in path.parent.iterdir():
         if is_unique(each.name, f".{path.name}.") and stat.S_ISREG(each.lstat().st_mode):
             each.unlink()

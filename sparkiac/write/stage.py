@@ -1,8 +1,7 @@
-"""Build the next tree beside the present one.
+"""Build the next tree beside the current one.
 
-Nothing is synced to the disk: a kill of the process loses nothing, and after a power cut the tree is
-reproduced from Git and the inventory (`git restore`, `generate --force`). Sixty syncs would take longer than
-all the rest.
+Files are not synced to the disk, because sixty syncs would take longer than everything else. A killed process loses
+nothing; after a power cut, `git restore` or `generate --force` restores the tree.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sparkiac.write.comparison import Comparison
-    from sparkiac.write.wanted import Wanted
+    from sparkiac.write.generated import GeneratedTree
 
 _FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _CANNOT_LINK = frozenset(
     {errno.EPERM, errno.EACCES, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL}
 )
-"""No hard links on this file system, or not to this file (`fs.protected_hardlinks`): then a copy does."""
+"""Errors of a file system without hard links, or of `fs.protected_hardlinks`: the file is copied instead."""
 _CHUNK_BYTES = 1 << 20
 
 
-def build(new: Path, *, present: Path, comparison: Comparison, wanted: Wanted) -> None:
-    """Fill the empty directory `new`: link what stays, write what changes, carry what is another's.
+def build(new: Path, *, present: Path, comparison: Comparison, generated: GeneratedTree) -> None:
+    """Fill the empty directory `new`: link unchanged files, write changed ones, and carry over files of others.
 
-    Modes are set whatever the umask says. Raises `OSError`; `new` is then incomplete.
+    The umask does not change the modes. Raises `OSError`; `new` is then incomplete.
     """
     new.chmod(0o755)
     made: set[str] = set()
-    for path, file in wanted.files.items():
+    for path, file in generated.files.items():
         _make_directories(new, tree.ancestors(path), made)
         if path in comparison.kept:
             _link(present / path, new / path)
@@ -46,7 +45,7 @@ def build(new: Path, *, present: Path, comparison: Comparison, wanted: Wanted) -
 
 
 def _make_directories(new: Path, paths: list[str], made: set[str]) -> None:
-    """Make these directories, of which the deepest is the first, where they are not made already."""
+    """Create these directories, listed from the deepest to the topmost, unless they already exist."""
     for path in reversed(paths):
         if path not in made:
             made.add(path)
@@ -55,7 +54,7 @@ def _make_directories(new: Path, paths: list[str], made: set[str]) -> None:
 
 
 def _carry(new: Path, present: Path, paths: tuple[str, ...], ours: set[str]) -> None:
-    """Bring over the files and empty directories of others; their directories keep mode and time."""
+    """Link the files and create the empty directories of others; their directories keep mode and times."""
     theirs: set[str] = set(ours)
     for path in paths:
         if stat.S_ISDIR((present / path).lstat().st_mode):
@@ -70,7 +69,7 @@ def _carry(new: Path, present: Path, paths: tuple[str, ...], ours: set[str]) -> 
 
 
 def _link(source: Path, copy: Path) -> None:
-    """Give a file a second name: it keeps its inode and its times."""
+    """Create a hard link, so that the file keeps its inode and its times."""
     try:
         os.link(source, copy, follow_symlinks=False)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Replace a tree as a whole, or not at all."""
+"""Replace a tree atomically."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from sparkiac.write import exchange, lock, stage, tree
-from sparkiac.write.errors import Refused
-from sparkiac.write.place import Place
+from sparkiac.write.errors import WouldOverwrite
+from sparkiac.write.generated import GeneratedTree
+from sparkiac.write.paths import TargetPaths
 from sparkiac.write.preview import examine
-from sparkiac.write.wanted import Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.artifact import Artifact
     from sparkiac.write.comparison import Changes
-    from sparkiac.write.tree import Entry
+    from sparkiac.write.tree import FileStatus
 
 
 def commit(
@@ -28,61 +28,61 @@ def commit(
     generator: str,
     force: bool = False,
 ) -> Changes:
-    """Make the target hold exactly these artifacts and their manifest; say what changed.
+    """Replace the target with these artifacts and their manifest, and return the changes.
 
-    `inputs` are the SHA-256 of the input files by name, `generator` is the version; both stand in the manifest.
-    Killed at any moment, the target is the former tree or the new one (see `exchange` for file systems that
-    cannot do so), and the next run removes what is left beside it. When nothing changes, nothing is touched.
-    A shell that stands in the target stays in the former, deleted tree: `cd .` brings it back.
+    `inputs` are the SHA-256 hashes of the input files by name, and `generator` is the version; both are stored in the
+    manifest. If the process is killed, the target is the former or the new tree (see `exchange` for file systems that
+    do not support this), and the next run removes the staging directories. If there is no change, no file is touched.
+    A shell whose current directory is the target stays in the deleted tree; `cd .` enters the new one.
 
-    Raises, with the target as it was: `Refused` when work of a person would be lost (force goes on and lists
-    it in the result), `Unsafe` for symlinks and impossible paths, `Busy` when another run writes here, and
-    `OSError` when the disk says no. One `OSError` comes later: when the new tree is in place and the former one
-    cannot be deleted; the next run tries that again.
+    Raises these errors and leaves the target as it was: `WouldOverwrite` if files were edited by hand (`force`
+    overwrites them and lists them in the result), `UnsafeTarget` for symlinks and invalid paths, `Busy` if another run
+    is writing, and `OSError`. Only an `OSError` from deleting the former tree comes after the replacement; the next
+    run deletes it then.
     """
-    wanted = Wanted.with_manifest(artifacts, inputs=inputs, generator=generator)
-    place = Place.of(target)
-    if not place.leftovers():
-        changes = examine(place, wanted.stamps, force=force).changes
+    generated = GeneratedTree.with_manifest(artifacts, inputs=inputs, generator=generator)
+    paths = TargetPaths.of(target)
+    if not paths.leftovers():
+        changes = examine(paths, generated.stamps, force=force).changes
         if not changes.any:
             return changes
-    with _parents(place.target.parent), lock.hold(place):
-        return _replace(place, wanted, force=force)
+    with _parents(paths.target.parent), lock.hold(paths):
+        return _replace(paths, generated, force=force)
 
 
-def _replace(place: Place, wanted: Wanted, *, force: bool) -> Changes:
-    before = _entries(place.target)
-    comparison = examine(place, wanted.stamps, force=force)
+def _replace(paths: TargetPaths, generated: GeneratedTree, *, force: bool) -> Changes:
+    before = _entries(paths.target)
+    comparison = examine(paths, generated.stamps, force=force)
     if not comparison.changes.any:
         return comparison.changes
-    stage.build(place.new, present=place.target, comparison=comparison, wanted=wanted)
-    # A person or a tool may have saved a file meanwhile. What is left after this look is microseconds.
-    after = _entries(place.target)
+    stage.build(paths.new, present=paths.target, comparison=comparison, generated=generated)
+    # A user or a program may have saved a file since the comparison. After this check, only microseconds remain.
+    after = _entries(paths.target)
     if after != before:
-        raise _meanwhile(before or {}, after or {})
+        raise _changed_during_run(before or {}, after or {})
     if after is None:
-        place.new.rename(place.target)
+        paths.new.rename(paths.target)
     else:
-        exchange.swap(place)
+        exchange.swap(paths)
     return comparison.changes
 
 
-def _entries(target: Path) -> dict[str, Entry] | None:
-    """Look at the tree as it is now; None when there is none. Only this run replaces it, so it is one tree."""
+def _entries(target: Path) -> dict[str, FileStatus] | None:
+    """Return the files of the current tree, or None if there is no tree. The target is locked against other runs."""
     return tree.scan(target) if target.exists() else None
 
 
-def _meanwhile(before: Mapping[str, Entry], after: Mapping[str, Entry]) -> Refused:
+def _changed_during_run(before: Mapping[str, FileStatus], after: Mapping[str, FileStatus]) -> WouldOverwrite:
     paths = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
-    return Refused(
-        dict.fromkeys(paths or {"."}, "changed meanwhile"),
-        reason="someone changed the target during the run; nothing was written, run again",
+    return WouldOverwrite(
+        dict.fromkeys(paths or {"."}, "changed during the run"),
+        reason="the target changed during the run; nothing was written; run again",
     )
 
 
 @contextmanager
 def _parents(folder: Path) -> Iterator[None]:
-    """Make the directories above the target, and take them back if the run fails."""
+    """Create the directories above the target, and remove them if the run fails."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         for path in reversed(missing):

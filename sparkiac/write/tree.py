@@ -8,19 +8,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.write.errors import Unsafe
+from sparkiac.write.errors import UnsafeTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CARRIED = ".ansible"
-"""The directory that ansible tools make where they run. It is theirs: never read, never judged."""
+"""The directory that Ansible tools create where they run. sparkiac neither reads nor changes its content."""
 
 
-class Entry(NamedTuple):
-    """What tells two states of one path apart without reading it.
+class FileStatus(NamedTuple):
+    """The properties that show a change of a path without reading it.
 
-    A directory's size and time are left out: they change when an entry does, and that is seen by itself.
+    Size and time of a directory are left out: they change with its entries, which are compared themselves.
     """
 
     mode: int
@@ -30,23 +30,23 @@ class Entry(NamedTuple):
 
     @property
     def is_dir(self) -> bool:
-        """Whether this is a directory."""
+        """Return whether this is a directory."""
         return stat.S_ISDIR(self.mode)
 
 
 def carried(path: str) -> bool:
-    """Whether a path is, or is in, the directory of the ansible tools."""
+    """Return whether a path is the directory of the Ansible tools or below it."""
     return path == CARRIED or path.startswith(CARRIED + "/")
 
 
 def ancestors(path: str) -> list[str]:
-    """All directories above a path, the nearest first, without the top."""
+    """Return all directories above a path, the nearest first, without the root of the tree."""
     parts = path.split("/")
     return ["/".join(parts[:depth]) for depth in range(len(parts) - 1, 0, -1)]
 
 
 def walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield each path below `root` with its own status; one directory is open at a time."""
+    """Yield each path below `root` with its status, without following links; one directory is open at a time."""
     pending = [""]
     while pending:
         folder = pending.pop()
@@ -60,14 +60,14 @@ def walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
                 pending.append(f"{path}/")
 
 
-def scan(root: Path) -> dict[str, Entry]:
-    """Read the whole tree below `root`, contents excepted.
+def scan(root: Path) -> dict[str, FileStatus]:
+    """Return the status of all paths below `root`.
 
-    Raises `Unsafe` for symlinks, devices and mounts, and `PermissionError` for a directory that this user
-    could not delete later: better now than when the new tree is in place.
+    Raises `UnsafeTarget` for symlinks, devices and mounts, and `PermissionError` for a directory that this user could
+    not delete after the replacement.
     """
     device = root.lstat().st_dev
-    entries: dict[str, Entry] = {}
+    entries: dict[str, FileStatus] = {}
     problems: dict[str, str] = {}
     for path, status in walk(root):
         problem = _problem(path, status, device)
@@ -75,12 +75,14 @@ def scan(root: Path) -> dict[str, Entry]:
             problems[path] = problem
         entries[path] = _entry(root / path, status)
     if problems:
-        raise Unsafe(problems, reason="the target contains files of a kind that sparkiac never writes")
+        raise UnsafeTarget(
+            problems, reason="the target contains symlinks, mounts or special files, which sparkiac never writes"
+        )
     return entries
 
 
 def remove(root: Path) -> None:
-    """Delete a tree that is ours to delete. An empty one needs no file descriptor: there may be none."""
+    """Delete a tree. An empty directory is deleted without a file descriptor, because none may be left."""
     with suppress(OSError):
         root.rmdir()
         return
@@ -89,17 +91,17 @@ def remove(root: Path) -> None:
 
 
 def clear(root: Path) -> None:
-    """Delete all that is in a directory. Files are only unlinked: their inodes may live on elsewhere."""
+    """Delete the content of a directory. Files are only unlinked, because another tree may link to them."""
     with os.scandir(root) as listing:
         found = list(listing)
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
             path = Path(entry.path)
-            with suppress(OSError):  # then emptying it fails too, or there was no need
-                path.chmod(0o700)  # a read-only directory of the ansible tools could not be emptied
+            with suppress(OSError):  # if this matters, deleting the content fails too
+                path.chmod(0o700)  # the Ansible tools may create read-only directories
             remove(path)
         else:
-            os.unlink(entry.path)  # noqa: PTH108 - a Path for each file costs more than the call
+            os.unlink(entry.path)  # noqa: PTH108  creating a Path takes longer than the call
 
 
 def _problem(path: str, status: os.stat_result, device: int) -> str:
@@ -112,9 +114,9 @@ def _problem(path: str, status: os.stat_result, device: int) -> str:
     return "" if stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode) else "not a plain file"
 
 
-def _entry(path: Path, status: os.stat_result) -> Entry:
+def _entry(path: Path, status: os.stat_result) -> FileStatus:
     if not stat.S_ISDIR(status.st_mode):
-        return Entry(status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns)
+        return FileStatus(status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns)
     if status.st_uid != os.geteuid() and not os.access(path, os.W_OK | os.X_OK):
-        raise PermissionError(13, "belongs to another user and could not be replaced", str(path))
-    return Entry(status.st_mode, status.st_ino, 0, 0)
+        raise PermissionError(13, "belongs to another user and cannot be replaced", str(path))
+    return FileStatus(status.st_mode, status.st_ino, 0, 0)

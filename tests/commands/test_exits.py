@@ -14,7 +14,7 @@ import pytest
 
 from sparkiac import pipeline
 from sparkiac.cli import COMMANDS
-from sparkiac.write.place import Place
+from sparkiac.write.paths import TargetPaths
 from tests.commands.looks import everything
 from tests.plan.fleets import LOCK, deployment, service
 from tests.test_architecture import SHARED
@@ -192,7 +192,7 @@ def test_without_a_lock_check_is_1_and_plan_0(cli: Cli, lab: Path) -> None:
 
 def test_5_for_another_run_that_is_writing(cli: Cli, lab: Path) -> None:
     (lab / "generated").mkdir()
-    staging = Place.of(Path("generated/lab")).new
+    staging = TargetPaths.of(Path("generated/lab")).new
     staging.mkdir()
     held = os.open(staging, os.O_RDONLY)
     try:

@@ -47,7 +47,7 @@ defaults:
   user: milo
   model_store: /data/models
   bind: lan
-  # its value lies on the hosts and in a vault, never here
+  # its value is on the hosts and in a vault, never here
   api_key: {secret: vllm_api_key}
 hosts:
   spark-01: {address: "192.168.1.11"}
@@ -102,7 +102,7 @@ def holds_what_its_readme_says(repository: Path, *, address: str = "192.168.1.11
 def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, cli: Cli) -> None:
     outcome = cli("init", "lab", *SERVED, "--user", "milo", "--model-store", "/data/models")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith(f"made {folder / 'lab'}: 10 files. Next:\n")
+    assert outcome.out.startswith(f"created {folder / 'lab'}: 10 files. Next steps:\n")
     assert files(folder) == [f"lab/{each}" for each in FILES]
     text = (folder / "lab/inventories/lab.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=../schema/inventory.schema.json\n")
@@ -195,7 +195,7 @@ def test_a_second_run_overwrites_nothing(folder: Path, cli: Cli) -> None:
             (folder / "lab" / each).unlink()
     outcome = cli("init", "lab", *SERVED)
     assert outcome.code == 2
-    assert "has README.md already; init makes a new repository, and overwrites nothing" in outcome.err
+    assert "already contains README.md; init overwrites no file" in outcome.err
     assert files(folder) == ["lab/README.md"]
 
 
@@ -214,7 +214,7 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
             ["--recipe", RECIPE],
             "--host NAME=ADDRESS or --from-host [USER@]ADDRESS is missing, and there is no terminal",
         ),
-        (["--host", "spark-01=192.168.1.11"], "--recipe RECIPE is missing, and there is no terminal to ask on"),
+        (["--host", "spark-01=192.168.1.11"], "--recipe RECIPE is missing, and there is no terminal to prompt on"),
         (["--host", "spark-01", "--recipe", RECIPE], "--host 'spark-01' is not NAME=ADDRESS"),
         (["--host", "spark 1=192.168.1.11", "--recipe", RECIPE], "--host 'spark 1' is not "),
         (["--host", "a=192.168.1.11", "--host", "a=192.168.1.12", "--recipe", RECIPE], "--host names a twice"),
@@ -225,19 +225,19 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
         ([*SERVED, "--model-store", "models"], "--model-store 'models' is not an absolute path"),
         (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], "unknown recipe"),
         (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], f"or {RECIPE!r}?"),
-        (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "leaves builds to the inventory"),
+        (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "requires builds in the inventory"),
         (
             ["--host", "a=192.168.1.11", "--recipe", "base/sglang"],
-            "leaves image to the inventory, and init does not ask",
+            "requires image in the inventory, which init does not set",
         ),
-        (["--host", "a=192.168.1.11", "--import", "two.yaml"], "two.yaml needs 2 hosts, named so far: 1; add --host"),
+        (["--host", "a=192.168.1.11", "--import", "two.yaml"], "two.yaml needs 2 hosts, but there are 1; add --host"),
         (
             ["--host", "a=192.168.1.11", "--host", "b=192.168.1.12", "--import", "two.yaml"],
-            "two.yaml spans 2 hosts, and no direct link of a, b is known; --from-host reads those that are up",
+            "two.yaml needs 2 hosts, and the direct links of a, b are unknown; use --from-host, which reads the links",
         ),
         (["--from-host=-oProxyCommand=x@a", "--recipe", RECIPE], "--from-host '-oProxyCommand=x' is not a Linux user"),
         (["--from-host=-oProxyCommand=x", "--recipe", RECIPE], "--from-host '-oProxyCommand=x' is not an IPv4 address"),
-        ([*SERVED, "--import", "odd.txt"], "--import says what is served"),
+        ([*SERVED, "--import", "odd.txt"], "--import sets model, recipe and model store"),
         (
             ["--host", "a=192.168.1.11", "--import", "odd.txt"],
             "odd.txt:1:1: error IMP001 unreadable: format not recognised; set it ",
@@ -302,7 +302,7 @@ def test_on_a_terminal_six_questions_are_asked(folder: Path) -> None:
     """An empty line takes what stands in brackets."""
     done = answered(folder, "", "spark-01=192.168.1.11", "", RECIPE, "milo", "")
     assert done.returncode == 0, done.stderr
-    asked = ["Name of the fleet [lab]", "First host", "Another host", "Recipe", "Login name", "Where weights lie"]
+    asked = ["Name of the fleet [lab]", "First host", "Another host", "Recipe", "Login name", "Directory of weights"]
     assert [done.stderr.count(each) for each in asked] == [1, 1, 1, 1, 1, 1]
     assert yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["defaults"]["model_store"] == "/srv/models"
 
@@ -346,12 +346,12 @@ def test_a_host_with_a_name_serves_itself_only(folder: Path, cli: Cli, source: l
     assert outcome.code == 0, outcome.err
     text = (folder / "lab/inventories/lab.yaml").read_text()
     assert yaml.safe_load(text)["defaults"]["bind"] == "loopback"
-    assert "  # lan needs a host's address in numbers, and a name stands there\n  bind: loopback\n" in text
+    assert "  # lan needs an IP address of each host, but a host has a name\n  bind: loopback\n" in text
 
 
 def test_what_to_do_next_can_be_pasted_into_a_shell(folder: Path, cli: Cli) -> None:
     outcome = cli("init", "my lab", *SERVED)
-    commands = outcome.out.partition("Next:\n")[2].splitlines()[:2]
+    commands = outcome.out.partition("Next steps:\n")[2].splitlines()[:2]
     assert commands == [f"  cd '{folder}/my lab'", "  git init"]
     done = run("sh", "-ec", "\n".join([*commands, "git status --short"]), cwd=folder)
     assert (done.returncode, "?? inventories/" in done.stdout) == (0, True), done.stderr

@@ -11,13 +11,12 @@ from sparkiac.lock import only_silence, refused
 from sparkiac.report import Mark, Severity
 from sparkiac.rules.others.lck import OTHERS
 from sparkiac.rules.pages import read
-from sparkiac.upstream.hub import codes as of_hub
-from sparkiac.upstream.registry import codes as of_registry
+from sparkiac.upstream import errors
 from tests.conftest import ROOT
-from tests.lock.wants import LOC, image, model
+from tests.lock.pins import LOC, image, model
 
 PAGES = {other.rule.code: read(*other) for other in OTHERS}
-SILENT = {of_registry.SILENT, of_hub.UNANSWERED, of_hub.FILE_UNANSWERED}
+SILENT = {errors.REGISTRY_SILENT, errors.HUB_SILENT, errors.FILE_SILENT}
 
 
 def test_every_code_of_the_lock_has_a_page_and_no_page_is_of_another() -> None:
@@ -53,6 +52,6 @@ def test_only_silence_comes_by_itself(code: str) -> None:
 def test_a_revision_that_is_not_there_is_told_where_it_is_named() -> None:
     place = LOC._replace(mark=Mark(9, 1, 9, 2))
     named = model(revision="v1")._replace(revision_loc=place)
-    assert refused(named, of_hub.REVISION, "none", "").loc == place
-    assert refused(named, of_hub.GATED, "gated", "").loc == LOC
-    assert refused(model(), of_hub.REVISION, "none", "").loc == LOC
+    assert refused(named, errors.NO_REVISION, "none", "").loc == place
+    assert refused(named, errors.GATED, "gated", "").loc == LOC
+    assert refused(model(), errors.NO_REVISION, "none", "").loc == LOC

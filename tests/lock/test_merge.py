@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkiac.lock import Gone, asks, entry, gone, merged
+from sparkiac.lock import UnusedPin, entry, merged, requests, unused
 from sparkiac.model.lock import Lock, LockedFile, LockedModel
-from tests.lock.wants import IMAGE, MODEL, THREES, file, image, lock, model
+from tests.lock.pins import IMAGE, MODEL, THREES, file, image, lock, model
 from tests.plan.fleets import ONES, TWOS
 
 if TYPE_CHECKING:
-    from sparkiac.lock import Want
+    from sparkiac.lock import RequiredPin
     from sparkiac.model.lock import LoadedFormat
 
 FULL = {"digest": ONES, "manifest": TWOS, "config": THREES, "size_bytes": 7}
@@ -22,8 +22,8 @@ A, B = "example.org/a:1", "example.org/b:1"
 PARSER = "hf://acme/tiny/parser.py"
 
 
-def reasons(locked: Lock | None, *wants: Want, upgraded: set[Any] | None = None) -> list[tuple[str, str | None]]:
-    return [(each.reason, each.pin) for each in asks(locked, wants, upgraded=upgraded or set())]
+def reasons(locked: Lock | None, *pins: RequiredPin, upgraded: set[Any] | None = None) -> list[tuple[str, str | None]]:
+    return [(each.reason, each.pinned) for each in requests(locked, pins, upgraded=upgraded or set())]
 
 
 def test_without_a_lock_everything_is_missing() -> None:
@@ -34,8 +34,8 @@ def test_without_a_lock_everything_is_missing() -> None:
 @pytest.mark.parametrize("lacking", ["manifest", "config", "size_bytes"])
 def test_an_image_without_all_its_facts_is_completed_by_its_digest(lacking: str) -> None:
     known = {key: value for key, value in FULL.items() if key != lacking}
-    [ask] = asks(lock(images={A: known}), [image(A, "m.example:5000/x/a:1")])
-    assert (ask.reason, ask.pin, ask.source) == ("incomplete", ONES, f"m.example:5000/x/a@{ONES}")
+    [request] = requests(lock(images={A: known}), [image(A, "m.example:5000/x/a:1")])
+    assert (request.reason, request.pinned, request.source) == ("incomplete", ONES, f"m.example:5000/x/a@{ONES}")
 
 
 def test_what_is_complete_is_not_asked_for() -> None:
@@ -50,7 +50,7 @@ def test_what_is_complete_is_not_asked_for() -> None:
 def test_what_is_upgraded_is_asked_for_by_its_name() -> None:
     locked = lock(images={A: FULL, B: {"digest": ONES}})
     assert reasons(locked, image(A), image(B), upgraded={("image", A), ("image", B)}) == [("upgrade", None)] * 2
-    assert asks(locked, [image(A)], upgraded={("image", A)})[0].source == A
+    assert requests(locked, [image(A)], upgraded={("image", A)})[0].source == A
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_what_is_upgraded_is_asked_for_by_its_name() -> None:
     ],
 )
 def test_a_pin_stands_in_the_place_of_tag_and_digest(source: str, pinned: str) -> None:
-    [ask] = asks(lock(images={A: {"digest": ONES}}), [image(A, source)])
-    assert ask.source == pinned
+    [request] = requests(lock(images={A: {"digest": ONES}}), [image(A, source)])
+    assert request.source == pinned
 
 
 def test_a_digest_of_the_inventory_that_the_lock_has_otherwise() -> None:
@@ -73,7 +73,7 @@ def test_a_digest_of_the_inventory_that_the_lock_has_otherwise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("known", "want", "asked"),
+    ("known", "pin", "asked"),
     [
         ({}, model(), [("incomplete", "1" * 40)]),
         ({"files": MODEL.files}, model(), []),
@@ -85,10 +85,10 @@ def test_a_digest_of_the_inventory_that_the_lock_has_otherwise() -> None:
     ],
 )
 def test_a_model_at_its_revision_with_the_files_that_are_wanted(
-    known: dict[str, Any], want: Want, asked: list[tuple[str, str | None]]
+    known: dict[str, Any], pin: RequiredPin, asked: list[tuple[str, str | None]]
 ) -> None:
     models = {"acme/tiny": LockedModel.model_validate({"commit": "1" * 40} | known)}
-    assert reasons(lock(models=models), want) == asked
+    assert reasons(lock(models=models), pin) == asked
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_weights_in_the_forms_that_are_wanted(
 
 
 @pytest.mark.parametrize(
-    ("known", "want", "asked"),
+    ("known", "pin", "asked"),
     [
         ({}, file(PARSER), ("incomplete", "5" * 64, "1" * 40)),
         ({"commit": "1" * 40}, file(PARSER), None),
@@ -121,27 +121,27 @@ def test_weights_in_the_forms_that_are_wanted(
     ],
 )
 def test_a_file_has_the_revision_and_the_commit_of_its_repository(
-    known: dict[str, Any] | None, want: Want, asked: tuple[str, str | None, str | None] | None
+    known: dict[str, Any] | None, pin: RequiredPin, asked: tuple[str, str | None, str | None] | None
 ) -> None:
     files = {} if known is None else {PARSER: known | {"sha256": "5" * 64}}
-    locked = lock(files=files, models={"acme/tiny": MODEL.model_copy(update={"revision": want.revision})})
-    if want.revision != "main":
+    locked = lock(files=files, models={"acme/tiny": MODEL.model_copy(update={"revision": pin.revision})})
+    if pin.revision != "main":
         locked = lock(files=files)
-    found = [(each.reason, each.pin, each.commit) for each in asks(locked, [want, model(revision=want.revision)])]
+    found = [(each.reason, each.pinned, each.commit) for each in requests(locked, [pin, model(revision=pin.revision)])]
     assert [each for each in found if each[0] != "missing" or known is None] == ([] if asked is None else [asked])
 
 
 def test_a_model_that_is_new_beside_a_file_of_its_repository_gets_its_commit() -> None:
     locked = lock(files={PARSER: {"sha256": "5" * 64, "commit": "2" * 40}})
-    [ask] = asks(locked, [file(PARSER), model()])
-    assert (ask.want.key, ask.reason, ask.commit) == (("model", "acme/tiny"), "missing", "2" * 40)
+    [request] = requests(locked, [file(PARSER), model()])
+    assert (request.pin.key, request.reason, request.commit) == (("model", "acme/tiny"), "missing", "2" * 40)
 
 
 def test_what_lies_in_a_repository_moves_with_it() -> None:
     locked = lock(files={PARSER: {"sha256": "5" * 64, "commit": "1" * 40}}, models={"acme/tiny": MODEL})
     for named in (("file", PARSER), ("model", "acme/tiny")):
-        found = asks(locked, [file(PARSER), model()], upgraded={named})
-        assert [(each.want.kind, each.reason, each.commit) for each in found] == [
+        found = requests(locked, [file(PARSER), model()], upgraded={named})
+        assert [(each.pin.kind, each.reason, each.commit) for each in found] == [
             ("file", "upgrade", None),
             ("model", "upgrade", None),
         ]
@@ -156,8 +156,8 @@ def test_an_example_pins_nothing() -> None:
 
 def test_what_nothing_wants_is_told() -> None:
     locked = lock(images={A: FULL, B: FULL}, files={"https://example.org/a.py": {"sha256": "5" * 64}})
-    assert gone(locked, [image(B)]) == (Gone("file", "https://example.org/a.py"), Gone("image", A))
-    assert gone(None, [image(B)]) == ()
+    assert unused(locked, [image(B)]) == (UnusedPin("file", "https://example.org/a.py"), UnusedPin("image", A))
+    assert unused(None, [image(B)]) == ()
 
 
 def test_an_entry_says_no_more_than_it_must() -> None:
@@ -165,7 +165,7 @@ def test_an_entry_says_no_more_than_it_must() -> None:
     assert entry(IMAGE.model_copy(update={"entrypoint": ()}))["entrypoint"] == ()
     files = {"b": {"size_bytes": 1, "sha256": "5" * 64}, "a": {"size_bytes": 2, "sha256": "6" * 64}}
     found = LockedModel.model_validate(
-        {"commit": "1" * 40, "config": {"z": [1, {"y": [2]}], "a": None}, "files": files}
+        {"commit": "1" * 40, "config": {"z": (1, {"y": (2,)}), "a": None}, "files": files}
     )
     assert entry(found) == {"commit": "1" * 40, "config": {"a": None, "z": (1, {"y": (2,)})}, "files": files}
     assert list(entry(found)["files"]) == ["a", "b"]
@@ -207,13 +207,13 @@ def test_after_a_merge_all_that_is_wanted_is_there_and_nothing_else_moved(
     old: set[str], wanted: set[str], upgraded: set[str]
 ) -> None:
     data = {"version": 1, "images": dict.fromkeys(sorted(old), FULL)}
-    wants = [image(name) for name in wanted]
-    asked = asks(Lock.model_validate(data), wants, upgraded={("image", name) for name in upgraded})
+    pins = [image(name) for name in wanted]
+    asked = requests(Lock.model_validate(data), pins, upgraded={("image", name) for name in upgraded})
     moved = IMAGE.model_copy(update={"digest": TWOS})
-    new = merged(data, wants, {ask.want.key: moved for ask in asked})
+    new = merged(data, pins, {request.pin.key: moved for request in asked})
     assert list(new["images"]) == sorted(wanted)
     for name in wanted:
         stays = name in old and name not in upgraded
         assert new["images"][name] == (FULL if stays else entry(moved))
-    assert asks(Lock.model_validate(new), wants) == ()
-    assert gone(Lock.model_validate(new), wants) == ()
+    assert requests(Lock.model_validate(new), pins) == ()
+    assert unused(Lock.model_validate(new), pins) == ()

@@ -166,7 +166,7 @@ def test_a_host_is_asked_over_ssh(machine: Machine) -> None:
 def test_a_host_that_lets_nobody_in_is_named(machine: Machine) -> None:
     found = machine.capture("--host", "root@192.168.1.11")
     assert found.code == 6
-    assert "root@192.168.1.11 cannot be reached: Permission denied (publickey)." in found.err
+    assert "no connection to root@192.168.1.11: Permission denied (publickey)." in found.err
     assert not (machine.folder / "interfaces").exists()
 
 
@@ -184,7 +184,7 @@ def test_an_image_without_vllm_is_refused(machine: Machine) -> None:
     found = machine.capture()
     assert (found.code, found.err) == (
         6,
-        f"the python3 of example.org/vllm@{ONES} finds no vLLM; it may serve with another engine\n",
+        f"the python3 of example.org/vllm@{ONES} has no vLLM; the image may contain another engine\n",
     )
 
 
@@ -192,7 +192,7 @@ def test_a_vllm_that_cannot_be_read_is_refused(machine: Machine) -> None:
     (machine.site / "vllm/entrypoints/openai/cli_args.py").write_text("")
     found = machine.capture()
     assert found.code == 6
-    assert "docker on this machine ended with 1" in found.err
+    assert "docker on this machine exited with 1" in found.err
     assert "Traceback" not in found.err
 
 
@@ -208,7 +208,10 @@ def test_without_docker_the_way_out_is_named(machine: Machine) -> None:
     words = ("images", "capture", IMAGE, "--output", "x.json")
     found = machine.cli(*words, cwd=machine.folder, env={"PATH": str(machine.path)})
     assert found.code == 6
-    assert found.err == "there is no docker on this machine; install it, or name a host that has the image: --host\n"
+    assert (
+        found.err
+        == "docker is not installed on this machine; install it, or name a host that has the image with --host\n"
+    )
 
 
 def test_who_may_not_use_docker_asks_by_sudo(machine: Machine) -> None:
@@ -219,7 +222,7 @@ def test_who_may_not_use_docker_asks_by_sudo(machine: Machine) -> None:
     assert machine.capture().code == 0
     machine.program("sudo", "#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n")
     found = machine.capture()
-    assert (found.code, "docker on this machine ended with 1: sudo: a password is required" in found.err) == (6, True)
+    assert (found.code, "docker on this machine exited with 1: sudo: a password is required" in found.err) == (6, True)
 
 
 @pytest.mark.parametrize(

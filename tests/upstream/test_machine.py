@@ -126,7 +126,7 @@ def test_facts_are_read_as_values() -> None:
     said = json.dumps(data | {"links": [link], "disks": [{"path": "/", "free_bytes": 2}], "unknown": {"x": "y"}})
     found = machine.read(f"Welcome to Ubuntu\n{said}\n", "a")
     assert found == machine.Machine(
-        "a", "aarch64", 1, "NVIDIA GB10", "580.142", (machine.Link(**link),), (("/", 2),), (("x", "y"),)
+        "a", "aarch64", 1, "NVIDIA GB10", "580.142", (machine.MeasuredLink(**link),), (("/", 2),), (("x", "y"),)
     )
     nothing = {**dict.fromkeys(data), "links": None, "disks": None, "unknown": {}}
     assert machine.read(json.dumps(nothing), "a") == machine.Machine(None, None, None, None, None, (), (), ())
@@ -134,7 +134,7 @@ def test_facts_are_read_as_values() -> None:
 
 @pytest.mark.parametrize("text", ["", "hello\n", "{}", "[1]", "null", '{"gpus": 3}'])
 def test_an_answer_that_is_none_is_shown(text: str) -> None:
-    with pytest.raises(machine.Unasked, match=r"^milo@a answered something that are no facts: "):
+    with pytest.raises(machine.MachineError, match=r"^milo@a: unreadable output: "):
         machine.read(text, "milo@a")
 
 
@@ -158,7 +158,7 @@ def test_the_program_travels_whole_and_leaves_nothing(
     (tools / "nvidia-smi").chmod(0o755)
     stand_in(tmp_path / "bin", monkeypatch, SSH.format(tools=tools))
     monkeypatch.chdir(tmp_path)
-    found = machine.ask("milo@192.0.2.7", store="/srv/it's here")
+    found = machine.inspect("milo@192.0.2.7", store="/srv/it's here")
     assert (found.gpu, found.driver) == ("NVIDIA GB10", "580.142")
     assert found.architecture == os.uname().machine
     assert found.memory_bytes is not None
@@ -169,20 +169,26 @@ def test_the_program_travels_whole_and_leaves_nothing(
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ("echo 'ssh: connect to host a port 22: Connection refused' >&2; exit 255", "ssh does not reach a: ssh: conn"),
+        (
+            "echo 'ssh: connect to host a port 22: Connection refused' >&2; exit 255",
+            "no ssh connection to a: ssh: conn",
+        ),
         ("echo 'sh: 1: python3: not found' >&2; exit 127", "a has no python3: sh: 1: python3: not found; install it"),
-        ("exit 3", "a could not say what it is: it ended with 3"),
-        ("echo nonsense", "a answered something that are no facts: 'nonsense'"),
+        ("exit 3", "a could not be read: exit code 3"),
+        ("echo nonsense", "a: unreadable output: 'nonsense'"),
     ],
 )
 def test_what_goes_wrong_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str) -> None:
     stand_in(tmp_path / "bin", monkeypatch, f"#!/bin/sh\ncat >/dev/null\n{script}\n")
-    with pytest.raises(machine.Unasked) as raised:
-        machine.ask("a", store="/srv/models")
+    with pytest.raises(machine.MachineError) as raised:
+        machine.inspect("a", store="/srv/models")
     assert str(raised.value).startswith(said)
 
 
 def test_without_ssh_the_way_around_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(machine.Unasked, match="there is no ssh here; install it, or say --host NAME=ADDRESS"):
-        machine.ask("a", store="/srv/models")
+    with pytest.raises(
+        machine.MachineError,
+        match="ssh is not installed on this machine, so a cannot be read; install it, or use --host",
+    ):
+        machine.inspect("a", store="/srv/models")

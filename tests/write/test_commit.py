@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sparkiac.artifact import Artifact
-from sparkiac.write import MANIFEST, Changes, Refused, commit, stage, survey
+from sparkiac.write import MANIFEST, Changes, WouldOverwrite, commit, stage, survey
 
 from .trees import STATE, files, generation, identity, litter, put, snapshot
 
@@ -275,7 +275,7 @@ def test_a_file_saved_during_the_run_is_not_lost(target: Path, monkeypatch: pyte
         (target / "PLAN.md").write_text("saved just now")
 
     monkeypatch.setattr(stage, "build", slow_build)
-    with pytest.raises(Refused, match="run again") as caught:
+    with pytest.raises(WouldOverwrite, match="run again") as caught:
         put(generation("b"), target)
     assert caught.value.paths == ("PLAN.md",)
     assert (target / "PLAN.md").read_text() == "saved just now"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparkiac.write import MANIFEST, Refused
-from sparkiac.write.comparison import Comparison, Found, compare
+from sparkiac.write import MANIFEST, WouldOverwrite
+from sparkiac.write.comparison import Comparison, ExistingTree, compare
 from sparkiac.write.manifest import Owned, Stamp
 from sparkiac.write.tree import ancestors
 
@@ -28,8 +28,8 @@ PRESENT = trees([*NAMES, "d", "d/e", "a/x", MANIFEST])
 OWNED = st.one_of(st.builds(Owned, trees(NAMES[:-1])), st.just(Owned({}, "missing")))
 
 
-def found(files: dict[str, Stamp]) -> Found:
-    return Found(files, {parent for path in files for parent in ancestors(path)})
+def found(files: dict[str, Stamp]) -> ExistingTree:
+    return ExistingTree(files, {parent for path in files for parent in ancestors(path)})
 
 
 def parts(result: Comparison) -> list[str]:
@@ -43,7 +43,7 @@ def test_without_force_nothing_of_a_person_is_touched(
 ) -> None:
     try:
         result = compare(wanted, found(present), owned, force=False)
-    except Refused as refused:
+    except WouldOverwrite as refused:
         assert refused.paths  # noqa: PT017 - either outcome is fine
         return
     for path in {*result.changes.changed, *result.changes.removed} - {MANIFEST}:
@@ -60,7 +60,7 @@ def test_every_file_has_one_fate_and_the_result_is_one_tree(
 ) -> None:
     try:
         result = compare(wanted, found(present), owned, force=force)
-    except Refused:
+    except WouldOverwrite:
         assert not force
         return
     all_parts = parts(result)

@@ -157,7 +157,7 @@ def test_a_run_that_ends_leaves_the_staging_directory_of_the_next_alone(
         staged.parent.mkdir()
         staged.touch()
 
-    during(monkeypatch, lock, "_tidy", next_run_begins)
+    during(monkeypatch, lock, "_clean_up", next_run_begins)
     put(generation("a"), target)
     assert staged.exists()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.write import MANIFEST, Changes, Refused, survey
+from sparkiac.write import MANIFEST, Changes, WouldOverwrite, survey
 
 from .trees import STATE, files, generation, identity, litter, put, snapshot
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
 
 
-def refused(artifacts: list[Artifact], target: Path) -> Refused:
+def refused(artifacts: list[Artifact], target: Path) -> WouldOverwrite:
     """Commit and survey, both in vain; return what was said."""
     before = identity(target.parent)
-    with pytest.raises(Refused) as foreseen:
+    with pytest.raises(WouldOverwrite) as foreseen:
         survey(artifacts, target, **STATE)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(WouldOverwrite) as caught:
         put(artifacts, target)
     assert str(foreseen.value) == str(caught.value)
     assert identity(target.parent) == before
@@ -134,7 +134,7 @@ def test_the_first_file_of_a_huge_foreign_target_is_enough(target: Path, monkeyp
         (target / f"d{i}").mkdir(parents=True)
     (target / "thesis.tex").write_text("mine")
     monkeypatch.setattr("sparkiac.write.tree.scan", lambda _: pytest.fail("the whole target was read"))
-    with pytest.raises(Refused):
+    with pytest.raises(WouldOverwrite):
         put(files(a="1"), target)
 
 

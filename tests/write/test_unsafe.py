@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 
 from sparkiac.artifact import Artifact
-from sparkiac.write import MANIFEST, Refused, Unsafe, diff, survey
+from sparkiac.write import MANIFEST, UnsafeTarget, WouldOverwrite, diff, survey
 
 from .trees import SCRIPT, STATE, files, identity, litter, put
 
 
-def unsafe(artifacts: list[Artifact], target: Path) -> Unsafe:
+def unsafe(artifacts: list[Artifact], target: Path) -> UnsafeTarget:
     """Try all ways in, with force; nothing changes."""
     before = identity(target.parent)
-    with pytest.raises(Unsafe):
+    with pytest.raises(UnsafeTarget):
         survey(artifacts, target, **STATE, force=True)
-    with pytest.raises(Unsafe):
+    with pytest.raises(UnsafeTarget):
         diff(artifacts, target)
-    with pytest.raises(Unsafe) as caught:
+    with pytest.raises(UnsafeTarget) as caught:
         put(artifacts, target, force=True)
     assert identity(target.parent) == before
     return caught.value
@@ -42,7 +42,7 @@ def test_a_target_that_is_a_file(target: Path) -> None:
 
 def test_the_root_directory() -> None:
     for path in (Path("/"), Path("/usr/..")):
-        with pytest.raises(Unsafe):
+        with pytest.raises(UnsafeTarget):
             survey(files(a="1"), path, **STATE)
 
 
@@ -71,7 +71,7 @@ def test_a_manifest_that_is_a_symlink(target: Path, tmp_path: Path) -> None:
     (target / MANIFEST).rename(tmp_path / "manifest")
     (target / MANIFEST).symlink_to(tmp_path / "manifest")
     assert unsafe(files(a="1"), target).paths == (MANIFEST,)
-    with pytest.raises(Unsafe):
+    with pytest.raises(UnsafeTarget):
         put(files(a="1"), target)
 
 
@@ -107,7 +107,7 @@ def test_names_that_only_look_special_are_fine(target: Path) -> None:
 
 def test_a_file_that_is_a_directory_too_and_a_path_named_twice(target: Path) -> None:
     said = unsafe(files(a="1", a__b__c="1", x="1") + files(x="2"), target)
-    assert said.problems == {"a/b/c": "a is a file as well", "x": "named twice"}
+    assert said.problems == {"a/b/c": "a is a file as well", "x": "generated twice"}
 
 
 @pytest.mark.parametrize("suffix", ["new", "old"])
@@ -117,7 +117,7 @@ def test_a_staging_name_that_is_taken_is_left_alone(target: Path, suffix: str, k
     taken = target.with_name(f".lab.sparkiac-{suffix}")
     taken.symlink_to("/etc") if kind == "symlink" else taken.write_text("mine")
     before = identity(target)
-    with pytest.raises(Unsafe, match="not a directory"):
+    with pytest.raises(UnsafeTarget, match="not a directory"):
         put(files(a="2"), target)
     assert identity(target) == before
     assert litter(target) == [taken.name]
@@ -169,5 +169,5 @@ def test_refused_comes_before_unsafe_for_a_target_that_is_not_ours(target: Path)
     target.mkdir()
     (target / "thesis.tex").write_text("mine")
     (target / "link").symlink_to("/etc")
-    with pytest.raises(Refused):
+    with pytest.raises(WouldOverwrite):
         put(files(a="1"), target)

@@ -128,7 +128,7 @@ def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> f
     from sparkiac.rules.pages import pages
 
     rules = {code: page.rule for code, page in pages().items()}
-    firm = {code for code, rule in rules.items() if profiles.firm(rule)}
+    unwaivable = {code for code, rule in rules.items() if profiles.firm(rule)}
     if select is not None and profile is not None:
         message = "--select and --profile exclude each other; remove --profile"
         raise click.UsageError(message)
@@ -139,8 +139,8 @@ def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> f
         name = known("profile", levels.default if profile is None else profile, levels.profiles)
         hidden = profiles.outside(rules.values(), levels.floors, name)
     if ignore is not None:
-        hidden |= _codes(ignore, rules, without=firm)
-    return hidden - firm
+        hidden |= _codes(ignore, rules, without=unwaivable)
+    return hidden - unwaivable
 
 
 def _codes(words: str, codes: Iterable[str], *, without: Container[str] = frozenset()) -> set[str]:

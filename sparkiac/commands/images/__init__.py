@@ -71,8 +71,8 @@ def capture(image: str, *, inventory: Path | None, host: str | None, output: Pat
     Exit codes: 0 written, 1 or 2 errors in the inventory, 4 the lock does not pin the image, 6 the image cannot be
     read or the file cannot be written.
     """
-    from sparkiac.upstream.capture import Failed
-    from sparkiac.upstream.capture import capture as ask
+    from sparkiac.upstream.capture import CaptureError
+    from sparkiac.upstream.capture import capture as read_interface
 
     if output is None and inventory is None:
         message = "--inventory or --output is missing"
@@ -80,13 +80,13 @@ def capture(image: str, *, inventory: Path | None, host: str | None, output: Pat
     if host is not None and not _HOST.fullmatch(host):
         message = f"--host takes USER@ADDRESS, not {host!r}"
         raise click.UsageError(message)
-    asked = _form(image) if inventory is None else _pinned(image, inventory)
-    if isinstance(asked, Exit):
-        return asked
+    reference = _form(image) if inventory is None else _pinned(image, inventory)
+    if isinstance(reference, Exit):
+        return reference
     target = output or inputs.interfaces_path(inventory or Path()) / _file_name(image)
     try:
-        raw = ask(asked, reference=image, host=host)
-    except Failed as error:
+        raw = read_interface(reference, reference=image, host=host)
+    except CaptureError as error:
         click.echo(f"{error}; {error.hint}", err=True)
         return Exit.IO
     return _written(target, raw)

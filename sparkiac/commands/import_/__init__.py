@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands import foreign, questions
+from sparkiac.commands import foreign, prompts
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, known, show
 
@@ -56,7 +56,7 @@ def import_(  # noqa: PLR0913, PLR0917  click hands over one argument for each o
 
     if source is not None:
         known("format", source, importers.FORMATS)
-    placed = tuple(questions.host(each) for each in hosts)
+    placed = tuple(prompts.host(each) for each in hosts)
     if output is not None and (output.exists() or output.is_symlink()):
         message = f"{click.format_filename(output)} exists; name another file, or remove it"
         raise click.UsageError(message)

@@ -1,4 +1,4 @@
-"""`sparkiac init`: a repository for a fleet, right from its first commit."""
+"""`sparkiac init`: create a repository for a fleet."""
 
 from __future__ import annotations
 
@@ -9,64 +9,68 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac.commands import foreign, questions
+from sparkiac.commands import foreign, prompts
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import exit_code, known, printable, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.commands.init.repository import Asked, NewHost
+    from sparkiac.commands.init.repository import FleetDraft, FleetHost
     from sparkiac.importers.draft import Entry
     from sparkiac.pipeline import Outcome
     from sparkiac.resolve.catalogued import Catalogued
 
 _STORE: Final = "/srv/models"
-_ASKED: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
-"""Open values of a recipe that init sets or asks for."""
+_SET: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
+"""Keys that a recipe leaves open and that init sets."""
 _NEXT: Final = """\
-made {target}: {count} files. Next:
+created {target}: {count} files. Next steps:
   cd {quoted}
 {git}\
   sparkiac lock inventories/{name}.yaml
   sparkiac generate inventories/{name}.yaml
-README.md says the rest.
+See README.md for more.
 """
-_BOTH: Final = "--import says what is served and where weights lie; leave --recipe, --model and --model-store out"
-_WHICH: Final = "Recipe, as `sparkiac recipes list` shows them"
-_ANOTHER: Final = "Another host, empty for no more"
+_BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model and --model-store"
+_WHICH: Final = "Recipe, see `sparkiac recipes list`"
+_ANOTHER: Final = "Another host, or empty to continue"
 _GIT: Final = "  git init\n"
 
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=".", metavar="[DIR]")
-@click.option("--name", help="Name of the fleet; that of DIR if not given.")
-@click.option("--host", "hosts", metavar="NAME=ADDRESS", multiple=True, help="A machine; again for more.")
-@click.option("--from-host", "asked", metavar="[USER@]ADDRESS", multiple=True, help="A machine that is asked over ssh.")
-@click.option("--recipe", metavar="RECIPE", help="What it serves: vendor/name or vendor/name#variant of the catalog.")
-@click.option("--model", metavar="MODEL", help="Its model, organisation/name, where the recipe serves any.")
-@click.option("--import", "source", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Or a file.")
-@click.option("--user", help="Login name for Ansible, which needs sudo; that of the caller if not given.")
-@click.option("--model-store", "store", metavar="PATH", help=f"Where weights lie on the hosts; {_STORE} if not given.")
+@click.option("--name", help="Name of the fleet; default: the name of DIR.")
+@click.option("--host", "hosts", metavar="NAME=ADDRESS", multiple=True, help="Host. May be repeated.")
+@click.option(
+    "--from-host", "targets", metavar="[USER@]ADDRESS", multiple=True, help="Host to read over ssh. May be repeated."
+)
+@click.option("--recipe", metavar="RECIPE", help="Recipe to serve: vendor/name or vendor/name#variant of the catalog.")
+@click.option("--model", metavar="MODEL", help="Model, organisation/name, if the recipe has none.")
+@click.option(
+    "--import", "source", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="File to import instead."
+)
+@click.option("--user", help="Login name for Ansible, with sudo; default: yours.")
+@click.option("--model-store", "store", metavar="PATH", help=f"Directory of weights on the hosts; default: {_STORE}.")
 def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each option
     directory: Path,
     name: str | None,
     hosts: tuple[str, ...],
-    asked: tuple[str, ...],
+    targets: tuple[str, ...],
     recipe: str | None,
     model: str | None,
     source: Path | None,
     user: str | None,
     store: str | None,
 ) -> int:
-    """Make a repository for a fleet in DIR, or here.
+    """Create a repository for a fleet in DIR; default: the current directory.
 
-    Its inventory serves a recipe of the catalog, or what a file by other hands starts (--import, with the report of
-    `sparkiac import`). --from-host asks a machine over ssh for its memory, driver, links and disks. On a terminal,
-    what no option says is asked. An existing file is never overwritten, and after a failure there is no new one.
+    Its inventory serves a recipe of the catalog, or what a file of another tool starts (--import, with the report of
+    `sparkiac import`). --from-host reads memory, driver, links and disks of a host over ssh. On a terminal, missing
+    options are prompted for. Existing files are never overwritten, and after an error no new file is left.
 
-    Exits 0, 1 when the inventory has findings or the import lost something, 2 on wrong answers, 6 when a file cannot
-    be written.
+    Exit codes: 0 done, 1 the inventory has errors or the import lost something, 2 bad input, 6 a file cannot be
+    written.
     """
     from sparkiac.commands.init import repository
 
@@ -75,42 +79,41 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     target = printable(directory.resolve())
     name = _name(name, target)
     _refuse_taken(target, name)
-    places = _hosts(hosts, asked, store or _STORE)
+    found = _hosts(hosts, targets, store or _STORE)
     if source is not None:
-        return _imported(source, places, target, name=name, user=user)
-    chosen = questions.answer(recipe, _WHICH, lambda text: _recipe(text, places), "--recipe RECIPE")
+        return _imported(source, found, target, name=name, user=user)
+    chosen = prompts.value(recipe, _WHICH, lambda text: _recipe(text, found), "--recipe RECIPE")
     model = _model(model, chosen)
-    fleet = repository.Asked(name, places, _user(user, places), _store(store))
+    fleet = repository.FleetDraft(name, found, _user(user, found), _store(store))
     return _write(fleet, target, repository.from_recipe(fleet, chosen, model))
 
 
 def _name(given: str | None, target: Path) -> str:
     from sparkiac.importers import naming
 
-    return questions.answer(
-        given, "Name of the fleet", questions.reader("--name", "NAME"), default=naming.slug(target.name, "fleet")
-    )
+    default = naming.slug(target.name, "fleet")
+    return prompts.value(given, "Name of the fleet", prompts.parser("--name", "NAME"), default=default)
 
 
-def _user(given: str | None, hosts: Sequence[NewHost]) -> str | None:
-    """Return the login name from the option, from a host whose facts were read, or from a prompt."""
+def _user(given: str | None, hosts: Sequence[FleetHost]) -> str | None:
+    """Return the login name of --user, --from-host or the prompt; None for the caller's own."""
     given = given or next((host.user for host in hosts if host.user), None)
-    read = questions.reader("--user", "USER")
-    question = "Login name on the hosts, empty for your own"
-    return questions.answer(given, question, lambda text: read(text) if text else None, default="")
+    parse = prompts.parser("--user", "USER")
+    label = "Login name on the hosts, or empty for yours"
+    return prompts.value(given, label, lambda text: parse(text) if text else None, default="")
 
 
 def _store(given: str | None) -> str:
-    read = questions.reader("--model-store", "PATH")
-    return questions.answer(given, "Where weights lie on the hosts", read, default=_STORE)
+    parse = prompts.parser("--model-store", "PATH")
+    return prompts.value(given, "Directory of weights on the hosts", parse, default=_STORE)
 
 
 def _model(given: str | None, chosen: Catalogued) -> str | None:
-    """Return the model from the option, or from a prompt if the recipe serves any model."""
+    """Return the model of --model or the prompt; None if the recipe has one."""
     if given is None and "model" in chosen.values:
         return None
-    question = "Model, organisation/name as on the model hub"
-    return questions.answer(given, question, questions.reader("--model", "HANDLE"), "--model ORGANISATION/NAME")
+    label = "Model, organisation/name as on the model hub"
+    return prompts.value(given, label, prompts.parser("--model", "HANDLE"), "--model ORGANISATION/NAME")
 
 
 def _refuse_taken(target: Path, name: str) -> None:
@@ -119,88 +122,88 @@ def _refuse_taken(target: Path, name: str) -> None:
     taken = sorted(each for each in repository.files(name) if (target / each).exists() or (target / each).is_symlink())
     if taken:
         message = (
-            f"{target} has {', '.join(taken)} already; init makes a new repository, and overwrites nothing: "
-            "name another DIR, or move what is there"
+            f"{target} already contains {', '.join(taken)}; init overwrites no file: "
+            "name another DIR, or move these files"
         )
         raise click.UsageError(message)
 
 
-def _hosts(named: Sequence[str], asked: Sequence[str], store: str) -> tuple[NewHost, ...]:
-    """Return the hosts, those of --host first; at least one is needed."""
-    found: list[NewHost] = []
+def _hosts(named: Sequence[str], targets: Sequence[str], store: str) -> tuple[FleetHost, ...]:
+    """Return the hosts of --host and --from-host, or of the prompt; at least one."""
+    found: list[FleetHost] = []
     for text in named:
         found.append(_named(text, found))
-    for target in asked:
+    for target in targets:
         found.append(_measured(target, store, [host.name for host in found]))
     if not found:
-        flags = "--host NAME=ADDRESS or --from-host [USER@]ADDRESS"
-        found.append(questions.answer(None, "First host, NAME=ADDRESS", lambda text: _named(text, ()), flags))
-        while more := questions.answer(None, _ANOTHER, lambda text: _named(text, found) if text else None, default=""):
+        options = "--host NAME=ADDRESS or --from-host [USER@]ADDRESS"
+        found.append(prompts.value(None, "First host, NAME=ADDRESS", lambda text: _named(text, ()), options))
+        while more := prompts.value(None, _ANOTHER, lambda text: _named(text, found) if text else None, default=""):
             found.append(more)
     return tuple(found)
 
 
-def _named(text: str, before: Sequence[NewHost]) -> NewHost:
-    from sparkiac.commands.init.repository import NewHost
+def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
+    from sparkiac.commands.init.repository import FleetHost
 
-    name, address = questions.host(text)
+    name, address = prompts.host(text)
     for host in before:
         if name == host.name or address == host.address:
             message = f"--host names {name if name == host.name else address} twice"
             raise click.UsageError(message)
-    return NewHost(name, address)
+    return FleetHost(name, address)
 
 
-def _measured(target: str, store: str, taken: Sequence[str]) -> NewHost:
-    from sparkiac.commands.init.repository import NewHost
+def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
+    from sparkiac.commands.init.repository import FleetHost
     from sparkiac.importers import naming
     from sparkiac.upstream import machine
 
     user, _, address = target.rpartition("@")
     if user:
-        questions.reader("--from-host", "USER")(user)
-    questions.address("--from-host", address)
+        prompts.parser("--from-host", "USER")(user)
+    prompts.address("--from-host", address)
     try:
-        found = machine.ask(target, store=store)
-    except machine.Unasked as error:
+        found = machine.inspect(target, store=store)
+    except machine.MachineError as error:
         raise click.UsageError(str(error)) from None
-    return NewHost(naming.unused(naming.slug(found.name, "spark"), taken), address, found, user or None)
+    return FleetHost(naming.unused(naming.slug(found.name, "spark"), taken), address, found, user or None)
 
 
-def _recipe(name: str, hosts: Sequence[NewHost]) -> Catalogued:
-    """Find a recipe that these hosts can serve, and that leaves nothing open but its model."""
-    from sparkiac.commands.recipes.data import snippet
+def _recipe(name: str, hosts: Sequence[FleetHost]) -> Catalogued:
+    """Return a recipe that these hosts can serve and for which init can set all open values."""
+    from sparkiac.commands.recipes import data
     from sparkiac.resolve import catalogued
 
     chosen = catalogued.named(known("recipe", name, [each.name for each in catalogued.everything() if each.usable]))
-    given = snippet(chosen)
-    left = sorted({key for part in (given, *given["deployments"].values()) for key in part} - _ASKED)
+    snippet = data.snippet(chosen)
+    left = sorted({key for part in (snippet, *snippet["deployments"].values()) for key in part} - _SET)
     if left:
         message = (
-            f"{name} leaves {', '.join(left)} to the inventory, and init does not ask for that: begin with another "
-            f"recipe, and write what `sparkiac recipes show {name}` prints into its inventory"
+            f"{name} requires {', '.join(left)} in the inventory, which init does not set: start with another recipe, "
+            f"and add the lines of `sparkiac recipes show {name}` to the inventory"
         )
         raise click.UsageError(message)
     _enough(hosts, chosen.nodes, name)
     return chosen
 
 
-def _enough(hosts: Sequence[NewHost], nodes: int, what: str) -> None:
-    """Refuse what spans more hosts than there are, or hosts whose links nobody knows."""
+def _enough(hosts: Sequence[FleetHost], nodes: int, what: str) -> None:
+    """Refuse a recipe or file that needs more hosts than there are, or hosts with unknown links."""
     if len(hosts) < nodes:
-        message = f"{what} needs {nodes} hosts, named so far: {len(hosts)}; add --host or --from-host"
+        message = f"{what} needs {nodes} hosts, but there are {len(hosts)}; add --host or --from-host"
         raise click.UsageError(message)
     without = [host.name for host in hosts[:nodes] if host.machine is None or not host.machine.links]
     if nodes > 1 and without:
         message = (
-            f"{what} spans {nodes} hosts, and no direct link of {', '.join(without)} is known; "
-            "--from-host reads those that are up"
+            f"{what} needs {nodes} hosts, and the direct links of {', '.join(without)} are unknown; "
+            "use --from-host, which reads the links that are up"
         )
         raise click.UsageError(message)
 
 
-def _imported(source: Path, places: Sequence[NewHost], target: Path, *, name: str, user: str | None) -> int:
-    """Create the repository for the launches in a file."""
+def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: str, user: str | None) -> int:
+    """Create a repository from a file of another tool."""
     from sparkiac.commands.init import repository
     from sparkiac.report import Report
 
@@ -208,12 +211,12 @@ def _imported(source: Path, places: Sequence[NewHost], target: Path, *, name: st
     if findings:
         show(Report.of(findings), "text")
         return Exit.BAD_INPUT
-    _enough(places, max((entry.nodes for _, entry in entries), default=1), source.name)
-    fleet = repository.Asked(name, tuple(places), _user(user, places), _STORE)
+    _enough(hosts, max((entry.nodes for _, entry in entries), default=1), source.name)
+    fleet = repository.FleetDraft(name, tuple(hosts), _user(user, hosts), _STORE)
     return _write(fleet, target, _drafted(fleet, entries), entries)
 
 
-def _drafted(fleet: Asked, entries: Sequence[tuple[str, Entry]]) -> str:
+def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, Entry]]) -> str:
     from sparkiac.commands.init import repository
     from sparkiac.importers import assemble
 
@@ -221,8 +224,8 @@ def _drafted(fleet: Asked, entries: Sequence[tuple[str, Entry]]) -> str:
     return repository.from_draft(fleet, draft.text)
 
 
-def _write(fleet: Asked, target: Path, text: str, entries: Sequence[tuple[str, Entry]] = ()) -> int:
-    """Write the repository, unless its inventory would be refused."""
+def _write(fleet: FleetDraft, target: Path, text: str, entries: Sequence[tuple[str, Entry]] = ()) -> int:
+    """Write the repository, unless its inventory has errors that prevent a plan."""
     from sparkiac import pipeline
     from sparkiac.commands.import_ import report
     from sparkiac.commands.init import repository
@@ -243,7 +246,7 @@ def _write(fleet: Asked, target: Path, text: str, entries: Sequence[tuple[str, E
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, Entry]]) -> None:
-    """Print the report of an import, and the findings if there is an error: the lock settles the warnings."""
+    """Print the report of an import, or the findings if there is an error; `sparkiac lock` resolves the warnings."""
     from sparkiac.commands.import_ import report
     from sparkiac.formats.findings import wants_colour
 

@@ -1,4 +1,4 @@
-"""The repository that `sparkiac init` creates: the text of its inventory, and its files, all or none."""
+"""The repository of `sparkiac init`: the text of its inventory, and its files, written all or none."""
 
 from __future__ import annotations
 
@@ -21,82 +21,82 @@ if TYPE_CHECKING:
 _MODELINE: Final = "# yaml-language-server: $schema=../schema/inventory.schema.json\n"
 _HEAD: Final = "#\n# `sparkiac recipes list` shows what can be served, `sparkiac plan` what runs where.\n"
 _SECRET: Final = "vllm_api_key"  # noqa: S105  the name of one
-_KEYED: Final = "its value lies on the hosts and in a vault, never here"
-_NAMED: Final = "lan needs a host's address in numbers, and a name stands there"
+_KEYED: Final = "its value is on the hosts and in a vault, never here"
+_NAMED: Final = "lan needs an IP address of each host, but a host has a name"
 _HOSTS: Final = re.compile(r"^hosts:\n(?:(?: .*|#.*|)\n)*?(?=^[a-z]|\Z)", re.MULTILINE)
 _TEMPLATE: Final = "templates/init"
 _PORT: Final = 8000
 
 
-class NewHost(NamedTuple):
-    """A host for the new inventory, with the facts that were read from it."""
+class FleetHost(NamedTuple):
+    """A host, with its facts if it was read over ssh."""
 
     name: str
     address: str
     machine: Machine | None = None
     user: str | None = None
-    """Login name for the host, if its facts were read with one."""
+    """Login name of --from-host, if it has one."""
 
 
-class Asked(NamedTuple):
-    """The new fleet."""
+class FleetDraft(NamedTuple):
+    """The values from which the inventory is written."""
 
     name: str
-    hosts: tuple[NewHost, ...]
+    hosts: tuple[FleetHost, ...]
     user: str | None
     store: str
 
 
-def from_recipe(asked: Asked, chosen: Catalogued, model: str | None) -> str:
-    """Return an inventory that serves a recipe, or a model with it, on as many hosts as the recipe needs."""
+def from_recipe(fleet: FleetDraft, chosen: Catalogued, model: str | None) -> str:
+    """Return an inventory that serves a recipe, with a model if given, on the first hosts."""
     from sparkiac import engines
     from sparkiac.importers import naming, yamlwrite
 
     recipe, _, variant = chosen.name.partition("#")
     keyed = engines.named(chosen.recipe.engine).key_variable is not None
     key = {"api_key": {"secret": _SECRET}} if keyed else {}
-    places = [host.name for host in asked.hosts[: chosen.nodes]]
-    named = _is_named(asked.hosts[: chosen.nodes])
+    names = [host.name for host in fleet.hosts[: chosen.nodes]]
+    named = _is_named(fleet.hosts[: chosen.nodes])
     deployment: dict[str, Any] = {"recipe": recipe} | ({"variant": variant} if variant else {})
     deployment |= {"model": model} if model else {}
-    deployment["on"] = tuple(places) if chosen.nodes > 1 else places[0]
+    deployment["on"] = tuple(names) if chosen.nodes > 1 else names[0]
     deployment |= {} if "port" in chosen.values else {"port": _PORT}
-    user = {"user": asked.user} if asked.user else {}
+    user = {"user": fleet.user} if fleet.user else {}
     data = {
-        "name": asked.name,
-        "defaults": user | {"model_store": asked.store, "bind": "lan" if keyed and not named else "loopback"} | key,
-        "hosts": {host.name: _host(host, asked.user) for host in asked.hosts},
+        "name": fleet.name,
+        "defaults": user | {"model_store": fleet.store, "bind": "lan" if keyed and not named else "loopback"} | key,
+        "hosts": {host.name: _host(host, fleet.user) for host in fleet.hosts},
         "deployments": {naming.slug(model or recipe): deployment},
     }
-    comments = _comments(asked.hosts) | ({("defaults", "api_key"): [_KEYED]} if keyed else {})
+    comments = _comments(fleet.hosts) | ({("defaults", "api_key"): [_KEYED]} if keyed else {})
     comments |= {("defaults", "bind"): [_NAMED]} if keyed and named else {}
     return _MODELINE + _HEAD + yamlwrite.dump(data, comments)
 
 
-def from_draft(asked: Asked, draft: str) -> str:
-    """Return the draft of an import with hosts and user."""
+def from_draft(fleet: FleetDraft, draft: str) -> str:
+    """Return the draft of an import with the hosts and the user."""
     from sparkiac.importers import yamlwrite
 
     hosts = yamlwrite.dump(
-        {"hosts": {host.name: _host(host, asked.user) for host in asked.hosts}}, _comments(asked.hosts)
+        {"hosts": {host.name: _host(host, fleet.user) for host in fleet.hosts}}, _comments(fleet.hosts)
     )
     text = _HOSTS.sub(lambda _: hosts, draft, count=1)
-    said = f"  user: {asked.user}\n" if asked.user else ""
-    if _is_named(asked.hosts[:1]):
-        said += f"  # {_NAMED}\n  bind: loopback\n"
-    if said:
+    lines = f"  user: {fleet.user}\n" if fleet.user else ""
+    if _is_named(fleet.hosts[:1]):
+        lines += f"  # {_NAMED}\n  bind: loopback\n"
+    if lines:
         before = "defaults:\n" if "\ndefaults:\n" in text else "hosts:\n"
-        after = f"defaults:\n{said}" + ("" if before == "defaults:\n" else before)
+        after = f"defaults:\n{lines}" + ("" if before == "defaults:\n" else before)
         text = text.replace(f"\n{before}", f"\n{after}", 1)
     return _MODELINE + text
 
 
-def _is_named(hosts: Sequence[NewHost]) -> bool:
-    """Return whether a host has a name as address: a server can only listen on a numeric address."""
+def _is_named(hosts: Sequence[FleetHost]) -> bool:
+    """Return whether a host has a name instead of an IP address: a server can only listen on an IP address."""
     return any(not host.address.replace(".", "").isdigit() for host in hosts)
 
 
-def _host(host: NewHost, user: str | None) -> dict[str, Any]:
+def _host(host: FleetHost, user: str | None) -> dict[str, Any]:
     machine = host.machine
     data: dict[str, Any] = {"address": host.address}
     if host.user not in {None, user}:
@@ -112,32 +112,32 @@ def _host(host: NewHost, user: str | None) -> dict[str, Any]:
     return data
 
 
-def _comments(hosts: Sequence[NewHost]) -> dict[tuple[str | int, ...], list[str]]:
+def _comments(hosts: Sequence[FleetHost]) -> dict[tuple[str | int, ...], list[str]]:
     return {("hosts", host.name): [*_measured(host.machine)] for host in hosts if host.machine is not None}
 
 
 def _measured(machine: Machine) -> Iterator[str]:
-    """Return comments with the measured facts, and with the unknown ones."""
-    said = [each for each in (machine.gpu, machine.architecture) if each]
-    said += [f"{free_bytes // GIB} GiB free for {path}" for path, free_bytes in machine.disks]
-    yield f"Measured over ssh: {', '.join(said)}."
-    yield from (f"Not known: {key}: {why}" for key, why in machine.unknown)
+    """Return comments with the facts of a machine and the unknown ones."""
+    facts = [each for each in (machine.gpu, machine.architecture) if each]
+    facts += [f"{free_bytes // GIB} GiB free for {path}" for path, free_bytes in machine.disks]
+    yield f"Measured over ssh: {', '.join(facts)}."
+    yield from (f"Unknown: {key}: {reason}" for key, reason in machine.unknown)
 
 
 def write(target: Path, name: str, inventory: str) -> None:
-    """Create the repository at `target`, which has none of its files. On OSError nothing was written."""
+    """Create the repository at `target`, which has none of its files. Raises OSError and then leaves no new file."""
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target if target.exists() else target.parent
     with scratch(beside, name) as folder:
-        made = _filled(folder, name, inventory)
+        filled = _filled(folder, name, inventory)
         if target.exists():
-            _copy(made, target)
+            _copy(filled, target)
         else:
-            made.rename(target)
+            filled.rename(target)
 
 
 def files(name: str) -> tuple[str, ...]:
-    """Return the paths of all files of a repository."""
+    """Return the paths of the repository's files."""
     rendered = {"{{cookiecutter.name}}": name, "{{cookiecutter._dot}}": "."}
     return tuple(
         reduce(lambda path, pair: path.replace(*pair), rendered.items(), each)
@@ -146,17 +146,17 @@ def files(name: str) -> tuple[str, ...]:
 
 
 def _filled(folder: Path, name: str, inventory: str) -> Path:
-    """Render the template with cookiecutter's functions: no hook runs, and the home directory is not used."""
+    """Fill the template with cookiecutter's functions: no hook runs, and no file in the home directory is used."""
     from cookiecutter.generate import generate_context, generate_files  # type: ignore[import-untyped]
 
     template = assets.directory("templates") / "init"
-    said: Mapping[str, str] = {
+    values: Mapping[str, str] = {
         "name": name,
         "_version": __version__,
         "_inventory": inventory,
         "_schema": _schema(),
     }
-    context = generate_context(str(template / "cookiecutter.json"), extra_context=dict(said))
+    context = generate_context(str(template / "cookiecutter.json"), extra_context=dict(values))
     return Path(generate_files(str(template), context, output_dir=str(folder), accept_hooks=False))
 
 
@@ -167,20 +167,20 @@ def _schema() -> str:
     return json.dumps(json_schema(Inventory), indent=1, sort_keys=True) + "\n"
 
 
-def _copy(made: Path, target: Path) -> None:
-    """Copy all files; if one cannot be copied, remove those that were."""
+def _copy(filled: Path, target: Path) -> None:
+    """Copy all files to the target; if one cannot be written, remove the copies again."""
     copied: list[Path] = []
     try:
-        for path in sorted(made.rglob("*")):
-            place = target / path.relative_to(made)
-            if path.is_dir() and not place.is_dir():
-                place.mkdir()
-                copied.append(place)
+        for path in sorted(filled.rglob("*")):
+            copy = target / path.relative_to(filled)
+            if path.is_dir() and not copy.is_dir():
+                copy.mkdir()
+                copied.append(copy)
             elif path.is_file():
-                with place.open("xb") as file:
-                    copied.append(place)
+                with copy.open("xb") as file:
+                    copied.append(copy)
                     file.write(path.read_bytes())
     except BaseException:
-        for place in reversed(copied):
-            place.rmdir() if place.is_dir() else place.unlink()
+        for copy in reversed(copied):
+            copy.rmdir() if copy.is_dir() else copy.unlink()
         raise

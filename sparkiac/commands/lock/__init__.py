@@ -13,9 +13,9 @@ from sparkiac.commands.inputs import FORMAT, INVENTORY, captures, exit_code, kno
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sparkiac.lock import Entry, Key
+    from sparkiac.lock import Key, LockEntry
     from sparkiac.model.lock import Lock
-    from sparkiac.pipeline import InputFile, LockRequirements, NewLock
+    from sparkiac.pipeline import InputFile, Locked, LockState
     from sparkiac.report import Finding
 
 _FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -31,7 +31,7 @@ class _Run(NamedTuple):
     """The lock."""
     files: tuple[InputFile, InputFile | None]
     """Inventory and lock, as they were read."""
-    wanted: LockRequirements
+    state: LockState
     output_format: str
 
 
@@ -68,16 +68,16 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
         return _record(lock_path(inventory), files, options["record"])
     from sparkiac import pipeline
 
-    wanted = pipeline.lock_requirements(*files)
-    run = _Run(lock_path(inventory), files, wanted, output_format)
-    if wanted.plan is None:
+    state = pipeline.lock_state(*files)
+    run = _Run(lock_path(inventory), files, state, output_format)
+    if state.plan is None:
         return _refuse(run, ())
     if options["only_check"]:
         return _check(run)
-    found, refused = _asked(run, _named(names, wanted) if options["upgrade"] else frozenset(), options)
-    if refused or wanted.report.findings:
-        return _refuse(run, refused)
-    return _write(run, pipeline.new_lock(*files, wanted, found), dry_run=options["dry_run"])
+    found, failed = _requested(run, _named(names, state) if options["upgrade"] else frozenset(), options)
+    if failed or state.report.findings:
+        return _refuse(run, failed)
+    return _write(run, pipeline.locked(*files, state, found), dry_run=options["dry_run"])
 
 
 def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
@@ -90,46 +90,49 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
         message = "--key needs --verify"
     if len(given) > 1 and given[0] in _OPTIONS[:_ALONE]:
         first, second = (f"--{name.removeprefix('only_').replace('_', '-')}" for name in given[:2])
-        message = f"{first} and {second} do not go together"
+        message = f"{first} and {second} exclude each other"
     if message:
         raise click.UsageError(message)
 
 
-def _named(names: tuple[str, ...], wanted: LockRequirements) -> frozenset[Key]:
+def _named(names: tuple[str, ...], state: LockState) -> frozenset[Key]:
     """Return the pins that the names select; all of them if there is no name."""
     by_name: dict[str, set[Key]] = {}
-    for want in wanted.wants:
-        for name in (want.name, *want.users):
-            by_name.setdefault(name, set()).add(want.key)
+    for pin in state.pins:
+        for name in (pin.name, *pin.users):
+            by_name.setdefault(name, set()).add(pin.key)
     what = "image, model, file, deployment, service or build"
     return frozenset(key for name in names or by_name for key in by_name[known(what, name, by_name)])
 
 
-def _asked(run: _Run, upgraded: frozenset[Key], options: dict[str, Any]) -> tuple[dict[Key, Entry], list[Finding]]:
+def _requested(
+    run: _Run, upgraded: frozenset[Key], options: dict[str, Any]
+) -> tuple[dict[Key, LockEntry], list[Finding]]:
     """Request missing and upgraded pins. Without requests, the network modules are not imported."""
     from sparkiac import lock as locks
 
-    wants, lock = run.wanted.wants, run.wanted.lock
-    asks = locks.asks(lock, wants, upgraded=upgraded)
-    if not asks and not options["verify"]:
+    pins, lock = run.state.pins, run.state.lock
+    requests = locks.requests(lock, pins, upgraded=upgraded)
+    if not requests and not options["verify"]:
         return {}, []
-    from sparkiac.commands.lock.answers import Signatures, ask
+    from sparkiac.commands.lock.requests import Signatures, send
 
     key = options["key"]
-    answers = ask(asks, Signatures(wants, lock, str(key) if key else None) if options["verify"] else None)
-    by_key = {want.key: want for want in wants}
-    refusals = answers.refusals.items()
-    return answers.found, [locks.refused(by_key[one], each.code, str(each), each.hint) for one, each in refusals]
+    signatures = Signatures(pins, lock, str(key) if key else None) if options["verify"] else None
+    responses = send(requests, signatures)
+    by_key = {pin.key: pin for pin in pins}
+    failed = responses.errors.items()
+    return responses.found, [locks.refused(by_key[one], each.code, str(each), each.hint) for one, each in failed]
 
 
-def _refuse(run: _Run, refused: Iterable[Finding]) -> int:
+def _refuse(run: _Run, failed: Iterable[Finding]) -> int:
     """Print all findings and write nothing."""
     from sparkiac import lock as locks
     from sparkiac.report import Report
 
-    findings = (*run.wanted.report.findings, *refused)
+    findings = (*run.state.report.findings, *failed)
     show(Report.of(findings), run.output_format)
-    if run.wanted.plan is None:
+    if run.state.plan is None:
         return Exit.BAD_INPUT
     return Exit.IO if locks.only_silence(findings) else Exit.FINDINGS
 
@@ -139,15 +142,15 @@ def _check(run: _Run) -> int:
     from sparkiac import pipeline
     from sparkiac.report import Report
 
-    report = pipeline.check_lock(run.wanted)
-    told = Report.of((*report.findings, *_outdated(run, run.wanted.lock)))
-    show(told, run.output_format)
+    report = pipeline.stale(run.state)
+    everything = Report.of((*report.findings, *_outdated(run, run.state.lock)))
+    show(everything, run.output_format)
     if run.output_format == "text" and not report.findings:
         click.echo(f"{run.path}: complete")
     return Exit.STALE if report.findings else Exit.OK
 
 
-def _write(run: _Run, new: NewLock, *, dry_run: bool) -> int:
+def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:
     """Print the changes and write the lock."""
     from sparkiac.commands.lock import moves as formats
     from sparkiac.pipeline import InputFile, read_lock
@@ -157,13 +160,13 @@ def _write(run: _Run, new: NewLock, *, dry_run: bool) -> int:
     changed = new.raw != former
     written = changed and not dry_run
     if run.output_format == "text":
-        click.echo(formats.text(new.moves), nl=False)
+        click.echo(formats.text(new.changes), nl=False)
     code = _replaced(run, new.raw) if written else Exit.OK
     state = "written" if written else "would be written" if changed else "up to date"
     if code is Exit.OK:
-        moves = {"lock": str(run.path), "state": state, "moves": formats.plain(new.moves)}
+        data = {"lock": str(run.path), "state": state, "moves": formats.plain(new.changes)}
         outdated = _outdated(run, read_lock(InputFile(str(run.path), new.raw)).value)
-        show(Report.of((*new.report.findings, *outdated)), run.output_format, **moves)
+        show(Report.of((*new.report.findings, *outdated)), run.output_format, **data)
         if run.output_format == "text":
             click.echo(f"{run.path}: {state}")
     return Exit.STALE if changed and dry_run else code
@@ -177,7 +180,7 @@ def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
     if lock is None:
         return []
     captured = {f"interfaces/{name}": each for name, each in captures(inventory).items()}
-    return [*locks.outdated(run.wanted.wants, lock, captured, inventory=str(inventory))]
+    return [*locks.outdated(run.state.pins, lock, captured, inventory=str(inventory))]
 
 
 def _replaced(run: _Run, text: bytes) -> Exit:
@@ -195,7 +198,7 @@ def _replaced(run: _Run, text: bytes) -> Exit:
 def _record(target: Path, files: tuple[InputFile, InputFile | None], record: Path) -> int:
     """Pin the image of a local build."""
     from sparkiac import pipeline, write
-    from sparkiac.lock import Refused
+    from sparkiac.lock import RecordError
 
     outcome = pipeline.check(*files, allow_unlocked=True)
     if outcome.plan is None:
@@ -203,7 +206,7 @@ def _record(target: Path, files: tuple[InputFile, InputFile | None], record: Pat
         return exit_code(outcome)
     try:
         text = pipeline.record(outcome.plan, files[1], record.read_bytes())
-    except Refused as error:
+    except RecordError as error:
         click.echo(f"{click.format_filename(record)}: {error}", err=True)
         return Exit.BAD_INPUT
     if files[1] is not None and files[1].raw == text:

@@ -1,4 +1,4 @@
-"""Changes of a lock, as text and as data."""
+"""The changes of a lock as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,61 +10,61 @@ from sparkiac.characters import escaped_line as shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sparkiac.lock import Change, Move
+    from sparkiac.lock import PinChange, ValueChange
 
 _SIGNS: Final = {"new": "+", "moved": "~", "completed": "~", "gone": "-"}
 _ARROW: Final = " → "
 _NAMES: Final = {"size_bytes": "size", "tensor_bytes": "tensors", "remote_code": "remote code", "left_out": "left out"}
 _FOLLOWS: Final = frozenset({"manifest", "config"})
-"""Digests that change together with the one that is shown."""
+"""Digests that change with the one that is shown."""
 _FACTS: Final = "config."
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP: Final = 1024
 _SHORT: Final = {"digest": len("sha256:") + 12, "commit": 12, "sha256": 12}
-"""Number of characters that are shown; the lock has all of them."""
+"""Number of characters that are shown; the lock contains all of them."""
 
 
-def text(moves: Iterable[Move]) -> str:
-    """Return each changed pin, and below it the values that differ."""
-    return "".join(f"{shown(line)}\n" for move in moves for line in _lines(move))
+def text(changes: Iterable[PinChange]) -> str:
+    """Return a line for each changed pin, followed by its changed values."""
+    return "".join(f"{shown(line)}\n" for pin in changes for line in _lines(pin))
 
 
-def plain(moves: Iterable[Move]) -> list[dict[str, Any]]:
-    """Return the same as plain data, without shortening."""
-    return [_plain(move) for move in moves]
+def plain(changes: Iterable[PinChange]) -> list[dict[str, Any]]:
+    """Return the changes as plain data, with full values."""
+    return [_plain(pin) for pin in changes]
 
 
 def size(size_bytes: int) -> str:
-    """Return a size with a unit."""
+    """Return a size with its unit."""
     amount, unit = float(size_bytes), 0
     while amount >= _STEP and unit < len(_UNITS) - 1:
         amount, unit = amount / _STEP, unit + 1
     return f"{amount:.1f} {_UNITS[unit]}" if unit else f"{size_bytes} B"
 
 
-def _lines(move: Move) -> Iterator[str]:
-    state = " (completed)" if move.state == "completed" else ""
-    yield f"{_SIGNS[move.state]} {move.kind} {move.name}{state}"
-    pairs = [*_pairs(move)]
+def _lines(pin: PinChange) -> Iterator[str]:
+    state = " (completed)" if pin.state == "completed" else ""
+    yield f"{_SIGNS[pin.state]} {pin.kind} {pin.name}{state}"
+    pairs = [*_pairs(pin)]
     width = max((len(label) for label, _ in pairs), default=0)
-    yield from (f"    {label:{width}}  {what}" for label, what in pairs)
+    yield from (f"    {label:{width}}  {value}" for label, value in pairs)
 
 
-def _pairs(move: Move) -> Iterator[tuple[str, str]]:
-    facts = [change.what.removeprefix(_FACTS) for change in move.changes if change.what.startswith(_FACTS)]
-    for change in move.changes:
+def _pairs(pin: PinChange) -> Iterator[tuple[str, str]]:
+    facts = [change.what.removeprefix(_FACTS) for change in pin.changes if change.what.startswith(_FACTS)]
+    for change in pin.changes:
         if change.what not in _FOLLOWS and not change.what.startswith(_FACTS):
             label = change.what.removeprefix("versions.")
-            yield _NAMES.get(label, label), _change(change, fresh=move.state == "new")
-    if move.state != "new" and facts:
+            yield _NAMES.get(label, label), _change(change, fresh=pin.state == "new")
+    if pin.state != "new" and facts:
         yield "config", ", ".join(facts)
-    files = move.files
-    if files is not None and move.state != "new" and files != (0, 0, 0, 0):
+    files = pin.files
+    if files is not None and pin.state != "new" and files != (0, 0, 0, 0):
         counts = f"{files.added} new, {files.changed} changed, {files.removed} removed"
         yield "files", f"{counts}; {size(files.fetched_bytes)} to download"
 
 
-def _change(change: Change, *, fresh: bool) -> str:
+def _change(change: ValueChange, *, fresh: bool) -> str:
     after = _value(change.what, change.after)
     return after if fresh else f"{_value(change.what, change.before)}{_ARROW}{after}"
 
@@ -79,7 +79,7 @@ def _value(what: str, value: Any) -> str:  # noqa: ANN401  plain data of a lock
     return str(value)[: _SHORT.get(what)]
 
 
-def _plain(move: Move) -> dict[str, Any]:
-    changes = {each.what: {"before": each.before, "after": each.after} for each in move.changes}
-    files = {} if move.files is None else {"files": move.files._asdict()}
-    return {"kind": move.kind, "name": move.name, "state": move.state, "changes": changes, **files}
+def _plain(pin: PinChange) -> dict[str, Any]:
+    changes = {each.what: {"before": each.before, "after": each.after} for each in pin.changes}
+    files = {} if pin.files is None else {"files": pin.files._asdict()}
+    return {"kind": pin.kind, "name": pin.name, "state": pin.state, "changes": changes, **files}

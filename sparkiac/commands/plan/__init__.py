@@ -63,7 +63,7 @@ def _print(outcome: Outcome, output_format: str) -> None:
         print_plan(outcome.plan)
 
 
-def _explain(inventory: Path, asked: str, output_format: str) -> int:
+def _explain(inventory: Path, path: str, output_format: str) -> int:
     if output_format == "html":
         message = "--explain prints text or JSON; remove --format html"
         raise click.UsageError(message)
@@ -75,9 +75,9 @@ def _explain(inventory: Path, asked: str, output_format: str) -> int:
     if resolved is None:
         show(report, output_format)
         return Exit.BAD_INPUT
-    found = explain.explain(resolved, asked)
+    found = explain.explain(resolved, path)
     if not found:
-        known("path", asked, explain.paths(resolved))
+        known("path", path, explain.paths(resolved))
     if output_format == "json":
         print_json({"explained": data.explained(found)})
     else:

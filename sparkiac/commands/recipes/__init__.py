@@ -34,7 +34,7 @@ def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
     from sparkiac.formats import terminal
     from sparkiac.resolve import search
 
-    usable = [data.hit(each) for each in search.search(search.Criteria())] if not only_fragments else []
+    usable = [data.hit(each) for each in search.search(search.RecipeQuery())] if not only_fragments else []
     fragments = [data.fragment(name) for name in catalog.fragment_names()]
     fragments = [each for each in fragments if everything or each["status"] == "recipe"]
     aside = data.set_aside() if everything and not only_fragments else []
@@ -88,7 +88,7 @@ def show(name: tuple[str, ...], output_format: str) -> int:
     help="Fits in the memory of one host together with RECIPE. May be repeated.",
 )
 @AS_JSON
-def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int:  # noqa: ANN401  click's values
+def search(output_format: str, *, beside: tuple[str, ...], **criteria: Any) -> int:  # noqa: ANN401  click's values
     """Find recipes by model, use case, size, engine, image, or by what fits beside another one.
 
     A recipe must match every option; an unknown value does not match.
@@ -98,12 +98,12 @@ def search(output_format: str, *, beside: tuple[str, ...], **wanted: Any) -> int
     from sparkiac.resolve import catalogued
     from sparkiac.resolve import search as finding
 
-    for use_case in wanted["use_cases"]:
+    for use_case in criteria["use_cases"]:
         known("use case", use_case, data.USE_CASES)
-    if wanted["engine"] is not None:
-        known("engine", wanted["engine"], data.ENGINES)
+    if criteria["engine"] is not None:
+        known("engine", criteria["engine"], data.ENGINES)
     others = [data.load(finding.load(catalogued.named(_one_machine(name)))) for name in beside]
-    hits = [data.hit(each) for each in finding.search(finding.Criteria(**wanted), beside)]
+    hits = [data.hit(each) for each in finding.search(finding.RecipeQuery(**criteria), beside)]
     if output_format == "json":
         print_json({"recipes": hits, "beside": others})
     elif not hits:

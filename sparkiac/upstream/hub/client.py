@@ -1,85 +1,156 @@
-"""The model hub, asked patiently and by few at once."""
+"""Requests to the model hub. huggingface_hub builds the URLs and reads the listing; importing it takes 0.6 s."""
 
 from __future__ import annotations
 
-from threading import BoundedSemaphore
-from typing import TYPE_CHECKING, Final, TypeVar
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import quote
 
-from sparkiac.upstream.hub import codes, credentials
-from sparkiac.upstream.hub.patience import WAITS, Unanswered, patiently
-from sparkiac.upstream.refusal import Refusal
+from huggingface_hub import ModelInfo, hf_hub_url
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
+
+from sparkiac.model.base import MOST_BYTES
+from sparkiac.upstream import errors
+from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.hub import credentials
+from sparkiac.upstream.transport import HttpRequest, HttpTimeouts, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from sparkiac.upstream.hub import wire
+    from huggingface_hub.hf_api import RepoSibling
 
-T = TypeVar("T")
+    from sparkiac.upstream.transport import HttpResponse
 
-AT_ONCE: Final = 8
-"""Requests under way at the same time."""
-_TIMEOUT_SECONDS: Final = 10.0
-"""How long an answer may keep still, as huggingface_hub has it."""
+_LISTING_MAX_BYTES: Final = 33_554_432
+"""32 MiB; the largest repositories have some thousand files, with 300 bytes each in the listing."""
+_TIMEOUTS: Final = HttpTimeouts(connect=10, read=10, total=60)
+_OK: Final = frozenset({200, 206})
+_UNAUTHORIZED: Final = 401
+_FORBIDDEN: Final = 403
+_NOT_FOUND: Final = 404
 
 
-class Hub:
-    """The hub at one endpoint, asked with one token. The token goes to that endpoint and nowhere else."""
+class HubFile(NamedTuple):
+    """A file in the hub's listing."""
+
+    path: str
+    size_bytes: int
+    blob: str
+    """Git's hash of the file; for an LFS file, of its pointer."""
+    sha256: str | None
+    """Known for LFS files only."""
+
+
+class HubRepository(NamedTuple):
+    """A repository at one commit."""
+
+    commit: str
+    licence: str | None
+    gated: bool
+    files: tuple[HubFile, ...]
+
+
+class HubClient:
+    """A client of the hub at one endpoint. The token is sent to that endpoint only."""
 
     def __init__(
         self,
         endpoint: str = credentials.ENDPOINT,
         token: str | None = None,
         *,
-        waits: Sequence[float] = WAITS,
-        timeout_seconds: float = _TIMEOUT_SECONDS,
+        timeouts: HttpTimeouts = _TIMEOUTS,
+        sleep: Callable[[float], object] | None = None,
     ) -> None:
-        """Take the address, the token if there is one, and the waits in seconds before asking again."""
+        """Connect to no server yet; `sleep` waits between two tries."""
         self.endpoint = endpoint.rstrip("/")
-        self.waits = waits
         self._token = token
-        self._timeout_seconds = timeout_seconds
-        self._turn = BoundedSemaphore(AT_ONCE)
+        self._transport = Transport(errors.HUB, timeouts=timeouts, sleep=sleep)
 
     @classmethod
-    def from_environ(cls, environ: Mapping[str, str]) -> Hub:
-        """Take endpoint and token from the variables that huggingface_hub documents, and from `hf auth login`.
+    def from_environ(cls, environ: Mapping[str, str]) -> HubClient:
+        """Use the endpoint and the token of an environment.
 
-        Raises `Refusal` if HF_ENDPOINT or the token cannot be, or if HF_HUB_OFFLINE is set.
+        Raises `UpstreamError` if one of them is invalid, or if a variable such as HF_HUB_OFFLINE forbids requests.
         """
-        if forbidden := credentials.offline(environ):
-            raise Refusal(codes.UNANSWERED, f"the model hub was not asked: {forbidden} is set", f"unset {forbidden}")
+        if variable := credentials.offline(environ):
+            message = f"no request was sent to the model hub: {variable} is set"
+            raise UpstreamError(errors.HUB_SILENT, message, f"unset {variable}")
         return cls(credentials.endpoint(environ), credentials.token(environ))
 
     def __repr__(self) -> str:
-        """Leave the token out."""
-        return f"Hub({self.endpoint!r})"
+        """Leave out the token."""
+        return f"HubClient({self.endpoint!r})"
 
-    def repository(self, handle: str, *, revision: str) -> wire.Repository:
-        """Ask what a repository holds. Raises `Refusal`."""
-        from sparkiac.upstream.hub import wire  # noqa: PLC0415  huggingface_hub takes 0.6 s
-
-        place = self._place(handle, revision)
-        return self._asked(lambda: wire.repository(place), handle)
-
-    def content(self, handle: str, path: str, *, commit: str, limit_bytes: int) -> bytes:
-        """Read a file of a commit from its start, this far at most. Raises `Refusal`."""
-        from sparkiac.upstream.hub import wire  # noqa: PLC0415  huggingface_hub takes 0.6 s
-
-        place = self._place(handle, commit)
-        return self._asked(lambda: wire.content(place, path, limit_bytes=limit_bytes), handle)
-
-    def _place(self, handle: str, revision: str) -> wire.Place:
-        from sparkiac.upstream.hub import wire  # noqa: PLC0415  huggingface_hub takes 0.6 s
-
-        return wire.Place(self.endpoint, self._token, self._timeout_seconds, handle, revision)
-
-    def _asked(self, ask: Callable[[], T], handle: str) -> T:
-        def in_turn() -> T:
-            with self._turn:
-                return ask()
-
+    def repository(self, handle: str, *, revision: str) -> HubRepository:
+        """Return the commit and the files of a repository. Raises `UpstreamError`."""
         try:
-            return patiently(in_turn, waits=self.waits)
-        except Unanswered as error:
-            message = f"{self.endpoint} did not answer for {handle}: {error}"
-            raise Refusal(codes.UNANSWERED, message, f"{error.hint}; HF_ENDPOINT names another hub") from None
+            validate_repo_id(handle)
+        except HFValidationError:
+            message = f"{handle!r} is not the name of a repository on {self.endpoint}"
+            raise UpstreamError(errors.NO_MODEL, message) from None
+        url = f"{self.endpoint}/api/models/{handle}/revision/{quote(revision, safe='')}?blobs=true"
+        response = self._send(HttpRequest(url, handle, _LISTING_MAX_BYTES), handle, revision)
+        try:
+            info = ModelInfo(**json.loads(response.body))  # type: ignore[no-untyped-call]
+            files = tuple(map(_file, info.siblings or ()))
+            return HubRepository(str(info.sha), _licence(info), bool(info.gated), files)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            message = f"{self.endpoint}: invalid listing of {handle}: {error or type(error).__name__}"
+            raise UpstreamError(errors.HUB_INVALID, message, "check that HF_ENDPOINT is a model hub") from None
+
+    def content(self, handle: str, path: str, *, commit: str, max_bytes: int) -> bytes:
+        """Read a file of a commit from its start, up to `max_bytes`. Raises `UpstreamError`."""
+        url = hf_hub_url(handle, path, revision=commit, endpoint=self.endpoint)
+        headers = {"Range": f"bytes=0-{max_bytes - 1}"}
+        return self._send(HttpRequest(url, handle, max_bytes, headers, truncate=True), handle, commit).body
+
+    def _send(self, request: HttpRequest, handle: str, revision: str) -> HttpResponse:
+        login = {"Authorization": f"Bearer {self._token}"} if self._token else {}
+        response = self._transport.send(request._replace(headers={**request.headers, **login}))
+        if response.status in _OK:
+            return response
+        raise self._error(response, handle, revision)
+
+    def _error(  # noqa: PLR0911  one for each reason
+        self, response: HttpResponse, handle: str, revision: str
+    ) -> UpstreamError:
+        """Return the error for a status, or for the more exact code in the hub's header X-Error-Code."""
+        where, status = f"{self.endpoint}/{handle}", response.status
+        code = response.headers.get("X-Error-Code", "")
+        if code == "GatedRepo":
+            token = "a token of that account" if self._token else "that account's token"
+            hint = f"accept them at {where} with an account, and set HF_TOKEN to {token}"
+            return UpstreamError(errors.GATED, f"{where} is gated, and its terms were not accepted", hint)
+        if code == "RevisionNotFound":
+            message = f"{where} has no branch, tag or commit {revision!r}"
+            return UpstreamError(errors.NO_REVISION, message, f"see {where}/tree/main for its branches and tags")
+        if code == "EntryNotFound":
+            return UpstreamError(errors.HUB_INVALID, f"{where} lists a file that is missing at {revision}")
+        if status == _UNAUTHORIZED and self._token and b"credentials" in response.body:
+            hint = "set HF_TOKEN to a valid token, or run `hf auth login`"
+            return UpstreamError(errors.NO_MODEL, f"{self.endpoint} rejects the token", hint)
+        if status in {_UNAUTHORIZED, _NOT_FOUND}:
+            access = "use a token that can read it" if self._token else "set HF_TOKEN to a token that can read it"
+            hint = f"check the name; if the repository is private, {access}"
+            return UpstreamError(errors.NO_MODEL, f"{where}: no such repository, or it is private", hint)
+        if status == _FORBIDDEN:
+            hint = "allow the token to read gated repositories, or set HF_TOKEN to another token"
+            return UpstreamError(errors.GATED, f"{where}: the token may not read it", hint)
+        return UpstreamError(errors.HUB_SILENT, f"{where}: HTTP {status}")
+
+
+def _file(sibling: RepoSibling) -> HubFile:
+    size = sibling.lfs.size if sibling.lfs else sibling.size
+    if not isinstance(size, int) or not 0 <= size <= MOST_BYTES:
+        message = f"a file has no size, or more than {MOST_BYTES} bytes"
+        raise ValueError(message)
+    return HubFile(sibling.rfilename, size, str(sibling.blob_id), sibling.lfs.sha256 if sibling.lfs else None)
+
+
+def _licence(info: ModelInfo) -> str | None:
+    card = info.card_data
+    named = card and (card.license if card.license != "other" else card.get("license_name") or "other")
+    words = named if isinstance(named, list) else [named] if named else []
+    return ", ".join("".join(filter(str.isprintable, str(word))).strip() for word in words) or None

@@ -1,7 +1,7 @@
-"""What a memory proof needs of a model's config.json.
+"""The facts of a model's config.json that the memory check needs.
 
-The names are those that transformers 5.23 and the checkpoints before it use. One fact has several names, and each is
-kept as the file has it. A null is kept too: in `q_lora_rank` or `sliding_window` it says that there is none.
+The keys are those of transformers 5.23 and of older checkpoints. Where one fact has several keys, each key is kept as
+the file has it. Null is kept too: in `q_lora_rank` or `sliding_window` it means that the model has none.
 """
 
 from __future__ import annotations
@@ -57,34 +57,28 @@ scale_fmt activation_scheme producer
 KEPT: Final = frozenset(f"{_MODEL} {_LAYERS} {_ATTENTION} {_LATENT} {_STATE} {_EXPERTS} {_DRAFT} {_SENSES}".split())
 """Keys that are kept with their whole value, at the top and in every section."""
 KEPT_OF_QUANTIZATION: Final = frozenset(_QUANTIZATION.split())
-"""Keys that are kept of how the weights were quantised: the layers that were not are a long list."""
-
+"""Keys that are kept of a quantization; the long list of layers that are not quantized is left out."""
 _MAMBA: Final = "mamba_"
-"""All of these are shapes and types of the state, and short."""
+"""Prefix of keys with shapes and types of the state, which are all kept."""
 _SECTION: Final = ("_config", "_cfg")
-_OF_QUANTIZATION: Final = frozenset({"quantization_config", "quantization", "compression_config"})
+_QUANTIZATIONS: Final = frozenset({"quantization_config", "quantization", "compression_config"})
 
 
-def of(config: dict[str, Any]) -> dict[str, object]:
-    """Give what is kept of a config.json, nested as it is; lists become tuples, as in a lock that is read."""
-    return {key: kept for key, value in config.items() if (kept := _kept(key, value)) is not _NOTHING}
+def facts(config: dict[str, Any]) -> dict[str, object]:
+    """Return the kept keys of a config.json with their nesting; lists become tuples, as in a lock that is read."""
+    kept: dict[str, object] = {}
+    for key, value in config.items():
+        if key in KEPT or key.startswith(_MAMBA):
+            kept[key] = _tupled(value)
+        elif isinstance(value, dict) and (section := _section(key, value)):
+            kept[key] = section
+    return kept
 
 
-_NOTHING: Final = object()
-
-
-def _kept(key: str, value: Any) -> object:  # noqa: ANN401  JSON holds anything
-    if key in KEPT or key.startswith(_MAMBA):
-        return _tupled(value)
-    if key in _OF_QUANTIZATION and isinstance(value, dict):
-        return _of_quantization(value) or _NOTHING
-    if key.endswith(_SECTION) and isinstance(value, dict):
-        return of(value) or _NOTHING
-    return _NOTHING
-
-
-def _of_quantization(section: dict[str, Any]) -> dict[str, object]:
-    return {key: _tupled(value) for key, value in section.items() if key in KEPT_OF_QUANTIZATION}
+def _section(key: str, value: dict[str, Any]) -> dict[str, object]:
+    if key in _QUANTIZATIONS:
+        return {name: _tupled(each) for name, each in value.items() if name in KEPT_OF_QUANTIZATION}
+    return facts(value) if key.endswith(_SECTION) else {}
 
 
 def _tupled(value: Any) -> object:  # noqa: ANN401  JSON holds anything

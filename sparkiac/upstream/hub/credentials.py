@@ -1,6 +1,6 @@
-"""Where the hub is and what it is asked with, from the environment that the caller passes.
+"""Endpoint and token of the model hub, from the given environment and the login of `hf auth login`.
 
-huggingface_hub reads the environment once, when it is imported; so nothing is left to it.
+`huggingface_hub.get_token` is not used: it can send requests of its own, without this package's limits.
 """
 
 from __future__ import annotations
@@ -10,71 +10,52 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.model import forms
-from sparkiac.upstream.hub import codes
-from sparkiac.upstream.refusal import Refusal
+from sparkiac.upstream import errors
+from sparkiac.upstream.errors import UpstreamError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ENDPOINT: Final = "https://huggingface.co"
-"""The hub, if HF_ENDPOINT names no other."""
+"""The default of HF_ENDPOINT."""
 _TOKEN: Final = re.compile(r"[!-~]+")
-"""What a header can carry."""
+"""Characters that a header can contain."""
+_TRUE: Final = frozenset({"1", "ON", "YES", "TRUE"})
 
 
 def endpoint(environ: Mapping[str, str]) -> str:
-    """Give the hub's address, without a slash at its end.
-
-    Raises `Refusal` if HF_ENDPOINT is no plain address.
-    """
-    address = environ.get("HF_ENDPOINT", "").rstrip("/") or ENDPOINT
-    if not re.fullmatch(forms.URL, address):
+    """Return the hub's URL without a final slash. Raises `UpstreamError` if HF_ENDPOINT is not a plain URL."""
+    url = environ.get("HF_ENDPOINT", "").rstrip("/") or ENDPOINT
+    if not re.fullmatch(forms.URL, url):
         message = f"HF_ENDPOINT is not {forms.FORMS[forms.URL]}"
-        raise Refusal(codes.UNANSWERED, message, "name the hub without user or password; HF_TOKEN is for those")
-    return address
+        raise UpstreamError(errors.HUB_SILENT, message, "remove user and password from it; the token is in HF_TOKEN")
+    return url
 
 
 def token(environ: Mapping[str, str]) -> str | None:
-    """Give the token: HF_TOKEN, or what `hf auth login` left.
-
-    Raises `Refusal` if it holds what no token does.
-    """
-    said = environ.get("HF_TOKEN") or environ.get("HUGGING_FACE_HUB_TOKEN") or _left(_token_path(environ))
-    cleaned = said.replace("\r", "").replace("\n", "").strip()
+    """Return the token of HF_TOKEN or `hf auth login`. Raises `UpstreamError` if it has invalid characters."""
+    text = environ.get("HF_TOKEN") or environ.get("HUGGING_FACE_HUB_TOKEN") or _stored(environ)
+    cleaned = text.replace("\r", "").replace("\n", "").strip()
     if cleaned and not _TOKEN.fullmatch(cleaned):
-        message = "the hub's token holds a blank or a character outside ASCII"
-        raise Refusal(codes.MISSING, message, "set HF_TOKEN to the token alone, or run `hf auth login`")
+        message = "the token for the model hub contains a space or a character that is not ASCII"
+        raise UpstreamError(errors.NO_MODEL, message, "set HF_TOKEN to the token only, or run `hf auth login`")
     return cleaned or None
 
 
 def offline(environ: Mapping[str, str]) -> str | None:
-    """Name the variable that forbids to ask the hub, if one does."""
-    said = (name for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE") if _is_true(environ.get(name, "")))
-    return next(said, None)
+    """Return the name of the variable that forbids requests to the hub, if one is set."""
+    names = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+    return next((name for name in names if environ.get(name, "").upper() in _TRUE), None)
 
 
-def _is_true(value: str) -> bool:
-    return value.upper() in {"1", "ON", "YES", "TRUE"}
-
-
-def _token_path(environ: Mapping[str, str]) -> Path | None:
-    if named := environ.get("HF_TOKEN_PATH"):
-        return _expanded(named, environ)
-    if home := environ.get("HF_HOME"):
-        return _expanded(home, environ) / "token"
-    cache = environ.get("XDG_CACHE_HOME") or (f"{environ['HOME']}/.cache" if environ.get("HOME") else None)
-    return _expanded(cache, environ) / "huggingface/token" if cache else None
-
-
-def _expanded(path: str, environ: Mapping[str, str]) -> Path:
+def _stored(environ: Mapping[str, str]) -> str:
+    """Read the token that `hf auth login` stored, at the path that huggingface_hub documents."""
     home = environ.get("HOME", "")
-    return Path(home + path[1:] if path == "~" or path.startswith("~/") else path)
-
-
-def _left(path: Path | None) -> str:
-    if path is None:
-        return ""
+    cache = environ.get("XDG_CACHE_HOME") or (f"{home}/.cache" if home else "")
+    folder = environ.get("HF_HOME") or (f"{cache}/huggingface" if cache else "")
+    path = environ.get("HF_TOKEN_PATH") or (f"{folder}/token" if folder else "")
+    expanded = home + path[1:] if path.startswith("~/") else path
     try:
-        return path.read_text(encoding="utf-8")
+        return Path(expanded).read_text(encoding="utf-8") if expanded else ""
     except (OSError, UnicodeDecodeError):
         return ""

@@ -1,12 +1,12 @@
-"""Which files of a repository a host needs.
+"""Select the files of a repository that a host needs.
 
-Everything is kept that no row of `EXCLUDED` leaves out: tokenizers, templates, processors, adapters, Python code, and
-the licence, which goes wherever the weights go. A file whose name does not say that it holds the weights again is kept
-as well: vLLM reads `mask_embedding.pt` and `sparse_linear.pt` beside safetensors.
+All files are staged unless a row of `EXCLUDED` leaves them out: tokenizers, templates, processors, adapters, Python
+code, and the licence, which must accompany the weights. A file with weights is left out only if its name shows that
+they are a second copy: vLLM reads `mask_embedding.pt` and `sparse_linear.pt` beside safetensors.
 
-Mistral publishes weights in two forms, often both in one repository. vLLM takes Mistral's own wherever it is there,
-unless it is told otherwise (vLLM 0.32.0, model_loader/default_loader.py), and the other form where that alone is there:
-so hosts get the one that their deployments load.
+Mistral publishes weights in two formats, often both in one repository. vLLM prefers Mistral's own format unless an
+option selects the other one (vLLM 0.32.0, model_loader/default_loader.py). Hosts get the format that their deployments
+load.
 """
 
 from __future__ import annotations
@@ -27,47 +27,46 @@ _SHARDS: Final = r"^model[^/]*\.safetensors(\.index\.json)?$"
 _OF: Final[dict[WeightFormat, str]] = {"consolidated": _CONSOLIDATED, "shards": _SHARDS}
 _WEIGHTS: Final = r"\.(safetensors|bin|pth?|ckpt|h5|msgpack|ot|gguf|onnx|onnx_data|tflite|nemo)(\.index\.json)?$"
 _BESIDE_A_MODEL: Final = ("mmproj", "imatrix")
-"""Of a GGUF that is loaded beside the model's own, or not at all."""
+"""Prefixes of GGUF files that engines load beside the model, or not at all."""
 
 
 class Exclusion(NamedTuple):
-    """Files that stay on the hub."""
+    """Files that hosts do not need."""
 
     pattern: str
-    """Regular expression, searched for in the path."""
+    """Regular expression that matches a part of the path."""
     reason: str
-    """Why no host needs them."""
     beside: str | None = None
-    """They are left out only where this is found in the path of another file that is kept."""
+    """If set, they are left out only beside a staged file whose path matches this."""
     same_folder: bool = False
-    """That file has to lie in the same folder: parts of a pipeline may be saved in different ways."""
+    """The other file must be in the same folder, because the parts of a pipeline may have different formats."""
 
 
 EXCLUDED: Final = (
-    Exclusion(r"(^|/)\.[^./]", "settings of Git and of editors"),
-    Exclusion(r"(^|/)README[^/]*$", "a page to read on the hub"),
-    Exclusion(r"(?i)\.(png|jpe?g|gif|svg|webp|bmp|pdf|mp4|mov|webm)$", "figures and films for that page"),
+    Exclusion(r"(^|/)\.[^./]", "settings of Git and editors"),
+    Exclusion(r"(^|/)README[^/]*$", "the model page on the hub"),
+    Exclusion(r"(?i)\.(png|jpe?g|gif|svg|webp|bmp|pdf|mp4|mov|webm)$", "images and videos of the model page"),
     Exclusion(
         r"(^|/)((optimizer|scheduler|scaler|training_args|rng_state[^/]*)\.(pt|pth|bin)|trainer_state\.json)$",
         "the state of a training run",
     ),
-    Exclusion(r"(^|/)original/", "the weights again, for their vendor's own code", _SAFETENSORS),
-    Exclusion(r"(^|/)(metal|coreml|mlx)/", "the weights again, for Apple's GPUs", _SAFETENSORS),
-    Exclusion(r"(^|/)(onnx|openvino|tflite)/", "the weights again, for another runtime", _SAFETENSORS),
-    Exclusion(r"\.(gguf|onnx|onnx_data|tflite|nemo)$", "the weights again, for another runtime", _SAFETENSORS),
+    Exclusion(r"(^|/)original/", "a copy of the weights for the vendor's code", _SAFETENSORS),
+    Exclusion(r"(^|/)(metal|coreml|mlx)/", "a copy of the weights for Apple GPUs", _SAFETENSORS),
+    Exclusion(r"(^|/)(onnx|openvino|tflite)/", "a copy of the weights for another runtime", _SAFETENSORS),
+    Exclusion(r"\.(gguf|onnx|onnx_data|tflite|nemo)$", "a copy of the weights for another runtime", _SAFETENSORS),
     Exclusion(
         r"(^|/)(pytorch_model|adapter_model|diffusion_pytorch_model|model|consolidated|tf_model|flax_model|rust_model)"
         r"[^/]*\.(bin|pth?|ckpt|h5|msgpack|ot)(\.index\.json)?$",
-        "the weights again, as a framework saves them",
+        "a copy of the weights in the format of a framework",
         _SAFETENSORS,
         same_folder=True,
     ),
 )
-"""What is left out, row after row. vLLM, SGLang and TensorRT-LLM read safetensors wherever a repository has them."""
+"""Files that are left out, row by row. vLLM, SGLang and TensorRT-LLM prefer safetensors."""
 
 
 def staged(paths: Iterable[str], forms: Collection[LoadedFormat]) -> tuple[str, ...]:
-    """Give the paths that a host needs whose engines load these forms, sorted."""
+    """Return the paths that a host needs if its engines load these formats, sorted."""
     kept = sorted(paths)
     for exclusion in EXCLUDED:
         kept = _without(exclusion, kept)
@@ -77,29 +76,30 @@ def staged(paths: Iterable[str], forms: Collection[LoadedFormat]) -> tuple[str, 
 
 
 def left_out(paths: Collection[str], forms: Collection[LoadedFormat]) -> tuple[WeightFormat, ...]:
-    """Give the forms of weights that no host needs: all of a bare repository, or one of which there is another.
+    """Return the weight formats that no host needs.
 
-    Beside Mistral's own form vLLM takes Mistral's own tokenizer, and without it another one: it stays there.
+    A tokenizer-only ("bare") repository needs no weights. Otherwise one of two formats can be left out. Mistral's own
+    weights count as needed by a bare use, because vLLM reads Mistral's tokenizer only beside them.
     """
     native = any(re.search(_CONSOLIDATED, path) for path in paths)
     if not native:
         return ("consolidated", "shards") if set(forms) == {"bare"} else ()
     if not any(re.search(_SHARDS, path) for path in paths):
         return ()
-    wanted = {"consolidated" if form == "bare" else form for form in forms}
-    return tuple(sorted(_OF.keys() - wanted))
+    needed = {"consolidated" if form == "bare" else form for form in forms}
+    return tuple(sorted(_OF.keys() - needed))
 
 
 def alternatives(paths: Iterable[str]) -> tuple[str, ...]:
-    """Give the GGUF files of which an engine loads one; none where there are safetensors."""
-    several = {parts(path)[0] for path in paths if path.endswith(".gguf")}
-    return tuple(sorted(each for each in several if not each.rpartition("/")[2].startswith(_BESIDE_A_MODEL)))
+    """Return the GGUF files among which an engine loads one; none if there are safetensors."""
+    files = {split_parts(path)[0] for path in paths if path.endswith(".gguf")}
+    return tuple(sorted(each for each in files if not each.rpartition("/")[2].startswith(_BESIDE_A_MODEL)))
 
 
-def parts(file: str) -> tuple[str, ...]:
-    """Give the files of which one file consists: itself, or all parts of a split GGUF.
+def split_parts(file: str) -> tuple[str, ...]:
+    """Return all parts of a split GGUF file, or the file itself.
 
-    An engine that loads one file needs nothing else: tokenizer and template lie in the GGUF.
+    An engine that loads a GGUF file needs no other file: it includes tokenizer and template.
     """
     split = _SPLIT.fullmatch(file)
     if split is None or not 0 < int(split["parts"]) <= _MOST_PARTS:
@@ -114,7 +114,7 @@ def _without(exclusion: Exclusion, paths: Sequence[str]) -> list[str]:
 
 
 def _is_spare(path: str, exclusion: Exclusion, others: Sequence[str]) -> bool:
-    """Whether what makes a file spare is there."""
+    """Return whether the other file that makes a file unnecessary is there."""
     beside, folder = exclusion.beside, path.rpartition("/")[0]
     return beside is None or any(
         re.search(beside, other) and (not exclusion.same_folder or other.rpartition("/")[0] == folder)

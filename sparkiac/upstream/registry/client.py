@@ -1,24 +1,25 @@
-"""The client of the OCI distribution API: manifests and blobs whose bytes are what their digests say."""
+"""Requests for manifests and blobs; their bytes are checked against their digests."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
+import httpx2
+
 from sparkiac.hints import closest
-from sparkiac.upstream.refusal import Refusal
-from sparkiac.upstream.registry import addresses, codes
+from sparkiac.upstream import errors
+from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.registry.authorization import Authorization, denied
-from sparkiac.upstream.registry.documents import Tags, read
-from sparkiac.upstream.registry.transport import Patience, PlainHttpError, Question, Transport
+from sparkiac.upstream.registry.documents import TagList, read
+from sparkiac.upstream.transport import HttpRequest, HttpTimeouts, NoTlsError, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sparkiac.upstream.registry.credentials import Credentials
-    from sparkiac.upstream.registry.reference import Reference
-    from sparkiac.upstream.registry.transport import Answer
+    from sparkiac.upstream.registry.reference import ImageReference
+    from sparkiac.upstream.transport import HttpResponse
 
 INDEXES: Final = frozenset(
     {"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}
@@ -27,161 +28,160 @@ MANIFESTS: Final = frozenset(
     {"application/vnd.oci.image.manifest.v1+json", "application/vnd.docker.distribution.manifest.v2+json"}
 )
 _ACCEPTED: Final = ", ".join(sorted(INDEXES | MANIFESTS))
-MANIFEST_MOST_BYTES: Final = 4 * 1024 * 1024
-"""What registries should take at least (OCI distribution specification, "Pushing Manifests")."""
-BLOB_MOST_BYTES: Final = 8 * 1024 * 1024
-_MISSING: Final = 404
+MANIFEST_MAX_BYTES: Final = 4 * 1024 * 1024
+"""Size that registries should accept at least (OCI distribution specification, "Pushing Manifests")."""
+BLOB_MAX_BYTES: Final = 8 * 1024 * 1024
 _OK: Final = 200
 _UNAUTHORIZED: Final = 401
 _FORBIDDEN: Final = 403
+_MISSING: Final = 404
 _TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,100}")
+_ERROR_CODE: Final = re.compile(rb'"code"\s*:\s*"([A-Z_]{1,40})"')
 
 
 class Content(NamedTuple):
-    """Bytes that were hashed."""
+    """An index or a manifest with its digest."""
 
     body: bytes
     digest: str
     media_type: str
 
 
-class Client:
-    """Asks registries for what they hold. Threads may share it; it has eight connections in all.
+class RegistryClient:
+    """A client of all registries, which threads can share.
 
-    `HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE` and `SSL_CERT_DIR` are honoured, and else the system's own
-    certificates. Only on this machine is a registry asked without TLS, if it speaks none. `sleep` waits between two
-    tries; a test passes its own and does not wait.
+    Only a registry on this machine is used without TLS, and only if it does not support TLS.
     """
 
     def __init__(
         self,
         credentials: Credentials,
         *,
-        patience: Patience = Patience(),  # noqa: B008  a constant
+        timeouts: HttpTimeouts = HttpTimeouts(),  # noqa: B008  a constant
         sleep: Callable[[float], object] | None = None,
     ) -> None:
-        """Ask nobody yet. Raises `Refusal` LCK004 for a proxy or a file of certificates that cannot be used."""
+        """Connect to no server yet; `sleep` waits between two tries.
+
+        Raises `UpstreamError` for an invalid proxy or certificate setting.
+        """
         self._credentials = credentials
-        self._transport = Transport(patience=patience, sleep=sleep)
+        self._transport = Transport(errors.REGISTRY, timeouts=timeouts, sleep=sleep)
         self._authorization = Authorization(credentials, self._transport)
-        self._plain: set[str] = set()
+        self._without_tls: set[str] = set()
 
     def __enter__(self) -> Self:
-        """Give the client itself."""
+        """Return the client."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close all connections; whoever still waits is refused."""
-        self._transport.close()
+        """Close all connections; waiting requests fail."""
+        self._transport.__exit__()
 
-    def manifest(self, reference: Reference, asked: str) -> Content:
-        """Fetch an index or a manifest by tag or digest.
-
-        Raises `Refusal`: LCK001 for what is not there, LCK003 to LCK005 as their pages say.
-        """
-        content = self.tagged(reference, asked)
+    def manifest(self, reference: ImageReference, selector: str) -> Content:
+        """Return the index or manifest of a tag or digest. Raises `UpstreamError`."""
+        content = self.find_manifest(reference, selector)
         if content is None:
-            raise self._missing(reference, asked)
+            raise self._missing(reference, selector)
         return content
 
-    def tagged(self, reference: Reference, asked: str) -> Content | None:
-        """Fetch an index or a manifest, or nothing where there is none of this tag or digest."""
-        answer = self.found(reference, f"manifests/{asked}", most_bytes=MANIFEST_MOST_BYTES)
-        if answer is None:
+    def find_manifest(self, reference: ImageReference, selector: str) -> Content | None:
+        """Return the index or manifest of a tag or digest, or None if there is none."""
+        response = self.find(reference, f"manifests/{selector}", max_bytes=MANIFEST_MAX_BYTES)
+        if response is None:
             return None
-        media_type = _media_type(answer)
+        media_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type not in INDEXES | MANIFESTS:
-            raise Refusal(codes.FALSE, f"{reference}: {answer.host}: {_strange(media_type)}")
-        return Content(answer.body, _hashed(reference, answer, asked), media_type)
+            message = f"{reference}: {response.host}: {_wrong_type(media_type)}"
+            raise UpstreamError(errors.REGISTRY_INVALID, message)
+        return Content(response.body, _digest(reference, response, selector), media_type)
 
-    def blob(self, reference: Reference, digest: str) -> bytes:
-        """Fetch a blob of a few megabytes at most, such as an image's configuration."""
-        answer = self.found(reference, f"blobs/{digest}", most_bytes=BLOB_MOST_BYTES)
-        if answer is None:
-            raise Refusal(
-                codes.ABSENT, f"{reference}: {reference.registry} has the manifest, but not its blob {digest}"
-            )
-        _hashed(reference, answer, digest)
-        return answer.body
+    def blob(self, reference: ImageReference, digest: str) -> bytes:
+        """Return a small blob, such as an image's configuration."""
+        response = self.find(reference, f"blobs/{digest}", max_bytes=BLOB_MAX_BYTES)
+        if response is None:
+            message = f"{reference}: {reference.registry} has the manifest, but not its blob {digest}"
+            raise UpstreamError(errors.NO_IMAGE, message)
+        _digest(reference, response, digest)
+        return response.body
 
-    def found(self, reference: Reference, path: str, *, most_bytes: int) -> Answer | None:
-        """Ask for something below a repository: the answer 200, or nothing for 404.
+    def find(self, reference: ImageReference, path: str, *, max_bytes: int) -> HttpResponse | None:
+        """Return the response for a path of the repository if the status is 200, and None for 404.
 
-        Raises `Refusal` LCK003 for 401 and 403, and LCK004 for everything else that is no answer.
+        Raises `UpstreamError` for every other status.
         """
-        answer = self._answer(reference, path, most_bytes=most_bytes)
-        if answer.status in {_UNAUTHORIZED, _FORBIDDEN} and answer.host == addresses.host_of(self._base(reference)):
-            raise denied(reference, self._credentials, answer.host, answer)
-        if answer.status == _MISSING:
+        response = self._send(reference, path, max_bytes)
+        code = f" {found[1].decode()}" if (found := _ERROR_CODE.search(response.body)) else ""
+        if response.status in {_UNAUTHORIZED, _FORBIDDEN} and self._is_from(response, reference):
+            raise denied(reference, self._credentials, response.host, f" (HTTP {response.status}{code})")
+        if response.status == _MISSING:
             return None
-        if answer.status != _OK:
-            raise Refusal(codes.SILENT, f"{reference}: {answer.host}: answers {answer.status} {answer.code}".rstrip())
-        return answer
+        if response.status != _OK:
+            message = f"{reference}: {response.host}: HTTP {response.status}{code}"
+            raise UpstreamError(errors.REGISTRY_SILENT, message)
+        return response
 
-    def _answer(self, reference: Reference, path: str, *, most_bytes: int) -> Answer:
-        for _ in ("https", "http"):
-            try:
-                return self._authorized(reference, path, most_bytes=most_bytes)
-            except PlainHttpError as error:
-                host = error.host
-            if host != reference.host:
-                break
-            self._plain.add(host)
-        raise Refusal(codes.SILENT, f"{reference}: {host}: speaks no TLS, and is not asked without it")
-
-    def _base(self, reference: Reference) -> str:
-        return f"{'http' if reference.host in self._plain else 'https'}://{reference.host}"
-
-    def _authorized(self, reference: Reference, path: str, *, most_bytes: int) -> Answer:
-        base = self._base(reference)
-        question = Question(f"{base}/v2/{reference.repository}/{path}", str(reference), most_bytes)
-        header = self._authorization.header(reference, base=base)
-        answer = self._transport.ask(_with(question, header))
-        if answer.status != _UNAUTHORIZED or answer.host != addresses.host_of(base):
-            return answer
-        header = self._authorization.renewed(reference, answer, base=base, refused=header)
-        return self._transport.ask(_with(question, header))
-
-    def _missing(self, reference: Reference, asked: str) -> Refusal:
-        """Say whether it is the repository or the tag that is not there."""
+    def _send(self, reference: ImageReference, path: str, max_bytes: int) -> HttpResponse:
         try:
-            answer = self.found(reference, "tags/list?n=1000", most_bytes=MANIFEST_MOST_BYTES)
-        except Refusal:
-            return Refusal(codes.ABSENT, f"{reference}: {reference.registry} has no such repository or tag")
-        if answer is None:
+            return self._authorized(reference, path, max_bytes)
+        except NoTlsError as error:
+            if error.host != reference.host:  # a redirect leads to another server
+                raise
+            self._without_tls.add(error.host)
+        return self._authorized(reference, path, max_bytes)
+
+    def _authorized(self, reference: ImageReference, path: str, max_bytes: int) -> HttpResponse:
+        base = self._base(reference)
+        url = f"{base}/v2/{reference.repository}/{path}"
+
+        def send(authorization: str) -> HttpResponse:
+            login = {"Authorization": authorization} if authorization else {}
+            return self._transport.send(HttpRequest(url, str(reference), max_bytes, {"Accept": _ACCEPTED, **login}))
+
+        header = self._authorization.header(reference, base=base)
+        response = send(header)
+        if response.status != _UNAUTHORIZED or not self._is_from(response, reference):
+            return response
+        challenge = response.headers.get("WWW-Authenticate", "")
+        return send(self._authorization.renewed(reference, challenge, base=base, refused=header))
+
+    def _base(self, reference: ImageReference) -> str:
+        return f"{'http' if reference.host in self._without_tls else 'https'}://{reference.host}"
+
+    def _is_from(self, response: HttpResponse, reference: ImageReference) -> bool:
+        """Return whether the registry itself responded, and not the target of a redirect."""
+        return response.host == httpx2.URL(self._base(reference)).netloc.decode()
+
+    def _missing(self, reference: ImageReference, selector: str) -> UpstreamError:
+        """Return an error that says whether the repository or the tag is missing."""
+        try:
+            response = self.find(reference, "tags/list?n=1000", max_bytes=MANIFEST_MAX_BYTES)
+        except UpstreamError:
+            return UpstreamError(errors.NO_IMAGE, f"{reference}: {reference.registry} has no such repository or tag")
+        if response is None:
             message = f"{reference}: {reference.registry} has no repository {reference.repository}"
-            return Refusal(codes.ABSENT, message, "look at its name, and whether the image is published there")
-        what = "manifest" if ":" in asked else "tag"
-        tags = read(Tags, answer.body, about=reference).tags or ()
-        message = f"{reference}: {reference.name} has no {what} {asked}"
-        return Refusal(codes.ABSENT, message, closest(asked, tags) or "look at the tags of the repository")
+            return UpstreamError(errors.NO_IMAGE, message, "check its name, and whether the image is published there")
+        kind = "manifest" if ":" in selector else "tag"
+        tags = read(TagList, response.body, subject=reference).tags or ()
+        message = f"{reference}: {reference.name} has no {kind} {selector}"
+        return UpstreamError(errors.NO_IMAGE, message, closest(selector, tags) or "see the tags of the repository")
 
 
-def _with(question: Question, header: str) -> Question:
-    said = {"Accept": _ACCEPTED, **({"Authorization": header} if header else {})}
-    return question._replace(headers=said)
-
-
-def _media_type(answer: Answer) -> str:
-    return answer.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def _strange(media_type: str) -> str:
+def _wrong_type(media_type: str) -> str:
     if "manifest.v1+" in media_type:
-        return f"gives Docker's old schema 1 ({media_type}), which names no architecture; the image must be pushed anew"
+        return f"Docker's schema 1 ({media_type}), which has no architecture; the image must be pushed again"
     if media_type == "text/html":
-        return "gives a web page (text/html) where a manifest should be: a login page, or a proxy's"
-    kind = media_type if _TYPE.fullmatch(media_type) else "content of no type"
-    return f"gives {kind} where a manifest or an index should be"
+        return "a web page (text/html) instead of a manifest: a login page, or a page of a proxy"
+    kind = media_type if _TYPE.fullmatch(media_type) else "content without a media type"
+    return f"{kind} instead of a manifest or an index"
 
 
-def _hashed(reference: Reference, answer: Answer, asked: str) -> str:
-    """Hash a body, and compare with the digest that was asked for and the one that the registry says."""
-    digest = f"sha256:{hashlib.sha256(answer.body).hexdigest()}"
-    said = answer.headers.get("docker-content-digest", "")
-    for wanted, whose in ((asked, "asked for"), (said, "in its header")):
-        if wanted.startswith("sha256:") and wanted != digest:
-            fault = f"the {len(answer.body)} bytes it gives have {digest}, and not {wanted[:71]}, {whose}"
-            hint = "something between here and the registry changes the content, or the registry is damaged"
-            raise Refusal(codes.FALSE, f"{reference}: {answer.host}: {fault}", hint)
+def _digest(reference: ImageReference, response: HttpResponse, requested: str) -> str:
+    """Return the digest of a body; refuse it if the request or the response's header has another one."""
+    digest = f"sha256:{response.sha256}"
+    header = response.headers.get("Docker-Content-Digest", "")
+    for expected, source in ((requested, "the requested digest"), (header, "the digest in its header")):
+        if expected.startswith("sha256:") and expected != digest:
+            fault = f"{response.size_bytes} bytes with {digest} do not match {source} {expected[:71]}"
+            hint = "a proxy changes the content, or the registry is damaged"
+            raise UpstreamError(errors.REGISTRY_INVALID, f"{reference}: {response.host}: {fault}", hint)
     return digest

@@ -1,63 +1,66 @@
-"""What registries send, as far as it is read (OCI image specification 1.1, and Docker's schema 2)."""
+"""The JSON documents of registries (OCI image specification 1.1 and Docker's schema 2), as far as they are used."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError
 
 from sparkiac.model.base import Bytes, Digest, Model
-from sparkiac.upstream.refusal import Refusal
-from sparkiac.upstream.registry import codes
+from sparkiac.upstream import errors
+from sparkiac.upstream.errors import UpstreamError
 
 if TYPE_CHECKING:
-    from sparkiac.upstream.registry.reference import Reference
+    from sparkiac.upstream.registry.reference import ImageReference
 
 
-class Document(Model):
-    """A document of others, which may say more than is read."""
+class RegistryDocument(Model):
+    """A document of a registry; unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
+    title: ClassVar[str] = "document"
 
 
-class Platform(Document):
-    """What an image runs on."""
+class ImagePlatform(RegistryDocument):
+    """Operating system and architecture of an image."""
 
     os: str = ""
     architecture: str = ""
     variant: str = ""
 
 
-class Descriptor(Document):
-    """A pointer to content."""
+class Descriptor(RegistryDocument):
+    """A link to content by its digest."""
 
     media_type: Annotated[str, Field(alias="mediaType")] = ""
     digest: Digest
     size: Bytes
-    platform: Platform | None = None
+    platform: ImagePlatform | None = None
     artifact_type: Annotated[str, Field(alias="artifactType")] = ""
     annotations: dict[str, str] | None = None
 
 
-class Index(Document):
-    """A list of manifests, for instance one for each platform."""
+class ImageIndex(RegistryDocument):
+    """A list of manifests, such as one for each platform."""
 
+    title: ClassVar[str] = "image index"
     media_type: Annotated[str, Field(alias="mediaType")] = ""
     manifests: tuple[Descriptor, ...]
     layers: None = None
 
 
-class Manifest(Document):
-    """An image for one platform."""
+class ImageManifest(RegistryDocument):
+    """The parts of an image for one platform."""
 
+    title: ClassVar[str] = "image manifest"
     media_type: Annotated[str, Field(alias="mediaType")] = ""
     config: Descriptor
     layers: tuple[Descriptor, ...]
     manifests: None = None
 
 
-class Settings(Document):
-    """How containers of an image start."""
+class ContainerDefaults(RegistryDocument):
+    """Defaults of an image's containers."""
 
     entrypoint: Annotated[tuple[str, ...] | None, Field(alias="Entrypoint")] = None
     command: Annotated[tuple[str, ...] | None, Field(alias="Cmd")] = None
@@ -65,31 +68,33 @@ class Settings(Document):
     labels: Annotated[dict[str, str] | None, Field(alias="Labels")] = None
 
 
-class Configuration(Document):
+class ImageConfiguration(RegistryDocument):
     """The configuration blob of an image."""
 
+    title: ClassVar[str] = "image configuration"
     os: str = ""
     architecture: str = ""
     created: str | None = None
-    config: Settings | None = None
+    config: ContainerDefaults | None = None
 
 
-class Tags(Document):
+class TagList(RegistryDocument):
     """The tags of a repository."""
 
+    title: ClassVar[str] = "tag list"
     tags: tuple[str, ...] | None = None
 
 
-D = TypeVar("D", bound=Document)
+D = TypeVar("D", bound=RegistryDocument)
 
 
-def read(kind: type[D], body: bytes, *, about: Reference) -> D:
-    """Read a document. Raises `Refusal` LCK005 that names the field that is wrong, and not what it holds."""
+def read(kind: type[D], body: bytes, *, subject: ImageReference) -> D:
+    """Read a document. Raises `UpstreamError` with the path of the invalid field, without its value."""
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        fault = f"{where}: {first['type'].replace('_', ' ')}" if where else "it is no JSON"
-    message = f"{about}: what {about.registry} gives as {kind.__name__.lower()} is none: {fault}"
-    raise Refusal(codes.FALSE, message)
+        path = ".".join(map(str, first["loc"]))
+        fault = f"{path}: {first['type'].replace('_', ' ')}" if path else "not a JSON object"
+    message = f"{subject}: invalid {kind.title} from {subject.registry}: {fault}"
+    raise UpstreamError(errors.REGISTRY_INVALID, message)

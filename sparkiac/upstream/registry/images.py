@@ -1,91 +1,126 @@
-"""From an image's name to what the lock says of it: index → manifest for the architecture → configuration."""
+"""Resolve an image reference: index → manifest for the architecture → configuration.
+
+The configuration also names versions. NVIDIA's images have labels `com.nvidia.<part>.version`, variables
+`<PART>_VERSION` (VLLM_VERSION=0.10.1.1+381074ae), and `NVIDIA_<PRODUCT>_VERSION` with the release of the whole image
+(NVIDIA_VLLM_VERSION=25.10). The nvidia/cuda images, on which vLLM's images are built, set `CUDA_VERSION`. The label
+`org.opencontainers.image.version` (OCI image specification, annotations) is the version of the image, unless it is
+inherited from the Ubuntu base image, which then names itself in `org.opencontainers.image.ref.name`.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pydantic import ValidationError
 
 from sparkiac.model.lock import LockedImage
-from sparkiac.upstream.refusal import Refusal
-from sparkiac.upstream.registry import codes
+from sparkiac.upstream import errors
+from sparkiac.upstream.errors import UpstreamError
 from sparkiac.upstream.registry.client import INDEXES
-from sparkiac.upstream.registry.documents import Configuration, Index, Manifest, Settings, read
+from sparkiac.upstream.registry.documents import ContainerDefaults, ImageConfiguration, ImageIndex, ImageManifest, read
 from sparkiac.upstream.registry.reference import parse
-from sparkiac.upstream.registry.versions import versions
 
 if TYPE_CHECKING:
-    from sparkiac.upstream.registry.client import Client, Content
+    from collections.abc import Mapping
+
+    from sparkiac.upstream.registry.client import Content, RegistryClient
     from sparkiac.upstream.registry.documents import Descriptor
-    from sparkiac.upstream.registry.reference import Reference
+    from sparkiac.upstream.registry.reference import ImageReference
 
 _CONFIGURATIONS: Final = frozenset(
     {"application/vnd.oci.image.config.v1+json", "application/vnd.docker.container.image.v1+json"}
 )
-_DEEPEST: Final = 3
-"""Indexes in indexes that are followed; images were seen with one, and rarely with two."""
+_MAX_DEPTH: Final = 3
+"""Limit of indexes within indexes; images were seen with one, and rarely with two."""
 _VARIANTS: Final = frozenset({"", "v8"})
-"""What containerd calls every 64-bit Arm, whatever later version it also has; of amd64 it says nothing."""
+"""Variants that containerd gives to every 64-bit Arm; amd64 has none."""
 _ATTESTATION: Final = "unknown"
-"""What buildx writes as operating system and architecture of an entry that is no image."""
+"""Operating system and architecture of index entries that are not images, as buildx writes them."""
+_LABELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "vllm": ("com.nvidia.vllm.version", "VLLM_VERSION"),
+    "cuda": ("com.nvidia.cuda.version", "CUDA_VERSION"),
+    "torch": ("com.nvidia.pytorch.version", "PYTORCH_VERSION"),
+    "ngc": ("NVIDIA_VLLM_VERSION", "NVIDIA_PYTORCH_VERSION"),
+}
+"""Name in the lock → labels and variables with this version; the first that is set counts."""
+_OWN: Final = "org.opencontainers.image.version"
+_BASE: Final = "org.opencontainers.image.ref.name"
+_UBUNTU: Final = "ubuntu"
+_VERSION: Final = re.compile(r"v?[0-9][A-Za-z0-9.+_-]{0,63}")
 
 
-class _Chosen(NamedTuple):
-    """The manifest for the architecture."""
+class _PlatformManifest(NamedTuple):
+    """The manifest for one architecture."""
 
-    manifest: Manifest
+    manifest: ImageManifest
     digest: str
 
 
-def resolve(reference: str, *, client: Client, source: str | None = None, architecture: str = "arm64") -> LockedImage:
-    """Find what a reference means now, on Linux and this architecture as OCI names it.
+def resolve(
+    reference: str, *, client: RegistryClient, source: str | None = None, architecture: str = "arm64"
+) -> LockedImage:
+    """Return the lock's entry for an image on Linux and an architecture, in OCI's names.
 
-    `source` is the reference to ask instead: the same image at a mirror. Raises `Refusal` LCK001 to LCK005.
+    `source` is the reference of the same image at a mirror. Raises `UpstreamError`.
     """
-    asked = parse(source or reference)
-    top = client.manifest(asked, asked.asked)
-    chosen = _chosen(asked, top, client=client, architecture=architecture)
-    manifest, config = chosen.manifest, chosen.manifest.config
+    subject = parse(source or reference)
+    top = client.manifest(subject, subject.selector)
+    found = _platform_manifest(subject, top, client=client, architecture=architecture)
+    manifest, config = found.manifest, found.manifest.config
     if config.media_type not in _CONFIGURATIONS:
-        raise Refusal(codes.FALSE, f"{asked}: it is no container image: its configuration is of another type")
-    configuration = read(Configuration, client.blob(asked, config.digest), about=asked)
+        message = f"{subject}: not a container image: its configuration has another media type"
+        raise UpstreamError(errors.REGISTRY_INVALID, message)
+    configuration = read(ImageConfiguration, client.blob(subject, config.digest), subject=subject)
     if (configuration.os, configuration.architecture) != ("linux", architecture):
-        raise _unfit(asked, architecture, [_platform(configuration.os, configuration.architecture)])
-    settings = configuration.config or Settings()
+        raise _unfit(subject, architecture, [_platform(configuration.os, configuration.architecture)])
+    defaults = configuration.config or ContainerDefaults()
     try:
         return LockedImage(
             digest=top.digest,
-            manifest=chosen.digest,
+            manifest=found.digest,
             config=config.digest,
-            entrypoint=settings.entrypoint or (),
-            command=settings.command or (),
+            entrypoint=defaults.entrypoint or (),
+            command=defaults.command or (),
             size_bytes=config.size + sum(layer.size for layer in manifest.layers),
             created=configuration.created,
-            versions=versions(settings),
+            versions=versions(defaults),
         )
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"]))
-    raise Refusal(codes.FALSE, f"{asked}: its {where} holds control characters or is too large: no lock can hold it")
+        field = ".".join(map(str, error.errors()[0]["loc"]))
+    message = f"{subject}: {field} contains control characters or is too large for a lock"
+    raise UpstreamError(errors.REGISTRY_INVALID, message)
 
 
-def _chosen(reference: Reference, content: Content, *, client: Client, architecture: str) -> _Chosen:
-    for _ in range(_DEEPEST):
+def versions(defaults: ContainerDefaults) -> dict[str, str]:
+    """Return the versions that labels and variables name; values that are no versions are left out."""
+    variables = (each.partition("=") for each in defaults.variables or ())
+    found = {name: value for name, _, value in variables} | (defaults.labels or {})
+    sources = dict(_LABELS) | ({} if found.get(_BASE) == _UBUNTU else {"image": (_OWN,)})
+    named = {name: next((found[key] for key in keys if found.get(key)), "") for name, keys in sources.items()}
+    return {name: value for name, value in sorted(named.items()) if _VERSION.fullmatch(value)}
+
+
+def _platform_manifest(
+    subject: ImageReference, content: Content, *, client: RegistryClient, architecture: str
+) -> _PlatformManifest:
+    for _ in range(_MAX_DEPTH):
         if content.media_type not in INDEXES:
-            manifest = read(Manifest, content.body, about=reference)
-            _same_type(reference, content, manifest.media_type)
-            return _Chosen(manifest, content.digest)
-        index = read(Index, content.body, about=reference)
-        _same_type(reference, content, index.media_type)
-        entry = _entry(reference, index, architecture)
-        content = client.manifest(reference, entry.digest)
-    raise Refusal(codes.FALSE, f"{reference}: more than {_DEEPEST} indexes stand one in another")
+            manifest = read(ImageManifest, content.body, subject=subject)
+            _refuse_type(subject, content, manifest.media_type)
+            return _PlatformManifest(manifest, content.digest)
+        index = read(ImageIndex, content.body, subject=subject)
+        _refuse_type(subject, content, index.media_type)
+        entry = _entry(subject, index, architecture)
+        content = client.manifest(subject, entry.digest)
+    raise UpstreamError(errors.REGISTRY_INVALID, f"{subject}: more than {_MAX_DEPTH} nested image indexes")
 
 
-def _entry(reference: Reference, index: Index, architecture: str) -> Descriptor:
-    """Choose the first entry for the architecture that Docker would take on a Spark; a later variant only if none is.
+def _entry(subject: ImageReference, index: ImageIndex, architecture: str) -> Descriptor:
+    """Return the entry that Docker takes on a Spark: the first of the architecture, with a later variant only if alone.
 
-    What says its type of artifact is no image, for whatever platform. An index without a platform may hold one: it is
-    looked into if nothing else fits.
+    An entry with an artifact type is not an image, whatever its platform. A nested index without a platform is used
+    if no other entry fits.
     """
     platforms = [(entry, entry.platform) for entry in index.manifests if not entry.artifact_type]
     fitting = [
@@ -99,21 +134,22 @@ def _entry(reference: Reference, index: Index, architecture: str) -> Descriptor:
         if platform is None and entry.media_type in INDEXES:
             return entry
     images = [each for _, each in platforms if each and each.architecture != _ATTESTATION]
-    raise _unfit(reference, architecture, [_platform(each.os, each.architecture, each.variant) for each in images])
+    raise _unfit(subject, architecture, [_platform(each.os, each.architecture, each.variant) for each in images])
 
 
 def _platform(*parts: str) -> str:
     return "/".join(part or "?" for part in parts[:2]) + "".join(f"/{part}" for part in parts[2:] if part)
 
 
-def _unfit(reference: Reference, architecture: str, platforms: list[str]) -> Refusal:
-    have = ", ".join(repr(each)[1:-1] for each in sorted(set(platforms)))
-    message = f"{reference}: there is no linux/{architecture} in it; it has {have or 'no platform at all'}"
-    return Refusal(codes.UNFIT, message, f"take a tag that is built for {architecture}, or build the image from source")
+def _unfit(subject: ImageReference, architecture: str, platforms: list[str]) -> UpstreamError:
+    available = ", ".join(repr(each)[1:-1] for each in sorted(set(platforms)))
+    message = f"{subject}: not built for linux/{architecture}; it has {available or 'no platform'}"
+    hint = f"use a tag that is built for {architecture}, or build the image from source"
+    return UpstreamError(errors.NO_ARCHITECTURE, message, hint)
 
 
-def _same_type(reference: Reference, content: Content, said: str) -> None:
-    """Refuse a document that says another type than its header: one body must not be two things (CVE-2021-41190)."""
-    if said and said != content.media_type:
-        message = f"{reference}: {content.digest} is sent as {content.media_type}, but says another type of itself"
-        raise Refusal(codes.FALSE, message)
+def _refuse_type(subject: ImageReference, content: Content, inner: str) -> None:
+    """Refuse a document whose media type differs from its header: one body must not be two things (CVE-2021-41190)."""
+    if inner and inner != content.media_type:
+        message = f"{subject}: {content.digest} is sent as {content.media_type}, but contains another media type"
+        raise UpstreamError(errors.REGISTRY_INVALID, message)

@@ -29,7 +29,7 @@ BY_FAMILY = {
 def test_a_family_keeps_the_names_that_its_state_is_computed_from(family: str) -> None:
     said = dict.fromkeys(BY_FAMILY[family].split(), 1)
 
-    assert config.of({"model_type": family, **said, "initializer_range": 0.02}) == {"model_type": family, **said}
+    assert config.facts({"model_type": family, **said, "initializer_range": 0.02}) == {"model_type": family, **said}
 
 
 def test_sections_stay_nested_as_they_are() -> None:
@@ -40,7 +40,7 @@ def test_sections_stay_nested_as_they_are() -> None:
         "token_config": {"pad": 0},
     }
 
-    assert config.of(said) == {
+    assert config.facts(said) == {
         "text_config": {"hidden_size": 64, "dtype": "bfloat16"},
         "vision_config": {"depth": 2, "patch_size": 16, "image_size": (448, 448)},
         "thinker_config": {"audio_config": {"d_model": 32}, "text_config": {"head_dim": 8}},
@@ -57,7 +57,7 @@ def test_of_quantisation_the_long_lists_are_left_out() -> None:
     }
 
     kept = {"quant_method": "compressed-tensors", "format": "nvfp4-pack-quantized"}
-    assert config.of({"quantization_config": said}) == {
+    assert config.facts({"quantization_config": said}) == {
         "quantization_config": {**kept, "kv_cache_scheme": {"num_bits": 8, "type": "float"}}
     }
 
@@ -65,13 +65,13 @@ def test_of_quantisation_the_long_lists_are_left_out() -> None:
 def test_the_quantisation_inside_a_section_is_kept_too() -> None:
     said = {"text_config": {"quantization_config": {"quant_method": "fp8", "modules_to_not_convert": ["lm_head"]}}}
 
-    assert config.of(said) == {"text_config": {"quantization_config": {"quant_method": "fp8"}}}
+    assert config.facts(said) == {"text_config": {"quantization_config": {"quant_method": "fp8"}}}
 
 
 def test_a_null_says_that_there_is_none_and_is_kept() -> None:
-    assert config.of({"q_lora_rank": None, "bos_token_id": None}) == {"q_lora_rank": None}
+    assert config.facts({"q_lora_rank": None, "bos_token_id": None}) == {"q_lora_rank": None}
 
 
 @pytest.mark.parametrize("odd", [{}, {"text_config": None}, {"text_config": 3}, {"quantization_config": "fp8"}])
 def test_a_section_of_another_form_is_left_out(odd: dict[str, object]) -> None:
-    assert config.of(odd) == {}
+    assert config.facts(odd) == {}

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.upstream.hub import Hub, credentials
+from sparkiac.upstream.hub import credentials
+from sparkiac.upstream.hub.client import HubClient
 from tests.upstream.hub.tiny import refused
 
 if TYPE_CHECKING:
@@ -19,12 +20,14 @@ def test_without_variables_it_is_the_public_hub_and_no_token() -> None:
 
 
 def test_an_endpoint_loses_its_slash() -> None:
-    assert Hub.from_environ({"HF_ENDPOINT": "http://mirror.lab:8080/hub/"}).endpoint == "http://mirror.lab:8080/hub"
+    assert (
+        HubClient.from_environ({"HF_ENDPOINT": "http://mirror.lab:8080/hub/"}).endpoint == "http://mirror.lab:8080/hub"
+    )
 
 
 @pytest.mark.parametrize("address", ["mirror.lab", "https://user:pass@mirror.lab", "file:///x", "https://a b"])
 def test_an_endpoint_that_is_no_plain_address_is_refused_and_not_repeated(address: str) -> None:
-    refusal = refused(lambda: Hub.from_environ({"HF_ENDPOINT": address}))
+    refusal = refused(lambda: HubClient.from_environ({"HF_ENDPOINT": address}))
 
     assert refusal.code == "LCK013"
     assert address not in f"{refusal}{refusal.hint}"
@@ -69,7 +72,7 @@ def test_an_empty_or_missing_login_is_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("token", ["hf_ä", "hf_a b", "hf_\x00"])
 def test_a_token_that_no_header_carries_is_refused_and_not_repeated(token: str) -> None:
-    refusal = refused(lambda: Hub.from_environ({"HF_TOKEN": token}))
+    refusal = refused(lambda: HubClient.from_environ({"HF_TOKEN": token}))
 
     assert refusal.code == "LCK010"
     assert token not in f"{refusal!r}{refusal.hint}"
@@ -77,7 +80,7 @@ def test_a_token_that_no_header_carries_is_refused_and_not_repeated(token: str) 
 
 @pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"])
 def test_offline_means_that_nobody_is_asked(variable: str) -> None:
-    refusal = refused(lambda: Hub.from_environ({variable: "1"}))
+    refusal = refused(lambda: HubClient.from_environ({variable: "1"}))
 
     assert (refusal.code, refusal.hint) == ("LCK013", f"unset {variable}")
-    assert Hub.from_environ({variable: "0"}).endpoint == "https://huggingface.co"
+    assert HubClient.from_environ({variable: "0"}).endpoint == "https://huggingface.co"

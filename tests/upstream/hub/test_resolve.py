@@ -14,9 +14,8 @@ from huggingface_hub import HfApi
 from sparkiac import source
 from sparkiac.model.lock import Lock, LockedModel
 from sparkiac.render import yamltext
-from sparkiac.upstream.hub import resolve
 from tests.standin.hub import Fault, Hub, Repository, safetensors
-from tests.upstream.hub.tiny import CONFIG, FILES, FIRST, HANDLE, SECOND, client, refused, tiny
+from tests.upstream.hub.tiny import CONFIG, FILES, FIRST, HANDLE, SECOND, client, refused, resolve, tiny
 
 
 def test_a_repository_resolves_to_its_commit_and_what_hosts_need() -> None:
@@ -84,7 +83,7 @@ def test_files_are_read_at_the_commit_even_if_the_branch_moves_meanwhile() -> No
         asked = client(hub)
         listed = asked.repository(HANDLE, revision="main")
         repository.commit({**FILES, "config.json": b'{"model_type": "other"}'})
-        read = asked.content(HANDLE, "config.json", commit=listed.commit, limit_bytes=1000)
+        read = asked.content(HANDLE, "config.json", commit=listed.commit, max_bytes=1000)
 
         assert read == CONFIG
         resolve(HANDLE, hub=asked, revision=first)

@@ -63,5 +63,5 @@ def test_the_tensors_need_not_be_read() -> None:
     ],
 )  # fmt: skip
 def test_nonsense_is_told_from_a_header(content: bytes) -> None:
-    with pytest.raises(safetensors.NonsenseError):
+    with pytest.raises(safetensors.HeaderError):
         safetensors.read(content, size_bytes=len(content))

@@ -129,4 +129,4 @@ def test_every_exclusion_has_a_reason_and_leaves_something_out() -> None:
     ],
 )
 def test_one_file_is_itself_or_all_parts_of_a_split_gguf(file: str, parts: tuple[str, ...]) -> None:
-    assert selection.parts(file) == parts
+    assert selection.split_parts(file) == parts

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.upstream.hub import Hub as Client
-from sparkiac.upstream.refusal import Refusal
+from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.hub import model
+from sparkiac.upstream.hub.client import HubClient as Client
+from sparkiac.upstream.transport import HttpTimeouts
 from tests.standin.hub import Repository, safetensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from sparkiac.model.lock import LockedModel
     from tests.standin.hub import Hub
 
 HANDLE = "acme/tiny"
@@ -45,13 +48,19 @@ def tiny(changed: Mapping[str, bytes | None] | None = None, **told: object) -> R
     return Repository(HANDLE, {path: content for path, content in files.items() if content is not None}, **told)  # type: ignore[arg-type]
 
 
-def client(hub: Hub, *, token: str | None = None, timeout_seconds: float = 10) -> Client:
-    """Give a client that asks four times, without waiting."""
-    return Client(hub.url, token, waits=(0, 0, 0), timeout_seconds=timeout_seconds)
+def client(hub: Hub, *, token: str | None = None, timeout_s: float = 10) -> Client:
+    """Give a client that does not wait between tries."""
+    return Client(hub.url, token, timeouts=HttpTimeouts(timeout_s, timeout_s, 6 * timeout_s), sleep=lambda _: None)
 
 
-def refused(ask: Callable[[], object]) -> Refusal:
+def refused(ask: Callable[[], object]) -> UpstreamError:
     """Give the refusal that asking ends with."""
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(UpstreamError) as caught:
         ask()
     return caught.value
+
+
+def resolve(handle: str, *, hub: Client, revision: str = "main", file: str | None = None) -> LockedModel:
+    """Resolve a repository as a whole, or one file of it."""
+    files, forms = ((file,), ()) if file else ((), ("shards",))
+    return model.resolve(handle, hub=hub, revision=revision, files=files, forms=forms)

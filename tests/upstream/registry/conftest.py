@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from sparkiac.upstream.registry import Client, Credentials, Patience
+from sparkiac.upstream.registry.client import RegistryClient
+from sparkiac.upstream.registry.credentials import Credentials
+from sparkiac.upstream.transport import HttpTimeouts
 from tests.upstream.registry import servers
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.upstream.registry.servers import Authority, Proxy, Registry, Reply, Request, Server
 
-_FAST = Patience(connect=5, silence=5, whole=5)
+_FAST = HttpTimeouts(connect=5, read=5, total=5)
 _ELSEWHERE = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_DIR")
 
 
@@ -70,9 +72,9 @@ def naps() -> list[float]:
 
 
 @pytest.fixture
-def client(home: Home, naps: list[float]) -> Iterator[Client]:
+def client(home: Home, naps: list[float]) -> Iterator[RegistryClient]:
     """Open a client of that home that does not wait between tries."""
-    with Client(Credentials(home.environ), patience=_FAST, sleep=naps.append) as opened:
+    with RegistryClient(Credentials(home.environ), timeouts=_FAST, sleep=naps.append) as opened:
         yield opened
 
 

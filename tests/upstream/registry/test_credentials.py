@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.upstream.refusal import Refusal
-from sparkiac.upstream.registry import Credentials, credentials
+from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.registry import credentials
 from sparkiac.upstream.registry.authorization import denied
-from sparkiac.upstream.registry.credentials import Login
+from sparkiac.upstream.registry.credentials import Credentials, Login
 from sparkiac.upstream.registry.reference import parse
 
 if TYPE_CHECKING:
@@ -164,45 +164,43 @@ def test_no_file_and_an_empty_one_hold_no_login(home: Home) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('{"auths": {"a.io": {"auth": "canary"', "is no JSON object at line 1, column 37"),
-        ("[]", "is no JSON object"),
-        ('{"auths": ["canary"]}', "auths is no JSON object"),
-        ('{"auths": {"a.io": "canary"}}', "auths: a.io is no JSON object"),
-        ('{"auths": {"a.io": {"auth": "canary!"}}}', "auths: a.io: auth is not the base64 form of USER:SECRET"),
-        ('{"auths": {"a.io": {"auth": "Y2FuYXJ5"}}}', "auths: a.io: auth is not the base64 form of USER:SECRET"),
-        ('{"auths": {"a.io": {"auth": 7}}}', "auths: a.io: auth is not the base64 form of USER:SECRET"),
-        ('{"auths": {"a.io": {"auth": "/////w=="}}}', "auths: a.io: auth is not the base64 form of USER:SECRET"),
-        ('{"credHelpers": {"a.io": "../canary"}}', "the program that keeps the login for a.io has no plain name"),
-        ('{"credsStore": 7}', "the program that keeps the login for a.io has no plain name"),
-        ("[" * 100_000, "is no JSON object"),
-        ("\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "is no JSON object at line 1, column 1"),
+        ('{"auths": {"a.io": {"auth": "canary"', "is not a JSON object at line 1, column 37"),
+        ("[]", "is not a JSON object"),
+        ('{"auths": ["canary"]}', "auths is not a JSON object"),
+        ('{"auths": {"a.io": "canary"}}', "auths: a.io is not a JSON object"),
+        ('{"auths": {"a.io": {"auth": "canary!"}}}', "auths: a.io: auth is not USER:SECRET in base64"),
+        ('{"auths": {"a.io": {"auth": "Y2FuYXJ5"}}}', "auths: a.io: auth is not USER:SECRET in base64"),
+        ('{"auths": {"a.io": {"auth": 7}}}', "auths: a.io: auth is not USER:SECRET in base64"),
+        ('{"auths": {"a.io": {"auth": "/////w=="}}}', "auths: a.io: auth is not USER:SECRET in base64"),
+        ('{"credHelpers": {"a.io": "../canary"}}', "invalid name of the credential helper for a.io"),
+        ('{"credsStore": 7}', "invalid name of the credential helper for a.io"),
+        ("[" * 100_000, "is not a JSON object"),
+        ("\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "is not a JSON object at line 1, column 1"),
     ],
 )
 def test_a_malformed_file_is_named_and_not_shown(home: Home, text: str, fault: str) -> None:
     home.configure(text)
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(UpstreamError) as caught:
         found(home, "a.io/x")
     assert caught.value.code == "LCK003"
     assert str(caught.value) == f"{home.path}/.docker/config.json: {fault}"
-    assert caught.value.hint == "mend the file, or move it away and log in again"
+    assert caught.value.hint == "correct the file, or remove it and log in again"
 
 
 def test_a_file_that_cannot_be_read_is_named(home: Home) -> None:
     (home.path / ".docker/config.json").mkdir(parents=True)
-    with pytest.raises(Refusal, match=r"config\.json: cannot be read: Is a directory"):
+    with pytest.raises(UpstreamError, match=r"config\.json: cannot be read: Is a directory"):
         found(home, "a.io/x")
 
 
 def test_a_program_that_is_not_installed_is_named(home: Home) -> None:
     home.configure({"credHelpers": {"a.io": "nowhere"}})
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(UpstreamError) as caught:
         found(home, "a.io/x")
     file = f"{home.path}/.docker/config.json"
     assert caught.value.code == "LCK003"
-    assert str(caught.value) == (
-        f"{file} keeps the login for a.io with the program docker-credential-nowhere, which is not on PATH"
-    )
-    assert caught.value.hint == f"install docker-credential-nowhere, or take it out of {file}"
+    assert str(caught.value) == (f"docker-credential-nowhere, the credential helper for a.io in {file}, is not on PATH")
+    assert caught.value.hint == f"install docker-credential-nowhere, or remove it from {file}"
 
 
 @pytest.mark.parametrize(
@@ -223,27 +221,27 @@ def test_a_program_with_an_empty_login_has_none(home: Home, programs: Path) -> N
 @pytest.mark.parametrize(
     ("script", "fault"),
     [
-        ("echo canary; echo canary >&2; exit 3", "failed with exit code 3 when asked for the login for a.io"),
-        ("echo canary", "gave no Username and Secret when asked for the login for a.io"),
-        ('echo \'{"Username": "me"}\'', "gave no Username and Secret when asked for the login for a.io"),
-        ('echo \'{"Username": "me", "Secret": 7}\'', "gave no Username and Secret when asked for the login for a.io"),
-        ("echo '[]'", "gave no Username and Secret when asked for the login for a.io"),
-        ("printf '\\377'", "gave no Username and Secret when asked for the login for a.io"),
+        ("echo canary; echo canary >&2; exit 3", "exited with 3 for the login for a.io"),
+        ("echo canary", "printed no Username and Secret for a.io"),
+        ('echo \'{"Username": "me"}\'', "printed no Username and Secret for a.io"),
+        ('echo \'{"Username": "me", "Secret": 7}\'', "printed no Username and Secret for a.io"),
+        ("echo '[]'", "printed no Username and Secret for a.io"),
+        ("printf '\\377'", "printed no Username and Secret for a.io"),
     ],
 )
 def test_a_program_that_fails_is_named_and_not_quoted(home: Home, programs: Path, script: str, fault: str) -> None:
     program(programs, "odd", script)
     home.configure({"credHelpers": {"a.io": "odd"}})
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(UpstreamError) as caught:
         found(home, "a.io/x")
     assert (caught.value.code, str(caught.value)) == ("LCK003", f"docker-credential-odd {fault}")
 
 
 def test_a_program_that_hangs_is_given_up(home: Home, programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(credentials, "_PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(credentials, "_TIMEOUT_S", 0.1)
     program(programs, "slow", "exec sleep 5")
     home.configure({"credHelpers": {"a.io": "slow"}})
-    with pytest.raises(Refusal, match=r"docker-credential-slow, .*gave no answer within 0\.1 s"):
+    with pytest.raises(UpstreamError, match=r"docker-credential-slow, .*printed nothing within 0\.1 s"):
         found(home, "a.io/x")
 
 
@@ -251,7 +249,7 @@ def test_a_program_that_cannot_be_started_is_named(home: Home, programs: Path) -
     (programs / "docker-credential-broken").write_text("#!/nowhere/sh\n")
     (programs / "docker-credential-broken").chmod(0o755)
     home.configure({"credHelpers": {"a.io": "broken"}})
-    with pytest.raises(Refusal, match="could not be started: No such file or directory"):
+    with pytest.raises(UpstreamError, match="cannot be started: No such file or directory"):
         found(home, "a.io/x")
 
 
@@ -262,7 +260,7 @@ def test_a_program_that_cannot_be_started_is_named(home: Home, programs: Path) -
         ("ghcr.io/acme/vllm", "docker login ghcr.io"),
         (
             "nvcr.io/nvidia/vllm",
-            "docker login nvcr.io; the user is $oauthtoken, written so, and the password an NGC API key",
+            "docker login nvcr.io; the user is literally $oauthtoken, and the password is an NGC API key",
         ),
     ],
 )

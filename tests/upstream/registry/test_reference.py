@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sparkiac.upstream.refusal import Refusal
-from sparkiac.upstream.registry.reference import Reference, is_loopback, parse
+from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.registry.reference import ImageReference, parse
+from sparkiac.upstream.transport import is_loopback
 
 DIGEST = f"sha256:{'0a' * 32}"
 
@@ -13,22 +14,22 @@ DIGEST = f"sha256:{'0a' * 32}"
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("nginx", Reference("docker.io", "library/nginx", "latest", "")),
-        ("vllm/vllm-openai:v0.17.1", Reference("docker.io", "vllm/vllm-openai", "v0.17.1", "")),
-        ("docker.io/nginx", Reference("docker.io", "library/nginx", "latest", "")),
-        ("index.docker.io/ubuntu", Reference("docker.io", "library/ubuntu", "latest", "")),
-        ("registry-1.docker.io/vllm/vllm-openai:1", Reference("docker.io", "vllm/vllm-openai", "1", "")),
-        ("nvcr.io/nvidia/vllm:26.04-py3", Reference("nvcr.io", "nvidia/vllm", "26.04-py3", "")),
-        (f"a/b@{DIGEST}", Reference("docker.io", "a/b", "", DIGEST)),
-        (f"a/b:1@{DIGEST}", Reference("docker.io", "a/b", "1", DIGEST)),
-        ("localhost:5000/a:1", Reference("localhost:5000", "a", "1", "")),
-        ("localhost:5000/a", Reference("localhost:5000", "a", "latest", "")),
-        ("localhost/a", Reference("localhost", "a", "latest", "")),
-        ("registry:5000/team/sub/a:1", Reference("registry:5000", "team/sub/a", "1", "")),
-        ("ghcr.io/a:1", Reference("ghcr.io", "a", "1", "")),
+        ("nginx", ImageReference("docker.io", "library/nginx", "latest", "")),
+        ("vllm/vllm-openai:v0.17.1", ImageReference("docker.io", "vllm/vllm-openai", "v0.17.1", "")),
+        ("docker.io/nginx", ImageReference("docker.io", "library/nginx", "latest", "")),
+        ("index.docker.io/ubuntu", ImageReference("docker.io", "library/ubuntu", "latest", "")),
+        ("registry-1.docker.io/vllm/vllm-openai:1", ImageReference("docker.io", "vllm/vllm-openai", "1", "")),
+        ("nvcr.io/nvidia/vllm:26.04-py3", ImageReference("nvcr.io", "nvidia/vllm", "26.04-py3", "")),
+        (f"a/b@{DIGEST}", ImageReference("docker.io", "a/b", "", DIGEST)),
+        (f"a/b:1@{DIGEST}", ImageReference("docker.io", "a/b", "1", DIGEST)),
+        ("localhost:5000/a:1", ImageReference("localhost:5000", "a", "1", "")),
+        ("localhost:5000/a", ImageReference("localhost:5000", "a", "latest", "")),
+        ("localhost/a", ImageReference("localhost", "a", "latest", "")),
+        ("registry:5000/team/sub/a:1", ImageReference("registry:5000", "team/sub/a", "1", "")),
+        ("ghcr.io/a:1", ImageReference("ghcr.io", "a", "1", "")),
     ],
 )
-def test_what_a_short_reference_leaves_out_is_said(text: str, wanted: Reference) -> None:
+def test_what_a_short_reference_leaves_out_is_said(text: str, wanted: ImageReference) -> None:
     assert parse(text) == wanted
 
 
@@ -42,7 +43,7 @@ def test_a_full_reference_reads_as_itself(text: str) -> None:
     "text", ["", "A/b", "a b", "a/../b", "https://nvcr.io/a", "a@sha256:00", "a:1\n", "user@host/a"]
 )
 def test_what_is_no_reference_is_refused(text: str) -> None:
-    with pytest.raises(Refusal, match="is not an image reference such as") as caught:
+    with pytest.raises(UpstreamError, match="is not an image reference such as") as caught:
         parse(text)
     assert caught.value.code == "LCK001"
 
@@ -53,8 +54,8 @@ def test_docker_hub_answers_under_another_name() -> None:
 
 
 def test_a_digest_is_asked_for_before_a_tag() -> None:
-    assert parse(f"a/b:1@{DIGEST}").asked == DIGEST
-    assert parse("a/b:1").asked == "1"
+    assert parse(f"a/b:1@{DIGEST}").selector == DIGEST
+    assert parse("a/b:1").selector == "1"
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:5000", "127.0.0.1", "127.0.0.1:80"])

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac.upstream.refusal import Refusal
-from sparkiac.upstream.registry import Client, Credentials, Patience, resolve
-from sparkiac.upstream.registry.credentials import Login
+from sparkiac.upstream.errors import UpstreamError
+from sparkiac.upstream.registry.client import RegistryClient
+from sparkiac.upstream.registry.credentials import Credentials, Login
+from sparkiac.upstream.registry.images import resolve
 from sparkiac.upstream.registry.reference import parse
-from sparkiac.upstream.registry.transport import Question
+from sparkiac.upstream.transport import HttpRequest, HttpTimeouts
 from tests.upstream.registry import content, servers
 from tests.upstream.registry.servers import Reply, Request
 
@@ -64,8 +65,8 @@ def test_a_fault_says_no_secret(
     home.log_in(server.host)
     caplog.set_level(logging.DEBUG)
     with (
-        Client(Credentials(home.environ), patience=Patience(5, 0.1, 5), sleep=lambda _: None) as client,
-        pytest.raises(Refusal) as caught,
+        RegistryClient(Credentials(home.environ), timeouts=HttpTimeouts(5, 0.1, 5), sleep=lambda _: None) as client,
+        pytest.raises(UpstreamError) as caught,
     ):
         resolve(f"{server.host}/acme/vllm:1", client=client)
     assert endpoint.requests[0].headers["Authorization"].startswith("Basic ")
@@ -82,7 +83,10 @@ def test_an_endpoint_that_refuses_says_no_secret(serve: Callable[..., Server], h
     endpoint = serve(lambda _: Reply(status, {}, b"canary"))
     server = serve(lambda _: Reply(401, {"WWW-Authenticate": f'Bearer realm="{endpoint.base}/token"'}))
     home.configure({"auths": {server.host: {"identitytoken": "canary-identity"}}})
-    with Client(Credentials(home.environ), sleep=lambda _: None) as client, pytest.raises(Refusal) as caught:
+    with (
+        RegistryClient(Credentials(home.environ), sleep=lambda _: None) as client,
+        pytest.raises(UpstreamError) as caught,
+    ):
         resolve(f"{server.host}/acme/vllm:1", client=client)
     assert b"canary-identity" in endpoint.requests[0].body
     assert "canary" not in everything(caught.value)
@@ -90,14 +94,14 @@ def test_an_endpoint_that_refuses_says_no_secret(serve: Callable[..., Server], h
 
 def test_values_that_carry_secrets_do_not_show_them() -> None:
     login = Login("canary", "canary")
-    question = Question("https://a.io/", "a.io/b", 1, {"Authorization": login.basic}, b"canary")
-    for text in (repr(login), str(login), f"{login!r}", repr(question), str(question), f"{[login, question]}"):
+    request = HttpRequest("https://a.io/", "a.io/b", 1, {"Authorization": login.basic}, b"canary")
+    for text in (repr(login), str(login), f"{login!r}", repr(request), str(request), f"{[login, request]}"):
         assert not any(secret in text for secret in SECRETS)
 
 
 def test_a_malformed_file_leaves_no_trace_of_its_content(home: Home) -> None:
     home.configure('{"auths": {"localhost:1": {"auth": "canary"}} canary')
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(UpstreamError) as caught:
         Credentials(home.environ).login(parse("localhost:1/acme/vllm"))
     assert "canary" not in everything(caught.value)
     assert caught.value.__context__ is None

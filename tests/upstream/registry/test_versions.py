@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sparkiac.upstream.registry.documents import Settings
-from sparkiac.upstream.registry.versions import versions
+from sparkiac.upstream.registry.documents import ContainerDefaults
+from sparkiac.upstream.registry.images import versions
 
 UBUNTU = {"org.opencontainers.image.ref.name": "ubuntu", "org.opencontainers.image.version": "24.04"}
 
@@ -29,4 +29,4 @@ UBUNTU = {"org.opencontainers.image.ref.name": "ubuntu", "org.opencontainers.ima
     ],
 )  # fmt: skip
 def test_versions_are_what_the_image_names(settings: dict[str, Any], wanted: dict[str, str]) -> None:
-    assert versions(Settings.model_validate(settings, strict=False)) == wanted
+    assert versions(ContainerDefaults.model_validate(settings, strict=False)) == wanted

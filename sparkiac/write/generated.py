@@ -6,35 +6,35 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.artifact import Artifact
 from sparkiac.write import manifest, tree
-from sparkiac.write.errors import Unsafe
+from sparkiac.write.errors import UnsafeTarget
 from sparkiac.write.manifest import MANIFEST, Stamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-class Wanted(NamedTuple):
-    """Each file of the tree by its path, sorted, and its stamp."""
+class GeneratedTree(NamedTuple):
+    """The generated files by path, sorted, and their stamps."""
 
     files: Mapping[str, Artifact]
     stamps: Mapping[str, Stamp]
 
     @staticmethod
-    def of(artifacts: Sequence[Artifact]) -> Wanted:
-        """Take these files and no manifest. Raises `Unsafe`, naming all paths that cannot be one tree."""
+    def of(artifacts: Sequence[Artifact]) -> GeneratedTree:
+        """Return the tree of these files without a manifest. Raises `UnsafeTarget` with all invalid paths."""
         problems = _problems(artifacts)
         if problems:
-            raise Unsafe(problems, reason="these artifacts cannot be one tree of files")
+            raise UnsafeTarget(problems, reason="these artifacts cannot form one tree of files")
         files = {artifact.path: artifact for artifact in sorted(artifacts, key=lambda artifact: artifact.path)}
-        return Wanted(files, {path: Stamp.of(file.content, file.mode) for path, file in files.items()})
+        return GeneratedTree(files, {path: Stamp.of(file.content, file.mode) for path, file in files.items()})
 
     @staticmethod
-    def with_manifest(artifacts: Sequence[Artifact], *, inputs: Mapping[str, str], generator: str) -> Wanted:
-        """Take these files and the manifest that names them. Raises `Unsafe` as `of` does."""
-        files = Wanted.of(artifacts).files
+    def with_manifest(artifacts: Sequence[Artifact], *, inputs: Mapping[str, str], generator: str) -> GeneratedTree:
+        """Return the tree of these files and their manifest. Raises `UnsafeTarget` with all invalid paths."""
+        files = GeneratedTree.of(artifacts).files
         text = manifest.dump(files.values(), inputs=inputs, generator=generator)
         both = {MANIFEST: Artifact(MANIFEST, text), **files}
-        return Wanted(both, {path: Stamp.of(file.content, file.mode) for path, file in both.items()})
+        return GeneratedTree(both, {path: Stamp.of(file.content, file.mode) for path, file in both.items()})
 
 
 def _problems(artifacts: Sequence[Artifact]) -> dict[str, str]:
@@ -48,7 +48,7 @@ def _problems(artifacts: Sequence[Artifact]) -> dict[str, str]:
         elif path == MANIFEST or path.startswith(f"{MANIFEST}/") or tree.carried(path):
             problems[path] = "a reserved name"
         elif path in seen:
-            problems[path] = "named twice"
+            problems[path] = "generated twice"
         elif above:
             problems[path] = f"{above[0]} is a file as well"
         seen.add(path)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import pipeline
-from sparkiac.lock import Want
+from sparkiac.lock import RequiredPin
 from sparkiac.model.lock import Lock, LockedImage, LockedModel
 from sparkiac.report import Loc, Mark
 from tests.plan.fleets import ONES, TWOS
 
 if TYPE_CHECKING:
     from sparkiac.model.lock import LoadedFormat
-    from sparkiac.pipeline import LockRequirements
+    from sparkiac.pipeline import LockState
 
 THREES: Final = "sha256:" + "3" * 64
 LOC: Final = Loc("lab.yaml", Mark(1, 1, 1, 2), "name: lab")
@@ -24,17 +24,19 @@ MODEL: Final = LockedModel.model_validate(
 )
 
 
-def wants(text: str, locked: str | None = None) -> LockRequirements:
+def state(text: str, locked: str | None = None) -> LockState:
     """Take an inventory whose input is good through the pipeline."""
     lock = None if locked is None else pipeline.InputFile("lab.lock.yaml", locked.encode())
-    found = pipeline.lock_requirements(pipeline.InputFile("lab.yaml", text.encode()), lock)
+    found = pipeline.lock_state(pipeline.InputFile("lab.yaml", text.encode()), lock)
     assert found.plan is not None, found.report.findings
     return found
 
 
-def image(name: str = "example.org/a:1", source: str = "", *, architectures: tuple[str, ...] = ("arm64",)) -> Want:
-    """Want an image."""
-    return Want("image", name, ("chat",), (LOC,), source=source or name, architectures=architectures)
+def image(
+    name: str = "example.org/a:1", source: str = "", *, architectures: tuple[str, ...] = ("arm64",)
+) -> RequiredPin:
+    """Require an image."""
+    return RequiredPin("image", name, ("chat",), (LOC,), source=source or name, architectures=architectures)
 
 
 def model(
@@ -43,14 +45,14 @@ def model(
     revision: str = "main",
     files: tuple[str | None, ...] = (None,),
     forms: tuple[LoadedFormat, ...] = ("shards",),
-) -> Want:
-    """Want a model."""
-    return Want("model", name, ("chat",), (LOC,), revision=revision, files=files, forms=forms)
+) -> RequiredPin:
+    """Require a model."""
+    return RequiredPin("model", name, ("chat",), (LOC,), revision=revision, files=files, forms=forms)
 
 
-def file(name: str = "https://example.org/a.py", *, revision: str = "main") -> Want:
-    """Want a file."""
-    return Want("file", name, ("chat",), (LOC,), revision=revision)
+def file(name: str = "https://example.org/a.py", *, revision: str = "main") -> RequiredPin:
+    """Require a file."""
+    return RequiredPin("file", name, ("chat",), (LOC,), revision=revision)
 
 
 def lock(**sections: object) -> Lock:

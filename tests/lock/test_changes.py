@@ -1,4 +1,4 @@
-"""What moves between two locks, as values, as text and as JSON."""
+"""What changes between two locks, as values, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sparkiac.commands.lock import moves as formats
-from sparkiac.lock import Change, Files, Move, entry, moves
-from tests.lock.wants import IMAGE, MODEL
+from sparkiac.lock import FileChanges, PinChange, ValueChange, changes, entry
+from tests.lock.pins import IMAGE, MODEL
 from tests.plan.fleets import ONES, TWOS
 
 A = "example.org/a:1"
@@ -29,18 +29,18 @@ def file(text: str, size_bytes: int) -> dict[str, Any]:
 
 
 def told(old: dict[str, Any] | None, new: dict[str, Any]) -> str:
-    return formats.text(moves(old, new))
+    return formats.text(changes(old, new))
 
 
 def test_nothing_moves_where_nothing_differs() -> None:
-    assert moves(IMAGES | MODELS, MODELS | IMAGES) == ()
-    assert moves(None, {"version": 1, "images": {}}) == ()
+    assert changes(IMAGES | MODELS, MODELS | IMAGES) == ()
+    assert changes(None, {"version": 1, "images": {}}) == ()
     assert told(IMAGES, IMAGES) == ""
 
 
 def test_kinds_and_names_have_an_order() -> None:
     new = {"files": {"file:///b": {"sha256": "5" * 64}}, **MODELS, "images": {"b": entry(IMAGE), "a": entry(IMAGE)}}
-    assert [(move.kind, move.name) for move in moves(None, new)] == [
+    assert [(move.kind, move.name) for move in changes(None, new)] == [
         ("image", "a"),
         ("image", "b"),
         ("model", "acme/tiny"),
@@ -49,11 +49,11 @@ def test_kinds_and_names_have_an_order() -> None:
 
 
 def test_builds_are_no_moves() -> None:
-    assert moves({"builds": {"a": {"id": ONES}}}, {"builds": {}}) == ()
+    assert changes({"builds": {"a": {"id": ONES}}}, {"builds": {}}) == ()
 
 
 def test_an_example_has_no_pins_that_could_move() -> None:
-    [move] = moves({"example": True, **image(digest=TWOS)}, IMAGES)
+    [move] = changes({"example": True, **image(digest=TWOS)}, IMAGES)
     assert move.state == "new"
 
 
@@ -88,7 +88,7 @@ def test_an_image_of_which_more_is_known() -> None:
 
 
 def test_a_pin_that_nothing_wants() -> None:
-    assert moves(IMAGES, {}) == (Move("image", A, "gone", ()),)
+    assert changes(IMAGES, {}) == (PinChange("image", A, "gone", ()),)
     assert told(IMAGES, {}) == f"- image {A}\n"
 
 
@@ -109,15 +109,15 @@ def test_a_model_that_moves() -> None:
             "same": file("6", 1024),
         },
     )
-    [move] = moves(old, new)
-    assert move.files == Files(added=3, changed=1, removed=2, fetched_bytes=3072)
+    [move] = changes(old, new)
+    assert move.files == FileChanges(added=3, changed=1, removed=2, fetched_bytes=3072)
     assert move.changes == (
-        Change("commit", "1" * 40, "2" * 40),
-        Change("config.a", 1, 2),
-        Change("config.c", None, 1),
-        Change("licence", None, "mit"),
-        Change("gated", None, after=True),
-        Change("size_bytes", 19, 4108),
+        ValueChange("commit", "1" * 40, "2" * 40),
+        ValueChange("config.a", 1, 2),
+        ValueChange("config.c", None, 1),
+        ValueChange("licence", None, "mit"),
+        ValueChange("gated", None, after=True),
+        ValueChange("size_bytes", 19, 4108),
     )
     assert formats.text([move]) == (
         "~ model acme/tiny\n"
@@ -151,7 +151,7 @@ def test_a_file() -> None:
 
 
 def test_json_has_every_difference_in_full() -> None:
-    [image_move, model_move] = formats.plain(moves(IMAGES | MODELS, image(digest=TWOS) | model(commit="2" * 40)))
+    [image_move, model_move] = formats.plain(changes(IMAGES | MODELS, image(digest=TWOS) | model(commit="2" * 40)))
     assert image_move == {
         "kind": "image",
         "name": A,

@@ -9,7 +9,7 @@ from sparkiac.lock.merge import SECTIONS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.lock.wanted import Kind
+    from sparkiac.lock.required import Kind
 
 State: TypeAlias = Literal["new", "moved", "completed", "gone"]
 _PIN: Final[dict[str, str]] = {"image": "digest", "model": "commit", "file": "sha256"}
@@ -20,10 +20,10 @@ _PLAIN: Final = {
     "file": ("sha256", "commit", "revision", "size_bytes"),
 }
 _BY_NAME: Final = {"image": "versions", "model": "config"}
-"""A mapping of which each key is told by itself, after the pin."""
+"""Key of a mapping whose values are compared one by one."""
 
 
-class Change(NamedTuple):
+class ValueChange(NamedTuple):
     """One changed value; None for a missing value."""
 
     what: str
@@ -31,7 +31,7 @@ class Change(NamedTuple):
     after: Any
 
 
-class Files(NamedTuple):
+class FileChanges(NamedTuple):
     """Changes to the files of a model."""
 
     added: int
@@ -41,51 +41,51 @@ class Files(NamedTuple):
     """Bytes that hosts have to download."""
 
 
-class Move(NamedTuple):
+class PinChange(NamedTuple):
     """One pin that is added, changed or removed."""
 
     kind: Kind
     name: str
     state: State
-    changes: tuple[Change, ...]
+    changes: tuple[ValueChange, ...]
     """In the order of the output."""
-    files: Files | None = None
-    """Of a model."""
+    files: FileChanges | None = None
+    """Set for a model."""
 
 
-def moves(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> tuple[Move, ...]:
-    """Give every difference between two locks' data, sorted by kind and name. Builds are not told: they only stay.
+def changes(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> tuple[PinChange, ...]:
+    """Return the changed pins between the data of two locks, sorted by kind and name, without builds.
 
-    The pins of an example are none, so all is new beside them.
+    The pins of an example lock are invented, so every pin is new compared with it.
     """
-    return tuple(_moves({} if old is None or old.get("example") else old, new))
+    return tuple(_pin_changes({} if old is None or old.get("example") else old, new))
 
 
-def _moves(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Move]:
+def _pin_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[PinChange]:
     for kind, section in SECTIONS.items():
         before, after = old.get(section, {}), new.get(section, {})
         for name in sorted(before.keys() | after.keys()):
             if before.get(name) != after.get(name):
-                yield _move(kind, name, before.get(name), after.get(name))
+                yield _pin_change(kind, name, before.get(name), after.get(name))
 
 
-def _move(kind: Kind, name: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> Move:
+def _pin_change(kind: Kind, name: str, old: Mapping[str, Any] | None, new: Mapping[str, Any] | None) -> PinChange:
     if new is None:
-        return Move(kind, name, "gone", ())
+        return PinChange(kind, name, "gone", ())
     same = old is not None and old.get(_PIN[kind]) == new[_PIN[kind]]
     state: State = "new" if old is None else "completed" if same else "moved"
-    changes = tuple(_changes(kind, old or {}, new))
+    changes = tuple(_value_changes(kind, old or {}, new))
     files = _files((old or {}).get("files", {}), new.get("files", {})) if kind == "model" else None
-    return Move(kind, name, state, changes, files)
+    return PinChange(kind, name, state, changes, files)
 
 
-def _changes(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _value_changes(kind: Kind, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[ValueChange]:
     pairs: list[tuple[str, Any, Any]] = [(key, old.get(key), new.get(key)) for key in _PLAIN[kind]]
     named = _BY_NAME.get(kind, "")
     before, after = old.get(named, {}), new.get(named, {})
     pairs[1:1] = [(f"{named}.{key}", before.get(key), after.get(key)) for key in sorted(before.keys() | after.keys())]
     pairs += [("size_bytes", _total(old), _total(new))] if kind == "model" else []
-    yield from (Change(*pair) for pair in pairs if pair[1] != pair[2])
+    yield from (ValueChange(*pair) for pair in pairs if pair[1] != pair[2])
 
 
 def _total(model: Mapping[str, Any]) -> int | None:
@@ -93,9 +93,9 @@ def _total(model: Mapping[str, Any]) -> int | None:
     return sum(file["size_bytes"] for file in files.values()) if files else None
 
 
-def _files(old: Mapping[str, Any], new: Mapping[str, Any]) -> Files:
+def _files(old: Mapping[str, Any], new: Mapping[str, Any]) -> FileChanges:
     added = new.keys() - old.keys()
     changed = {path for path in new.keys() & old.keys() if new[path]["sha256"] != old[path]["sha256"]}
     known = {file["sha256"] for file in old.values()}
     fetched = {file["sha256"]: file["size_bytes"] for path, file in new.items() if file["sha256"] not in known}
-    return Files(len(added), len(changed), len(old.keys() - new.keys()), sum(fetched.values()))
+    return FileChanges(len(added), len(changed), len(old.keys() - new.keys()), sum(fetched.values()))

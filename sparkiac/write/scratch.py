@@ -1,4 +1,4 @@
-"""One run at a time in a directory, and the removal of what killed runs left there."""
+"""Exclusive use of a directory, and temporary directories that later runs remove if a run is killed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _RANDOM_BYTES: Final = 4
 
 
 @contextmanager
-def held(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a directory while no other run does. The kernel lets it go with the process, however that ends.
+def exclusive(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Lock a directory. The kernel releases the lock when the process ends, even if it is killed.
 
-    Without `wait`, raises BlockingIOError if another run holds it.
+    Without `wait`, raises BlockingIOError if another run has the lock.
     """
     claim = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
@@ -33,34 +33,34 @@ def held(folder: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 def unique(prefix: str) -> str:
-    """Give a name that no other run has."""
+    """Return a name that no other run uses."""
     return f"{prefix}{os.urandom(_RANDOM_BYTES).hex()}{SUFFIX}"
 
 
 def is_unique(name: str, prefix: str) -> bool:
-    """Whether `unique` may have given this name."""
+    """Return whether `unique` can have returned this name."""
     return name.startswith(prefix) and name.endswith(SUFFIX) and len(name) == len(unique(prefix))
 
 
 @contextmanager
 def scratch(parent: Path, name: str) -> Iterator[Path]:
-    """Give an empty directory for `name` in `parent`, and remove it at the end; those of killed runs go first."""
+    """Yield an empty directory in `parent` and remove it afterwards. Directories of killed runs are removed first."""
     with ExitStack() as closing:
-        with held(parent.resolve()):  # nobody sweeps between the next two lines
-            _sweep(parent, name)
+        with exclusive(parent.resolve()):  # so that no other run removes the new directory before it is locked
+            _remove_leftovers(parent, name)
             folder = parent / unique(f".{name}-")
             folder.mkdir(mode=0o700)
-            closing.enter_context(held(folder))
+            closing.enter_context(exclusive(folder))
         try:
             yield folder
         finally:
             tree.remove(folder)
 
 
-def _sweep(parent: Path, name: str) -> None:
-    """Remove the directories of `scratch` that no living run holds."""
+def _remove_leftovers(parent: Path, name: str) -> None:
+    """Remove the directories of `scratch` that no running process has locked."""
     for path in parent.iterdir():
         status = path.lstat()
         if is_unique(path.name, f".{name}-") and stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
-            with suppress(BlockingIOError), held(path, wait=False):
+            with suppress(BlockingIOError), exclusive(path, wait=False):
                 tree.remove(path)

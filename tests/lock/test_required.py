@@ -10,7 +10,7 @@ from sparkiac import catalog
 from sparkiac.report import Origin
 from tests.builds.toys import fleet
 from tests.commands import small
-from tests.lock.wants import wants
+from tests.lock.pins import state
 from tests.plan.fleets import ONES, PAIR, deployment, service
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ IMAGE = "vllm/vllm-openai:v0.19.1"
 def told(text: str, kind: str) -> dict[str, tuple[str, list[str]]]:
     """Give users and places of what is wanted of a kind."""
     return {
-        want.name: (" ".join(want.users), [f"{loc.mark.line}:{loc.mark.column}" for loc in want.places])
-        for want in wants(text).wants
-        if want.kind == kind
+        pin.name: (" ".join(pin.users), [f"{loc.mark.line}:{loc.mark.column}" for loc in pin.locations])
+        for pin in state(text).pins
+        if pin.kind == kind
     }
 
 
 def revisions(text: str) -> dict[str, str]:
-    return {want.name: want.revision for want in wants(text).wants if want.kind == "model"}
+    return {pin.name: pin.revision for pin in state(text).pins if pin.kind == "model"}
 
 
 def test_image_model_tokenizer_and_drafter_where_the_inventory_names_them() -> None:
@@ -50,22 +50,22 @@ def test_what_the_recipe_names_is_found_at_the_deployment_with_its_origin() -> N
     text = deployment().replace(
         "    recipe: base/single-spark\n    model: example/model\n", "    recipe: google/gemma-4-26b-a4b-it-fp8\n"
     )
-    found = {want.name: want for want in wants(text).wants}
-    want = found["google/gemma-4-26B-A4B-it"]
-    assert [loc.mark[:2] for loc in want.places] == [(5, 3)]
-    assert isinstance(want.origin, Origin)
-    assert str(want.origin).startswith("recipe google/gemma-4-26b-a4b-it-fp8 catalog/recipes/google/")
+    found = {pin.name: pin for pin in state(text).pins}
+    pin = found["google/gemma-4-26B-A4B-it"]
+    assert [loc.mark[:2] for loc in pin.locations] == [(5, 3)]
+    assert isinstance(pin.origin, Origin)
+    assert str(pin.origin).startswith("recipe google/gemma-4-26b-a4b-it-fp8 catalog/recipes/google/")
 
 
 def test_what_the_defaults_name_is_found_there() -> None:
     text = deployment(defaults=f"{{model_store: /srv/models, image: '{IMAGE}'}}")
     assert told(text, "image") == {IMAGE: ("chat", ["2:45"])}
-    assert wants(text).wants[0].origin is None
+    assert state(text).pins[0].origin is None
 
 
 def test_a_group_wants_everything_once() -> None:
     assert told(PAIR, "model") == {"example/big": ("big", ["13:12"])}
-    [image] = [want for want in wants(PAIR).wants if want.kind == "image"]
+    [image] = [pin for pin in state(PAIR).pins if pin.kind == "image"]
     assert image.architectures == ("arm64",)
 
 
@@ -79,8 +79,8 @@ def test_two_deployments_want_one_thing_in_two_places() -> None:
 
 def test_a_model_that_is_served_from_a_directory_and_its_one_file() -> None:
     text = deployment("model_file: a.gguf", "image: example.org/llama:1").replace("base/single-spark", "base/llama-cpp")
-    [want] = [want for want in wants(text).wants if want.kind == "model"]
-    assert (want.name, want.files) == ("example/model", ("a.gguf",))
+    [pin] = [pin for pin in state(text).pins if pin.kind == "model"]
+    assert (pin.name, pin.files) == ("example/model", ("a.gguf",))
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,13 @@ def test_a_drafter_that_is_given_by_its_path(path: str, wanted: dict[str, tuple[
         "container: {mounts: {/store: {source: model_store}}}",
         f"speculative: {{method: draft_model, model: /store/{path}, num_speculative_tokens: 2}}",
     ).replace("base/single-spark", "base/llama-cpp")
-    assert {want.name: want.files for want in wants(text).wants if want.kind == "model"} == wanted
+    assert {pin.name: pin.files for pin in state(text).pins if pin.kind == "model"} == wanted
 
 
 def test_a_model_as_a_whole_and_one_file_of_it() -> None:
     one = "recipe: base/llama-cpp, model: example/model, model_file: a.gguf, on: spark-01, image: example.org/l:1"
-    [want] = [want for want in wants(f"{deployment()}  one: {{{one}}}\n").wants if want.kind == "model"]
-    assert want.files == (None, "a.gguf")
+    [pin] = [pin for pin in state(f"{deployment()}  one: {{{one}}}\n").pins if pin.kind == "model"]
+    assert pin.files == (None, "a.gguf")
 
 
 def test_extra_files_and_images_of_services() -> None:
@@ -123,13 +123,13 @@ def test_the_base_of_a_build_is_for_the_hosts_that_run_what_comes_out() -> None:
     text = fleet("repository: https://example.org/engine.git", f"commit: '{'1' * 40}'")
     more = "{spark-01: {address: 192.168.1.11}, pc: {address: 192.168.1.12, platform: pc}}"
     text = text.replace("{spark-01: {address: 192.168.1.11}}", more)
-    [want] = wants(text + "platforms: {pc: {title: PC, architecture: amd64}}\n").wants
-    assert want.architectures == ("arm64",)
+    [pin] = state(text + "platforms: {pc: {title: PC, architecture: amd64}}\n").pins
+    assert pin.architectures == ("arm64",)
 
 
 def test_a_deployment_without_a_recipe() -> None:
     text = deployment(f"image: {IMAGE}", "engine: vllm").replace("    recipe: base/single-spark\n", "")
-    assert [(want.name, want.revision) for want in wants(text).wants] == [(IMAGE, "main"), ("example/model", "main")]
+    assert [(pin.name, pin.revision) for pin in state(text).pins] == [(IMAGE, "main"), ("example/model", "main")]
 
 
 @pytest.mark.parametrize(
@@ -147,24 +147,24 @@ def test_the_source_of_an_image_is_at_its_mirror_with_its_own_tag(reference: str
         service("port: 1").replace(f"example.org/asr@{ONES}", f"'{reference}'")
         + f"registries: {{mirrors: {mirrors}}}\n"
     )
-    [want] = wants(text).wants
-    assert (want.name, want.source) == (reference, source)
+    [pin] = state(text).pins
+    assert (pin.name, pin.source) == (reference, source)
 
 
 def test_the_revision_is_the_inventorys_or_main() -> None:
     text = deployment() + "revisions: {example/model: release/1}\n"
-    [want] = [want for want in wants(text).wants if want.kind == "model"]
-    assert want.revision == "release/1"
-    assert want.revision_loc is not None
-    assert want.revision_loc.mark[:2] == (10, 28)
-    [want] = [want for want in wants(deployment()).wants if want.kind == "model"]
-    assert (want.revision, want.revision_loc) == ("main", None)
+    [pin] = [pin for pin in state(text).pins if pin.kind == "model"]
+    assert pin.revision == "release/1"
+    assert pin.revision_loc is not None
+    assert pin.revision_loc.mark[:2] == (10, 28)
+    [pin] = [pin for pin in state(deployment()).pins if pin.kind == "model"]
+    assert (pin.revision, pin.revision_loc) == ("main", None)
 
 
 def test_a_file_of_the_hub_has_the_revision_of_its_repository() -> None:
     text = deployment("container: {files: {/a.py: {url: 'hf://acme/parser/a.py'}, /b.py: {url: 'hf://acme/b/b.py'}}}")
     text += "revisions: {acme/parser: v2}\n"
-    found = {want.name: want for want in wants(text).wants if want.kind == "file"}
+    found = {pin.name: pin for pin in state(text).pins if pin.kind == "file"}
     parser = found["hf://acme/parser/a.py"]
     assert (parser.repository, parser.revision) == ("acme/parser", "v2")
     assert parser.revision_loc is not None
@@ -192,14 +192,14 @@ def test_weights_are_wanted_in_the_form_that_the_engine_loads(
 ) -> None:
     image = () if any(line.startswith("image") for line in lines) else ("image: example.org/x:1",)
     text = deployment(*image, *lines).replace("base/single-spark", f"base/{recipe}")
-    [want] = [want for want in wants(text).wants if want.kind == "model"]
-    assert (want.files, want.forms) == ((None,), forms)
+    [pin] = [pin for pin in state(text).pins if pin.kind == "model"]
+    assert (pin.files, pin.forms) == ((None,), forms)
 
 
 @pytest.mark.parametrize("option", ["tokenizer", "hf_config_path"])
 def test_of_a_tokenizers_repository_no_weights_are_wanted(option: str) -> None:
     text = deployment("needs_models: [acme/tokenizer, acme/adapter]", f"set: {{{option}: acme/tokenizer}}")
-    found = {want.name: want.forms for want in wants(text).wants if want.kind == "model"}
+    found = {pin.name: pin.forms for pin in state(text).pins if pin.kind == "model"}
     assert found == {
         "acme/adapter": ("consolidated",),
         "acme/tokenizer": ("bare",),
@@ -209,13 +209,13 @@ def test_of_a_tokenizers_repository_no_weights_are_wanted(option: str) -> None:
 
 def test_an_option_of_another_type_is_for_the_rules() -> None:
     text = deployment("needs_models: [acme/tokenizer]", "set: {tokenizer: [acme/tokenizer], load_format: {a: 1}}")
-    assert [want.forms for want in wants(text).wants if want.kind == "model"] == [("shards",)] * 2
+    assert [pin.forms for pin in state(text).pins if pin.kind == "model"] == [("shards",)] * 2
 
 
 def test_a_tokenizer_that_is_the_models_own_is_wanted_with_its_weights() -> None:
     text = deployment("set: {tokenizer: example/model}")
-    [want] = [want for want in wants(text).wants if want.kind == "model"]
-    assert want.forms == ("consolidated",)
+    [pin] = [pin for pin in state(text).pins if pin.kind == "model"]
+    assert pin.forms == ("consolidated",)
 
 
 def test_the_revision_is_the_commit_that_a_source_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,12 +250,12 @@ def test_architectures_come_from_the_hosts() -> None:
     text = (
         service("port: 1", host=hosts) + f"  tts: {{kind: container, image: example.org/asr@{ONES}, on: pc, port: 2}}\n"
     )
-    found = wants(text + "platforms: {pc: {title: PC, architecture: amd64}}\n")
-    [want] = found.wants
-    assert want.architectures == ("amd64", "arm64")
+    found = state(text + "platforms: {pc: {title: PC, architecture: amd64}}\n")
+    [pin] = found.pins
+    assert pin.architectures == ("amd64", "arm64")
     [finding] = found.report.findings
-    assert (finding.code, finding.loc) == ("LCK030", want.places[0])
+    assert (finding.code, finding.loc) == ("LCK030", pin.locations[0])
 
 
 def test_without_deployments_nothing_is_wanted() -> None:
-    assert wants("name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n").wants == ()
+    assert state("name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n").pins == ()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["image", "model", "file"]
 _BARE: Final = ("tokenizer", "tokenizer_path", "hf_config_path")
-"""Options of vLLM and SGLang that name a repository whose weights are not read."""
+"""Options of vLLM and SGLang that name a repository of which the weights are not loaded."""
 _AUTO: Final = "auto"
 _NATIVE_SINCE: Final = "0.12"
 """First vLLM release that loads Mistral's own format without an option."""
@@ -30,7 +30,7 @@ DEFAULT_REVISION: Final = "main"
 """Default branch of a repository."""
 
 
-class Want(NamedTuple):
+class RequiredPin(NamedTuple):
     """One name that must be pinned."""
 
     kind: Kind
@@ -38,7 +38,7 @@ class Want(NamedTuple):
     """Key in the lock: image reference, model handle or URL."""
     users: tuple[str, ...]
     """Deployments, services and builds that use it, sorted."""
-    places: tuple[Loc, ...]
+    locations: tuple[Loc, ...]
     """Positions in the inventory that need it, sorted; never empty."""
     origin: Origin | None = None
     """Layer that sets it for the first position, if that is not the inventory."""
@@ -89,28 +89,28 @@ def repository(kind: Kind, name: str) -> str | None:
     return name if kind == "model" else None
 
 
-def wanted(plan: Plan, resolved: Resolved) -> tuple[Want, ...]:
+def required(plan: Plan, resolved: Resolved) -> tuple[RequiredPin, ...]:
     """Return everything that must be pinned, sorted by kind and name. Models of an Ollama server have no pin."""
     uses: dict[tuple[Kind, str], list[_Use]] = {}
     for use in _uses(plan, resolved):
         uses.setdefault((use.kind, use.name), []).append(use)
     return tuple(
-        _want(found, _revision(name, uses.get(("model", name or ""), ()), resolved), resolved)
+        _pin(found, _revision(name, uses.get(("model", name or ""), ()), resolved), resolved)
         for (kind, called), found in sorted(uses.items())
         for name in (repository(kind, called),)
     )
 
 
-def _want(uses: list[_Use], revision: tuple[str, Loc | None], resolved: Resolved) -> Want:
+def _pin(uses: list[_Use], revision: tuple[str, Loc | None], resolved: Resolved) -> RequiredPin:
     document = resolved.inventory.document
-    placed = sorted(((_loc(document, resolved, use), _origin(resolved, use)) for use in uses), key=_by_place)
+    located = sorted(((_loc(document, resolved, use), _origin(resolved, use)) for use in uses), key=_by_location)
     first = uses[0]
-    return Want(
+    return RequiredPin(
         kind=first.kind,
         name=first.name,
         users=tuple(sorted({use.user for use in uses})),
-        places=tuple(dict.fromkeys(loc for loc, _ in placed)),
-        origin=placed[0][1],
+        locations=tuple(dict.fromkeys(loc for loc, _ in located)),
+        origin=located[0][1],
         source=first.source,
         architectures=tuple(sorted({use.architecture for use in uses} - {""})),
         revision=revision[0],
@@ -120,13 +120,13 @@ def _want(uses: list[_Use], revision: tuple[str, Loc | None], resolved: Resolved
     )
 
 
-def _by_place(placed: tuple[Loc, Origin | None]) -> tuple[str, int, int]:
-    loc, _ = placed
+def _by_location(located: tuple[Loc, Origin | None]) -> tuple[str, int, int]:
+    loc, _ = located
     return loc.file, loc.mark.line, loc.mark.column
 
 
 def _loc(document: Document, resolved: Resolved, use: _Use) -> Loc:
-    """Point at the value if the inventory has it, wherever it does, or else at what it belongs to."""
+    """Return the location of the value in the inventory, or that of its container if another layer sets it."""
     leaf = resolved.leaves.get(use.leaf)
     elsewhere = leaf is not None and leaf[1].file == document.name and leaf[1].mark is not None
     if use.path not in document.values and leaf is not None and elsewhere and leaf[1].mark is not None:
@@ -163,7 +163,7 @@ def _base(build: PlannedBuild, plan: Plan) -> Iterator[_Use]:
     """Return the base image of a build, once for each host that runs the built image."""
     for host in plan.hosts if build.base is not None else ():
         if any(container.image.build == build.name for container in host.containers):
-            assert build.base is not None  # noqa: S101  asked above
+            assert build.base is not None  # noqa: S101  checked above
             own: Path = ("builds", build.name, "base")
             yield _image(build.base, host, build.name, own, own)
 
@@ -185,14 +185,14 @@ def _models(container: Container, leaf: Path, resolved: Resolved) -> Iterator[_U
 def _form(container: Container, handle: str) -> LoadedFormat:
     """Return the format in which weights are loaded.
 
-    vLLM takes Mistral's own form wherever it is, unless it is told otherwise (vLLM 0.32.0, default_loader.py; since
-    0.12). Engines beside it, such as SGLang, take it only if they are told to.
+    vLLM prefers Mistral's own format unless an option selects the other one (vLLM 0.32.0, default_loader.py; since
+    0.12). Other engines, such as SGLang, load it only if an option selects it.
     """
-    said = container.server.options
+    options = container.server.options
     drafter = (container.server.speculative or {}).get("model")
-    if handle in [said.get(key) for key in _BARE] and handle not in (container.server.model, drafter):
+    if handle in [options.get(key) for key in _BARE] and handle not in (container.server.model, drafter):
         return "bare"
-    formats = {str(said.get(key) or _AUTO) for key in ("load_format", "config_format")}
+    formats = {str(options.get(key) or _AUTO) for key in ("load_format", "config_format")}
     native = "mistral" in formats or (
         formats == {_AUTO} and container.server.engine == "vllm" and not _is_old(container)
     )
@@ -224,10 +224,10 @@ def _revision(repository: str | None, models: Sequence[_Use], resolved: Resolved
     written = resolved.written
     if repository in written.revisions:
         return written.revisions[repository], resolved.inventory.document.at_value(("revisions", repository))
-    return min((commit for use in models for commit in _ran(use, resolved)), default=DEFAULT_REVISION), None
+    return min((commit for use in models for commit in _source_commits(use, resolved)), default=DEFAULT_REVISION), None
 
 
-def _ran(use: _Use, resolved: Resolved) -> Iterator[str]:
+def _source_commits(use: _Use, resolved: Resolved) -> Iterator[str]:
     """Return the commits of this model that the sources of a deployment's recipe used."""
     written = resolved.written
     deployment = written.deployments[use.user]

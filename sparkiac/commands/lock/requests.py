@@ -1,0 +1,193 @@
+"""Send the requests that complete a lock. Commands reach the network only through this module."""
+
+from __future__ import annotations
+
+import os
+import sys
+from concurrent.futures import wait
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import click
+
+from sparkiac.model.lock import LockedFile, LockedImage, LockedModel
+from sparkiac.upstream import errors, parallel
+from sparkiac.upstream.errors import UpstreamError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sparkiac.lock import Key, LockEntry, PinRequest, RequiredPin
+    from sparkiac.model.lock import Lock
+    from sparkiac.upstream.hub.client import HubClient
+    from sparkiac.upstream.transport import Transport
+
+    Count: TypeAlias = Callable[[object], object]
+    Results: TypeAlias = dict[Key, LockEntry | UpstreamError]
+
+_DELAY_S: Final = 1.0
+"""Progress is shown only if the requests take longer than this."""
+_TICK_S: Final = 0.2
+_CLEAR: Final = "\r\x1b[K"
+
+
+class Responses(NamedTuple):
+    """Results of the upstream requests."""
+
+    found: dict[Key, LockEntry]
+    errors: dict[Key, UpstreamError]
+
+
+class Signatures(NamedTuple):
+    """Images whose signatures are verified."""
+
+    pins: tuple[RequiredPin, ...]
+    lock: Lock | None
+    """Contains the digests of images that are not requested again."""
+    key: str | None
+    """Path of a public key file."""
+
+
+def send(requests: tuple[PinRequest, ...], signatures: Signatures | None = None) -> Responses:
+    """Send requests to registries, the model hub and file servers, and show progress on a terminal.
+
+    The requests run in another thread, so that an interrupt does not wait for a server that hangs.
+    """
+    done: list[object] = []  # append is atomic, so threads can share the list
+    future = parallel.start(lambda: _responses(requests, signatures, done.append))
+    wait((future,), _DELAY_S)
+    shown = not future.done() and sys.stderr.isatty()
+    while not future.done():
+        if shown:
+            click.echo(f"{_CLEAR}upstream requests: {len(done)} of {len(requests)}", err=True, nl=False)
+        wait((future,), _TICK_S)
+    if shown:
+        click.echo(_CLEAR, err=True, nl=False)
+    return future.result()
+
+
+def _responses(requests: tuple[PinRequest, ...], signatures: Signatures | None, count: Count) -> Responses:
+    results: Results = {}
+    for kind, resolve in (("image", _images), ("model", _models), ("file", _files)):
+        some = [_at_commit(each, results) for each in requests if each.pin.kind == kind]
+        try:
+            results |= resolve(some, count) if some else {}
+        except UpstreamError as error:  # an invalid setting, such as a proxy or a token, fails all of one kind
+            results |= {each.pin.key: error for each in some}
+    if signatures is not None:
+        results |= _signed(signatures, results)
+    failed = {key: result for key, result in results.items() if isinstance(result, UpstreamError)}
+    return Responses({key: each for key, each in results.items() if not isinstance(each, UpstreamError)}, failed)
+
+
+def _at_commit(request: PinRequest, results: Results) -> PinRequest:
+    """Request a file at the commit that its repository was just resolved to, because a branch can move in between."""
+    model = results.get(("model", request.pin.repository or ""))
+    return request._replace(commit=model.commit) if isinstance(model, LockedModel) else request
+
+
+def _each(requests: list[PinRequest], resolve: Callable[[PinRequest], LockEntry], count: Count) -> Results:
+    results: Results = {}
+    for request, result in parallel.each(requests, resolve):
+        results[request.pin.key] = result
+        count(request)
+    return results
+
+
+def _images(requests: list[PinRequest], count: Count) -> Results:
+    from sparkiac.upstream.registry import images
+    from sparkiac.upstream.registry.client import RegistryClient
+    from sparkiac.upstream.registry.credentials import Credentials
+
+    def resolve(request: PinRequest) -> LockedImage:
+        pin = request.pin
+        return images.resolve(pin.name, client=client, source=request.source, architecture=pin.architectures[0])
+
+    with RegistryClient(Credentials(os.environ)) as client:
+        return _each(requests, resolve, count)
+
+
+def _hub() -> HubClient:
+    """Import the client only for requests to the model hub: its library takes 0.6 s."""
+    from sparkiac.upstream.hub.client import HubClient
+
+    return HubClient.from_environ(os.environ)
+
+
+def _models(requests: list[PinRequest], count: Count) -> Results:
+    from sparkiac.upstream.hub import model
+
+    hub = _hub()
+
+    def resolve(request: PinRequest) -> LockedModel:
+        pin, revision = request.pin, request.pinned or request.commit or request.pin.revision
+        files = [file for file in pin.files if file is not None]
+        return model.resolve(pin.name, hub=hub, revision=revision, files=files, forms=pin.forms)
+
+    return _each(requests, resolve, count)
+
+
+def _files(requests: list[PinRequest], count: Count) -> Results:
+    from sparkiac.upstream.transport import Transport
+
+    groups: dict[str, list[PinRequest]] = {}
+    for each in requests:
+        groups.setdefault(each.pin.repository or each.pin.name, []).append(each)
+    results: Results = {}
+    hub = cache(_hub)  # one client for all files of the model hub, and none without such files
+    with Transport(errors.FILE) as transport:
+        for _, group in parallel.each(groups.values(), lambda group: _file_group(group, transport, hub, count)):
+            assert not isinstance(group, UpstreamError)  # noqa: S101  errors are results of single files
+            results |= group
+    return results
+
+
+def _file_group(
+    requests: list[PinRequest], transport: Transport, hub: Callable[[], HubClient], count: Count
+) -> Results:
+    """Request the files of one repository, all at the commit of the first one."""
+    results: Results = {}
+    commit = None
+    for request in requests:
+        try:
+            found = _file(request, request.commit or commit or request.pin.revision, transport, hub)
+        except UpstreamError as error:
+            results[request.pin.key] = error
+        else:
+            results[request.pin.key], commit = found, found.commit or commit
+        count(request)
+    return results
+
+
+def _file(request: PinRequest, revision: str, transport: Transport, hub: Callable[[], HubClient]) -> LockedFile:
+    from sparkiac.upstream import files
+
+    url = request.pin.name
+    client = hub() if request.pin.repository else None
+    found = files.resolve(url, transport=transport, hub=client, revision=revision)
+    if request.pinned is not None and found.sha256 != request.pinned:
+        message = f"{url} no longer has the content that the lock pins, and the pinned commit is unknown"
+        raise UpstreamError(errors.NO_FILE, message, f"to pin the current content, run with --upgrade {url}")
+    return found
+
+
+def _signed(signatures: Signatures, results: Results) -> Results:
+    """Add the result of the signature check to each image."""
+    from sparkiac.upstream.registry.client import RegistryClient
+    from sparkiac.upstream.registry.credentials import Credentials
+    from sparkiac.upstream.registry.signatures import verify
+
+    locked = signatures.lock.images if signatures.lock else {}
+    known: Results = {("image", name): image for name, image in locked.items()}
+
+    def signed(pin: RequiredPin) -> LockEntry:
+        image = (known | results)[pin.key]
+        if isinstance(image, UpstreamError):
+            raise image
+        assert isinstance(image, LockedImage)  # noqa: S101  the key is that of an image
+        line = verify(pin.source, image.digest, client=client, key=signatures.key, environ=os.environ)
+        return image.model_copy(update={"signature": line})
+
+    images = [pin for pin in signatures.pins if pin.kind == "image"]
+    with RegistryClient(Credentials(os.environ)) as client:
+        return {pin.key: result for pin, result in parallel.each(images, signed)}

@@ -1,0 +1,67 @@
+"""Values for `sparkiac init`: from an option, or from a prompt on a terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Value = TypeVar("Value")
+
+
+def value(
+    given: str | None, label: str, parse: Callable[[str], Value], option: str = "", *, default: str | None = None
+) -> Value:
+    """Parse the value of an option; without it, prompt on a terminal until a value is valid, or use the default.
+
+    `parse` raises click.UsageError for an invalid value. Without a terminal and a default, `option` is required.
+    """
+    if given is None and sys.stdin.isatty():
+        stripped = lambda text: parse(text.strip())  # noqa: E731  click passes the input unchanged
+        found: Value = click.prompt(label, default=default, value_proc=stripped, err=True, show_default=bool(default))
+        return found
+    text = default if given is None else given
+    if text is None:
+        message = f"{option} is missing, and there is no terminal to prompt on"
+        raise click.UsageError(message)
+    return parse(text)
+
+
+def parser(option: str, form: str) -> Callable[[str], str]:
+    """Return a function that returns a valid text and rejects any other; `form` names a pattern of `model.forms`."""
+    from sparkiac.model import forms
+
+    def parse(text: str) -> str:
+        if not re.fullmatch(getattr(forms, form), text):
+            message = f"{option} {text!r} is not {forms.FORMS[getattr(forms, form)]}"
+            raise click.UsageError(message)
+        return text
+
+    return parse
+
+
+def host(text: str) -> tuple[str, str]:
+    """Parse NAME=ADDRESS, the value of --host."""
+    name, _, at = text.partition("=")
+    if not name or not at:
+        message = f"--host {text!r} is not NAME=ADDRESS, such as spark-01=192.168.1.11"
+        raise click.UsageError(message)
+    return parser("--host", "NAME")(name), address("--host", at)
+
+
+def address(option: str, text: str) -> str:
+    """Return a valid address of a host; reject any other text."""
+    from pydantic import TypeAdapter, ValidationError
+
+    from sparkiac.model import base, forms
+
+    try:
+        return TypeAdapter(base.Address).validate_python(text)
+    except ValidationError:
+        message = f"{option} {text!r} is not {forms.FORMS[forms.ADDRESS]}"
+        raise click.UsageError(message) from None

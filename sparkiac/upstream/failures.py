@@ -1,0 +1,89 @@
+"""The reasons why an HTTP request brings no usable response."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import httpx2
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TOO_MANY: Final = 429
+_RATE: Final = re.compile(r"(\d{1,9});w=(\d{1,9})")
+_RESET: Final = re.compile(r"\br=0\b.*\bt=(\d{1,9})")
+_HINT: Final = "check the name, the network, HTTPS_PROXY and NO_PROXY"
+_LATER: Final = "try again later"
+
+
+class Failure(NamedTuple):
+    """The reason why there is no usable response."""
+
+    reason: str
+    hint: str = _LATER
+    host: str = ""
+    kind: Literal["no_response", "incomplete", "oversize"] = "no_response"
+    wait_s: float = 0
+    """Wait that the server requests before the next try."""
+    final: bool = False
+    """Whether another try is useless."""
+    unreachable: bool = False
+    """Whether every request to this host would fail."""
+    no_tls: bool = False
+    """Whether the server does not use TLS."""
+
+
+def explained(  # noqa: PLR0911  one for each kind of exception
+    error: Exception, *, connect_s: float, read_s: float
+) -> Failure:
+    """Return the failure that an exception of httpx2 stands for, in words without the request."""
+    cause: BaseException = error
+    while (inner := cause.__cause__ or cause.__context__) is not None:
+        cause = inner
+    if isinstance(error, httpx2.InvalidURL | UnicodeError):
+        return Failure("invalid host name or port", "correct the host in the reference", final=True)
+    if isinstance(error, httpx2.ConnectTimeout):
+        return Failure(f"no connection within {connect_s:g} s", _HINT, unreachable=True)
+    if isinstance(error, httpx2.TimeoutException):
+        return Failure(f"no response within {read_s:g} s", _HINT, unreachable=True)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        hint = "if your own authority signed it, set SSL_CERT_FILE to a file with the authority's certificate"
+        return Failure(f"untrusted certificate: {cause.verify_message}", hint, final=True, unreachable=True)
+    if isinstance(cause, ssl.SSLError):
+        return Failure(f"no TLS connection: {cause.reason or 'cut off'}", no_tls=True)
+    if isinstance(error, httpx2.ProxyError):
+        return Failure("the proxy refuses to connect", "check HTTPS_PROXY and NO_PROXY", unreachable=True)
+    if isinstance(error, httpx2.RemoteProtocolError):
+        return Failure("the response is incomplete or not HTTP", kind="incomplete")
+    reason = f": {cause.strerror}" if isinstance(cause, OSError) and cause.strerror else ""
+    return Failure(f"no connection{reason}", _HINT, unreachable=True)
+
+
+def busy(status: int, headers: Mapping[str, str], host: str) -> Failure:
+    """Return the failure for status 408, 429 or 5xx."""
+    wait_s = _requested_wait(headers)
+    wait = f"; it requests a wait of {wait_s:.0f} s" if wait_s else ""
+    if status != _TOO_MANY:
+        return Failure(f"HTTP {status}{wait}", host=host, wait_s=wait_s)
+    limit = _RATE.fullmatch(headers.get("RateLimit-Limit", ""))
+    rate = f"; its limit is {limit[1]} in {limit[2]} s" if limit else ""
+    reason = f"too many requests (HTTP 429){rate}{wait}"
+    hint = "log in for a higher limit, or try again later"
+    return Failure(reason, hint, host, wait_s=wait_s, unreachable=True)
+
+
+def _requested_wait(headers: Mapping[str, str]) -> float:
+    """Read Retry-After, in seconds or as a date (RFC 9110, 10.2.3), or the model hub's RateLimit header."""
+    value = headers.get("Retry-After", "").strip()
+    if value.isdecimal():
+        return float(value[:9])
+    if reset := _RESET.search(headers.get("RateLimit", "")):
+        return float(reset[1])
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (TypeError, ValueError):
+        return 0
