@@ -141,7 +141,9 @@ def test_a_broken_rule_is_noticed(check: Check) -> None:
     made = list(mutants(check))
     assert made, "a rule without a condition?"
     survivors = [what for what, mutant in made if verdict(mutant, inputs) == right]
-    assert survivors == [], f"add a case for {check.rule.code} to tests/rules/cases.py or combinations.yaml that tells these apart"
+    assert survivors == [], (
+        f"add a case for {check.rule.code} to tests/rules/cases.py or combinations.yaml that tells these apart"
+    )
 
 
 def test_the_lock_of_the_cases_is_a_lock() -> None:

@@ -1,7 +1,7 @@
 """Find the places of validators.yaml in released vLLM sources.
 
-`validators.py` reads every release of ../vllm_interface/sources.lock and writes validators.found. `validators.py 0.25.1`
-prints what is found in this release and writes nothing. `--archives FOLDER` keeps the archives, about 800 MB.
+`validators.py` reads every release of ../vllm_interface/sources.lock and writes validators.found. `validators.py
+0.25.1` prints what is found in this release and writes nothing. `--archives FOLDER` keeps the archives, about 800 MB.
 """
 
 from __future__ import annotations
