@@ -47,6 +47,7 @@ FAMILIES = {
     "MOE": "Mixtures of experts",
     "ATT": "Attention backends",
     "SPD": "Speculative decoding",
+    "VAL": "What vLLM's own validators refuse",
     "API": "What clients need",
     "MEM": "Memory",
     "HST": "Hosts and their containers",

@@ -22,7 +22,6 @@ _BASE: Final = {
     "on": "spark-01",
     "port": 8000,
 }
-_HOST: Final = {"address": "192.168.1.11"}
 
 
 class Combination(NamedTuple):
@@ -38,22 +37,22 @@ class Combination(NamedTuple):
     """Number of the fact that finds it; None where the rule has code of its own."""
     severity: str | None = None
     deployment: Mapping[str, Any] = {}
-    host: Mapping[str, Any] = {}
-    """Keys of the host."""
     near: tuple[Mapping[str, Any], ...] = ()
     """Changes of the deployment that make it good."""
+    elsewhere: str | None = None
+    """What finds it beside the facts of this table."""
     unprovable: str | None = None
     """Why no rule finds it."""
 
     @property
     def bad(self) -> tuple[str, str]:
         """Return the inventory and its lock."""
-        return _written(_over(_BASE, self.deployment), self.host)
+        return _written(_over(_BASE, self.deployment))
 
     @property
     def good(self) -> Iterator[tuple[str, str]]:
         """Return the inventories that are near, with their locks."""
-        return (_written(_over(_over(_BASE, self.deployment), change), self.host) for change in self.near)
+        return (_written(_over(_over(_BASE, self.deployment), change)) for change in self.near)
 
 
 @cache
@@ -76,13 +75,18 @@ def _over(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _written(deployment: Mapping[str, Any], host: Mapping[str, Any]) -> tuple[str, str]:
+def _host(number: int) -> dict[str, Any]:
+    link = {"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": f"192.168.177.{number}/24"}
+    return {"address": f"192.168.1.{number}", "fabric": {"links": [link]}}
+
+
+def _written(deployment: Mapping[str, Any]) -> tuple[str, str]:
     config = deployment.get(_CONFIG, {})
     shown = {key: value for key, value in deployment.items() if key != _CONFIG}
     inventory = {
         "name": "lab",
         "defaults": {"model_store": "/srv/models"},
-        "hosts": {"spark-01": {**_HOST, **host}},
+        "hosts": {"spark-01": _host(11), "spark-02": _host(12)},
         "deployments": {"chat": shown},
     }
     lock = {"version": 1, "images": {}, "models": {_MODEL: {"commit": COMMIT, "config": config}}}

@@ -62,6 +62,10 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
         "HST013 16:36 big uses RDMA on spark-01 under Docker's limit of locked memory",
         "HST013 16:36 big uses RDMA on spark-02 under Docker's limit of locked memory",
     ),
+    ("VAL012", 3): (
+        "VAL012 16:24 big binds NCCL_IB_HCA to =rocep1, and the links of spark-01 have rocep1s0f1",
+        "VAL012 16:24 big binds NCCL_IB_HCA to =rocep1, and the links of spark-02 have rocep1s0f1",
+    ),
     ("MN002", 0): ("MN002 14:9 big runs on spark-01 without NCCL_IB_HCA",),
     ("MN003", 1): (
         (

@@ -56,7 +56,7 @@ def test_what_is_near_is_not_found(combination: Combination) -> None:
 
 def test_the_table_says_of_each_combination_what_becomes_of_it() -> None:
     for each in combinations():
-        assert (each.code is None) is (each.unprovable is not None), each.says
-        assert each.code is None or each.code in CODES, each.says
+        assert [each.code, each.elsewhere, each.unprovable].count(None) == 2, each.says
+        assert (each.code in CODES) is bool(each.deployment), each.says
         assert each.source, each.says
     assert len({each.says for each in combinations()}) == len(combinations()) >= _ASKED

@@ -11,9 +11,10 @@ from sparkiac.plan import build
 from sparkiac.report import Severity
 from sparkiac.rules import evaluator
 from sparkiac.rules.conditions import holds
+from sparkiac.rules.evaluator import applies
 from sparkiac.rules.fact import BREAKS, HEARSAY, PROOF, TESTIMONY, VERDICTS, Evidence, Fact, Releases, read, sheets
-from sparkiac.rules.subject import NAMES
-from tests.plan.fleets import ONES, deployment, resolved
+from sparkiac.rules.subject import NAMES, Subject
+from tests.plan.fleets import COMMIT, ONES, deployment, planned, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -148,6 +149,68 @@ def test_a_fact_is_applied_within_its_scope(image: str, changes: dict[str, Any],
     found = resolved(deployment(f"image: {image}@{ONES}"))
     hits = tuple(evaluator.find(build(found), (fact(when={"set.max_model_len": {"not": None}}, **changes),)))
     assert [hit.severity for hit in hits] == ([] if severity is None else [severity])
+
+
+def subject(*lines: str, config: str = "{}") -> Subject:
+    """Return the deployment of a small inventory, with a config.json in the lock."""
+    text = f"version: 1\nimages: {{}}\nmodels: {{example/model: {{commit: '{COMMIT}', config: {config}}}}}\n"
+    host = planned(deployment(*lines), locked=text).hosts[0]
+    return Subject(host, host.containers[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("set.attention_config.backend", "FLASHINFER"),
+        ("set.compilation_config.pass_config.fuse", True),
+        ("set.compilation_config.absent", None),
+        ("set.attention_backend.backend", None),
+        ("config.num_attention_heads", 64),
+        ("config.hidden_size", 4096),
+        ("config.quantization_config.quant_method", "fp8"),
+        ("config.num_key_value_heads", None),
+        ("config.absent", None),
+    ],
+)
+def test_a_value_inside_of_another_one(name: str, value: object) -> None:
+    options = (
+        'attention_config: {backend: FLASHINFER}, attention_backend: "{", '
+        """compilation_config: '{"pass_config": {"fuse": true}}', hf_overrides: {num_key_value_heads: 4}"""
+    )
+    config = (
+        "{text_config: {num_attention_heads: 64, num_key_value_heads: 8}, num_attention_heads: 16, hidden_size: 4096, "
+        "quantization_config: {quant_method: fp8}}"
+    )
+    assert subject(f"set: {{{options}}}", config=config)[name] == value
+
+
+@pytest.mark.parametrize(
+    ("lines", "upstream"),
+    [
+        (("image: vllm/vllm-openai:v0.25.1",), True),
+        (("image: nvcr.io/nvidia/vllm:26.04-py3",), False),
+        (("image: example.org/vllm:v0.25.1",), False),
+        (("image: vllm/vllm-openai:v0.25.1", "container: {prelude: [[pip, install, x]]}"), False),
+    ],
+)
+def test_a_proof_for_a_release_is_a_warning_for_builds_by_others(lines: tuple[str, ...], *, upstream: bool) -> None:
+    assert subject(*lines).upstream is upstream
+
+
+@pytest.mark.parametrize(
+    ("tag", "found"),
+    [
+        ("v0.25.1", True),
+        ("v0.24.0", False),
+        ("v0.28.0", False),
+        ("v0.28.0rc1", False),
+        ("v0.27.2", True),
+        ("nightly", False),
+    ],
+)
+def test_a_fact_holds_for_its_releases_alone(tag: str, *, found: bool) -> None:
+    scoped = fact(when={}, releases=Releases("0.25.1", "0.28.0"), hardware="any")
+    assert applies(scoped, subject(f"image: vllm/vllm-openai:{tag}")) is found
 
 
 def test_a_key_that_facts_do_not_have_is_refused() -> None:

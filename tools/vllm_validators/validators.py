@@ -1,27 +1,30 @@
-"""Read vLLM's validators again: in which releases is each place of validators.yaml, and on which line?
+"""Find the places of validators.yaml in released vLLM sources.
 
-`validators.py --archives FOLDER` reads the pinned archives of sources.lock and writes validators.found, one line for each
-unbroken range of releases: name, first release, last release, and the place in the last one. Releases on the command
-line are read and shown, and nothing is written: `validators.py 0.25.1`.
+`validators.py` reads every release of ../vllm_interface/sources.lock and writes validators.found. `validators.py
+0.25.1` prints what is found in this release and writes nothing. `--archives FOLDER` keeps the archives, about 800 MB.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import fetch
 import yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 HERE: Final = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "vllm_interface"))
+import fetch  # noqa: E402  a program beside this one
+
 PLACES: Final = HERE / "validators.yaml"
 FOUND: Final = HERE / "validators.found"
+HEAD: Final = "# validator, first and last release that have it, place in the last one"
 _BROKEN: Final = re.compile(r"""(["'])\s+f?\1|\s+""")
 """What is left out before texts are compared: white space, and the seam of a string that is written in pieces."""
 
@@ -38,14 +41,11 @@ class Place(NamedTuple):
 def places() -> tuple[Place, ...]:
     """Read the list of validators."""
     listed: Mapping[str, Any] = yaml.safe_load(PLACES.read_text("utf-8"))
-    return tuple(
-        Place(
-            name,
-            tuple(f"vllm/{path}" for path in ([each["path"]] if isinstance(each["path"], str) else each["path"])),
-            each["text"],
-        )
-        for name, each in listed.items()
-    )
+    return tuple(Place(name, _paths(each["path"]), each["text"]) for name, each in listed.items())
+
+
+def _paths(written: str | list[str]) -> tuple[str, ...]:
+    return tuple(f"vllm/{path}" for path in ([written] if isinstance(written, str) else written))
 
 
 def line(source: str, text: str) -> int | None:
@@ -95,9 +95,7 @@ def ranges(found: Mapping[str, Mapping[str, str]], name: str) -> Iterator[tuple[
 def main() -> None:
     """Read the archives, and write or show what is found."""
     parser = argparse.ArgumentParser(description="Read vLLM's validators again.")
-    parser.add_argument(
-        "versions", nargs="*", help="releases of sources.lock to show; all are read and written if none is named"
-    )
+    parser.add_argument("versions", nargs="*", help="releases to print; without any, all are read and written")
     parser.add_argument("--archives", type=Path, help="keep the archives in this folder")
     arguments = parser.parse_args()
     known, wanted = fetch.locked(), places()
@@ -110,9 +108,7 @@ def main() -> None:
             print(f"{release}  {place.name:24} {found[release].get(place.name, 'not there')}")
     if not arguments.versions:
         lines = [" ".join((place.name, *each)) for place in wanted for each in ranges(found, place.name)]
-        FOUND.write_text(
-            "# validator, first and last release that have it, place in the last one\n" + "\n".join(lines) + "\n"
-        )
+        FOUND.write_text("\n".join((HEAD, *lines, "")))
 
 
 if __name__ == "__main__":

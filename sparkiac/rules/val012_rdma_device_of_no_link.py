@@ -1,0 +1,101 @@
+"""NCCL is told to use RDMA devices that none of the host's links has.
+
+NCCL compares NCCL_IB_HCA with the beginnings of device names, and with whole names after `=`. If no device matches, it
+uses TCP instead of RDMA. The names differ between systems: the same card is `mlx5_0` or `rocep1s0f1`, as `ibdev2netdev`
+shows it. Each group gets the devices of its hosts' links by itself.
+
+Bad:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    on: [spark-01, spark-02]
+    port: 8001
+    env: {NCCL_IB_HCA: mlx5_0}
+```
+
+Good:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    on: [spark-01, spark-02]
+    port: 8001
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac import placeholders
+from sparkiac.report import REMOVE, Severity
+from sparkiac.rules.kernels import hit, written
+from sparkiac.rules.rule import Rule
+from sparkiac.rules.shares import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import HostPlan, Plan
+    from sparkiac.rules.rule import Hit
+
+RULE: Final = Rule(
+    code="VAL012",
+    slug="rdma-device-of-no-link",
+    severity=Severity.WARNING,
+    sources=("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html",),
+    since="0.1.0",
+)
+_VARIABLE: Final = "NCCL_IB_HCA"
+_TWINS: Final = (("rocep", "roceP2p"), ("roceP2p", "rocep"))
+"""Each port of a DGX Spark has two devices, of which the inventory names one or both."""
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find nodes whose variable matches no device of the host's links."""
+    for host, container in nodes(plan):
+        chosen, devices = container.command.env.get(_VARIABLE, ""), _devices(host)
+        if devices and chosen and not chosen.startswith("^") and not _matches(chosen, devices):
+            there = ", ".join(link.hca or "" for link in host.links)
+            message = f"{container.name} binds {_VARIABLE} to {chosen}, and the links of {host.name} have {there}"
+            hint = "remove it: it follows from fabric.links"
+            fix = written(container, "env", _VARIABLE, value=REMOVE)
+            yield hit(host, container, ("env", _VARIABLE), message, hint, fix=fix)
+
+
+def _devices(host: HostPlan) -> tuple[str, ...]:
+    """Return the RDMA devices of a host's links and their twins; nothing if one of them is unknown."""
+    named = [link.hca for link in host.links if link.hca not in {None, placeholders.HCA}]
+    known = [name for name in named if name is not None]
+    twins = [name.replace(one, other, 1) for name in known for one, other in _TWINS if name.startswith(one)]
+    return (*known, *twins) if len(known) == len(host.links) else ()
+
+
+def _matches(chosen: str, devices: tuple[str, ...]) -> bool:
+    names = [name.partition(":")[0] for name in chosen.removeprefix("=").split(",")]
+    if chosen.startswith("="):
+        return any(name in devices for name in names)
+    return any(device.startswith(name) for device in devices for name in names)

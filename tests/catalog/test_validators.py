@@ -1,0 +1,107 @@
+"""The facts from vLLM's validators rest on places that tools/vllm_validators found in its releases."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from sparkiac.catalog import interfaces
+from sparkiac.rules.fact import sheets
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from sparkiac.rules.fact import Fact
+
+TOOLS: Final = ROOT / "tools" / "vllm_validators"
+LINK: Final = re.compile(r"https://github\.com/vllm-project/vllm/blob/v([0-9.]+)/(vllm/.+)")
+FACTS: Final = [
+    pytest.param(fact, id=f"{sheet.rule.code}-{number}")
+    for sheet in sheets()
+    if sheet.rule.code.startswith("VAL")
+    for number, fact in enumerate(sheet.facts, start=1)
+    if fact.releases is not None
+]
+every_fact = pytest.mark.parametrize("fact", FACTS)
+
+
+def found() -> dict[tuple[str, str], str]:
+    """Return the ranges that were found: last release and place → first release."""
+    lines = (TOOLS / "validators.found").read_text().splitlines()
+    listed = [line.split() for line in lines if not line.startswith("#")]
+    return {(last, place): first for _, first, last, place in listed}
+
+
+def cited(fact: Fact) -> Iterator[tuple[str, str]]:
+    """Return last release and place of the links of a fact."""
+    for each in fact.evidence:
+        link = LINK.fullmatch(each.source)
+        if each.kind == "source" and link is not None:
+            yield link[1], link[2]
+
+
+def between(first: str, release: str, last: str) -> bool:
+    return interfaces.release(first) <= interfaces.release(release) <= interfaces.release(last)
+
+
+@every_fact
+def test_each_link_is_a_line_that_was_found(fact: Fact) -> None:
+    links = list(cited(fact))
+    assert links
+    assert set(links) <= set(found())
+
+
+@every_fact
+def test_the_releases_of_a_fact_have_its_validators(fact: Fact) -> None:
+    assert fact.releases is not None
+    first, before = fact.releases
+    known = [each for each in interfaces.versions() if interfaces.release(each) >= interfaces.release(first or "0")]
+    scope = [each for each in known if before is None or interfaces.release(each) < interfaces.release(before)]
+    ranges = [(found()[link], link[0]) for link in cited(fact)]
+    assert scope[0] == first
+    assert before is None or before in interfaces.versions()
+    assert [each for each in scope if not any(between(low, each, high) for low, high in ranges)] == []
+
+
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Load validators.py."""
+    monkeypatch.syspath_prepend(ROOT / "tools" / "vllm_interface")
+    spec = importlib.util.spec_from_file_location("validators", TOOLS / "validators.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("if tokens < length:", 2),
+        ("tokens (5) is below the length", 3),
+        ("if   tokens<length :", 2),
+        ("if tokens > length:", None),
+    ],
+)
+def test_a_place_is_found_however_its_lines_are_broken(tool: ModuleType, text: str, line: int | None) -> None:
+    source = (
+        'def check():\n    if tokens < length:\n        raise E(f"tokens (5) is "\n            "below the length")\n'
+    )
+    assert tool.line(source, text) == line
+
+
+def test_releases_without_a_place_break_its_range(tool: ModuleType) -> None:
+    there = {"0.1.0": {"a": "x#L1"}, "0.2.0": {"a": "x#L2"}, "0.3.0": {}, "0.4.0": {"a": "y#L4"}}
+    assert list(tool.ranges(there, "a")) == [("0.1.0", "0.2.0", "x#L2"), ("0.4.0", "0.4.0", "y#L4")]
+    assert list(tool.ranges(there, "b")) == []
+
+
+def test_the_list_names_each_validator_that_was_found(tool: ModuleType) -> None:
+    listed = {place.name for place in tool.places()}
+    assert {line.split()[0] for line in (TOOLS / "validators.found").read_text().splitlines()[1:]} == listed
