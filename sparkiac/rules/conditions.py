@@ -55,7 +55,7 @@ def _not(value: Any, operand: Any, values: Values) -> bool:  # noqa: ANN401  pla
 
 
 def _search(value: Any, operand: str, _values: Values) -> bool:  # noqa: ANN401  plain data
-    return isinstance(value, str) and re.search(operand, value, re.IGNORECASE) is not None
+    return value is not None and re.search(operand, str(value), re.IGNORECASE) is not None
 
 
 def _compare(test: Callable[[float, float], bool]) -> Callable[[Any, Any, Values], bool]:

@@ -103,6 +103,8 @@ def test_severity_follows_the_evidence(changes: dict[str, Any], severity: Severi
         ({"set.switch": True, "set.seqs": 4}, True),
         ({"set.switch": 1}, False),
         ({"model": {"search": "-a3b-.*fp4"}}, True),
+        ({"set.rope": {"search": "type.: .yarn"}}, True),
+        ({"set.rope": {"search": "longrope"}}, False),
         ({"clients": "tools"}, True),
         ({"any": [{"set.seqs": 5}, {"set.seqs": 4}]}, True),
         ({"none": [{"set.seqs": 5}, {"set.seqs": 4}]}, False),
@@ -116,6 +118,7 @@ def test_a_condition(when: dict[str, Any], *, true: bool) -> None:
         "set.batch": "64k",
         "set.seqs": 4,
         "set.switch": True,
+        "set.rope": {"type": "yarn"},
         "set.absent": None,
     }
     assert holds(when, values) is true
