@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.lock import Entry, Key, Move, Want
     from sparkiac.resolve import Resolved
+    from sparkiac.rules.profiles import Hidden
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
@@ -91,19 +92,19 @@ def check(
     *,
     allow_example: bool = False,
     allow_unlocked: bool = False,
-    hidden: frozenset[str] | None = None,
+    hidden: Hidden | None = None,
 ) -> Outcome:
     """Run every stage up to the rules. Bad input gives findings and no plan.
 
-    `allow_example` makes a warning of an example lock, `allow_unlocked` of missing pins as well. Rules whose codes are
-    `hidden` run as well: whether a waiver is used does not depend on what is shown.
+    `allow_example` makes a warning of an example lock, `allow_unlocked` of missing pins as well. What is `hidden` is
+    checked as well: whether a waiver is used does not depend on what is shown.
     """
     report, found = resolved(inventory, lock)
     if found is None:
         return Outcome(report, None)
     plan = build(found)
     hidden = _outside_default() if hidden is None else hidden
-    findings = [each for each in rules.check(plan, found) if each.code not in hidden]
+    findings = [each for each in rules.check(plan, found) if (each.code, each.severity) not in hidden]
     if lock is not None and found.lock is not None and found.lock.example:
         findings.append(_example(inventory, lock))
     tolerated = _SETTLED_BY_LOCK if allow_unlocked else _EXAMPLE if allow_example else frozenset()
@@ -121,9 +122,7 @@ def resolved(inventory: File, lock: File | None) -> tuple[Report, Resolved | Non
     return Report.of(findings), found
 
 
-def fix(
-    inventory: File, lock: File | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
-) -> Fixed:
+def fix(inventory: File, lock: File | None, *, allow_unlocked: bool = False, hidden: Hidden | None = None) -> Fixed:
     """Mend what a rule can mend in the text of an inventory. One that does not load stays as it is."""
     from sparkiac.fix import repair  # noqa: PLC0415  nothing else needs ruamel.yaml
 
@@ -211,7 +210,7 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
     return render_plan(plan)
 
 
-def _outside_default() -> frozenset[str]:
+def _outside_default() -> Hidden:
     known = catalog.profiles()
     return profiles.outside((check.rule for check in rules.checks()), known.floors, known.default)
 

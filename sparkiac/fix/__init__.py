@@ -16,6 +16,8 @@ from sparkiac.report import Finding, Report, Severity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sparkiac.rules.profiles import Hidden
+
 _MOST: Final = 500
 """Fixes of one run: more are not needed, and the run has an end whatever rules say."""
 
@@ -33,8 +35,8 @@ class Repaired(NamedTuple):
     """What is gone, with its place in the text at that time."""
 
 
-def repair(raw: bytes, check: Callable[[bytes], Report | None], hidden: frozenset[str]) -> Repaired:
-    """Apply the fixes of all findings of a text that loads, but for those with a hidden code.
+def repair(raw: bytes, check: Callable[[bytes], Report | None], hidden: Hidden) -> Repaired:
+    """Apply the fixes of all findings of a text that loads, but for those that are hidden.
 
     `check` gives all findings, hidden ones as well, for a fix may bring one; None if the text does not load.
     """
@@ -63,8 +65,8 @@ def repair(raw: bytes, check: Callable[[bytes], Report | None], hidden: frozense
     return Repaired(raw, Report.of((*(_noted(each, left) for each in _shown(report, hidden)), *broken)), tuple(fixed))
 
 
-def _shown(report: Report, hidden: frozenset[str]) -> list[Finding]:
-    return [finding for finding in report.findings if finding.code not in hidden]
+def _shown(report: Report, hidden: Hidden) -> list[Finding]:
+    return [finding for finding in report.findings if (finding.code, finding.severity) not in hidden]
 
 
 def _key(finding: Finding) -> Key:
