@@ -56,8 +56,8 @@ _JSON: Final = '{"rope_scaling": {"type": "yarn", "factor": 2, "original_max_pos
 _LONG: Final = "FLG013 {} {} takes 262144 tokens, and chat asks for {}: vLLM does not start"
 _STRETCHED: Final = "FLG014 {} chat stretches positions by YaRN for every request, and short prompts lose some quality"
 _CORRUPT: Final = (
-    "FLG008 {} chat has prefix caching together with MTP on a hybrid model: vLLM 0.28.0 gave wrong answers and lost "
-    "tool calls so"
+    "FLG008 {} chat has prefix caching and MTP on a hybrid model: with both, vLLM 0.28.0 gave wrong answers and lost "
+    "tool calls"
 )
 _FEW: Final = (
     "SPD006 {} chat drafts with DFlash for quantised weights: fewer drafted tokens are accepted than with BF16 weights"
