@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
     from sparkiac.resolve import Resolved
+    from sparkiac.rules.profiles import Hidden
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
@@ -91,19 +92,19 @@ def check(
     *,
     allow_example: bool = False,
     allow_unlocked: bool = False,
-    hidden: frozenset[str] | None = None,
+    hidden: Hidden | None = None,
 ) -> Outcome:
     """Run every stage up to the rules. Invalid input gives findings and no plan.
 
     `allow_example` reports an example lock as a warning instead of an error; `allow_unlocked` does the same for missing
-    pins. Rules whose codes are `hidden` run too, because whether a waiver is used must not depend on the profile.
+    pins. Findings that are `hidden` are checked too, because whether a waiver is used must not depend on the profile.
     """
     report, found = resolve_inventory(inventory, lock)
     if found is None:
         return Outcome(report, None)
     plan = build(found)
     hidden = _outside_default() if hidden is None else hidden
-    findings = [each for each in rules.check(plan, found) if each.code not in hidden]
+    findings = [each for each in rules.check(plan, found) if (each.code, each.severity) not in hidden]
     if lock is not None and found.lock is not None and found.lock.example:
         findings.append(_example(inventory, lock))
     tolerated = _SETTLED_BY_LOCK if allow_unlocked else _EXAMPLE if allow_example else frozenset()
@@ -142,7 +143,7 @@ def _foreign(inventory: InputFile, loaded: Source[Inventory]) -> Finding | None:
 
 
 def fix(
-    inventory: InputFile, lock: InputFile | None, *, allow_unlocked: bool = False, hidden: frozenset[str] | None = None
+    inventory: InputFile, lock: InputFile | None, *, allow_unlocked: bool = False, hidden: Hidden | None = None
 ) -> FixResult:
     """Apply the fixes of findings to the text of an inventory. An inventory that does not load stays unchanged."""
     from sparkiac.fix import repair  # noqa: PLC0415  only --fix needs it
@@ -233,7 +234,7 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
     return render_plan(plan)
 
 
-def _outside_default() -> frozenset[str]:
+def _outside_default() -> Hidden:
     known = catalog.profiles()
     return profiles.outside((check.rule for check in rules.checks()), known.floors, known.default)
 

@@ -16,6 +16,8 @@ from sparkiac.report import Finding, Report, Severity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sparkiac.rules.profiles import Hidden
+
 _MAX_FIXES: Final = 500
 """Fixes in one run; the limit guarantees an end whatever the rules report."""
 
@@ -33,7 +35,7 @@ class Repaired(NamedTuple):
     """Removed findings, with their positions when they were fixed."""
 
 
-def repair(raw: bytes, check: Callable[[bytes], Report | None], hidden: frozenset[str]) -> Repaired:
+def repair(raw: bytes, check: Callable[[bytes], Report | None], hidden: Hidden) -> Repaired:
     """Apply the fixes of all findings of a valid text, except findings with a hidden code.
 
     `check` returns all findings, also hidden ones, because a fix may add one; None if the text does not load.
@@ -65,8 +67,8 @@ def repair(raw: bytes, check: Callable[[bytes], Report | None], hidden: frozense
     )
 
 
-def _shown(report: Report, hidden: frozenset[str]) -> list[Finding]:
-    return [finding for finding in report.findings if finding.code not in hidden]
+def _shown(report: Report, hidden: Hidden) -> list[Finding]:
+    return [finding for finding in report.findings if (finding.code, finding.severity) not in hidden]
 
 
 def _key(finding: Finding) -> Key:

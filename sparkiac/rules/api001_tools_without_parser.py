@@ -62,7 +62,11 @@ RULE: Final = Rule(
     code="API001",
     slug="tools-without-parser",
     severity=Severity.ERROR,
-    sources=("Spark guide L158-159, L184, L637-639, L648",),
+    sources=(
+        "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/entrypoints/openai/cli_args.py",
+        "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/entrypoints/serve/render/serving.py",
+        "Spark guide L158-159, L184, L637-639, L648",
+    ),
     since="0.1.0",
 )
 _NEEDED: Final = ("enable_auto_tool_choice", "tool_call_parser")
@@ -85,7 +89,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: str, container: Container, who: str | None) -> Iterator[Hit]:
     missing = [option for option in _NEEDED if not container.server.options.get(option)]
     if who is not None and missing:
-        message = f"{who} would send tools to {container.name}, which is without {' and '.join(missing)}"
+        message = f"{who} would send tools to {container.name}, which refuses them without {' and '.join(missing)}"
         yield Hit(container.path, message, _HINT, host=host)
     elif missing == [_NEEDED[1]]:
         message = f"{container.name} does not start: {_NEEDED[0]} needs a {_NEEDED[1]}"

@@ -61,22 +61,23 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 
-_OF_ANOTHER_RULE: Final = frozenset(
-    {
-        *("VLLM_USE_FLASHINFER_MOE_FP4", "VLLM_USE_FLASHINFER_MOE_FP8", "VLLM_FLASHINFER_MOE_BACKEND"),
-        *("VLLM_FP8_MOE_BACKEND", "VLLM_USE_V1"),
-    }
+_OF_ANOTHER_RULE: Final = "VLLM_USE_V1"
+"""The variable of FLG019."""
+_BECAME: Final = dict.fromkeys(
+    (
+        *("VLLM_MXFP4_BACKEND", "VLLM_FP8_MOE_BACKEND", "VLLM_FLASHINFER_MOE_BACKEND"),
+        *("VLLM_USE_FLASHINFER_MOE_FP4", "VLLM_USE_FLASHINFER_MOE_FP8"),
+    ),
+    "moe_backend",
 )
-"""Variables that have a rule of their own."""
-_BECAME: Final = {"VLLM_MXFP4_BACKEND": "moe_backend"}
-"""Variable of patched builds → the option that chooses the same in a release."""
+"""Variable of older releases and patched builds → the option that chooses the same."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find variables that the release does not declare, or no release where it is not known."""
     for container, host in release.servers(plan):
         added = container.image.tag.added.variables if container.image.tag else ()
-        for name in sorted({*container.command.env} - {*added, *container.server.extra.variables, *_OF_ANOTHER_RULE}):
+        for name in sorted({*container.command.env} - {*added, *container.server.extra.variables, _OF_ANOTHER_RULE}):
             if name.startswith("VLLM_"):
                 yield from _hits(container, host, name)
 

@@ -1,7 +1,7 @@
 """Which findings a profile shows.
 
-A profile has all that the profiles before it have. A rule may name the smallest one that has it; otherwise its
-severity decides. So a new rule needs no line outside its own file.
+A profile has all that the profiles before it have. The severity of a finding decides, unless its rule names the
+smallest profile that has it. So a new rule needs no line outside its own file.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sparkiac.rules.rule import Rule
 
     Floors = Mapping[str, Severity]
+    Hidden = frozenset[tuple[str, Severity]]
+    """Codes with the severities whose findings are not shown."""
 
 
 def firm(rule: Rule) -> bool:
@@ -30,8 +32,19 @@ def smallest(rule: Rule, floors: Floors) -> str:
     return rule.profile or next(name for name, least in floors.items() if rule.severity >= least)
 
 
-def outside(rules: Iterable[Rule], floors: Floors, profile: str) -> frozenset[str]:
-    """Give the codes that a profile does not show."""
-    names = list(floors)
+def whole(codes: Iterable[str]) -> Hidden:
+    """Return the codes with all severities."""
+    return frozenset((code, severity) for code in codes for severity in Severity)
+
+
+def outside(rules: Iterable[Rule], floors: Floors, profile: str) -> Hidden:
+    """Return what a profile does not show."""
+    names, rules = list(floors), tuple(rules)
     within = set(names[: names.index(profile) + 1])
-    return frozenset(rule.code for rule in rules if smallest(rule, floors) not in within)
+    mild = frozenset(
+        (rule.code, severity)
+        for rule in rules
+        for severity in Severity
+        if severity < floors[profile] and not rule.profile
+    )
+    return mild | whole(rule.code for rule in rules if smallest(rule, floors) not in within)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
-from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
@@ -13,8 +11,6 @@ from sparkiac.catalog.interfaces import release
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from sparkiac.plan import Container
 
 _COUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmM]?)")
@@ -44,34 +40,6 @@ def quantity(value: object) -> float | None:
     """Return the number that a value means: vLLM reads 64k as 64000 and 64K as 65536. None is no number."""
     found = _COUNT.fullmatch(str(value))
     return float(found[1]) * _UNITS[found[2]] if found else None
-
-
-def yarns(container: Container) -> Iterator[Mapping[str, Any]]:
-    """Give each YaRN among the overrides of the model's configuration."""
-    value = container.server.options.get("hf_overrides")
-    try:
-        yield from _yarns(json.loads(value) if isinstance(value, str) else value)
-    except ValueError:
-        return
-
-
-def reach(yarn: Mapping[str, Any]) -> int:
-    """Give the tokens that a YaRN reaches; 0 if it does not say."""
-    numbers = (yarn.get("factor"), yarn.get("original_max_position_embeddings"))
-    return int(prod(number if isinstance(number, int | float) else 0 for number in numbers))
-
-
-def _yarns(value: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, dict):
-        if "yarn" in {value.get("rope_type"), value.get("type")}:
-            yield value
-        for inner in value.values():
-            yield from _yarns(inner)
-
-
-def tested(container: Container, option: str) -> Any:  # noqa: ANN401  plain YAML data
-    """Give what the recipe itself sets an option to, or None."""
-    return own(container).get("set", {}).get(option)
 
 
 def own(container: Container) -> dict[str, Any]:

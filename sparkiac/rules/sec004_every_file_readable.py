@@ -1,8 +1,8 @@
 """Whoever may send a request may read every file in the container.
 
 A request may name media by their path, and `allowed_local_media_path: /` allows every path: the model store, mounted
-files, the secret that the key is read from. The Spark guide's recipe of Nemotron 3 Nano Omni has it (L319). Mount a
-directory with the media and allow that.
+files, the secret that the key is read from. vLLM's own help calls the option a security risk. The Spark guide's recipe
+of Nemotron 3 Nano Omni has it (L319). Mount a directory with the media and allow that.
 
 Bad:
 
@@ -54,7 +54,10 @@ RULE: Final = Rule(
     code="SEC004",
     slug="every-file-readable",
     severity=Severity.WARNING,
-    sources=("Spark guide L319, L324",),
+    sources=(
+        "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/config/model.py",
+        "Spark guide L319, L324",
+    ),
     since="0.1.0",
 )
 

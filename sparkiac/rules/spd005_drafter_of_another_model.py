@@ -57,7 +57,7 @@ RULE: Final = Rule(
     code="SPD005",
     slug="drafter-of-another-model",
     severity=Severity.WARNING,
-    sources=("Spark guide L746-756, L768, L781",),
+    sources=("Spark guide L746-756, L768, L781", "https://github.com/vllm-project/vllm/pull/42775"),
     since="0.1.0",
 )
 _TUNED: Final = re.compile(r"-(it|instruct)$")
@@ -76,11 +76,9 @@ def _hits(container: Container, host: str) -> Iterator[Hit]:
     pairs = catalog.drafters() if drafter is not None else ()
     targets = sorted(pair.target for pair in pairs if pair.drafter == drafter)
     if targets and not any(_same(target, container.server.model or "") for target in targets):
-        message = (
-            f"{drafter} was trained for {' and '.join(targets)}, and {container.name} serves {container.server.model}"
-        )
+        message = f"{drafter} was trained for {' and '.join(targets)}, not for {container.server.model}"
         leaf = (*container.path, host, "speculative")
-        hint = "choose this model's own drafter, or method ngram, which needs none"
+        hint = "choose this model's own drafter, or method: ngram, which needs none"
         yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host)
 
 

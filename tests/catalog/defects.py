@@ -90,10 +90,7 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     # Spark guide L680, L715, L775, L785: an option that is gone
     "D13": (Found("SPD014", deployment(NIGHTLY, "set: {speculative_disable_by_batch_size: 32}")),),
     # Spark guide L653, L152: chunked prefill is nine times slower, and is in the measured command
-    "D14": (
-        Found("FLG006", of(POST, "set: {enable_chunked_prefill: true}")),
-        Says(QWEN, ("set", "enable_chunked_prefill"), value=True, noted="D14"),
-    ),
+    "D14": (Says(QWEN, ("set", "enable_chunked_prefill"), value=True, noted="D14"),),
     # Spark guide L156, L361-363: 262144 reserves far too much, and is enough of a change
     "D15": (
         Says(f"{QWEN}#card-original", ("set", "max_model_len"), 262144, "D15"),

@@ -6,6 +6,7 @@ import pytest
 
 from sparkiac.fix import Repaired, repair
 from sparkiac.report import REMOVE, Edit, Finding, Removal, Report, Scalar, Severity
+from sparkiac.rules.profiles import whole
 from sparkiac.source import gate
 
 WRONG = Edit(("a",), 2)
@@ -30,7 +31,7 @@ def run(text: str, *rules: tuple[str, Scalar | None, str, Scalar | Removal], hid
             if key in data and data[key] == value
         )
 
-    return repair(text.encode(), check, frozenset({hidden}))
+    return repair(text.encode(), check, whole([hidden]))
 
 
 def left(done: Repaired) -> list[tuple[str, str]]:

@@ -81,7 +81,8 @@ def _asked(first: str, second: str) -> str:
 
 _TOOLS: Final = "clients: [tools]"
 _TOOLLESS: Final = (
-    "API001 11:3 its clients would send tools to big, which is without enable_auto_tool_choice and tool_call_parser"
+    "API001 11:3 its clients would send tools to big, which refuses them without enable_auto_tool_choice and "
+    "tool_call_parser"
 )
 _CANNOT: Final = "chat on spark-03 cannot reach"
 _ALONE: Final = "only that machine itself reaches it"
@@ -111,7 +112,7 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(deployment(_TOOLS, "set: {enable_auto_tool_choice: true, tool_call_parser: hermes}")),
         Case(
             deployment(_TOOLS, "set: {tool_call_parser: hermes}"),
-            ("API001 5:3 its clients would send tools to chat, which is without enable_auto_tool_choice",),
+            ("API001 5:3 its clients would send tools to chat, which refuses them without enable_auto_tool_choice",),
         ),
         Case(deployment(_TOOLS, f"image: example.org/x@{ONES}").replace("base/single-spark", "base/sglang")),
         Case(
@@ -281,18 +282,22 @@ CASES: Final[dict[str, list[Case]]] = {
     ],
     "ENT100": [Case(service("command: [x]"))],
     "SPD002": [
-        Case(_guessing("method: ngram", "set: {kv_cache_dtype: fp8}")),
+        Case(_guessing("method: ngram", "set: {kv_cache_dtype: fp8}", f"image: vllm/vllm-openai:v0.20.0@{ONES}")),
         Case(_guessing("method: dflash", "set: {kv_cache_dtype: fp8}", "image: example.org/x:1")),
         Case(
             _guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}"),
-            ("SPD002 11:31 chat drafts with DFlash without VLLM_USE_DEEP_GEMM=0; DeepGEMM faulted on sm_121",),
+            (
+                (
+                    "SPD002 11:31 chat drafts with DFlash and does not set VLLM_USE_DEEP_GEMM=0; DeepGEMM ended on "
+                    "sm_121 in builds of vLLM up to August 2026"
+                ),
+            ),
         ),
         Case(_guessing("method: dflash", "set: {kv_cache_dtype: bfloat16}")),
         Case(deployment().replace("base/single-spark", "aeon-7/dflash-qwen3.5-27b-nvfp4")),
     ],
     "SPD010": [
         Case(_guessing("method: ngram, num_speculative_tokens: 8")),
-        Case(_guessing("method: mtp, num_speculative_tokens: 4, model: example/paired")),
         Case(_guessing("method: mtp")),
     ],
     "IMG003": [

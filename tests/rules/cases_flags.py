@@ -15,6 +15,7 @@ NIGHTLY: Final = f"image: vllm/vllm-openai:nightly@{ONES}"
 UNKNOWN: Final = f"image: example.org/x@{ONES}"
 V020: Final = f"image: vllm/vllm-openai:v0.20.0@{ONES}"
 V033: Final = f"image: vllm/vllm-openai:v0.33.0@{ONES}"
+V032: Final = f"image: vllm/vllm-openai:v0.32.0@{ONES}"
 
 
 def of(recipe: str, *lines: str) -> str:
@@ -39,51 +40,45 @@ def deepseek(*lines: str, recipe: str = "deepseek-v4-flash") -> str:
     return group(f"deepseek-ai/{recipe}", "deepseek-ai/DeepSeek-V4-Flash", *lines)
 
 
-def _yarn(tokens: int) -> str:
-    """Ask for so many tokens with YaRN of twice the model's own length."""
+def _yarn(tokens: int, more: str = "") -> str:
+    """Set so many tokens with YaRN of twice the model's own length."""
     parameters = "{rope_type: yarn, factor: 2.0, original_max_position_embeddings: 262144}"
-    return f"set: {{max_model_len: {tokens}, hf_overrides: {{rope_parameters: {parameters}}}}}"
+    return f"set: {{max_model_len: {tokens}, hf_overrides: {{{more}rope_parameters: {parameters}}}}}"
+
+
+def _mtp(tag: str, caching: str) -> str:
+    """Write a hybrid model with MTP on an image of vLLM, with this for prefix caching."""
+    lines = (f"image: vllm/vllm-openai:{tag}@{ONES}", "speculative: {method: mtp}")
+    return serving("nvidia/Qwen3.6-35B-A3B-NVFP4", *lines, f"set: {{enable_prefix_caching: {caching}}}")
 
 
 _TOOLS: Final = "set: {{enable_auto_tool_choice: true, tool_call_parser: {}}}"
 _JSON: Final = '{"rope_scaling": {"type": "yarn", "factor": 2, "original_max_position_embeddings": 40000}}'
-_PINS: Final = "FLG022 11:{} chat pins {} to {}, which its recipe does not"
-_OF_GEMMA: Final = "with the paired drafter of google/gemma-4-26B-A4B-it"
-_RAN: Final = "FLG001 9:12 chat takes the options of nvidia/qwen3.6-35b-a3b-nvfp4, which ran "
-_FEW: Final = "chat drafts with DFlash for quantised weights, for which fewer tokens are accepted"
-_PYTHONIC: Final = "writes tool calls for pythonic, and chat reads hermes"
+_LONG: Final = "FLG013 {} {} takes 262144 tokens, and chat asks for {}: vLLM does not start"
+_STRETCHED: Final = "FLG014 {} chat stretches positions by YaRN for every request, and short prompts lose some quality"
+_CORRUPT: Final = (
+    "FLG008 {} chat has prefix caching and MTP on a hybrid model: with both, vLLM 0.28.0 gave wrong answers and lost "
+    "tool calls"
+)
+_FEW: Final = (
+    "SPD006 {} chat drafts with DFlash for quantised weights: fewer drafted tokens are accepted than with BF16 weights"
+)
+_V1: Final = "env: {VLLM_USE_V2_MODEL_RUNNER: 0}"
+_DRAFT_MODEL: Final = "speculative: {method: draft_model, model: google/gemma-4-26B-A4B-it-assistant}"
+_SLOW_DRAFT: Final = (
+    "SPD012 5:3 google/gemma-4-26B-A4B-it-assistant is a drafter for MTP, and "
+    "vllm/vllm-openai:gemma4-0505-arm64-cu130 runs it as a model of its own, which is slower"
+)
+_NO_MTP: Final = (
+    "SPD019 9:18 nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4 has no MTP layers: vLLM ends with "
+    "\"Unsupported speculative method: 'mtp'\""
+)
 
 FLAGS: Final[dict[str, list[Case]]] = {
-    "FLG001": [
-        Case(deployment(NIGHTLY)),
-        Case(of(QWEN, NIGHTLY)),
-        Case(of(QWEN, f"image: vllm/vllm-openai@{ONES}")),
-        Case(of(QWEN, f"image: docker.io/vllm/vllm-openai:nightly@{ONES}")),
-        Case(of(QWEN, UNKNOWN), (_RAN + "vllm/vllm-openai:nightly, and runs example.org/x",)),
-        Case(of(QWEN, "model: example/other"), (_RAN + "nvidia/Qwen3.6-35B-A3B-NVFP4, and runs example/other",)),
-    ],
-    "FLG002": [
-        Case(
-            deployment("env: {VLLM_FP8_MOE_BACKEND: marlin}"),
-            ("FLG002 10:33 chat sets VLLM_FP8_MOE_BACKEND, which no release of vLLM reads",),
-        ),
-        Case(
-            deployment(
-                "env: {VLLM_FP8_MOE_BACKEND: marlin}",
-                "extra_flags: {variables: [VLLM_FP8_MOE_BACKEND], why: a patch of ours reads it}",
-            )
-        ),
-        Case(deployment(UNKNOWN, "env: {VLLM_USE_FLASHINFER_MOE_FP8: 1}")),
-    ],
     "FLG004": [Case(deployment("set: {enforce_eager: false}"))],
     "FLG005": [
         Case(deployment(NIGHTLY, "set: {load_format: fastsafetensors}")),
         Case(deployment(UNKNOWN, "set: {load_format: fastsafetensors}")),
-    ],
-    "FLG006": [
-        Case(deployment("set: {enable_chunked_prefill: true}")),
-        Case(of(QWEN)),
-        Case(of(GEMMA, "set: {enable_chunked_prefill: true}")),
     ],
     "FLG007": [
         Case(serving("Qwen/Qwen3.6-35B-A3B", "set: {max_num_batched_tokens: 1024}")),
@@ -109,20 +104,23 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(serving("Qwen/Qwen3.6-27B", "set: {enable_prefix_caching: true, max_num_batched_tokens: 1024}")),
     ],
     "FLG008": [
+        Case(_mtp("nightly", "true")),
+        Case(_mtp("v0.20.0", "true")),
+        Case(_mtp("v0.28.0", "true"), (_CORRUPT.format("12:34"),)),
+        Case(_mtp("v0.28.0", "null"), (_CORRUPT.format("12:34"),)),
+        Case(_mtp("v0.25.1", "null")),
+        Case(_mtp("nightly", "null")),
+        Case(_mtp("v0.28.0", "true").replace("method: mtp", "method: ngram")),
+        Case(_mtp("v0.28.0", "null").replace("method: mtp", "method: ngram")),
+        Case(_mtp("v0.28.0", "true").replace("nvidia/Qwen3.6-35B-A3B-NVFP4", "nvidia/Gemma-4-31B-IT-NVFP4")),
+        Case(_mtp("v0.28.0", "null").replace("nvidia/Qwen3.6-35B-A3B-NVFP4", "nvidia/Gemma-4-31B-IT-NVFP4")),
         Case(
-            of(GEMMA, "set: {enable_prefix_caching: true}"),
-            ("FLG008 9:34 prefix caching is on by default for nvidia/Gemma-4-31B-IT-NVFP4",),
+            deployment("set: {enable_prefix_caching: false}"),
+            ("FLG008 10:34 chat computes the whole prompt of each request again: prefix caching is off",),
         ),
-        Case(of(QWEN, "set: {enable_prefix_caching: true}")),
-        Case(deployment("set: {enable_prefix_caching: true}")),
-        Case(of(QWEN, "set: {enable_prefix_caching: false}")),
-        Case(of(GEMMA)),
     ],
     "FLG009": [
-        Case(of(CODER)),
-        Case(
-            serving("unsloth/Qwen3-Coder-Next-GGUF", "model_file: m.gguf", UNKNOWN).replace("single-spark", "llama-cpp")
-        ),
+        Case(serving("Qwen/Qwen3-Coder-Next-FP8", f"image: vllm/vllm-openai:v0.26.0@{ONES}")),
         Case(deployment()),
     ],
     "FLG010": [
@@ -130,54 +128,24 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(PAIR + "    set: {pipeline_parallel_size: 2}\n"),
         Case(PAIR + "    set: {pipeline_parallel_size: 4}\n", ("FLG010 16:35 big is split over 4 GPUs, and has 2",)),
     ],
-    "FLG011": [
-        Case(PAIR),
-        Case(group("base/single-spark", "google/gemma-4-26B-A4B-it", "set: {pipeline_parallel_size: 2}")),
-    ],
     "FLG012": [Case(PAIR + "    set: {enable_expert_parallel: true}\n")],
     "FLG013": [
         Case(of(QWEN, "variant: yarn-1m")),
-        Case(of(QWEN, "set: {max_model_len: null}")),
-        Case(deployment("set: {max_model_len: 1M}")),
+        Case(of(NANO, "variant: context-1m")),
         Case(of(GEMMA, "set: {max_model_len: 256K}")),
-        Case(
-            of(GEMMA, "set: {max_model_len: 263k}"),
-            ("FLG013 9:26 nvidia/Gemma-4-31B-IT-NVFP4 was trained for 262144 tokens, and chat asks for 263000",),
-        ),
-        Case(
-            of(QWEN, _yarn(524288)),
-            ("FLG013 9:26 nvidia/Qwen3.6-35B-A3B-NVFP4 was trained for 262144 tokens, and chat asks for 524288",),
-        ),
-        Case(
-            of(QWEN, _yarn(524289)),
-            ("FLG013 9:26 nvidia/Qwen3.6-35B-A3B-NVFP4 was trained for 262144 tokens, and chat asks for 524289",),
-        ),
+        Case(of(GEMMA, "set: {max_model_len: 263k}"), (_LONG.format("9:26", "nvidia/Gemma-4-31B-IT-NVFP4", "263k"),)),
+        Case(of(QWEN, NIGHTLY, _yarn(524288))),
+        Case(of(QWEN, V032, _yarn(262144))),
+        Case(of(QWEN, V032, _yarn(524288), "env: {VLLM_ALLOW_LONG_MAX_MODEL_LEN: 1}")),
+        Case(of(QWEN, V032, _yarn(524288, "max_position_embeddings: 524288, "))),
+        Case(of(QWEN, V032, _yarn(524288)), (_LONG.format("10:26", "nvidia/Qwen3.6-35B-A3B-NVFP4", "524288"),)),
     ],
     "FLG014": [
-        Case(
-            of(QWEN, "variant: yarn-1m"),
-            ("FLG014 5:3 chat serves short prompts with positions stretched to 1048576 tokens",),
-        ),
-        Case(
-            of(QWEN, "variant: yarn-1m", "set: {max_model_len: 2000000}"),
-            ("FLG014 10:5 chat asks for 2000000 tokens, and its YaRN reaches 1048576",),
-        ),
-        Case(
-            of(QWEN, "variant: yarn-1m", "set: {max_model_len: null}"),
-            ("FLG014 10:5 chat serves short prompts with positions stretched to 1048576 tokens",),
-        ),
+        Case(of(QWEN, "variant: yarn-1m"), (_STRETCHED.format("5:3"),)),
         Case(deployment("set: {hf_overrides: {rope_parameters: {rope_type: linear, factor: 2.0}}}")),
-        Case(
-            deployment("set: {hf_overrides: {rope_type: yarn, factor: '2'}}"),
-            ("FLG014 10:25 chat asks for 65536 tokens, and its YaRN reaches 0",),
-        ),
-        Case(
-            deployment(f"set: {{hf_overrides: '{_JSON}'}}"),
-            ("FLG014 10:25 chat serves short prompts with positions stretched to 80000 tokens",),
-        ),
+        Case(deployment(f"set: {{hf_overrides: '{_JSON}'}}"), (_STRETCHED.format("10:25"),)),
         Case(deployment("set: {hf_overrides: no JSON}")),
     ],
-    "FLG016": [Case(PAIR + "    env: {VLLM_ALLREDUCE_USE_FLASHINFER: 0}\n")],
     "FLG017": [
         Case(
             deployment(r'set: {hf_overrides: {a: ["\u201cb"]}}'),
@@ -208,65 +176,18 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(deployment('description: "It\u2019s \u2014port=1"', r'env: {X: "x \u2013 y"}')),
     ],
     "FLG019": [Case(deployment(UNKNOWN, "env: {VLLM_USE_V1: 1}"))],
-    "FLG020": [
-        Case(of(NANO)),
-        Case(
-            of(NANO, "set: {max_num_seqs: 9}"),
-            ("FLG020 9:25 chat runs up to 9 requests at once; for interactive use 8 is a good start",),
-        ),
-        Case(deployment("set: {max_num_seqs: null}")),
-        Case(of(NANO, "set: {max_num_seqs: 9}", "workload: {users: 9, context: 8192}")),
-    ],
-    "FLG022": [
-        Case(of(CODER)),
-        Case(deployment("set: {moe_backend: MARLIN, attention_backend: TRITON_ATTN, linear_backend: auto}")),
-        Case(of(QWEN, NIGHTLY, "set: {moe_backend: flashinfer_cutlass}")),
-        Case(deployment(NIGHTLY, "set: {moe_backend: cutlass}"), (_PINS.format(24, "moe_backend", "cutlass"),)),
-        Case(deployment(NIGHTLY, "set: {moe_backend: flashinfer_trtllm}")),
-        Case(deployment("set: {moe_backend: flashinfer_cutedsl}")),
-        Case(deployment(NIGHTLY, "set: {attention_backend: flashinfer, quantization: fp8}")),
-        Case(
-            deployment(NIGHTLY, "set: {attention_backend: flash_attn, quantization: fp8}"),
-            (_PINS.format(30, "attention_backend", "flash_attn"),),
-        ),
-        Case(
-            deployment(NIGHTLY, "set: {attention_backend: flashinfer}"),
-            (_PINS.format(30, "attention_backend", "flashinfer"),),
-        ),
-    ],
-    "FLG023": [
-        Case(deployment("set: {load_format: auto}")),
-        Case(deployment("set: {load_format: fastsafetensors}")),
-        Case(
-            deployment(NIGHTLY, "set: {load_format: fastsafetensors}"),
-            ("FLG023 11:24 no source says that vllm/vllm-openai:nightly holds fastsafetensors",),
-        ),
-        Case(
-            deployment(UNKNOWN, "set: {load_format: instanttensor}"),
-            ("FLG023 11:24 no source says that example.org/x holds instanttensor",),
-        ),
-        Case(deepseek()),
-    ],
     "FLG027": [
-        Case(deployment()),
-        Case(deepseek()),
-        Case(deepseek(recipe="deepseek-v4-flash-pinned")),
+        Case(deployment(V020)),
+        Case(serving("deepseek-ai/DeepSeek-V4-Flash", NIGHTLY)),
         Case(
-            deepseek("set: {block_size: 128, reasoning_parser: null}"),
-            ("FLG027 17:23 big differs from the recipe of its model in block_size, reasoning_parser",),
+            serving("deepseek-ai/DeepSeek-V4-Flash", V020, "set: {kv_cache_dtype: bfloat16}"),
+            (
+                (
+                    "FLG027 11:27 deepseek-ai/DeepSeek-V4-Flash has kv_cache_dtype: bfloat16, and vLLM 0.20.0 serves "
+                    "it with an FP8 KV cache alone"
+                ),
+            ),
         ),
-    ],
-    "FLG028": [Case(deployment()), Case(deployment("set: {max_num_batched_tokens: 32K}"))],
-    "FLG029": [
-        Case(
-            deployment(),
-            ("FLG029 6:13 base/single-spark is made for any model, and no source ran example/model with its options",),
-        )
-    ],
-    "SPD001": [
-        Case(deployment("speculative: {method: mtp}", V020)),
-        Case(deployment("speculative: {method: dflash, model: a/b}")),
-        Case(deployment("speculative: {method: dflash, model: a/b}", UNKNOWN)),
     ],
     "SPD004": [
         Case(serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: mtp}")),
@@ -276,128 +197,109 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(of("unsloth/qwen3.6-27b-nvfp4", "variant: mtp")),
         Case(
             serving("Qwen/Qwen3.6-35B-A3B", NIGHTLY, "speculative: {method: dflash}", "set: {quantization: fp8}"),
-            ("SPD006 11:18 " + _FEW,),
+            (_FEW.format("11:18"),),
         ),
-        Case(of("aeon-7/dflash-qwen3.5-27b-nvfp4", "api_key: null")),
         Case(of("unsloth/qwen3.6-27b-nvfp4", "variant: dflash", UNKNOWN)),
+        Case(serving("Qwen/Qwen3.6-35B-A3B", NIGHTLY, "speculative: {method: ngram}", "set: {quantization: fp8}")),
         Case(serving("google/gemma-4-26B-A4B-it", NIGHTLY, "speculative: {method: dflash}")),
     ],
     "SPD008": [
-        Case(deployment(V020)),
-        Case(serving("Qwen/Qwen3.6-27B", UNKNOWN, "speculative: {method: dflash}")),
-        Case(serving("Qwen/Qwen3.6-35B-A3B", V020, "speculative: {method: dflash, model: z-lab/Qwen3.6-27B-DFlash}")),
+        Case(deployment(f"image: vllm/vllm-openai:v0.25.1@{ONES}", _V1)),
+        Case(serving("Qwen/Qwen3.6-27B", UNKNOWN, "speculative: {method: dflash}", _V1)),
         Case(
-            serving("Qwen/Qwen3.6-27B-FP8", "speculative: {method: dflash, model: z-lab/Qwen3.6-27B-DFlash}"),
+            serving("Qwen/Qwen3.6-27B", V020, "speculative: {method: dflash}"),
             (
                 (
-                    "SPD008 5:3 z-lab/Qwen3.6-27B-DFlash needs vLLM 0.26.0, and nvcr.io/nvidia/vllm:26.04-py3 holds "
-                    "0.19.0"
+                    "SPD008 10:12 vLLM 0.20.0 runs the sliding-window layers of z-lab/Qwen3.6-27B-DFlash as full "
+                    "attention: fewer drafted tokens are accepted on long prompts"
+                ),
+            ),
+        ),
+        Case(
+            serving("Qwen/Qwen3.6-27B", V032, "speculative: {method: dflash}", _V1),
+            (
+                (
+                    "SPD008 12:37 z-lab/Qwen3.6-27B-DFlash mixes sliding-window and full attention, which vLLM serves "
+                    "on its second model runner alone"
+                ),
+            ),
+        ),
+        Case(serving("Qwen/Qwen3.6-27B", V032, "speculative: {method: dflash}")),
+        Case(deployment(V032, _V1)),
+        Case(deployment(V020)),
+    ],
+    "SPD012": [
+        Case(of("google/gemma-4-26b-a4b-it-fp8", "variant: draft-model"), (_SLOW_DRAFT,)),
+        Case(of("google/gemma-4-26b-a4b-it-fp8")),
+        Case(serving("google/gemma-4-26B-A4B-it", NIGHTLY, _DRAFT_MODEL)),
+        Case(serving("Qwen/Qwen3-8B", V032, "speculative: {method: draft_model, model: Qwen/Qwen3-0.6B}")),
+        Case(
+            serving(
+                "Qwen/Qwen3-8B",
+                f"image: vllm/vllm-openai:gemma4-0505-arm64-cu130@{ONES}",
+                "speculative: {method: draft_model, model: Qwen/Qwen3-0.6B}",
+            )
+        ),
+    ],
+    "SPD019": [
+        Case(of(NANO, "speculative: {method: mtp}"), (_NO_MTP,)),
+        Case(of(NANO, "speculative: {method: ngram}")),
+        Case(serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: mtp}")),
+        Case(
+            serving("google/gemma-4-26B-A4B-it", "speculative: {method: mtp}"),
+            (
+                (
+                    "SPD019 5:3 vLLM 0.19.0 has no model for google/gemma-4-26B-A4B-it-assistant; "
+                    "0.21.0 is the first that has"
                 ),
             ),
         ),
     ],
-    "SPD011": [
-        Case(serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: dflash, num_speculative_tokens: 16}")),
-        Case(
-            serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: dflash, num_speculative_tokens: 17}"),
-            ("SPD011 10:18 chat guesses 17 tokens in each step; DFlash runs 7 to 16",),
-        ),
-        Case(deployment("speculative: {method: mtp, num_speculative_tokens: 3}")),
-    ],
-    "SPD016": [
-        Case(
-            deployment("speculative: {method: suffix, num_speculative_tokens: 9}"),
-            ("SPD016 10:18 chat guesses 9 tokens in each step; suffix usually runs 8",),
-        ),
-        Case(deployment("speculative: {method: suffix, num_speculative_tokens: 8}")),
-        Case(deployment("speculative: {method: mtp, num_speculative_tokens: 1}")),
-        Case(deployment("speculative: {method: ngram}")),
-    ],
-    "SPD019": [
-        Case(
-            of(NANO, "speculative: {method: mtp}"),
-            ("SPD019 9:18 nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4 has no speculator for mtp",),
-        ),
-        Case(of(NANO, "speculative: {method: ngram}")),
-        Case(of(NANO)),
-        Case(serving("nvidia/Gemma-4-31B-IT-NVFP4", "speculative: {method: ngram}")),
-        Case(serving("Qwen/Qwen3.6-35B-A3B", "speculative: {method: mtp}")),
-        Case(
-            serving("google/gemma-4-26B-A4B-it", "speculative: {method: mtp}"),
-            ("SPD019 5:3 nvcr.io/nvidia/vllm:26.04-py3 is too old for MTP " + _OF_GEMMA,),
-        ),
-        Case(serving("google/gemma-4-26B-A4B-it")),
-    ],
     "API002": [
         Case(
             of(GEMMA, _TOOLS.format("pythonic")),
-            ("API002 9:60 nvidia/Gemma-4-31B-IT-NVFP4 writes tool calls for gemma4, and chat reads pythonic",),
+            (
+                (
+                    "API002 9:60 chat reads the tool calls of nvidia/Gemma-4-31B-IT-NVFP4 with pythonic; vLLM 0.19 has "
+                    "a parser for Gemma 4"
+                ),
+            ),
         ),
         Case(of(GEMMA, _TOOLS.format("gemma4"))),
+        Case(of(GEMMA, NIGHTLY, _TOOLS.format("hermes"))),
+        Case(of(GEMMA, "set: {tool_call_parser: hermes, chat_template: /t.jinja}")),
         Case(deployment(_TOOLS.format("mistral"))),
-        Case(
-            of("bg-digitalservices/gemma-4-26b-a4b-it-nvfp4", _TOOLS.format("hermes")),
-            ("API002 9:60 bg-digitalservices/Gemma-4-26B-A4B-it-NVFP4 " + _PYTHONIC,),
-        ),
-        Case(
-            of("google/gemma-4-26b-a4b-it-fp8", _TOOLS.format("pythonic")),
-            ("API002 9:60 google/gemma-4-26B-A4B-it writes tool calls for hermes, and chat reads pythonic",),
-        ),
-        Case(serving("google/gemma-4-26B-A4B-it", _TOOLS.format("pythonic"))),
-        Case(of("redhatai/qwen3.6-35b-a3b-nvfp4")),
-        Case(serving("Qwen/Qwen3.5-27B-FP8", _TOOLS.format("qwen3_xml"))),
-        Case(serving("google/gemma-4-26B-A4B-it", NIGHTLY, _TOOLS.format("gemma4"))),
-        Case(
-            of("bg-digitalservices/gemma-4-26b-a4b-it-nvfp4", _TOOLS.format("gemma4")),
-            ("API002 9:60 bg-digitalservices/Gemma-4-26B-A4B-it-NVFP4 " + _PYTHONIC.replace("hermes", "gemma4"),),
-        ),
+        Case(serving("Qwen/Qwen3.6-35B-A3B", "set: {tool_call_parser: hermes, chat_template: /t.jinja}")),
         Case(
             serving("openai/gpt-oss-120b", _TOOLS.format("hermes")),
-            ("API002 10:60 openai/gpt-oss-120b writes tool calls for openai, and chat reads hermes",),
+            (
+                (
+                    "API002 10:60 openai/gpt-oss-120b does not write tool calls in the form that hermes reads: calls "
+                    "stay in the text of the answer"
+                ),
+            ),
         ),
-        Case(serving("openai/gpt-oss-120b", _TOOLS.format("openai"))),
-        Case(of(GEMMA, "set: {enable_auto_tool_choice: true, tool_call_parser: mine, tool_parser_plugin: /x.py}")),
     ],
     "API003": [
-        Case(
-            of(CODER, "set: {reasoning_parser: qwen3}"),
-            ("API003 9:29 Qwen/Qwen3-Coder-Next-FP8 does not reason, and chat parses it with qwen3",),
-        ),
-        Case(of(CODER)),
+        Case(of(CODER, UNKNOWN, "set: {reasoning_parser: qwen3}")),
+        Case(of(CODER, V020, "set: {reasoning_parser: qwen3, default_chat_template_kwargs: {enable_thinking: false}}")),
+        Case(serving("Qwen/Qwen3-8B", V020, "set: {reasoning_parser: qwen3}")),
         Case(of(GEMMA)),
-        Case(serving("Qwen/Qwen3.6-35B-A3B")),
-    ],
-    "API004": [
-        Case(of(NANO)),
+        Case(of(QWEN)),
         Case(
-            of(NANO, "set: {reasoning_parser: nemotron_v3}"),
-            ("API004 9:29 nvcr.io/nvidia/vllm:25.12.post1-py3 has no parser nemotron_v3",),
+            serving("Qwen/Qwen3.6-35B-A3B"),
+            (
+                (
+                    "API003 5:3 Qwen/Qwen3.6-35B-A3B thinks before it answers, and chat leaves the thoughts in the "
+                    "answer: no reasoning_parser"
+                ),
+            ),
         ),
-        Case(
-            of(NANO, "image: nvcr.io/nvidia/vllm:26.02-py3", "set: {reasoning_parser: nemotron_v3}"),
-            ("API004 10:29 nvcr.io/nvidia/vllm:26.02-py3 has no parser nemotron_v3",),
-        ),
-        Case(of(NANO, "image: nvcr.io/nvidia/vllm:26.02-py3")),
-        Case(deployment(NIGHTLY, "set: {reasoning_parser: nano_v3}")),
-        Case(deployment("image: nvcr.io/nvidia/vllm:26.02-py3", "set: {reasoning_parser: nemotron_v3}")),
     ],
     "API006": [
         Case(of(GEMMA)),
         Case(deployment("set: {reasoning_parser: qwen3}")),
         Case(of(QWEN)),
-        Case(deployment("set: {default_chat_template_kwargs: {enable_thinking: true}}")),
-        Case(deepseek()),
-        Case(
-            deepseek("set: {default_chat_template_kwargs: {enable_thinking: true}}"),
-            ("API006 17:41 deepseek-ai/DeepSeek-V4-Flash does not know enable_thinking",),
-        ),
     ],
     "API009": [Case(deployment())],
-    "API010": [
-        Case(
-            serving("nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4"),
-            ("API010 5:3 chat takes media, and is without allowed_local_media_path and limit_mm_per_prompt",),
-        ),
-        Case(deployment()),
-    ],
 }

@@ -71,6 +71,7 @@ def image(reference: str, *lines: str) -> str:
     return deployment(f"image: {reference}@{ONES}", *lines)
 
 
+AEON: Final = deployment("api_key: null").replace("base/single-spark", "aeon-7/dflash-qwen3.5-27b-nvfp4")
 OLLAMA: Final = f"services:\n  a: {{kind: ollama, on: spark-01, image: x@{ONES}}}\n"
 PINNED: Final = "pip: ['nvidia-cutlass-dsl[cu13]==4.5.0']"
 LINK: Final = "ln, -sf, /usr/local/cuda/bin/ptxas, /x"
@@ -139,6 +140,7 @@ _TEXTS: Final[dict[str, list[str]]] = {
         of(QWEN, "set: {max_num_seqs: 1}"),
         of(QWEN, "set: {max_num_seqs: 2, gpu_memory_utilization: 0.84}"),
         of(QWEN, "set: {max_num_seqs: 2, gpu_memory_utilization: null}"),
+        of(QWEN, "set: {max_num_seqs: 2, kv_cache_memory_bytes: 8G}"),
         deployment("set: {max_num_seqs: 2}"),
         of("Qwen/Qwen3-Coder-Next-FP8", "set: {max_num_seqs: 2}"),
         group("set: {max_num_seqs: 2}").replace("example/big", QWEN),
@@ -158,13 +160,6 @@ _TEXTS: Final[dict[str, list[str]]] = {
         sizes(119, 121, "per_host: {spark-02: {set: {gpu_memory_utilization: 0.87}}}"),
         PAIR,
         deployment(),
-    ],
-    "MEM020": [
-        built(PINNED, "pull_requests: [{number: 41834, commit: '" + "2" * 40 + "'}]"),
-        built(model="example/model"),
-        of(DEEPSEEK, f"image: {NIGHTLY}@{ONES}"),
-        built("fetch: codex/ds4-sm120-min-enable", name="vllm-ds4-pinned"),
-        built(name="vllm-ds4-pinned").replace("1" * 40, "edc82b614f51f4f9ce16c7010e879571e5c46136"),
     ],
     "HST005": [
         deployment("container: {mounts: {/models: null, /root/.cache: {source: model_store}}}", "env: {HF_HOME: null}"),
@@ -224,6 +219,8 @@ _TEXTS: Final[dict[str, list[str]]] = {
     "MN005": [
         image(NIGHTLY, "set: {distributed_executor_backend: mp}"),
         image(NIGHTLY, "set: {distributed_executor_backend: ray}", "env: {RAY_memory_monitor_refresh_ms: 250}"),
+        image(NIGHTLY, "set: {distributed_executor_backend: ray}", "env: {RAY_memory_monitor_refresh_ms: 0}"),
+        deployment("set: {distributed_executor_backend: mp}"),
     ],
     "MN006": [
         deployment("set: {attention_backend: flashinfer}"),
@@ -241,13 +238,6 @@ _TEXTS: Final[dict[str, list[str]]] = {
         built("pip: ['nvidia-cutlass-dsl[cu13]==4.5.0', einops==0.8.1]"),
         built(repository="example/vllm"),
         built("pip: ['nvidia-cutlass-dsl[cu13]==4.5.1']", model="example/model"),
-    ],
-    "MN014": [
-        built(extra="set: {max_model_len: 32767}"),
-        built(extra="set: {max_model_len: 32768}"),
-        built(model="example/model"),
-        built(extra="set: {max_model_len: null}"),
-        of(DEEPSEEK, f"image: {NIGHTLY}@{ONES}"),
     ],
     "SEC002": [
         deployment("bind: any", "api_key: {secret: k}"),
@@ -285,6 +275,8 @@ _TEXTS: Final[dict[str, list[str]]] = {
     "SEC007": [
         of("example/Model-Heretic-v2"),
         of("sakamakismile/gemma-4-12B-coder-fable5-composer2.5-MTP-NVFP4"),
+        AEON.replace("    model: example/model\n", ""),
+        AEON,
         service("command: [x]"),
     ],
     "SYS002": [

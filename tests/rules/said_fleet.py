@@ -36,14 +36,23 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
         ("MEM003 16:35 big needs 13.9 GiB for weights and overhead, and may take 11.9 GiB on spark-02"),
     ),
     ("MEM003", 6): (("MEM003 5:3 chat needs 151.0 GiB for weights and overhead, and may take 101.1 GiB on spark-01"),),
-    ("MEM006", 2): ("MEM006 10:5 chat keeps 79.3 GiB beside its weights for 1 requests at once",),
-    ("MEM006", 4): ("MEM006 10:52 chat keeps 85.2 GiB beside its weights for 2 requests at once",),
+    ("MEM006", 2): (
+        (
+            "MEM006 10:5 chat has gpu_memory_utilization: 0.85 for at most 1 requests at once, and its weights need "
+            "less than half of that memory"
+        ),
+    ),
+    ("MEM006", 4): (
+        (
+            "MEM006 10:52 chat has no gpu_memory_utilization for at most 2 requests at once, and its weights need less "
+            "than half of that memory"
+        ),
+    ),
     ("MEM010", 0): ("MEM010 3:19 spark-01 runs chat and small, which take 0.90 of its memory together",),
     ("MEM010", 1): ("MEM010 3:19 spark-01 runs chat and small, which take 1.00 of its memory together",),
     ("MEM010", 2): ("MEM010 3:19 spark-01 runs chat and small, which take 1.60 of its memory together",),
     ("MEM016", 0): ("MEM016 16:9 big leaves 17.9 GiB free on spark-02, and 18.2 GiB on the largest machine",),
     ("MEM016", 1): ("MEM016 16:9 big leaves 17.9 GiB free on spark-01, and 18.2 GiB on the largest machine",),
-    ("MEM020", 3): (("MEM020 10:12 chat runs the build vllm-ds4-pinned, which names neither PR 41834 nor its mod"),),
     ("HST005", 1): (
         ("HST005 5:3 chat looks for example/model under /root/.cache/huggingface, and nothing is mounted there"),
     ),
@@ -79,7 +88,12 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
         "MN004 16:57 big binds GLOO_SOCKET_IFNAME to eth0, and spark-01 has enp1s0f1np1",
         "MN004 16:57 big binds GLOO_SOCKET_IFNAME to eth0, and spark-02 has enp1s0f1np1",
     ),
-    ("MN005", 1): ("MN005 12:42 chat runs on Ray, and does not set RAY_memory_monitor_refresh_ms=0",),
+    ("MN005", 1): (
+        (
+            "MN005 12:42 chat runs on Ray without RAY_memory_monitor_refresh_ms=0: Ray ends workers when 95% of the "
+            "unified memory is in use"
+        ),
+    ),
     ("MN006", 2): (
         (
             "MN006 5:3 chat runs Triton kernels in nvcr.io/nvidia/vllm:26.04-py3; a source saw the first request fail "
@@ -93,7 +107,6 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("MN013", 4): (
         ("MN013 10:12 the build engine pins nvidia-cutlass-dsl[cu13]==4.5.1; a source saw 4.5.1 fail and 4.5.0 run"),
     ),
-    ("MN014", 1): ("MN014 10:12 chat reads prompts of up to 32768 tokens without PR 43447",),
     ("SEC002", 4): ("SEC002 16:11 big answers whoever reaches spark-02, on every interface",),
     ("SEC002", 5): ("SEC002 4:27 a answers whoever reaches spark-01, on every interface",),
     ("SEC100", 3): ("SEC100 10:11 chat answers whoever reaches 192.168.1.11:8001",),
@@ -110,6 +123,9 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
             "SEC007 7:12 chat serves sakamakismile/gemma-4-12B-coder-fable5-composer2.5-MTP-NVFP4, "
             "which was trained to refuse nothing"
         ),
+    ),
+    ("SEC007", 2): (
+        "SEC007 5:3 chat serves AEON-7/DFlash-Qwen3.5-27B-Uncensored-NVFP4, which was trained to refuse nothing",
     ),
     ("SYS002", 0): ("SYS002 10:25 chat gives up after 899 s; loading was seen to take 900 s",),
     ("MON008", 1): ("MON008 10:26 chat accepts prompts of 98401 tokens; reading one that long takes more than 60 s",),

@@ -109,6 +109,8 @@ def test_severity_follows_the_evidence(changes: dict[str, Any], severity: Severi
         ({"model": {"search": "-a3b-.*fp4"}}, True),
         ({"set.limits": {"search": r"audio\W+0\b"}}, True),
         ({"set.absent": {"search": ""}}, False),
+        ({"set.rope": {"search": "type.: .yarn"}}, True),
+        ({"set.rope": {"search": "longrope"}}, False),
         ({"clients": "tools"}, True),
         ({"any": [{"set.seqs": 5}, {"set.seqs": 4}]}, True),
         ({"none": [{"set.seqs": 5}, {"set.seqs": 4}]}, False),
@@ -123,6 +125,7 @@ def test_a_condition(when: dict[str, Any], *, true: bool) -> None:
         "set.seqs": 4,
         "set.switch": True,
         "set.limits": {"image": 1, "audio": 0},
+        "set.rope": {"type": "yarn"},
         "set.absent": None,
     }
     assert holds(when, values) is true

@@ -51,8 +51,10 @@ def test_each_profile_has_what_the_ones_before_it_have() -> None:
     every = [page.rule for page in pages().values()]
     outside = [profiles.outside(every, FLOORS, name) for name in FLOORS]
     assert outside[0] >= outside[1] >= outside[2] == frozenset()
-    assert "MEM100" in outside[0] - outside[1]
-    assert "QNT010" in outside[1] - outside[2]
+    assert ("MEM100", Severity.WARNING) in outside[0] - outside[1]
+    assert ("FLG004", Severity.INFO) in outside[1] - outside[2]
+    assert ("SPD002", Severity.INFO) in outside[1] - outside[2], "an info of a rule that has errors too"
+    assert ("SPD002", Severity.ERROR) not in outside[0]
 
 
 def test_a_rule_names_a_profile_that_there_is_and_an_error_that_cannot_be_waived_names_none() -> None:

@@ -33,12 +33,6 @@ def test_counts_are_read_as_vllm_reads_them(written: str, number: int | None) ->
     assert readings.count(container(deployment()), "block_size") is None
 
 
-def test_a_recipe_says_what_it_says_before_the_inventory() -> None:
-    chat = container(deployment("set: {max_num_seqs: 16}"))
-    assert (chat.server.options["max_num_seqs"], readings.tested(chat, "max_num_seqs")) == (16, 4)
-    assert readings.tested(chat, "block_size") is None
-
-
 def test_a_variant_says_more_than_its_recipe() -> None:
     low = readings.values_of("nvidia/nemotron-3-nano-30b-a3b-nvfp4#low-utilization")
     assert (low["set"]["gpu_memory_utilization"], low["set"]["max_num_seqs"]) == (0.5, 8)
@@ -46,7 +40,6 @@ def test_a_variant_says_more_than_its_recipe() -> None:
 
 def test_a_service_has_no_recipe() -> None:
     assert readings.own(container(service())) == {}
-    assert readings.tested(container(service()), "max_num_seqs") is None
 
 
 def test_what_the_texts_of_entries_say_of_directories_is_what_their_values_say() -> None:
@@ -62,19 +55,3 @@ def test_what_the_texts_of_entries_say_of_directories_is_what_their_values_say()
     assert found == wanted
     assert {None} < set(found.values())
     assert readings.served_from_directory("example/model") is None
-
-
-@pytest.mark.parametrize(
-    ("overrides", "reaches"),
-    [
-        ("{rope_parameters: {rope_type: yarn, factor: 4.0, original_max_position_embeddings: 32768}}", [131_072]),
-        ("{text_config: {rope_scaling: {type: yarn, factor: 2}}}", [0]),
-        ('\'{"rope_type": "yarn", "factor": 1.5, "original_max_position_embeddings": 1000}\'', [1500]),
-        ("{rope_type: linear, factor: 2}", []),
-        ("'{'", []),
-        ("null", []),
-    ],
-)
-def test_yarn_is_found_wherever_it_stands(overrides: str, reaches: list[int]) -> None:
-    chat = container(deployment(f"set: {{hf_overrides: {overrides}}}"))
-    assert [readings.reach(each) for each in readings.yarns(chat)] == reaches

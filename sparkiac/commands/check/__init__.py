@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sparkiac.pipeline import Outcome
     from sparkiac.report import Report
+    from sparkiac.rules.profiles import Hidden
 
 _WITH_FIX: Final = ("text", "json")
 _FAMILY: Final = 3
@@ -67,7 +68,7 @@ def check(
     return Exit.FINDINGS if code is Exit.OK and strict and _warns(outcome.report) else code
 
 
-def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: frozenset[str] | None) -> Outcome | None:
+def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: Hidden | None) -> Outcome | None:
     """Fix the file, print the diff and the remaining findings; return None if the file changed meanwhile."""
     from sparkiac import pipeline, write
     from sparkiac.formats.findings import data_of
@@ -121,8 +122,8 @@ def _print(outcome: Outcome, output_format: str, *, file: str) -> None:
                 click.echo(f"{file}: {counts(outcome.report)}", err=True)
 
 
-def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> frozenset[str]:
-    """Return the codes to hide. Codes that cannot be waived are never hidden."""
+def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> Hidden:
+    """Return what to hide. Codes that cannot be waived are never hidden."""
     from sparkiac import catalog
     from sparkiac.rules import profiles
     from sparkiac.rules.pages import pages
@@ -133,14 +134,14 @@ def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> f
         message = "--select and --profile exclude each other; remove --profile"
         raise click.UsageError(message)
     if select is not None:
-        hidden = frozenset(rules.keys() - _codes(select, rules))
+        hidden = profiles.whole(rules.keys() - _codes(select, rules))
     else:
         levels = catalog.profiles()
         name = known("profile", levels.default if profile is None else profile, levels.profiles)
         hidden = profiles.outside(rules.values(), levels.floors, name)
     if ignore is not None:
-        hidden |= _codes(ignore, rules, without=unwaivable)
-    return hidden - unwaivable
+        hidden |= profiles.whole(_codes(ignore, rules, without=unwaivable))
+    return hidden - profiles.whole(unwaivable)
 
 
 def _codes(words: str, codes: Iterable[str], *, without: Container[str] = frozenset()) -> set[str]:
