@@ -139,7 +139,7 @@ class CommandLine(NamedTuple):
     """The server's command line."""
 
     model: str | None
-    """The positional model, if there is one."""
+    """The positional argument that names the model, if there is one."""
     options: tuple[OptionValue, ...]
     """Each option once; the last value wins."""
     notes: tuple[Note, ...]

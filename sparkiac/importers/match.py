@@ -34,7 +34,7 @@ _BASES: Final = {
 _STATUS_PENALTY: Final = {"recipe": 0, "superseded": 2, "retired": 3}
 _IMAGE_WEIGHT: Final = 2
 _MIN_GAIN: Final = 2
-"""Differences that a fragment must save before it is added."""
+"""Number of differences by which a fragment must shorten the draft to be added."""
 _WHOLE_TREE: Final = "clients could read every file in the container; the recipe's directory is used"
 
 
@@ -182,7 +182,7 @@ def _differences(entry: _Candidate, server: ServerLaunch) -> tuple[dict[Path, An
 
 
 def _default_served(entry: _Candidate, found: Mapping[Path, Any]) -> tuple[object, ...]:
-    """Return the name under which a deployment without served names serves: its model's handle."""
+    """Return the served name of a deployment that sets none: the handle of its model."""
     if ("served_names",) in entry.leaves:
         return ()
     return (found.get(("model",), entry.leaves.get(("model",), (None,))[0]),)

@@ -86,7 +86,7 @@ def _positions(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentence_continues(text: str, name: re.Match[str], value: re.Match[str]) -> bool:
-    """Return whether a sentence continues: `the KEY: EAGLE is faster`. Passwords may contain blanks."""
+    """Return whether name and value are part of a sentence, such as `the KEY: EAGLE is faster`."""
     return ":" in name[2] and not literals.is_named(name[1]) and _NEXT_WORD.match(text, value.end()) is not None
 
 

@@ -49,7 +49,7 @@ class Start(NamedTuple):
     lines: tuple[int, ...]
     prelude: tuple[tuple[str, ...], ...] = ()
     env: tuple[tuple[str, str], ...] = ()
-    """Variables that a shell sets for it."""
+    """Variables that a shell sets for the server."""
     notes: tuple[Note, ...] = ()
 
 

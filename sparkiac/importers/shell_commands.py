@@ -138,5 +138,5 @@ def _downloads(commands: tuple[Command, ...]) -> dict[str, str]:
 
 
 def _downloaded_model(launch: Launch, staged: Mapping[str, str]) -> str | None:
-    """Return the model that was downloaded to one of the mounts directories."""
+    """Return the model that was downloaded to one of the mounted directories."""
     return next((staged[each.source] for each in launch.volumes if each.source in staged), None)

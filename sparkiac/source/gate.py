@@ -127,7 +127,7 @@ class _Walk:
                 "YML002",
                 _mark(event),
                 f"nested more than {MAX_DEPTH} levels deep",
-                "reduce the nesting; no key needs more",
+                "reduce the nesting; no inventory needs so many levels",
             )
         if isinstance(event, yaml.AliasEvent):
             self.values[path] = _mark(event)
