@@ -125,9 +125,9 @@ class _Service:
 
     def _text(self, key: str) -> str | None:
         value = self.data.get(key)
-        return self._interpolated(value, self._line(key)) if isinstance(value, str | int | float) else None
+        return self._expand(value, self._line(key)) if isinstance(value, str | int | float) else None
 
-    def _interpolated(self, value: object, line: int) -> str:
+    def _expand(self, value: object, line: int) -> str:
         """Return a scalar as Compose reads it: variables take their defaults and `$$` is one dollar."""
         text = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
@@ -147,15 +147,14 @@ class _Service:
         value = self.data.get(key)
         if isinstance(value, tuple):
             return [
-                (self._interpolated(each, self._line(key, place)), self._line(key, place))
-                for place, each in enumerate(value)
+                (self._expand(each, self._line(key, place)), self._line(key, place)) for place, each in enumerate(value)
             ]
         if not isinstance(value, str):
             return []
         try:
             return [
                 (word, self._line(key))
-                for word in shlex.split(self._interpolated(value, self._line(key)).replace("\\\n", " "))
+                for word in shlex.split(self._expand(value, self._line(key)).replace("\\\n", " "))
             ]
         except ValueError:
             message = f"{key} has an unclosed quote"
@@ -178,19 +177,17 @@ class _Service:
         if isinstance(value, dict | tuple):
             self._lost(line, name, "a variable must have a text value")
             return None
-        return self._interpolated(value, line)
+        return self._expand(value, line)
 
     def _volumes(self) -> Iterator[Volume]:
         for place, each in self._list("volumes"):
             line = self._line("volumes", place)
             if isinstance(each, dict):
                 source, target = each.get("source"), each.get("target")
-                found = docker_values.volume(
-                    f"{self._interpolated(source, line)}:{self._interpolated(target, line)}", line
-                )
+                found = docker_values.volume(f"{self._expand(source, line)}:{self._expand(target, line)}", line)
                 found = found._replace(read_only=each.get("read_only") is True) if isinstance(found, Volume) else found
             else:
-                found = docker_values.volume(self._interpolated(each, line), line)
+                found = docker_values.volume(self._expand(each, line), line)
             if isinstance(found, Volume):
                 yield found
             else:
@@ -199,10 +196,10 @@ class _Service:
     def _ports(self) -> Iterator[Port]:
         for place, each in self._list("ports"):
             line = self._line("ports", place)
-            text = self._interpolated(each, line)
+            text = self._expand(each, line)
             if isinstance(each, dict):
                 address = f"{each['host_ip']}:" if "host_ip" in each else ""
-                text = self._interpolated(f"{address}{each.get('published', '')}:{each.get('target', '')}", line)
+                text = self._expand(f"{address}{each.get('published', '')}:{each.get('target', '')}", line)
             found = docker_values.port(text, line)
             if isinstance(found, Port):
                 yield found
@@ -211,7 +208,7 @@ class _Service:
 
     def _devices(self) -> Iterator[str]:
         for place, each in self._list("devices"):
-            device = self._interpolated(each, self._line("devices", place)).partition(":")[0]
+            device = self._expand(each, self._line("devices", place)).partition(":")[0]
             if not device.startswith(docker_options.GPU):
                 yield device
 
@@ -251,15 +248,11 @@ class _Service:
         if not self.data:
             yield Note("lost", self.line, redaction.redacted(self.name), "a service must be a mapping of keys")
         if "image" not in self.data and "build" in self.data:
-            yield Note(
-                "lost", self._line("build"), "build", "an image that is built here is configured under `builds:`"
-            )
+            yield Note("lost", self._line("build"), "build", "an image that is built is configured under `builds:`")
         for key in self.data:
             if key in _REPLACED:
                 yield Note("corrected", self._line(key), str(key), _REPLACED[key])
             elif key == "extends" and not compose_extends.is_elsewhere(self.data[key]):
-                yield Note(
-                    "corrected", self._line(key), "extends", "the other service's settings are merged into this one"
-                )
+                yield Note("corrected", self._line(key), "extends", "the settings of the other service are merged")
             elif key not in _READ and key not in {"env_file", "build"}:
                 yield Note("lost", self._line(key), redaction.redacted(key), NO_SETTING)

@@ -193,7 +193,7 @@ class _Options:
 
     def _user(self, option: DockerOption) -> None:
         if option.value not in docker_options.ROOT:
-            self._note("lost", option, "the container runs as the user set by its image")
+            self._note("lost", option, "it runs as the user of its image")
 
     def _env_file(self, option: DockerOption) -> None:
         self._note("lost", option, ENV_FILE)

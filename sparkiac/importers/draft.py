@@ -61,9 +61,7 @@ def entry(launch: Launch, taken: Sequence[str]) -> Entry:
     if start is not None and not (launch.once and _QUERIES & {*start.words}):
         return _deployment(server.read(launch, start), taken)
     if launch.once or launch.image is None:
-        note = Note(
-            "unused", launch.line, _shown(launch), "it ends by itself, so it is neither a deployment nor a service"
-        )
+        note = Note("unused", launch.line, _shown(launch), "it ends by itself, so it becomes no deployment or service")
         notes = launch.notes if launch.image is None else (note,)
         return Entry(launch, "nothing", launch.name or "", None, False, {}, (), notes or (note,), None, 0)  # noqa: FBT003
     found = service.read(launch)

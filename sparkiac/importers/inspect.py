@@ -165,9 +165,7 @@ class _Container:
                 self.notes.append(Note("lost", self._line_of(f'"{key}"'), key, NO_SETTING))
         user, folder = _text(self.config.get("User")), self.config.get("WorkingDir")
         if user and user not in {"root", "0"}:
-            self.notes.append(
-                Note("lost", self._line_of('"User"'), "User", "the container runs as the user set by its image")
-            )
+            self.notes.append(Note("lost", self._line_of('"User"'), "User", "it runs as the user of its image"))
         if isinstance(folder, str) and folder not in {"", "/", "/workspace", "/vllm-workspace", "/app"}:
             self.notes.append(
                 Note(

@@ -109,9 +109,7 @@ def _checked_variables(
             file.corrected(line, f"{name}: {text}", "the value of the caller's environment is passed on")
             yield Variable(name, None, line)
         elif _EXPANDED.search(text) and exported:
-            file.lost(
-                line, summary(name, text), "a shell in the container would expand this value; sparkiac starts no shell"
-            )
+            file.lost(line, summary(name, text), "a shell would expand this value; sparkiac starts none")
         else:
             _note_expansion(file, Variable(name, text, line), exported=exported)
             yield Variable(name, text, line)

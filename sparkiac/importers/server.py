@@ -173,9 +173,7 @@ class _Converter(Collector):
             if values.is_unknown(str(each.value)) and not isinstance(each.value, dict):
                 self.lost(each.line, f"{each.what} {_written(each.value)}", values.CALLERS_VALUE)
             elif not values.is_portable(each.value):
-                self.lost(
-                    each.line, each.what, "its value contains characters or has a size that an inventory cannot hold"
-                )
+                self.lost(each.line, each.what, "its value is too long or has characters that are not allowed")
             else:
                 self._option(each)
 
@@ -206,9 +204,7 @@ class _Converter(Collector):
         for name, value in self.engine.defaults["set"].items():
             if value is True and name not in option:
                 what = f"--{name.replace('_', '-')}"
-                self.notes.append(
-                    Note("corrected", self.launch.line, what, "added, as for every server of this engine")
-                )
+                self.notes.append(Note("corrected", self.launch.line, what, "added, as for all servers of this engine"))
 
     def _host(self, option: OptionValue) -> None:
         """Import a loopback address, which matters only on the host's own network."""
@@ -256,9 +252,7 @@ class _Converter(Collector):
         if self.start.engine == "aeon-vllm" and name in aeon_options.VARIABLES:
             return
         if name == "VLLM_HOST_IP" and self.nodes > 1:
-            self.notes.append(
-                Note("corrected", line, f"-e {name}", "the addresses of a group follow from the links of its hosts")
-            )
+            self.notes.append(Note("corrected", line, f"-e {name}", "the hosts' links set the addresses of a group"))
         elif redaction.is_secret_name(name) or (value is not None and redaction.is_secret(value)):
             self._secret(name, line, literal=not literals.stands_for(value or ""))
         elif value is None or values.is_unknown(value):

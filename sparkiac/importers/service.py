@@ -109,9 +109,7 @@ class _Converter:
         if launch.model is None or self.kind != "container":
             return
         if not launch.volumes:
-            self._put_inside(
-                "mounts", _CACHE, {"source": "model_store", "read_only": False}, launch.line, "the Hugging Face cache"
-            )
+            self._put_inside("mounts", _CACHE, {"source": "model_store", "read_only": False}, launch.line, "hub cache")
         self._lost(launch.line, f"model {launch.model}", _UNSTAGED)
         if launch.nodes > 1:
             self._lost(

@@ -110,9 +110,7 @@ def _other_command(command: Command) -> Iterator[Note]:
     if program in _IGNORED or not words:
         return
     if program in _FLOW:
-        yield Note(
-            "corrected", command.line, what, "conditions are not evaluated and loops not run: each command counts once"
-        )
+        yield Note("corrected", command.line, what, "conditions and loops are not evaluated: each command counts once")
     elif program in _DOWNLOADS:
         yield Note("corrected", command.line, what, "the playbook stages models and files")
     elif program in _ADMINISTRATION:

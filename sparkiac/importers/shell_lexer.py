@@ -213,15 +213,11 @@ class _Lexer(Cursor):
             self.advance(min(self.at + 2, len(self.text)))
             return
         if found[1].strip("\r"):
-            self.corrected(
-                "\\", "a blank after the backslash ends the command here; the next line was meant to continue it"
-            )
+            self.corrected("\\", "a blank after the backslash ends the command; read as a continued line")
         self.advance(found.end())
         comments = _COMMENTS.match(self.text, self.at)
         if comments is not None:
-            self.corrected(
-                "#", "a comment between continued lines ends the command here; the next line was meant to continue it"
-            )
+            self.corrected("#", "a comment ends the command; read as a continued line")
             self.advance(comments.end())
 
     def _single(self, opening: str) -> None:

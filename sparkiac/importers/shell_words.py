@@ -92,9 +92,7 @@ def shell_argument(words: Sequence[str], shell: int = 0) -> int | None:
 def unread(documents: Iterable[Document]) -> Iterator[Note]:
     """Note here-documents that are not imported."""
     for each in documents:
-        yield Note(
-            "lost", each.opened, "<<", "a here-document is not read; save what it writes as a file and import that"
-        )
+        yield Note("lost", each.opened, "<<", "a here-document is not read; save its text as a file and import that")
 
 
 class _Reader:

@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.importers.recipe_file import RecipeFile
 
 _LAYERS: Final = ("defaults", "env")
-_SPARK: Final = {
-    "vendor": "nvidia",
-    "arch": "sm_121",
-    "platform": "dgx-spark",
-    "gpus_per_node": 1,
-}
+_SPARK: Final = {"vendor": "nvidia", "arch": "sm_121", "platform": "dgx-spark", "gpus_per_node": 1}
 """Facts about a DGX Spark."""
 _SHORT_NAMES: Final = {
     "tp": "tensor_parallel",
@@ -45,7 +40,7 @@ def apply(file: RecipeFile) -> None:
             file.lost(line, summary("overrides", layer), "it has no condition or no values")
         elif all(_holds(key, condition, facts, settings) for key, condition in when.items()):
             file.corrected(
-                line, summary("when", _condition(when)), "the condition holds on a DGX Spark, so the layer is merged"
+                line, summary("when", _condition(when)), "merged, because the condition holds on a DGX Spark"
             )
             _merge(file, layer, ("overrides", index))
         elif when.keys() <= facts.keys() | {_CONFIG}:
@@ -66,20 +61,16 @@ def _facts(file: RecipeFile, settings: Mapping[str, object]) -> dict[str, object
     return {**_SPARK, **sizes, "nodes": nodes, "runtime": runtime, "runtime_family": family}
 
 
-def _holds(key: str, condition: object, facts: Mapping[str, object], settings: Mapping[str, object]) -> bool:
+def _holds(key: str, expected: object, facts: Mapping[str, object], settings: Mapping[str, object]) -> bool:
     if key == _CONFIG:
-        return isinstance(condition, dict) and all(
-            _matches(each, settings.get(name)) for name, each in condition.items()
-        )
-    return key in facts and _matches(condition, facts[key])
+        return isinstance(expected, dict) and all(_matches(each, settings.get(name)) for name, each in expected.items())
+    return key in facts and _matches(expected, facts[key])
 
 
-def _matches(condition: object, actual: object) -> bool:
-    if isinstance(condition, dict):
-        return bool(condition) and all(
-            _compare(str(operator), operand, actual) for operator, operand in condition.items()
-        )
-    return _compare("in" if isinstance(condition, tuple) else "eq", condition, actual)
+def _matches(expected: object, actual: object) -> bool:
+    if isinstance(expected, dict):
+        return bool(expected) and all(_compare(str(name), operand, actual) for name, operand in expected.items())
+    return _compare("in" if isinstance(expected, tuple) else "eq", expected, actual)
 
 
 def _compare(operator: str, operand: object, actual: object) -> bool:

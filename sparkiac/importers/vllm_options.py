@@ -100,7 +100,7 @@ class _Reader:
             spelling = option.name if kept else next(iter(option.negative), None)
             self.pairs[at : at + 1] = [(spelling, line)] if spelling else []
             self.notes.append(
-                Note("corrected", line, word, f"a switch takes no value; read as {'on' if kept else 'off'}")
+                Note("corrected", line, word, f"a switch has no value; read as {'on' if kept else 'off'}")
             )
         elif fault.said == "lacks its value" and not equals:
             del self.pairs[at]
