@@ -22,7 +22,7 @@ def edited(text: str, fix: Sequence[Edit]) -> str:
 
     Comments, order, quotes, layout and line ends are kept. Raises CannotEdit if that is impossible.
     """
-    expected = _plain(_data(text))
+    expected = _mutable(_data(text))
     for edit in fix:
         if not isinstance(edit.value, Removal):
             text = put(text, read(text), edit.path, edit.value)
@@ -31,7 +31,7 @@ def edited(text: str, fix: Sequence[Edit]) -> str:
     if removed:
         text = cut(text, read(text), removed)
         _remove(expected, removed)
-    if json.dumps(_plain(_data(text)), sort_keys=True) != json.dumps(expected, sort_keys=True):
+    if json.dumps(_mutable(_data(text)), sort_keys=True) != json.dumps(expected, sort_keys=True):
         message = "because of the file's layout, the edit would change other values"
         raise CannotEdit(message)
     return text
@@ -44,11 +44,11 @@ def _data(text: str) -> object:
     return document.data
 
 
-def _plain(data: object) -> Any:  # noqa: ANN401  a document's data
+def _mutable(data: object) -> Any:  # noqa: ANN401  a document's data
     """Copy data so that it can be changed."""
     if isinstance(data, dict):
-        return {key: _plain(value) for key, value in data.items()}
-    return [_plain(value) for value in data] if isinstance(data, tuple) else data
+        return {key: _mutable(value) for key, value in data.items()}
+    return [_mutable(value) for value in data] if isinstance(data, tuple) else data
 
 
 def _set(data: Any, path: Path, value: object) -> None:  # noqa: ANN401

@@ -70,7 +70,7 @@ def _secrets(launch: Launch) -> Iterator[str]:
     pairs = [(each.name, each.value) for each in launch.env]
     pairs += [(name, value) for name, value in pairwise(launch.argv) if name.startswith("--")]
     for name, value in pairs:
-        if value is not None and redaction.is_secret_name(name) and literals.tells(value):
+        if value is not None and redaction.is_secret_name(name) and literals.can_be_real(value):
             yield value
 
 
@@ -178,7 +178,7 @@ def _comment(
         if note.kind == "unused":
             continue
         beside = [item for item in entry.items if item.what == note.what or item.line == note.line]
-        paths = {item.path for item in beside if _holds(data, item.path)}
+        paths = {item.path for item in beside if _contains(data, item.path)}
         near = [path for path in paths if _is_named(str(path[-1]), note.what)]
         placed.setdefault((*base, *near[0]) if len(near) == 1 else base, []).append(note)
     for path, notes in placed.items():
@@ -193,7 +193,7 @@ def _is_named(name: str, what: str) -> bool:
     return re.search(rf"(?<![a-z0-9/.]){re.escape(name.lower().replace('-', '_'))}(?![a-z0-9/.])", plain) is not None
 
 
-def _holds(data: Any, path: Path) -> bool:  # noqa: ANN401  any plain data
+def _contains(data: Any, path: Path) -> bool:  # noqa: ANN401  any plain data
     for part in path:
         if not isinstance(data, dict) or part not in data:
             return False

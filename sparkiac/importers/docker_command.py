@@ -37,7 +37,7 @@ def launch(command: Command) -> Launch | None:
         notes.append(Note("lost", command.line, "docker run", "the image is missing"))
     found = _Options(dict(command.env), notes)
     for option in parsed.options:
-        found.take(option)
+        found.apply(option)
     argv = words[parsed.end + 1 :]
     return Launch(
         found.name,
@@ -102,7 +102,7 @@ class _Options:
         self.timeouts: list[tuple[str, int]] = []
         self.flags: set[str] = set()
 
-    def take(self, option: DockerOption) -> None:
+    def apply(self, option: DockerOption) -> None:
         """Apply one option, or note why it is not imported."""
         self.flags.add(option.name)
         taker: Callable[[DockerOption], object] | None = getattr(self, f"_{option.name.replace('-', '_')}", None)

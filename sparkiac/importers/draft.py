@@ -61,7 +61,9 @@ def entry(launch: Launch, taken: Sequence[str]) -> Entry:
     if start is not None and not (launch.once and _QUERIES & {*start.words}):
         return _deployment(server.read(launch, start), taken)
     if launch.once or launch.image is None:
-        note = Note("unused", launch.line, _shown(launch), "it ends by itself, so it becomes no deployment or service")
+        note = Note(
+            "unused", launch.line, _command_text(launch), "it ends by itself, so it becomes no deployment or service"
+        )
         notes = launch.notes if launch.image is None else (note,)
         return Entry(launch, "nothing", launch.name or "", None, False, {}, (), notes or (note,), None, 0)  # noqa: FBT003
     found = service.read(launch)
@@ -71,14 +73,14 @@ def entry(launch: Launch, taken: Sequence[str]) -> Entry:
     return Entry(launch, "service", name, None, False, data, found.items, (*found.notes, *refused), None, 1)  # noqa: FBT003
 
 
-def _shown(launch: Launch) -> str:
+def _command_text(launch: Launch) -> str:
     return redaction.redacted(" ".join((launch.image or "", *launch.argv)))
 
 
 def _deployment(server: ServerLaunch, taken: Sequence[str]) -> Entry:
     launch = server.launch
     if server.worker:
-        note = Note("corrected", launch.line, _shown(launch), _WORKER)
+        note = Note("corrected", launch.line, _command_text(launch), _WORKER)
         return Entry(launch, "nothing", launch.name or "", None, False, {}, (), (note,), None, 0)  # noqa: FBT003
     chosen = match.find(server)
     store, named, notes = _weights(server, chosen)

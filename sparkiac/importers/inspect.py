@@ -93,7 +93,7 @@ class _Container:
     def _entrypoint(self, image: str | None) -> tuple[str, ...] | None:
         """Return the entrypoint, or None if it is the one that the catalog knows for the image."""
         words = _words(self.config.get("Entrypoint"))
-        family = serving.of_image(image)
+        family = serving.image_family(image)
         own = family is not None and (family.entrypoint is None or words == family.entrypoint)
         return None if own or not words else words
 

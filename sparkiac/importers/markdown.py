@@ -94,7 +94,7 @@ def _readable(block: _Block, variables: dict[str, Value], name: str, errors: lis
 
 def _launches(block: _Block, variables: dict[str, Value], name: str) -> tuple[Launch, ...]:
     """Read one block in the format that it looks like. Variables that it sets apply to later blocks."""
-    found = shell.of_another_format(block.text, line=block.line, name=name)
+    found = shell.read_other_format(block.text, line=block.line, name=name)
     if found is not None:
         return found
     if block.language in _OTHER_LANGUAGES or block.language in {"yaml", "yml", "ini", "toml"}:

@@ -123,7 +123,7 @@ class _Converter(Collector):
             return aeon_options.read(self.launch)
         if self.start.engine != "vllm":
             return table_options.read(self.start.engine, words, lines)
-        known = serving.of_image(self.launch.image)
+        known = serving.image_family(self.launch.image)
         tag = references.split((self.launch.image or "").partition("@")[0])[1]
         return vllm_options.read(words, lines, releases.of_tag(known, tag) if known else None)
 
@@ -180,7 +180,7 @@ class _Converter(Collector):
     def _option(self, option: OptionValue) -> None:
         name, value = option.name, option.value
         if name in {"api_key", "hf_token"} or redaction.is_secret_name(name):
-            self._secret(name, option.line, literal=not literals.stands_for(str(value)))
+            self._secret(name, option.line, literal=not literals.is_placeholder(str(value)))
         elif name in {"served_model_name", "alias"}:
             self._names(option)
         elif name == "revision" and re.fullmatch(forms.GIT_REF, str(value)):
@@ -243,7 +243,7 @@ class _Converter(Collector):
             self._variable(variable.name, variable)
         for name, value in exported:
             if redaction.is_secret_name(name):
-                self._secret(name, self.launch.line, literal=not literals.stands_for(value))
+                self._secret(name, self.launch.line, literal=not literals.is_placeholder(value))
             elif not values.is_unknown(value):
                 self._set_variable(name, value, self.launch.line)
 
@@ -254,7 +254,7 @@ class _Converter(Collector):
         if name == "VLLM_HOST_IP" and self.nodes > 1:
             self.notes.append(Note("corrected", line, f"-e {name}", "the hosts' links set the addresses of a group"))
         elif redaction.is_secret_name(name) or (value is not None and redaction.is_secret(value)):
-            self._secret(name, line, literal=not literals.stands_for(value or ""))
+            self._secret(name, line, literal=not literals.is_placeholder(value or ""))
         elif value is None or values.is_unknown(value):
             self.lost(line, f"-e {name}", values.CALLERS_VALUE)
         else:

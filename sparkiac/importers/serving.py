@@ -60,7 +60,7 @@ def start(launch: Launch) -> Start | None:
     if len(words) > _MAX_WORDS:
         message = f"the command has more than {_MAX_WORDS} words"
         raise Unreadable(message, line=launch.line)
-    family = of_image(launch.image)
+    family = image_family(launch.image)
     built_in = launch.entrypoint is None and family is not None
     if built_in and family is not None and family.style == "environment":
         return Start("aeon-vllm", words, lines)
@@ -84,7 +84,7 @@ def without_image(command: Command) -> Launch | None:
     return Launch(None, command.line, None, (), command.words, env=env, notes=(note,), lines=command.lines)
 
 
-def of_image(reference: str | None) -> ImageFamily | None:
+def image_family(reference: str | None) -> ImageFamily | None:
     """Return the catalog's entry for an image's family."""
     repository = repository_of(reference or "")
     source = catalog.image_family(repository) if repository else None
@@ -130,7 +130,7 @@ def _guessed(launch: Launch, bare: Start) -> Start | None:
 
 
 def _find(command: Command, depth: int, container_env: Mapping[str, str]) -> Start | None:
-    """Look inside wrappers and shells; `given` are the container's variables, which a shell in it expands."""
+    """Look inside wrappers and shells; `container_env` are the container's variables, which a shell in it expands."""
     words, lines = command.words, command.lines
     env = dict(command.env)
     at = 0

@@ -41,7 +41,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     return found
 
 
-def of_another_format(text: str, *, line: int, name: str) -> tuple[Launch, ...] | None:
+def read_other_format(text: str, *, line: int, name: str) -> tuple[Launch, ...] | None:
     """Read systemd units and Compose files that begin on this line; None if a text is neither. Raises Unreadable."""
     chosen = next((each for each in (systemd, compose) if each.recognise(text, "")), None)
     return chosen.read("\n" * (line - 1) + text, name=name) if chosen is not None else None
@@ -59,7 +59,7 @@ def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ..
 def _written(document: Document, *, name: str, level: int) -> tuple[Launch, ...]:
     """Return what a here-document starts, in any format; nothing if it cannot be read."""
     try:
-        found = of_another_format(document.text, line=document.line, name=name)
+        found = read_other_format(document.text, line=document.line, name=name)
         return launches(script(document.text, line=document.line), name=name, level=level) if found is None else found
     except Unreadable:
         return ()

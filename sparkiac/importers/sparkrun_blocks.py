@@ -116,7 +116,7 @@ def note_hooks(file: RecipeFile) -> bool:
 
 def description(file: RecipeFile) -> str | None:
     """Read the description, also under `metadata`, and note what else is there."""
-    metadata = file.take("metadata")
+    metadata = file.read("metadata")
     values = dict(metadata) if isinstance(metadata, dict) else {}
     found = file.text("description")
     if found is None and not isinstance(values.get("description"), dict | tuple | None):

@@ -42,7 +42,7 @@ def _lines(data: Mapping[str, Any], path: Path, comments: Comments) -> Iterator[
         for comment in comments.get(here, ()):
             yield from _comment(comment, indent)
         if isinstance(value, Mapping) and value and not _is_small(value, here, comments):
-            yield f"{indent}{_plain(yamltext.dump({key: 0}).rstrip()).removesuffix(' 0')}"
+            yield f"{indent}{_unquoted(yamltext.dump({key: 0}).rstrip()).removesuffix(' 0')}"
             yield from _lines(value, here, comments)
         else:
             yield from (indent + line for line in _leaf(key, value))
@@ -73,9 +73,9 @@ def _leaf(key: str, value: Any) -> Iterator[str]:  # noqa: ANN401  any plain dat
     """Write one value; short lists and mappings go on one line."""
     flat = _flat(value)
     if flat is not None and len(flat) <= _MAX_FLAT:
-        yield f"{_plain(yamltext.dump({key: 0}).rstrip()).removesuffix(' 0')} {flat}"
+        yield f"{_unquoted(yamltext.dump({key: 0}).rstrip()).removesuffix(' 0')} {flat}"
     else:
-        yield from map(_plain, yamltext.dump({key: value}).splitlines())
+        yield from map(_unquoted, yamltext.dump({key: value}).splitlines())
 
 
 def _flat(value: Any) -> str | None:  # noqa: ANN401
@@ -97,10 +97,10 @@ def _word(value: Any) -> str | None:  # noqa: ANN401
     """Write a scalar for use within brackets, or None for a collection."""
     if isinstance(value, Mapping | tuple | list):
         return None
-    return _plain(f"- {yamltext.dump(value).rstrip()}").removeprefix("- ")
+    return _unquoted(f"- {yamltext.dump(value).rstrip()}").removeprefix("- ")
 
 
-def _plain(line: str) -> str:
+def _unquoted(line: str) -> str:
     """Remove the quotes from a word that every YAML parser reads as the same text."""
     found = _QUOTED.search(line)
     if found is not None and _is_plain(found[2]):

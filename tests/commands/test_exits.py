@@ -128,7 +128,7 @@ def test_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
         (["check", "lab.yaml", "more"], "takes one inventory"),
         (["check", "lab.yaml", "--format", "xml"], "'xml' is not one of"),
         (["generate", "lab.yaml", "--forse"], "--force"),
-        (["schema", "x"], "takes one inventory"),
+        (["schema", "x"], "unexpected extra argument"),
     ],
 )
 def test_2_for_wrong_usage(cli: Cli, arguments: list[str], says: str) -> None:
