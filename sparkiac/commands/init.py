@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sparkiac.commands.repository import Asked, Host
-    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.draft import DraftEntry
     from sparkiac.pipeline import Outcome
     from sparkiac.resolve.catalogued import Catalogued
 
@@ -213,7 +213,7 @@ def _imported(source: Path, places: Sequence[Host], target: Path, *, name: str, 
     return _write(fleet, target, _drafted(fleet, entries), entries)
 
 
-def _drafted(fleet: Asked, entries: Sequence[tuple[str, Entry]]) -> str:
+def _drafted(fleet: Asked, entries: Sequence[tuple[str, DraftEntry]]) -> str:
     from sparkiac.commands import repository
     from sparkiac.importers import assemble
 
@@ -221,7 +221,7 @@ def _drafted(fleet: Asked, entries: Sequence[tuple[str, Entry]]) -> str:
     return repository.from_draft(fleet, draft.text)
 
 
-def _write(fleet: Asked, target: Path, text: str, entries: Sequence[tuple[str, Entry]] = ()) -> int:
+def _write(fleet: Asked, target: Path, text: str, entries: Sequence[tuple[str, DraftEntry]] = ()) -> int:
     """Write the repository, unless its inventory would be refused."""
     from sparkiac import pipeline
     from sparkiac.commands import repository
@@ -240,7 +240,7 @@ def _write(fleet: Asked, target: Path, text: str, entries: Sequence[tuple[str, E
     return Exit.FINDINGS if imports.lost(entries) else exit_code(outcome)
 
 
-def _report(outcome: Outcome, entries: Sequence[tuple[str, Entry]]) -> None:
+def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None:
     """Say what became of an import, and the findings if there is an error: warnings are what the lock settles."""
     from sparkiac.formats import imports
     from sparkiac.formats import text as of_text

@@ -15,7 +15,7 @@ from sparkiac.source.wording import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.draft import DraftEntry
     from sparkiac.report import Report
 
 _KINDS: Final = {"corrected": "corrected", "unused": "not used", "lost": "lost"}
@@ -23,7 +23,7 @@ _KINDS: Final = {"corrected": "corrected", "unused": "not used", "lost": "lost"}
 _OPEN: Final = "OPN001"
 
 
-def lost(entries: Sequence[tuple[str, Entry]]) -> bool:
+def lost(entries: Sequence[tuple[str, DraftEntry]]) -> bool:
     """Whether something of a launch was lost."""
     return any(note.kind == "lost" for _, entry in entries for note in entry.notes)
 
@@ -33,7 +33,7 @@ def failed(report: Report) -> bool:
     return any(each.severity is Severity.ERROR and each.code != _OPEN for each in report.findings)
 
 
-def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
+def text(entries: Sequence[tuple[str, DraftEntry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
     """Write the report for people."""
     lines = [line for file, entry in entries for line in _entry(file, entry)]
     lines += [f"{file}: nothing is started there that is recognised, and it is left out" for file in skipped]
@@ -49,7 +49,7 @@ def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
     )
 
 
-def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:
+def data(entries: Sequence[tuple[str, DraftEntry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:
     """Give the report as plain data."""
     return {
         "imported": [_plain(file, entry) for file, entry in entries],
@@ -58,7 +58,7 @@ def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
     }
 
 
-def _entry(file: str, entry: Entry) -> Iterator[str]:
+def _entry(file: str, entry: DraftEntry) -> Iterator[str]:
     became = f"{entry.kind} {entry.name}" if entry.kind != "nothing" else "nothing"
     if entry.recipe is not None:
         became += (
@@ -72,7 +72,7 @@ def _entry(file: str, entry: Entry) -> Iterator[str]:
             yield f"  {word}, {each.place}: {each.what}: {each.why}"
 
 
-def _plain(file: str, entry: Entry) -> dict[str, Any]:
+def _plain(file: str, entry: DraftEntry) -> dict[str, Any]:
     notes = {
         kind: [{"line": note.line, "what": note.what, "why": note.why} for note in entry.notes if note.kind == kind]
         for kind in _KINDS

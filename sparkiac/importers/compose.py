@@ -11,12 +11,12 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.importers import compose_extends, docker_options, docker_values, redaction, yamlread
-from sparkiac.importers.launch import ENV_FILE, NO_SETTING, Launch, Note, Port, Unreadable, Variable, Volume
+from sparkiac.importers.launch import ENV_FILE, NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.importers.yamlread import Document
+    from sparkiac.importers.yamlread import ForeignDocument
 
 NAME: Final = "compose"
 _SERVICES: Final = re.compile(r"^services[ \t]*:[ \t\r]*(#.*)?$", re.MULTILINE)
@@ -65,12 +65,12 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  all im
     if not isinstance(services, dict) or not services:
         message = "the file has no `services:`"
         raise Unreadable(message)
-    found = [_Service(name, compose_extends.resolved(services, name), document).launch() for name in services]
+    found = [_ComposeService(name, compose_extends.resolved(services, name), document).launch() for name in services]
     notes = (*document.notes, *_top(data, document))
     return (found[0]._replace(notes=(*notes, *found[0].notes)), *found[1:])
 
 
-def _top(data: dict[str, Any], document: Document) -> Iterator[Note]:
+def _top(data: dict[str, Any], document: ForeignDocument) -> Iterator[Note]:
     for key in data.keys() - _READ_AT_TOP:
         why = "only services are read"
         if key in {"volumes", "networks"}:
@@ -84,10 +84,10 @@ def _top(data: dict[str, Any], document: Document) -> Iterator[Note]:
             yield Note("lost", document.line(key), redaction.redacted(key), why)
 
 
-class _Service:
+class _ComposeService:
     """Reads one service."""
 
-    def __init__(self, name: str, data: object, document: Document) -> None:
+    def __init__(self, name: str, data: object, document: ForeignDocument) -> None:
         self.name, self.document = name, document
         self.data: dict[str, Any] = data if isinstance(data, dict) else {}
         self.notes: list[Note] = []
@@ -160,16 +160,16 @@ class _Service:
             message = f"{key} has an unclosed quote"
             raise Unreadable(message, line=self._line(key)) from None
 
-    def _variables(self) -> Iterator[Variable]:
+    def _variables(self) -> Iterator[EnvVariable]:
         value = self.data.get("environment")
         if isinstance(value, dict):
             for name, each in value.items():
                 line = self._line("environment", name)
-                yield Variable(name, None if each is None else self._value(name, each, line), line)
+                yield EnvVariable(name, None if each is None else self._value(name, each, line), line)
         for place, each in enumerate(value) if isinstance(value, tuple) else ():
             name, equals, text = str(each).partition("=")
             line = self._line("environment", place)
-            yield Variable(name, self._value(name, text, line) if equals else None, line)
+            yield EnvVariable(name, self._value(name, text, line) if equals else None, line)
         if "env_file" in self.data:
             self._lost(self._line("env_file"), "env_file", ENV_FILE)
 

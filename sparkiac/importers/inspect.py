@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.importers import docker_options, docker_values, redaction, serving
-from sparkiac.importers.launch import NO_SETTING, Launch, Note, Port, Unreadable, Variable, Volume
+from sparkiac.importers.launch import NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class _Container:
         own = family is not None and (family.entrypoint is None or words == family.entrypoint)
         return None if own or not words else words
 
-    def _variables(self) -> Iterator[Variable]:
+    def _variables(self) -> Iterator[EnvVariable]:
         own = 0
         words = _words(self.config.get("Env"))
         if len(words) > _MAX_VARIABLES:
@@ -108,7 +108,7 @@ class _Container:
             if _SET_BY_IMAGES.fullmatch(name) and not redaction.is_secret_name(name):
                 own += 1
             else:
-                yield Variable(name, value, self._line_of(json.dumps(name)[:-1]))
+                yield EnvVariable(name, value, self._line_of(json.dumps(name)[:-1]))
         if own:
             what, why = f"{own} variables", "images usually set these, and Docker does not report which were added"
             self.notes.append(Note("corrected", self._line_of('"Env"'), what, why))

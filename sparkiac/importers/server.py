@@ -27,7 +27,7 @@ from sparkiac.source import literals
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from sparkiac.importers.launch import CommandLine, Launch, OptionValue, Variable
+    from sparkiac.importers.launch import CommandLine, EnvVariable, Launch, OptionValue
     from sparkiac.report import Path
 
 _KEY: Final = "the key is read from the secret {name}: store its value in a vault, not in this file"
@@ -62,15 +62,15 @@ class ServerLaunch(NamedTuple):
         return next(found, (self.launch.line, ".".join(map(str, path))))
 
 
-def read(launch: Launch, start: serving.Start) -> ServerLaunch:
+def read(launch: Launch, start: serving.ServerStart) -> ServerLaunch:
     """Convert a launch to inventory terms. Raises Unreadable for a command that is too long."""
-    return _Converter(launch, start).server_launch()
+    return _ServerConverter(launch, start).server_launch()
 
 
-class _Converter(Collector):
+class _ServerConverter(Collector):
     """Converts one launch."""
 
-    def __init__(self, launch: Launch, start: serving.Start) -> None:
+    def __init__(self, launch: Launch, start: serving.ServerStart) -> None:
         super().__init__(launch, notes=start.notes)
         self.start = start
         self.engine = engines.named(start.engine)
@@ -247,7 +247,7 @@ class _Converter(Collector):
             elif not values.is_unknown(value):
                 self._set_variable(name, value, self.launch.line)
 
-    def _variable(self, name: str, variable: Variable) -> None:
+    def _variable(self, name: str, variable: EnvVariable) -> None:
         value, line = variable.value, variable.line
         if self.start.engine == "aeon-vllm" and name in aeon_options.VARIABLES:
             return

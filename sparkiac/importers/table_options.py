@@ -39,10 +39,10 @@ _NUMBER: Final = re.compile(r"-[\d.]+")
 
 def read(engine: str, words: Sequence[str], lines: Sequence[int]) -> CommandLine:
     """Read the arguments of a server."""
-    return _Reader(engine, words, lines).read()
+    return _TableReader(engine, words, lines).read()
 
 
-class _Reader:
+class _TableReader:
     """Reads the words once."""
 
     def __init__(self, engine: str, words: Sequence[str], lines: Sequence[int]) -> None:

@@ -32,10 +32,10 @@ def read(words: Sequence[str], lines: Sequence[int], version: str | None) -> Com
     """Read the arguments of `vllm serve`; `version` is the release in the image, or None for the newest known one."""
     interface = interfaces.interface(interfaces.nearest(version) if version else interfaces.versions()[-1])
     assert interface is not None, "a known release"  # noqa: S101
-    return _Reader(words, lines, interface).read()
+    return _VllmReader(words, lines, interface).read()
 
 
-class _Reader:
+class _VllmReader:
     """Corrects words until the parser accepts them."""
 
     def __init__(self, words: Sequence[str], lines: Sequence[int], interface: Interface) -> None:

@@ -25,7 +25,7 @@ _LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _MERGE: Final = "<<"
 
 
-class Document(NamedTuple):
+class ForeignDocument(NamedTuple):
     """A foreign file as plain data: dict, tuple, str, int, float, bool, None."""
 
     data: object
@@ -41,13 +41,13 @@ class Document(NamedTuple):
         return 1
 
 
-def read(text: str) -> Document:
+def read(text: str) -> ForeignDocument:
     """Read the first document of `text`. Raises Unreadable if it is not YAML or too large."""
     if len(text) > MAX_CHARACTERS:
         message = f"the file has {len(text)} characters; at most {MAX_CHARACTERS} are allowed"
         raise Unreadable(message)
     check_characters(text)
-    return _Reader(text).run()
+    return _YamlReader(text).run()
 
 
 class _Anchor(NamedTuple):
@@ -57,7 +57,7 @@ class _Anchor(NamedTuple):
     size: int
 
 
-class _Reader:
+class _YamlReader:
     """Builds data from parser events."""
 
     def __init__(self, text: str) -> None:
@@ -67,7 +67,7 @@ class _Reader:
         self.notes: list[Note] = []
         self.count = 0
 
-    def run(self) -> Document:
+    def run(self) -> ForeignDocument:
         """Read the stream's first document."""
         try:
             self.loader.get_event()
@@ -86,7 +86,7 @@ class _Reader:
             raise Unreadable(message) from None
         finally:
             self.loader.dispose()
-        return Document(data, self.lines, tuple(self.notes))
+        return ForeignDocument(data, self.lines, tuple(self.notes))
 
     def _note_second_document(self) -> None:
         self.loader.get_event()

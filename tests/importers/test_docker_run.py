@@ -10,7 +10,7 @@ import pytest
 
 from sparkiac import placeholders
 from sparkiac.importers import docker_command, docker_options, docker_values
-from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
+from sparkiac.importers.launch import EnvVariable, Launch, Note, Port, Volume
 from sparkiac.importers.shell_words import script
 from tests.importers.texts import deployment, imported
 
@@ -74,7 +74,12 @@ def test_volumes_ports_and_limits_are_values() -> None:
 
 def test_a_variable_of_the_callers_has_no_value() -> None:
     found = launch(f'docker run -e A -e B="$B" -e C=${{C}} -e D=$E {NGC}')
-    assert found.env == (Variable("A", None, 1), Variable("B", None, 1), Variable("C", None, 1), Variable("D", "$E", 1))
+    assert found.env == (
+        EnvVariable("A", None, 1),
+        EnvVariable("B", None, 1),
+        EnvVariable("C", None, 1),
+        EnvVariable("D", "$E", 1),
+    )
 
 
 def test_what_nothing_says_is_lost_and_what_is_done_otherwise_is_corrected() -> None:
