@@ -13,80 +13,88 @@ from tests.conftest import ROOT
 HEADING: Final = "## What it does that a script does not"
 SHOWN: Final = {
     (
-        "The same input gives the same bytes on every machine: no date, no host name, whatever the locale or the "
-        "time zone."
+        "The same input gives the same bytes on every machine: the output contains no date and no host name, and "
+        "does not depend on locale or time zone."
     ): (
         "tests/test_determinism.py::test_surroundings_do_not_show",
         "tests/test_determinism.py::test_nothing_of_the_machine_shows",
     ),
     (
-        "A fault has its `file:line:column` and says what to do. Faults of keys, values and names are shown together; "
-        "when they are mended, all that the rules find. Bad input writes nothing."
+        "An error has its `file:line:column` and says what to do. Errors of keys, values and names are reported "
+        "together; once these are fixed, the rules run. Bad input writes nothing."
     ): (
         "tests/source/test_validation.py::test_place_and_hint",
         "tests/source/test_gate.py::test_both_stages_speak_at_once",
         "tests/test_pipeline.py::test_faults_of_the_file_are_shown_together_and_before_those_of_the_rules",
         "tests/commands/test_generate.py::test_json_tells_why_nothing_was_written",
     ),
-    ("The command follows the image: `vllm serve` is written where the image's entrypoint does not say it already."): (
+    (
+        "The command depends on the image: `vllm serve` is added unless the image's entrypoint already is `vllm serve`."
+    ): (
         "tests/plan/test_deployments.py::test_the_command_says_vllm_serve_where_the_entrypoint_does_not",
         "tests/plan/test_deployments.py::test_the_command_starts_with_the_model_where_the_entrypoint_is_vllm_serve",
         "tests/e2e/test_apply.py::test_command_in_the_container_is_the_planned_one",
     ),
     (
-        "A unit is ready when the model has answered, not when the container runs. A server that hangs gets a new "
-        "container."
+        "A unit is ready when the model has answered a request, not when its container runs. A server that hangs "
+        "is restarted in a new container."
     ): (
         "tests/host/test_probe.py::test_it_serves_and_is_asked_for_an_answer_once",
         "tests/host/test_supervise.py::test_ready_when_healthy_and_once",
         "tests/e2e/test_apply.py::test_hung_servers_are_replaced",
     ),
     (
-        "A serving container has no capabilities, a read-only file system and its weights read-only, and vLLM "
-        "runs offline (`HF_HUB_OFFLINE=1`)."
+        "A serving container has no capabilities, a read-only file system and its weights read-only, and vLLM runs "
+        "offline (`HF_HUB_OFFLINE=1`)."
     ): (
         "tests/render/test_compose.py::test_every_container_is_confined",
         "tests/render/test_compose.py::test_a_deployment",
         "tests/e2e/test_apply.py::test_container_is_confined_and_keeps_its_key_to_itself",
     ),
-    "Secrets are references. Containers get their values as systemd credentials; no generated file holds one.": (
+    (
+        "Secrets are references. Containers get their values as systemd credentials; no generated file contains a "
+        "value."
+    ): (
         "tests/source/test_literals.py::test_a_literal_is_shown_nowhere",
         "tests/render/test_compose.py::test_a_key_is_a_file_of_systemds_credentials",
         "tests/e2e/test_services.py::test_keys_stand_in_no_file_no_argument_and_no_unit",
     ),
     (
-        "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before anything is "
-        "changed."
+        "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before "
+        "anything is changed."
     ): (
         "tests/host/test_pins_role.py::test_the_shipped_tree_stops_in_its_first_task",
         "tests/host/test_preflight_role.py::test_one_host_that_fails_stops_the_other",
         "tests/e2e/test_apply.py::test_wrong_driver_stops_the_play_before_anything_changed",
     ),
-    "Errors in the published sources are corrected; each recipe lists its corrections and why.": (
+    ("Errors in the published sources are corrected; each recipe lists its corrections and why."): (
         "tests/catalog/test_fidelity.py::test_what_a_recipe_corrects_is_what_differs",
     ),
     (
-        "A second apply changes nothing. `generate` refuses to overwrite a generated file that was edited by "
-        "hand, and names it."
+        "A second apply changes nothing. `generate` refuses to overwrite a generated file that was edited by hand, "
+        "and names it."
     ): (
         "tests/e2e/test_apply.py::test_second_apply_changes_nothing",
         "tests/write/test_refusals.py::test_an_edited_file",
     ),
-    ("A tag that moves upstream changes nothing until `sparkiac lock --upgrade`; `--dry-run` shows what would move."): (
+    (
+        "A tag that moves upstream changes nothing until `sparkiac lock --upgrade`; `--dry-run` lists what would "
+        "change."
+    ): (
         "tests/lock/test_command.py::test_a_moved_tag_and_a_moved_branch_change_nothing_until_upgrade",
         "tests/lock/test_command.py::test_a_dry_run_shows_all_and_writes_nothing",
     ),
     (
-        "Weights are downloaded by commit, once for hosts that share a link, resumed after a cut, and every file "
-        "is hashed."
+        "Weights are downloaded by commit, once for all hosts that share a link. Interrupted downloads are "
+        "resumed, and every file is hashed."
     ): (
         "tests/host/test_weights_role.py::test_the_first_host_downloads_and_the_others_take_from_it",
         "tests/host/test_stage_http.py::test_a_transfer_that_is_cut_goes_on_where_it_was",
         "tests/host/test_stage_http.py::test_a_wrong_content_is_refused_and_not_kept",
     ),
     (
-        "The memory of each host is added up before anything starts. What is unknown is named, and never counted "
-        "as nothing."
+        "The memory of each host is added up before anything starts. Unknown amounts are listed and never counted "
+        "as zero."
     ): (
         "tests/memory/test_budget.py::test_everything_on_a_host_adds_up",
         "tests/memory/test_budget.py::test_an_unknown_term_of_a_host_is_named_and_bounds_what_is_left",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sparkiac.importers import Unreadable
-    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.draft import DraftEntry
     from sparkiac.importers.launch import Launch
     from sparkiac.report import Finding
 
@@ -25,7 +25,7 @@ _MAX_BYTES: Final = 1 << 20
 class Foreign(NamedTuple):
     """Result of reading files of other tools."""
 
-    entries: tuple[tuple[str, Entry], ...]
+    entries: tuple[tuple[str, DraftEntry], ...]
     """Pairs of a file and a deployment or service; empty if a file cannot be read."""
     skipped: tuple[str, ...]
     """Files of a directory that contain nothing to import."""

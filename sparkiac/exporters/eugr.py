@@ -19,7 +19,7 @@ def write(nodes: Sequence[HostContainer]) -> Exported:
     """Write a deployment. Raises Unsupported for any engine but vLLM."""
     first = nodes[0].container
     if first.server.engine != "vllm":
-        message = f"eugr's launcher only runs vLLM, and the engine of {first.name} is {first.server.engine}"
+        message = f"eugr's launcher only runs vLLM; the engine of {first.name} is {first.server.engine}"
         raise Unsupported(message)
     found = recipe.build(nodes, doubled=True)
     model = first.server.model or ""

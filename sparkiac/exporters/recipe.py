@@ -36,7 +36,7 @@ _NAMED: Final = re.compile(r"\{[A-Za-z_]\w*\}")
 
 
 class RecipeDraft(NamedTuple):
-    """A recipe in neither tool's format yet."""
+    """The parts of a recipe that both formats share."""
 
     container: Container
     nodes: int

@@ -46,7 +46,7 @@ def repair(raw: bytes, check: Callable[[bytes], Report | None], hidden: Hidden) 
     broken: list[Finding] = []
     former: set[bytes] = set()
     for _ in range(_MAX_FIXES):
-        chosen = next((each for each in _shown(report, hidden) if each.fix and _key(each) not in left), None)
+        chosen = next((each for each in _visible(report, hidden) if each.fix and _key(each) not in left), None)
         if chosen is None:
             break
         try:
@@ -63,11 +63,11 @@ def repair(raw: bytes, check: Callable[[bytes], Report | None], hidden: Hidden) 
             former.add(raw)
             raw, report = text, after
     return Repaired(
-        raw, Report.of((*(_with_reason(each, left) for each in _shown(report, hidden)), *broken)), tuple(fixed)
+        raw, Report.of((*(_with_reason(each, left) for each in _visible(report, hidden)), *broken)), tuple(fixed)
     )
 
 
-def _shown(report: Report, hidden: Hidden) -> list[Finding]:
+def _visible(report: Report, hidden: Hidden) -> list[Finding]:
     return [finding for finding in report.findings if (finding.code, finding.severity) not in hidden]
 
 

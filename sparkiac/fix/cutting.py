@@ -63,7 +63,7 @@ def _blocks(text: str, kind: str, flags: Iterable[tuple[YamlNode, bool]]) -> Ite
 
 
 def _between_brackets(text: str, flags: Sequence[tuple[YamlNode, bool]]) -> Iterator[tuple[int, int]]:
-    """Yield the span of each run of removed neighbours, with one comma."""
+    """Yield the span of each sequence of adjacent removed values, with one comma."""
     children = [child for child, _ in flags]
     index = 0
     while index < len(flags):

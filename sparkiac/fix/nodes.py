@@ -35,7 +35,7 @@ class YamlNode(NamedTuple):
     style: str
     """The quote or block indicator; `{` for a collection between brackets; otherwise empty."""
     key: tuple[int, int] | None
-    """Offsets of the key before it."""
+    """Offsets of the value's key, if it has one."""
     children: Mapping[str | int, YamlNode]
 
     @property

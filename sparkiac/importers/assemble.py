@@ -16,7 +16,7 @@ from sparkiac.source import literals
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.draft import DraftEntry
     from sparkiac.importers.launch import Launch
     from sparkiac.report import Path
 
@@ -35,14 +35,14 @@ class Draft(NamedTuple):
     """The text of an inventory, and the entry of each launch."""
 
     text: str
-    entries: tuple[tuple[str, Entry], ...]
+    entries: tuple[tuple[str, DraftEntry], ...]
     """File and entry."""
 
 
-def entries(launches: Sequence[tuple[str, Launch]], hidden: frozenset[str]) -> tuple[tuple[str, Entry], ...]:
+def entries(launches: Sequence[tuple[str, Launch]], hidden: frozenset[str]) -> tuple[tuple[str, DraftEntry], ...]:
     """Convert each launch of each file to an entry without secrets. Raises Unreadable."""
     taken: list[str] = []
-    found: list[tuple[str, Entry]] = []
+    found: list[tuple[str, DraftEntry]] = []
     for file, number in Counter(file for file, _ in launches).items():
         if number > MAX_LAUNCHES:
             message = f"{number} containers are started here; at most {MAX_LAUNCHES} are read from one file"
@@ -70,11 +70,11 @@ def _secrets(launch: Launch) -> Iterator[str]:
     pairs = [(each.name, each.value) for each in launch.env]
     pairs += [(name, value) for name, value in pairwise(launch.argv) if name.startswith("--")]
     for name, value in pairs:
-        if value is not None and redaction.is_secret_name(name) and literals.tells(value):
+        if value is not None and redaction.is_secret_name(name) and literals.can_be_real(value):
             yield value
 
 
-def inventory(found: Sequence[tuple[str, Entry]], name: str, hosts: Sequence[tuple[str, str]]) -> Draft:
+def inventory(found: Sequence[tuple[str, DraftEntry]], name: str, hosts: Sequence[tuple[str, str]]) -> Draft:
     """Write the inventory of these entries; missing hosts become placeholders."""
     needed = max((entry.nodes for _, entry in found if entry.kind == "deployment"), default=1)
     placed = (*hosts, *_placeholders(needed - len(hosts), hosts))
@@ -106,12 +106,12 @@ def inventory(found: Sequence[tuple[str, Entry]], name: str, hosts: Sequence[tup
     return Draft(head + yamlwrite.dump(data, comments), tuple(found))
 
 
-def _stores(entry: Entry) -> bool:
+def _stores(entry: DraftEntry) -> bool:
     """Return whether a service mounts the model store."""
     return any(mount.get("source") == "model_store" for mount in entry.data.get("mounts", {}).values())
 
 
-def _revisions(found: Sequence[tuple[str, Entry]]) -> dict[str, Any]:
+def _revisions(found: Sequence[tuple[str, DraftEntry]]) -> dict[str, Any]:
     """Return the model revisions that the files name, for `revisions:`, from which the lock pins them."""
     pairs = ((entry.server.model, entry.launch.revision) for _, entry in found if entry.server is not None)
     good = {
@@ -122,7 +122,7 @@ def _revisions(found: Sequence[tuple[str, Entry]]) -> dict[str, Any]:
     return {"revisions": good} if good else {}
 
 
-def recipe(file: str, entry: Entry) -> str:
+def recipe(file: str, entry: DraftEntry) -> str:
     """Write one deployment as a catalog recipe, in full, whatever the catalog already contains."""
     assert entry.server is not None, "a deployment"  # noqa: S101
     server, launch = entry.server, entry.launch
@@ -160,7 +160,7 @@ def _machine(number: int, address: str, *, linked: bool) -> dict[str, Any]:
     return {"address": address} | ({"fabric": {"links": (placeholders.link(number),)}} if linked else {})
 
 
-def _placed(entry: Entry, hosts: Sequence[str], store: str) -> dict[str, Any]:
+def _placed(entry: DraftEntry, hosts: Sequence[str], store: str) -> dict[str, Any]:
     """Return the entry's data with its hosts, placed after the keys that name its recipe or kind."""
     on = tuple(hosts[: entry.nodes]) if entry.nodes > 1 else hosts[0]
     first = {key: value for key, value in entry.data.items() if key in {"recipe", "variant", "fragments", "kind"}}
@@ -170,7 +170,7 @@ def _placed(entry: Entry, hosts: Sequence[str], store: str) -> dict[str, Any]:
 
 
 def _comment(
-    comments: dict[Path, list[str]], base: Path, entry: Entry, data: Mapping[str, Any], file: str | None
+    comments: dict[Path, list[str]], base: Path, entry: DraftEntry, data: Mapping[str, Any], file: str | None
 ) -> None:
     """Put each note above the key that it is about, or above the entry if that key is not certain."""
     placed: dict[Path, list[Note]] = {}
@@ -178,7 +178,7 @@ def _comment(
         if note.kind == "unused":
             continue
         beside = [item for item in entry.items if item.what == note.what or item.line == note.line]
-        paths = {item.path for item in beside if _holds(data, item.path)}
+        paths = {item.path for item in beside if _contains(data, item.path)}
         near = [path for path in paths if _is_named(str(path[-1]), note.what)]
         placed.setdefault((*base, *near[0]) if len(near) == 1 else base, []).append(note)
     for path, notes in placed.items():
@@ -193,7 +193,7 @@ def _is_named(name: str, what: str) -> bool:
     return re.search(rf"(?<![a-z0-9/.]){re.escape(name.lower().replace('-', '_'))}(?![a-z0-9/.])", plain) is not None
 
 
-def _holds(data: Any, path: Path) -> bool:  # noqa: ANN401  any plain data
+def _contains(data: Any, path: Path) -> bool:  # noqa: ANN401  any plain data
     for part in path:
         if not isinstance(data, dict) or part not in data:
             return False
@@ -201,7 +201,7 @@ def _holds(data: Any, path: Path) -> bool:  # noqa: ANN401  any plain data
     return True
 
 
-def _without_secrets(entry: Entry, hidden: frozenset[str]) -> Entry:
+def _without_secrets(entry: DraftEntry, hidden: frozenset[str]) -> DraftEntry:
     """Remove every value that contains a secret of the file, and redact the entry's notes."""
     notes = [
         Note(n.kind, n.line, redaction.without_secrets(n.what, hidden), redaction.without_secrets(n.why, hidden))

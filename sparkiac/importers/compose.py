@@ -11,7 +11,7 @@ import shlex
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.importers import compose_extends, docker_options, docker_values, redaction, yamlread
-from sparkiac.importers.launch import ENV_FILE, NO_SETTING, Launch, Note, Port, Unreadable, Variable, Volume
+from sparkiac.importers.launch import ENV_FILE, NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:  # noqa: ARG001  all im
     if not isinstance(services, dict) or not services:
         message = "the file has no `services:`"
         raise Unreadable(message)
-    found = [_Service(name, compose_extends.resolved(services, name), document).launch() for name in services]
+    found = [_ComposeService(name, compose_extends.resolved(services, name), document).launch() for name in services]
     notes = (*document.notes, *_top(data, document))
     return (found[0]._replace(notes=(*notes, *found[0].notes)), *found[1:])
 
@@ -84,7 +84,7 @@ def _top(data: dict[str, Any], document: Content) -> Iterator[Note]:
             yield Note("lost", document.line(key), redaction.redacted(key), why)
 
 
-class _Service:
+class _ComposeService:
     """Reads one service."""
 
     def __init__(self, name: str, data: object, document: Content) -> None:
@@ -125,9 +125,9 @@ class _Service:
 
     def _text(self, key: str) -> str | None:
         value = self.data.get(key)
-        return self._interpolated(value, self._line(key)) if isinstance(value, str | int | float) else None
+        return self._expand(value, self._line(key)) if isinstance(value, str | int | float) else None
 
-    def _interpolated(self, value: object, line: int) -> str:
+    def _expand(self, value: object, line: int) -> str:
         """Return a scalar as Compose reads it: variables take their defaults and `$$` is one dollar."""
         text = str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
@@ -147,30 +147,29 @@ class _Service:
         value = self.data.get(key)
         if isinstance(value, tuple):
             return [
-                (self._interpolated(each, self._line(key, place)), self._line(key, place))
-                for place, each in enumerate(value)
+                (self._expand(each, self._line(key, place)), self._line(key, place)) for place, each in enumerate(value)
             ]
         if not isinstance(value, str):
             return []
         try:
             return [
                 (word, self._line(key))
-                for word in shlex.split(self._interpolated(value, self._line(key)).replace("\\\n", " "))
+                for word in shlex.split(self._expand(value, self._line(key)).replace("\\\n", " "))
             ]
         except ValueError:
             message = f"{key} has an unclosed quote"
             raise Unreadable(message, line=self._line(key)) from None
 
-    def _variables(self) -> Iterator[Variable]:
+    def _variables(self) -> Iterator[EnvVariable]:
         value = self.data.get("environment")
         if isinstance(value, dict):
             for name, each in value.items():
                 line = self._line("environment", name)
-                yield Variable(name, None if each is None else self._value(name, each, line), line)
+                yield EnvVariable(name, None if each is None else self._value(name, each, line), line)
         for place, each in enumerate(value) if isinstance(value, tuple) else ():
             name, equals, text = str(each).partition("=")
             line = self._line("environment", place)
-            yield Variable(name, self._value(name, text, line) if equals else None, line)
+            yield EnvVariable(name, self._value(name, text, line) if equals else None, line)
         if "env_file" in self.data:
             self._lost(self._line("env_file"), "env_file", ENV_FILE)
 
@@ -178,19 +177,17 @@ class _Service:
         if isinstance(value, dict | tuple):
             self._lost(line, name, "a variable must have a text value")
             return None
-        return self._interpolated(value, line)
+        return self._expand(value, line)
 
     def _volumes(self) -> Iterator[Volume]:
         for place, each in self._list("volumes"):
             line = self._line("volumes", place)
             if isinstance(each, dict):
                 source, target = each.get("source"), each.get("target")
-                found = docker_values.volume(
-                    f"{self._interpolated(source, line)}:{self._interpolated(target, line)}", line
-                )
+                found = docker_values.volume(f"{self._expand(source, line)}:{self._expand(target, line)}", line)
                 found = found._replace(read_only=each.get("read_only") is True) if isinstance(found, Volume) else found
             else:
-                found = docker_values.volume(self._interpolated(each, line), line)
+                found = docker_values.volume(self._expand(each, line), line)
             if isinstance(found, Volume):
                 yield found
             else:
@@ -199,10 +196,10 @@ class _Service:
     def _ports(self) -> Iterator[Port]:
         for place, each in self._list("ports"):
             line = self._line("ports", place)
-            text = self._interpolated(each, line)
+            text = self._expand(each, line)
             if isinstance(each, dict):
                 address = f"{each['host_ip']}:" if "host_ip" in each else ""
-                text = self._interpolated(f"{address}{each.get('published', '')}:{each.get('target', '')}", line)
+                text = self._expand(f"{address}{each.get('published', '')}:{each.get('target', '')}", line)
             found = docker_values.port(text, line)
             if isinstance(found, Port):
                 yield found
@@ -211,7 +208,7 @@ class _Service:
 
     def _devices(self) -> Iterator[str]:
         for place, each in self._list("devices"):
-            device = self._interpolated(each, self._line("devices", place)).partition(":")[0]
+            device = self._expand(each, self._line("devices", place)).partition(":")[0]
             if not device.startswith(docker_options.GPU):
                 yield device
 
@@ -251,15 +248,11 @@ class _Service:
         if not self.data:
             yield Note("lost", self.line, redaction.redacted(self.name), "a service must be a mapping of keys")
         if "image" not in self.data and "build" in self.data:
-            yield Note(
-                "lost", self._line("build"), "build", "an image that is built here is configured under `builds:`"
-            )
+            yield Note("lost", self._line("build"), "build", "an image that is built is configured under `builds:`")
         for key in self.data:
             if key in _REPLACED:
                 yield Note("corrected", self._line(key), str(key), _REPLACED[key])
             elif key == "extends" and not compose_extends.is_elsewhere(self.data[key]):
-                yield Note(
-                    "corrected", self._line(key), "extends", "the other service's settings are merged into this one"
-                )
+                yield Note("corrected", self._line(key), "extends", "the settings of the other service are merged")
             elif key not in _READ and key not in {"env_file", "build"}:
                 yield Note("lost", self._line(key), redaction.redacted(key), NO_SETTING)

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers import docker_options, docker_values, redaction
 from sparkiac.importers.docker_options import REPLACED, DockerOption
-from sparkiac.importers.launch import ENV_FILE, NO_SETTING, Launch, Note, Port, Unreadable, Variable, Volume
+from sparkiac.importers.launch import ENV_FILE, NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume
 from sparkiac.importers.shell_words import variable_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from sparkiac.importers.shell_words import Command
+    from sparkiac.importers.shell_words import ShellCommand
 
 PROGRAMS: Final = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
 _WRAPPERS: Final = frozenset({"sudo", "exec", "nohup", "time", "env", "nice", "ionice", "stdbuf", "command", "setsid"})
@@ -21,7 +21,7 @@ _GLOBAL: Final = frozenset({"--context", "-c", "--host", "-H", "--log-level", "-
 _MAX_WORDS: Final = 2000
 
 
-def launch(command: Command) -> Launch | None:
+def launch(command: ShellCommand) -> Launch | None:
     """Return what a command starts in a container, or None if it starts none. Raises Unreadable if it is too long."""
     words, lines = command.words, command.lines
     start = _start(words)
@@ -37,7 +37,7 @@ def launch(command: Command) -> Launch | None:
         notes.append(Note("lost", command.line, "docker run", "the image is missing"))
     found = _Options(dict(command.env), notes)
     for option in parsed.options:
-        found.take(option)
+        found.apply(option)
     argv = words[parsed.end + 1 :]
     return Launch(
         found.name,
@@ -90,7 +90,7 @@ class _Options:
         self.exported, self.notes = exported, notes
         self.name: str | None = None
         self.entrypoint: tuple[str, ...] | None = None
-        self.env: list[Variable] = []
+        self.env: list[EnvVariable] = []
         self.volumes: list[Volume] = []
         self.ports: list[Port] = []
         self.devices: list[str] = []
@@ -102,7 +102,7 @@ class _Options:
         self.timeouts: list[tuple[str, int]] = []
         self.flags: set[str] = set()
 
-    def take(self, option: DockerOption) -> None:
+    def apply(self, option: DockerOption) -> None:
         """Apply one option, or note why it is not imported."""
         self.flags.add(option.name)
         taker: Callable[[DockerOption], object] | None = getattr(self, f"_{option.name.replace('-', '_')}", None)
@@ -129,7 +129,9 @@ class _Options:
         name, equals, value = option.value.partition("=")
         held = value if equals else self.exported.get(name)
         caller = held is not None and variable_name(held) is not None
-        self.env.append(Variable(name, None if caller and held in {f"${name}", f"${{{name}}}"} else held, option.line))
+        self.env.append(
+            EnvVariable(name, None if caller and held in {f"${name}", f"${{{name}}}"} else held, option.line)
+        )
 
     def _volume(self, option: DockerOption) -> None:
         self._add(docker_values.volume(option.value, option.line))
@@ -193,7 +195,7 @@ class _Options:
 
     def _user(self, option: DockerOption) -> None:
         if option.value not in docker_options.ROOT:
-            self._note("lost", option, "the container runs as the user set by its image")
+            self._note("lost", option, "it runs as the user of its image")
 
     def _env_file(self, option: DockerOption) -> None:
         self._note("lost", option, ENV_FILE)

@@ -31,7 +31,7 @@ _ORDER: Final = """
 """.split()  # noqa: SIM905  a list of names is easier to read this way
 
 
-class Entry(NamedTuple):
+class DraftEntry(NamedTuple):
     """The result of one launch."""
 
     launch: Launch
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
     server: ServerLaunch | None = None
 
 
-def entry(launch: Launch, taken: Sequence[str]) -> Entry:
+def entry(launch: Launch, taken: Sequence[str]) -> DraftEntry:
     """Convert one launch to an entry, with a name that is not in `taken`. Raises Unreadable."""
     if len(launch.env) + len(launch.volumes) + len(launch.ports) + len(launch.notes) > _MAX_SETTINGS:
         message = f"the container has more than {_MAX_SETTINGS} variables, mounts and ports"
@@ -62,26 +62,26 @@ def entry(launch: Launch, taken: Sequence[str]) -> Entry:
         return _deployment(server.read(launch, start), taken)
     if launch.once or launch.image is None:
         note = Note(
-            "unused", launch.line, _shown(launch), "it ends by itself, so it is neither a deployment nor a service"
+            "unused", launch.line, _command_text(launch), "it ends by itself, so it becomes no deployment or service"
         )
         notes = launch.notes if launch.image is None else (note,)
-        return Entry(launch, "nothing", launch.name or "", None, False, {}, (), notes or (note,), None, 0)  # noqa: FBT003
+        return DraftEntry(launch, "nothing", launch.name or "", None, False, {}, (), notes or (note,), None, 0)  # noqa: FBT003
     found = service.read(launch)
     missing = {} if "image" in found.data else {"image": placeholders.IMAGE}
     data, refused = validity.without_invalid(found.data | missing, "service", launch.line)
     name = naming.unused(naming.slug(launch.name, serving.repository_of(launch.image)), taken)
-    return Entry(launch, "service", name, None, False, data, found.items, (*found.notes, *refused), None, 1)  # noqa: FBT003
+    return DraftEntry(launch, "service", name, None, False, data, found.items, (*found.notes, *refused), None, 1)  # noqa: FBT003
 
 
-def _shown(launch: Launch) -> str:
+def _command_text(launch: Launch) -> str:
     return redaction.redacted(" ".join((launch.image or "", *launch.argv)))
 
 
-def _deployment(server: ServerLaunch, taken: Sequence[str]) -> Entry:
+def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
     launch = server.launch
     if server.worker:
-        note = Note("corrected", launch.line, _shown(launch), _WORKER)
-        return Entry(launch, "nothing", launch.name or "", None, False, {}, (), (note,), None, 0)  # noqa: FBT003
+        note = Note("corrected", launch.line, _command_text(launch), _WORKER)
+        return DraftEntry(launch, "nothing", launch.name or "", None, False, {}, (), (note,), None, 0)  # noqa: FBT003
     chosen = match.find(server)
     store, named, notes = _weights(server, chosen)
     differences = chosen.differences | named
@@ -104,7 +104,7 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> Entry:
     name = naming.unused(naming.slug(launch.name, *server.leaves.get(("served_names",), ()), handle), taken)
     data, refused = validity.without_invalid(head | nested(differences), "deployment", launch.line)
     recipe = f"{chosen.recipe}#{chosen.variant}" if chosen.variant else chosen.recipe
-    return Entry(
+    return DraftEntry(
         launch,
         "deployment",
         name,

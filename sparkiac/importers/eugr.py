@@ -19,6 +19,8 @@ from sparkiac.importers.recipe_file import RecipeFile, positive_int, summary
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sparkiac.importers.recipe import RecipeCommand
+
 NAME: Final = "eugr"
 _KEY: Final = re.compile(r"""^(?:["']?)([A-Za-z_]\w*)(?:["']?)[ \t]*:""", re.MULTILINE)
 _FIRST_VERSION: Final = re.compile(
@@ -97,9 +99,7 @@ def _for_one_machine(file: RecipeFile, defaults: dict[str, object]) -> dict[str,
     return defaults | {"tensor_parallel": 1}
 
 
-def _server_command(
-    file: RecipeFile, command: str, settings: Mapping[str, object], model: str | None
-) -> recipe.RecipeCommand:
+def _server_command(file: RecipeFile, command: str, settings: Mapping[str, object], model: str | None) -> RecipeCommand:
     values = recipe.as_text(settings)
     extra = {} if model is None else {"model": model}
     filled = template.fill(command, extra | values, strict=True)
@@ -113,7 +113,7 @@ def _server_command(
     return _without_backend(file, started)
 
 
-def _without_backend(file: RecipeFile, started: recipe.RecipeCommand) -> recipe.RecipeCommand:
+def _without_backend(file: RecipeFile, started: RecipeCommand) -> RecipeCommand:
     argv, lines = started.argv, started.lines
     while _BACKEND in argv[:-1]:
         place = argv.index(_BACKEND)
@@ -138,9 +138,7 @@ def _nodes(file: RecipeFile, argv: Sequence[str], *, solo: bool, cluster: bool) 
     """Return the number of machines: one with solo_only, otherwise the product of the command's parallel sizes."""
     needed = machines.from_argv(argv) or 1
     if solo and cluster:
-        file.lost(
-            file.line("cluster_only"), "cluster_only: true", "contradicts solo_only; its launcher refuses both together"
-        )
+        file.lost(file.line("cluster_only"), "cluster_only: true", "contradicts solo_only; its launcher refuses both")
     if solo:
         if needed > 1:
             why = f"contradicts the command, whose parallel sizes need {needed} machines"

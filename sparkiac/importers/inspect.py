@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.importers import docker_options, docker_values, redaction, serving
-from sparkiac.importers.launch import NO_SETTING, Launch, Note, Port, Unreadable, Variable, Volume
+from sparkiac.importers.launch import NO_SETTING, EnvVariable, Launch, Note, Port, Unreadable, Volume
 from sparkiac.source.text import FORBIDDEN
 
 if TYPE_CHECKING:
@@ -93,11 +93,11 @@ class _Container:
     def _entrypoint(self, image: str | None) -> tuple[str, ...] | None:
         """Return the entrypoint, or None if it is the one that the catalog knows for the image."""
         words = _words(self.config.get("Entrypoint"))
-        family = serving.of_image(image)
+        family = serving.image_family(image)
         own = family is not None and (family.entrypoint is None or words == family.entrypoint)
         return None if own or not words else words
 
-    def _variables(self) -> Iterator[Variable]:
+    def _variables(self) -> Iterator[EnvVariable]:
         own = 0
         words = _words(self.config.get("Env"))
         if len(words) > _MAX_VARIABLES:
@@ -108,7 +108,7 @@ class _Container:
             if _SET_BY_IMAGES.fullmatch(name) and not redaction.is_secret_name(name):
                 own += 1
             else:
-                yield Variable(name, value, self._line_of(json.dumps(name)[:-1]))
+                yield EnvVariable(name, value, self._line_of(json.dumps(name)[:-1]))
         if own:
             what, why = f"{own} variables", "images usually set these, and Docker does not report which were added"
             self.notes.append(Note("corrected", self._line_of('"Env"'), what, why))
@@ -165,9 +165,7 @@ class _Container:
                 self.notes.append(Note("lost", self._line_of(f'"{key}"'), key, NO_SETTING))
         user, folder = _text(self.config.get("User")), self.config.get("WorkingDir")
         if user and user not in {"root", "0"}:
-            self.notes.append(
-                Note("lost", self._line_of('"User"'), "User", "the container runs as the user set by its image")
-            )
+            self.notes.append(Note("lost", self._line_of('"User"'), "User", "it runs as the user of its image"))
         if isinstance(folder, str) and folder not in {"", "/", "/workspace", "/vllm-workspace", "/app"}:
             self.notes.append(
                 Note(

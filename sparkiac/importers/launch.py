@@ -53,7 +53,7 @@ class Note(NamedTuple):
     """What it was replaced by, or why it was not imported."""
 
 
-class Variable(NamedTuple):
+class EnvVariable(NamedTuple):
     """One environment variable of the container; the value is None if it comes from the caller's environment."""
 
     name: str
@@ -93,7 +93,7 @@ class Launch(NamedTuple):
     """Words after the image; in a script, as the shell splits them."""
     prelude: tuple[tuple[str, ...], ...] = ()
     """Commands that a shell runs before the server."""
-    env: tuple[Variable, ...] = ()
+    env: tuple[EnvVariable, ...] = ()
     volumes: tuple[Volume, ...] = ()
     ports: tuple[Port, ...] = ()
     devices: tuple[str, ...] = ()
@@ -139,13 +139,13 @@ class CommandLine(NamedTuple):
     """The server's command line."""
 
     model: str | None
-    """The positional model, if there is one."""
+    """The positional argument that names the model, if there is one."""
     options: tuple[OptionValue, ...]
     """Each option once; the last value wins."""
     notes: tuple[Note, ...]
 
 
-class Group(NamedTuple):
+class NoteGroup(NamedTuple):
     """Notes of one kind with one reason."""
 
     kind: str
@@ -160,13 +160,13 @@ class Group(NamedTuple):
         return f"line{'s' if len(self.lines) > 1 else ''} {shown}"
 
 
-def grouped(notes: Iterable[Note]) -> tuple[Group, ...]:
+def grouped(notes: Iterable[Note]) -> tuple[NoteGroup, ...]:
     """Join notes of one kind and one reason, in the order of their first lines."""
     found: dict[tuple[str, str], list[Note]] = {}
     for note in notes:
         found.setdefault((note.kind, note.why), []).append(note)
     return tuple(
-        Group(
+        NoteGroup(
             kind, tuple(sorted({note.line for note in notes})), _joined(dict.fromkeys(note.what for note in notes)), why
         )
         for (kind, why), notes in found.items()

@@ -39,7 +39,7 @@ _MAX_RETRIES: Final = 8
 """Unreadable blocks on one page after which further ones are no longer split and retried."""
 
 
-class _Block(NamedTuple):
+class _PageBlock(NamedTuple):
     text: str
     line: int
     """First line on the page."""
@@ -73,7 +73,9 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     return shell_commands.joined(found)
 
 
-def _readable(block: _Block, variables: dict[str, Value], name: str, errors: list[Unreadable]) -> tuple[Launch, ...]:
+def _readable(
+    block: _PageBlock, variables: dict[str, Value], name: str, errors: list[Unreadable]
+) -> tuple[Launch, ...]:
     """Read a block. If one command is unreadable, read the commands before and after it."""
     try:
         return _launches(block, variables, name)
@@ -92,9 +94,9 @@ def _readable(block: _Block, variables: dict[str, Value], name: str, errors: lis
     return (*_readable(before, variables, name, errors), *_readable(after, variables, name, errors))
 
 
-def _launches(block: _Block, variables: dict[str, Value], name: str) -> tuple[Launch, ...]:
+def _launches(block: _PageBlock, variables: dict[str, Value], name: str) -> tuple[Launch, ...]:
     """Read one block in the format that it looks like. Variables that it sets apply to later blocks."""
-    found = shell.of_another_format(block.text, line=block.line, name=name)
+    found = shell.read_other_format(block.text, line=block.line, name=name)
     if found is not None:
         return found
     if block.language in _OTHER_LANGUAGES or block.language in {"yaml", "yml", "ini", "toml"}:
@@ -106,7 +108,7 @@ def _launches(block: _Block, variables: dict[str, Value], name: str) -> tuple[La
     return shell.launches(commands, name=name)
 
 
-def _blocks(text: str) -> Iterator[_Block]:
+def _blocks(text: str) -> Iterator[_PageBlock]:
     """Yield fenced blocks, and the command lines and units outside of them."""
     lines = text.replace("\r\n", "\n").split("\n")
     at = 0
@@ -127,7 +129,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         else:
             at += 1
             if span := _SPAN.match(lines[start]):
-                yield _Block(span[1], start + 1, "", span.start(1))
+                yield _PageBlock(span[1], start + 1, "", span.start(1))
             elif _ASSIGNS.match(lines[start]):
                 yield _block(lines[start:at], start + 1)
 
@@ -158,7 +160,7 @@ def _end_of_command(lines: list[str], at: int) -> int:
     return at
 
 
-def _block(lines: list[str], line: int, language: str = "") -> _Block:
+def _block(lines: list[str], line: int, language: str = "") -> _PageBlock:
     """Make a block of lines, without their common indent."""
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
-    return _Block("\n".join(line[indent:] for line in lines), line, language, indent)
+    return _PageBlock("\n".join(line[indent:] for line in lines), line, language, indent)

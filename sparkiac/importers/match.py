@@ -34,7 +34,7 @@ _BASES: Final = {
 _STATUS_PENALTY: Final = {"recipe": 0, "superseded": 2, "retired": 3}
 _IMAGE_WEIGHT: Final = 2
 _MIN_GAIN: Final = 2
-"""Differences that a fragment must save before it is added."""
+"""Number of differences by which a fragment must shorten the draft to be added."""
 _WHOLE_TREE: Final = "clients could read every file in the container; the recipe's directory is used"
 
 
@@ -182,7 +182,7 @@ def _differences(entry: _Candidate, server: ServerLaunch) -> tuple[dict[Path, An
 
 
 def _default_served(entry: _Candidate, found: Mapping[Path, Any]) -> tuple[object, ...]:
-    """Return the name under which a deployment without served names serves: its model's handle."""
+    """Return the served name of a deployment that sets none: the handle of its model."""
     if ("served_names",) in entry.leaves:
         return ()
     return (found.get(("model",), entry.leaves.get(("model",), (None,))[0]),)
@@ -215,9 +215,7 @@ def _keep_recipe_values(entry: _Candidate, server: ServerLaunch, own: dict[Path,
             )
         )
     elif key is not None:
-        notes.append(
-            Note("lost", line, "api_key", "this server accepts a key only as an argument; bind it to loopback")
-        )
+        notes.append(Note("lost", line, "api_key", "this server takes a key only as an argument; bind it to loopback"))
 
 
 def _reason_to_keep(path: Path, value: object, recipe_values: Mapping[Path, Any]) -> str | None:
@@ -253,22 +251,20 @@ def _is_equivalent(path: Path, value: object, leaves: Leaves) -> bool:
     """Return whether a value is equivalent to the recipe's."""
     if path not in leaves:
         return False
-    catalog_value = leaves[path][0]
+    current = leaves[path][0]
     match path:
         case ("image",):
-            same = _with_tag(value) == _with_tag(catalog_value)
+            same = _with_tag(value) == _with_tag(current)
         case ("model",):
-            same = str(value).lower() == str(catalog_value).lower()
+            same = str(value).lower() == str(current).lower()
         case ("env", _):
-            same = str(value) == str(catalog_value)
-        case ("container", "mounts", _) if isinstance(value, dict) and isinstance(catalog_value, dict):
-            same = value.get("source") == catalog_value.get("source")
-        case ("set", option) if (
-            isinstance(value, str) and isinstance(catalog_value, str) and _ignores_case(str(option))
-        ):
-            same = value.lower().replace("-", "_") == catalog_value.lower().replace("-", "_")
+            same = str(value) == str(current)
+        case ("container", "mounts", _) if isinstance(value, dict) and isinstance(current, dict):
+            same = value.get("source") == current.get("source")
+        case ("set", option) if isinstance(value, str) and isinstance(current, str) and _ignores_case(str(option)):
+            same = value.lower().replace("-", "_") == current.lower().replace("-", "_")
         case _:
-            same = bool(value == catalog_value) and isinstance(value, bool) == isinstance(catalog_value, bool)
+            same = bool(value == current) and isinstance(value, bool) == isinstance(current, bool)
     return same
 
 

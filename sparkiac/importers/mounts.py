@@ -81,7 +81,7 @@ def other_mounts(
             continue
         needed = is_used(settings, volume.target, path)
         if path is not None and (volume.target == path or (path.startswith(f"{volume.target}/") and not needed)):
-            why = "weights are in the model store, under organisation/name, mounts read-only"
+            why = "weights are in the model store, under organisation/name, mounted read-only"
             notes.append(Note("corrected", volume.line, redaction.redacted(f"-v {volume.source}:{volume.target}"), why))
             continue
         leaf = _leaf(volume, notes, needed=needed)

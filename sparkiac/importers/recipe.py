@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers import serving
-from sparkiac.importers.launch import Note, Variable
+from sparkiac.importers.launch import EnvVariable, Note
 from sparkiac.importers.recipe_file import summary
 from sparkiac.importers.shell_words import script, unread
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sparkiac.importers.recipe_file import RecipeFile
-    from sparkiac.importers.shell_words import Command
+    from sparkiac.importers.shell_words import ShellCommand
     from sparkiac.importers.template import FilledTemplate
 
 _SERVERS: Final = re.compile(
@@ -41,7 +41,7 @@ class RecipeCommand(NamedTuple):
     lines: tuple[int, ...] = ()
     """Line of each word."""
     prelude: tuple[tuple[str, ...], ...] = ()
-    env: tuple[Variable, ...] = ()
+    env: tuple[EnvVariable, ...] = ()
 
 
 def as_text(settings: Mapping[str, object]) -> dict[str, str]:
@@ -71,7 +71,7 @@ def server_command(file: RecipeFile, text: str, key: str) -> RecipeCommand:
     )
 
 
-def _preparation(file: RecipeFile, commands: Iterable[Command]) -> Iterator[tuple[str, ...]]:
+def _preparation(file: RecipeFile, commands: Iterable[ShellCommand]) -> Iterator[tuple[str, ...]]:
     """Yield the commands that prepare the server, without those that only affect the shell."""
     for command in commands:
         said = serving.not_in_prelude(command)
@@ -83,7 +83,7 @@ def _preparation(file: RecipeFile, commands: Iterable[Command]) -> Iterator[tupl
             file.corrected(command.line, " ".join(command.words), said[1])
 
 
-def _program(command: Command) -> tuple[str, ...]:
+def _program(command: ShellCommand) -> tuple[str, ...]:
     """Return the words from the program on, without exec, env and variable assignments."""
     words = command.words
     while len(words) > 1 and (words[0] in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[0])):
@@ -91,14 +91,14 @@ def _program(command: Command) -> tuple[str, ...]:
     return words
 
 
-def variables(file: RecipeFile, key: str, *, exported: bool) -> Iterator[Variable]:
+def variables(file: RecipeFile, key: str, *, exported: bool) -> Iterator[EnvVariable]:
     """Read the environment. `exported`: the tool writes it as export lines, which a shell expands."""
     yield from _checked_variables(file, _pairs(file, key), exported=exported)
 
 
 def _checked_variables(
     file: RecipeFile, pairs: Iterable[tuple[str, object, int]], *, exported: bool
-) -> Iterator[Variable]:
+) -> Iterator[EnvVariable]:
     for name, value, line in pairs:
         text = str(value)
         if len(text) > _MAX_VARIABLE:
@@ -107,17 +107,15 @@ def _checked_variables(
             file.lost(line, summary(name, value), "not a variable with a value")
         elif (own := _OWN_VALUE.fullmatch(text)) and own[1] == name:
             file.corrected(line, f"{name}: {text}", "the value of the caller's environment is passed on")
-            yield Variable(name, None, line)
+            yield EnvVariable(name, None, line)
         elif _EXPANDED.search(text) and exported:
-            file.lost(
-                line, summary(name, text), "a shell in the container would expand this value; sparkiac starts no shell"
-            )
+            file.lost(line, summary(name, text), "a shell would expand this value; sparkiac starts none")
         else:
-            _note_expansion(file, Variable(name, text, line), exported=exported)
-            yield Variable(name, text, line)
+            _note_expansion(file, EnvVariable(name, text, line), exported=exported)
+            yield EnvVariable(name, text, line)
 
 
-def _note_expansion(file: RecipeFile, variable: Variable, *, exported: bool) -> None:
+def _note_expansion(file: RecipeFile, variable: EnvVariable, *, exported: bool) -> None:
     value = variable.value or ""
     if exported and ('"' in value or "\\" in value):
         why = "its launcher's export line would drop the quotes and backslashes; they are kept"

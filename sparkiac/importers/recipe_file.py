@@ -80,7 +80,7 @@ class RecipeFile:
         line = self.line(key)
         return line + (re.search(r":[ \t]*[|>][-+0-9]*[ \t]*(#.*)?$", self._lines[line - 1].rstrip("\r")) is not None)
 
-    def take(self, key: str) -> object:
+    def read(self, key: str) -> object:
         """Return the value of a key, or None, and mark the key as read."""
         self._unread.pop(key, None)
         value = self.data.get(key)
@@ -96,7 +96,7 @@ class RecipeFile:
 
     def text(self, key: str) -> str | None:
         """Read a scalar as text. Raises Unreadable for a collection."""
-        value = self.take(key)
+        value = self.read(key)
         if isinstance(value, dict | tuple):
             message = f"{key}: must be a text"
             raise Unreadable(message, line=self.line(key))
@@ -104,14 +104,14 @@ class RecipeFile:
 
     def boolean(self, key: str) -> bool:
         """Read a boolean; anything else is noted and counts as false."""
-        value = str(self.take(key)).lower()
+        value = str(self.read(key)).lower()
         if value not in _TRUE | _FALSE | {"none"}:
             self.lost(self.line(key), summary(key, self.data[key]), "not a boolean")
         return value in _TRUE
 
     def count(self, key: str) -> int | None:
         """Read a number of machines; anything else is noted."""
-        value = self.take(key)
+        value = self.read(key)
         number = positive_int(value)
         if value is not None and number is None:
             self.lost(self.line(key), summary(key, value), "not a number of machines")
@@ -119,7 +119,7 @@ class RecipeFile:
 
     def mapping(self, key: str) -> dict[str, object]:
         """Read a mapping; null and an empty list count as an empty one. Raises Unreadable for anything else."""
-        value = self.take(key)
+        value = self.read(key)
         if value is None or value == ():
             return {}
         if not isinstance(value, dict):
@@ -129,7 +129,7 @@ class RecipeFile:
 
     def entries(self, key: str) -> Iterator[tuple[int, object]]:
         """Read a list, each entry with its line; a single value counts as a list of one."""
-        value = self.take(key)
+        value = self.read(key)
         if not isinstance(value, tuple):
             yield from [] if value in (None, {}) else [(self.line(key), value)]
             return

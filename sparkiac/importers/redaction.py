@@ -44,7 +44,7 @@ def is_secret(text: str) -> bool:
 
 def redacted(text: str) -> str:
     """Return a text for a report: one line, shortened, with secrets redacted."""
-    line = " ".join(_starred(text).split())
+    line = " ".join(_with_stars(text).split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
@@ -52,10 +52,10 @@ def safe_line(text: str, number: int) -> str:
     """Return a line of a file unchanged, or an empty text if it contains a secret."""
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
-    return line if without_secrets(_starred(line), secret_values(text)) == line else ""
+    return line if without_secrets(_with_stars(line), secret_values(text)) == line else ""
 
 
-def _starred(text: str) -> str:
+def _with_stars(text: str) -> str:
     plain = secrets.without_literals(text)
     for start, end in sorted(set(_positions(plain)), reverse=True):
         plain = plain[:start] + STARS + plain[end:]
@@ -66,7 +66,7 @@ def secret_values(text: str) -> frozenset[str]:
     """Return the values that a file assigns to secrets' names, and the passwords in its URLs."""
     found = {text[start:end] for start, end in _positions(text)}
     found |= {text[each.start : each.end] for each in literals.passwords(text)}
-    return frozenset(each for each in found if literals.tells(each))
+    return frozenset(each for each in found if literals.can_be_real(each))
 
 
 def _positions(text: str) -> Iterator[tuple[int, int]]:
@@ -86,7 +86,7 @@ def _positions(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _sentence_continues(text: str, name: re.Match[str], value: re.Match[str]) -> bool:
-    """Return whether a sentence continues: `the KEY: EAGLE is faster`. Passwords may contain blanks."""
+    """Return whether name and value are part of a sentence, such as `the KEY: EAGLE is faster`."""
     return ":" in name[2] and not literals.is_named(name[1]) and _NEXT_WORD.match(text, value.end()) is not None
 
 

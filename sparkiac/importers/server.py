@@ -27,7 +27,7 @@ from sparkiac.source import literals
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from sparkiac.importers.launch import CommandLine, Launch, OptionValue, Variable
+    from sparkiac.importers.launch import CommandLine, EnvVariable, Launch, OptionValue
     from sparkiac.report import Path
 
 _KEY: Final = "the key is read from the secret {name}: store its value in a vault, not in this file"
@@ -62,15 +62,15 @@ class ServerLaunch(NamedTuple):
         return next(found, (self.launch.line, ".".join(map(str, path))))
 
 
-def read(launch: Launch, start: serving.Start) -> ServerLaunch:
+def read(launch: Launch, start: serving.ServerStart) -> ServerLaunch:
     """Convert a launch to inventory terms. Raises Unreadable for a command that is too long."""
-    return _Converter(launch, start).server_launch()
+    return _ServerConverter(launch, start).server_launch()
 
 
-class _Converter(Collector):
+class _ServerConverter(Collector):
     """Converts one launch."""
 
-    def __init__(self, launch: Launch, start: serving.Start) -> None:
+    def __init__(self, launch: Launch, start: serving.ServerStart) -> None:
         super().__init__(launch, notes=start.notes)
         self.start = start
         self.engine = engines.named(start.engine)
@@ -123,7 +123,7 @@ class _Converter(Collector):
             return aeon_options.read(self.launch)
         if self.start.engine != "vllm":
             return table_options.read(self.start.engine, words, lines)
-        known = serving.of_image(self.launch.image)
+        known = serving.image_family(self.launch.image)
         tag = references.split((self.launch.image or "").partition("@")[0])[1]
         return vllm_options.read(words, lines, releases.of_tag(known, tag) if known else None)
 
@@ -173,16 +173,14 @@ class _Converter(Collector):
             if values.is_unknown(str(each.value)) and not isinstance(each.value, dict):
                 self.lost(each.line, f"{each.what} {_written(each.value)}", values.CALLERS_VALUE)
             elif not values.is_portable(each.value):
-                self.lost(
-                    each.line, each.what, "its value contains characters or has a size that an inventory cannot hold"
-                )
+                self.lost(each.line, each.what, "its value is too long or has characters that are not allowed")
             else:
                 self._option(each)
 
     def _option(self, option: OptionValue) -> None:
         name, value = option.name, option.value
         if name in {"api_key", "hf_token"} or redaction.is_secret_name(name):
-            self._secret(name, option.line, literal=not literals.stands_for(str(value)))
+            self._secret(name, option.line, literal=not literals.is_placeholder(str(value)))
         elif name in {"served_model_name", "alias"}:
             self._names(option)
         elif name == "revision" and re.fullmatch(forms.GIT_REF, str(value)):
@@ -206,9 +204,7 @@ class _Converter(Collector):
         for name, value in self.engine.defaults["set"].items():
             if value is True and name not in option:
                 what = f"--{name.replace('_', '-')}"
-                self.notes.append(
-                    Note("corrected", self.launch.line, what, "added, as for every server of this engine")
-                )
+                self.notes.append(Note("corrected", self.launch.line, what, "added, as for all servers of this engine"))
 
     def _host(self, option: OptionValue) -> None:
         """Import a loopback address, which matters only on the host's own network."""
@@ -247,20 +243,18 @@ class _Converter(Collector):
             self._variable(variable.name, variable)
         for name, value in exported:
             if redaction.is_secret_name(name):
-                self._secret(name, self.launch.line, literal=not literals.stands_for(value))
+                self._secret(name, self.launch.line, literal=not literals.is_placeholder(value))
             elif not values.is_unknown(value):
                 self._set_variable(name, value, self.launch.line)
 
-    def _variable(self, name: str, variable: Variable) -> None:
+    def _variable(self, name: str, variable: EnvVariable) -> None:
         value, line = variable.value, variable.line
         if self.start.engine == "aeon-vllm" and name in aeon_options.VARIABLES:
             return
         if name == "VLLM_HOST_IP" and self.nodes > 1:
-            self.notes.append(
-                Note("corrected", line, f"-e {name}", "the addresses of a group follow from the links of its hosts")
-            )
+            self.notes.append(Note("corrected", line, f"-e {name}", "the hosts' links set the addresses of a group"))
         elif redaction.is_secret_name(name) or (value is not None and redaction.is_secret(value)):
-            self._secret(name, line, literal=not literals.stands_for(value or ""))
+            self._secret(name, line, literal=not literals.is_placeholder(value or ""))
         elif value is None or values.is_unknown(value):
             self.lost(line, f"-e {name}", values.CALLERS_VALUE)
         else:

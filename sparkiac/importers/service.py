@@ -14,7 +14,7 @@ from sparkiac.importers.launch import Note
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
-    from sparkiac.importers.launch import Launch, Variable, Volume
+    from sparkiac.importers.launch import EnvVariable, Launch, Volume
 
 _KINDS: Final = {
     "open-webui": re.compile(r"(^|/)open-?webui$"),
@@ -39,7 +39,7 @@ class ServiceLaunch(NamedTuple):
 
 def read(launch: Launch) -> ServiceLaunch:
     """Convert a container that serves no model."""
-    return _Converter(launch).service()
+    return _ServiceConverter(launch).service()
 
 
 def _port_in_command(argv: tuple[str, ...]) -> int | None:
@@ -49,7 +49,7 @@ def _port_in_command(argv: tuple[str, ...]) -> int | None:
     return int(text) if re.fullmatch(r"[1-9]\d{1,4}", text) else None
 
 
-class _Converter:
+class _ServiceConverter:
     """Converts one service."""
 
     def __init__(self, launch: Launch) -> None:
@@ -109,9 +109,7 @@ class _Converter:
         if launch.model is None or self.kind != "container":
             return
         if not launch.volumes:
-            self._put_inside(
-                "mounts", _CACHE, {"source": "model_store", "read_only": False}, launch.line, "the Hugging Face cache"
-            )
+            self._put_inside("mounts", _CACHE, {"source": "model_store", "read_only": False}, launch.line, "hub cache")
         self._lost(launch.line, f"model {launch.model}", _UNSTAGED)
         if launch.nodes > 1:
             self._lost(
@@ -134,7 +132,7 @@ class _Converter:
         else:
             self._put("command", argv, line, " ".join(argv))
 
-    def _variable(self, variable: Variable) -> None:
+    def _variable(self, variable: EnvVariable) -> None:
         name, value, line = variable.name, variable.value, variable.line
         known = {option.spelling: key for key, option in ollama.OPTIONS.items()} if self.kind == "ollama" else {}
         if redaction.is_secret_name(name) or (value is not None and redaction.is_secret(value)):
@@ -156,7 +154,7 @@ class _Converter:
         elif not self.known or str((self.known.env or {}).get(name)) != value:
             self._put_inside("env", name, plain, line, f"-e {name}")
 
-    def _urls(self, variable: Variable) -> None:
+    def _urls(self, variable: EnvVariable) -> None:
         good = tuple(url for url in str(variable.value).split(";") if re.fullmatch(forms.URL, url))
         if good:
             self._put("urls", good, variable.line, f"-e {variable.name}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
 from sparkiac.importers import redaction, values
-from sparkiac.importers.launch import Launch, Note, Unreadable, Variable
-from sparkiac.importers.shell_words import Command, script, shell_argument, unread
+from sparkiac.importers.launch import EnvVariable, Launch, Note, Unreadable
+from sparkiac.importers.shell_words import ShellCommand, script, shell_argument, unread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +40,7 @@ _MAX_DEPTH: Final = 4
 _MAX_WORDS: Final = 800
 
 
-class Start(NamedTuple):
+class ServerStart(NamedTuple):
     """A server with its arguments."""
 
     engine: str
@@ -49,42 +49,42 @@ class Start(NamedTuple):
     lines: tuple[int, ...]
     prelude: tuple[tuple[str, ...], ...] = ()
     env: tuple[tuple[str, str], ...] = ()
-    """Variables that a shell sets for it."""
+    """Variables that a shell sets for the server."""
     notes: tuple[Note, ...] = ()
 
 
-def start(launch: Launch) -> Start | None:
+def start(launch: Launch) -> ServerStart | None:
     """Find the server that a container runs; None if it is not a known one. Raises Unreadable."""
     words = (*(launch.entrypoint or ()), *launch.argv)
     lines = (*(launch.line for _ in launch.entrypoint or ()), *(launch.lines or (launch.line,) * len(launch.argv)))
     if len(words) > _MAX_WORDS:
         message = f"the command has more than {_MAX_WORDS} words"
         raise Unreadable(message, line=launch.line)
-    family = of_image(launch.image)
+    family = image_family(launch.image)
     built_in = launch.entrypoint is None and family is not None
     if built_in and family is not None and family.style == "environment":
-        return Start("aeon-vllm", words, lines)
+        return ServerStart("aeon-vllm", words, lines)
     container_env = {
         each.name: each.value for each in launch.env if each.value and not redaction.is_secret_name(each.name)
     }
-    found = _find(Command(words, lines), _MAX_DEPTH, container_env) if words else None
+    found = _find(ShellCommand(words, lines), _MAX_DEPTH, container_env) if words else None
     if built_in and family is not None and family.style == "vllm-serve":
-        return _after_entrypoint(Start("vllm", words, lines), found)
+        return _after_entrypoint(ServerStart("vllm", words, lines), found)
     if found is None and launch.entrypoint is None and words:
-        return _guessed(launch, Start("vllm", words, lines))
+        return _guessed(launch, ServerStart("vllm", words, lines))
     return found
 
 
-def without_image(command: Command) -> Launch | None:
+def without_image(command: ShellCommand) -> Launch | None:
     """Return the server that a command starts outside of any container, or None."""
     if _direct(command) is None:
         return None
-    env = tuple(Variable(name, value, command.line) for name, value in command.env)
+    env = tuple(EnvVariable(name, value, command.line) for name, value in command.env)
     note = Note("lost", command.line, redaction.redacted(command.words[0]), NO_IMAGE)
     return Launch(None, command.line, None, (), command.words, env=env, notes=(note,), lines=command.lines)
 
 
-def of_image(reference: str | None) -> ImageFamily | None:
+def image_family(reference: str | None) -> ImageFamily | None:
     """Return the catalog's entry for an image's family."""
     repository = repository_of(reference or "")
     source = catalog.image_family(repository) if repository else None
@@ -104,7 +104,7 @@ def short(reference: str) -> str:
     return reference.removeprefix("docker.io/").removeprefix("library/")
 
 
-def _after_entrypoint(bare: Start, found: Start | None) -> Start:
+def _after_entrypoint(bare: ServerStart, found: ServerStart | None) -> ServerStart:
     """Read the arguments of an image whose entrypoint is already `vllm serve`, even if the command repeats it."""
     if found is None:
         return bare
@@ -112,7 +112,7 @@ def _after_entrypoint(bare: Start, found: Start | None) -> Start:
     return found._replace(notes=(*found.notes, Note("corrected", bare.lines[0], "vllm serve", why)))
 
 
-def _guessed(launch: Launch, bare: Start) -> Start | None:
+def _guessed(launch: Launch, bare: ServerStart) -> ServerStart | None:
     """Guess the engine of an uncatalogued image from its name, if the words look like server arguments."""
     if bare.words[0] == "serve" and len(bare.words) > 1:
         bare = bare._replace(words=bare.words[1:], lines=bare.lines[1:])
@@ -129,8 +129,8 @@ def _guessed(launch: Launch, bare: Start) -> Start | None:
     return bare._replace(engine=engine, notes=(note,))
 
 
-def _find(command: Command, depth: int, container_env: Mapping[str, str]) -> Start | None:
-    """Look inside wrappers and shells; `given` are the container's variables, which a shell in it expands."""
+def _find(command: ShellCommand, depth: int, container_env: Mapping[str, str]) -> ServerStart | None:
+    """Look inside wrappers and shells; `container_env` are the container's variables, which a shell in it expands."""
     words, lines = command.words, command.lines
     env = dict(command.env)
     at = 0
@@ -139,7 +139,7 @@ def _find(command: Command, depth: int, container_env: Mapping[str, str]) -> Sta
             name, _, value = words[at].partition("=")
             env[name] = value
         at += 1
-    inner = Command(words[at:], lines[at:], tuple(env.items()))
+    inner = ShellCommand(words[at:], lines[at:], tuple(env.items()))
     if not inner.words:
         return None
     if _base(inner.words[0]) in _SHELLS:
@@ -147,7 +147,7 @@ def _find(command: Command, depth: int, container_env: Mapping[str, str]) -> Sta
     return _direct(inner)
 
 
-def _direct(command: Command) -> Start | None:
+def _direct(command: ShellCommand) -> ServerStart | None:
     words, lines = command.words, command.lines
     if _base(words[0]) in _BUILDS:
         return None
@@ -163,11 +163,11 @@ def _direct(command: Command) -> Start | None:
         before = tuple(each for each in words[:at] if each not in _WRAPPERS)
         why = "it precedes the server and is not imported"
         notes = (Note("lost", lines[0], redaction.redacted(" ".join(before)), why),) if before else ()
-        return Start(engine, words[end:], lines[end:], env=command.env, notes=notes)
+        return ServerStart(engine, words[end:], lines[end:], env=command.env, notes=notes)
     return None
 
 
-def _in_shell(command: Command, depth: int, container_env: Mapping[str, str]) -> Start | None:
+def _in_shell(command: ShellCommand, depth: int, container_env: Mapping[str, str]) -> ServerStart | None:
     """Read the text after `bash -c`: the commands before the server are its prelude."""
     place = shell_argument(command.words)
     if place is None:
@@ -175,7 +175,7 @@ def _in_shell(command: Command, depth: int, container_env: Mapping[str, str]) ->
     inner = script(command.words[place], variables=container_env, line=command.lines[place])
     prelude: list[tuple[str, ...]] = []
     notes = [*inner.notes, *unread(inner.documents)]
-    found: Start | None = None
+    found: ServerStart | None = None
     for each in inner.commands:
         if found is not None:
             notes.append(
@@ -200,7 +200,7 @@ def _in_shell(command: Command, depth: int, container_env: Mapping[str, str]) ->
     return found._replace(prelude=(*prelude, *found.prelude), notes=(*notes, *found.notes))
 
 
-def not_in_prelude(command: Command) -> tuple[str, str] | None:
+def not_in_prelude(command: ShellCommand) -> tuple[str, str] | None:
     """Return why a command before the server is not part of the prelude: kind and reason. None if it is part."""
     program = _base(command.words[0])
     if program in _SHELL_ONLY and not command.piped:

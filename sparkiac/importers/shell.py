@@ -12,7 +12,7 @@ from sparkiac.importers.shell_words import Script, script
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
-    from sparkiac.importers.shell_parts import Document
+    from sparkiac.importers.shell_parts import HereDocument
 
 NAME: Final = "shell"
 _SHEBANG: Final = re.compile(r"#![^\n]*\b(?:ba|da|z)?sh\b")
@@ -41,7 +41,7 @@ def read(text: str, *, name: str) -> tuple[Launch, ...]:
     return found
 
 
-def of_another_format(text: str, *, line: int, name: str) -> tuple[Launch, ...] | None:
+def read_other_format(text: str, *, line: int, name: str) -> tuple[Launch, ...] | None:
     """Read systemd units and Compose files that begin on this line; None if a text is neither. Raises Unreadable."""
     chosen = next((each for each in (systemd, compose) if each.recognise(text, "")), None)
     return chosen.read("\n" * (line - 1) + text, name=name) if chosen is not None else None
@@ -50,16 +50,16 @@ def of_another_format(text: str, *, line: int, name: str) -> tuple[Launch, ...] 
 def launches(commands: Script, *, name: str, level: int = 0) -> tuple[Launch, ...]:
     """Return what commands start, and what the here-documents start that they write."""
 
-    def written(document: Document, deep: int) -> tuple[Launch, ...]:
+    def written(document: HereDocument, deep: int) -> tuple[Launch, ...]:
         return _written(document, name=name, level=deep)
 
     return shell_commands.launches(commands, written=written, level=level)
 
 
-def _written(document: Document, *, name: str, level: int) -> tuple[Launch, ...]:
+def _written(document: HereDocument, *, name: str, level: int) -> tuple[Launch, ...]:
     """Return what a here-document starts, in any format; nothing if it cannot be read."""
     try:
-        found = of_another_format(document.text, line=document.line, name=name)
+        found = read_other_format(document.text, line=document.line, name=name)
         return launches(script(document.text, line=document.line), name=name, level=level) if found is None else found
     except Unreadable:
         return ()

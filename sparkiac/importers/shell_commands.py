@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from sparkiac.importers import docker_command, redaction, serving, shell_inside
 from sparkiac.importers.launch import Launch, Note
-from sparkiac.importers.shell_parts import Document
-from sparkiac.importers.shell_words import Command, Script, script, unread
+from sparkiac.importers.shell_parts import HereDocument
+from sparkiac.importers.shell_words import Script, ShellCommand, script, unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-Written: TypeAlias = Callable[[Document, int], tuple[Launch, ...]]
+Written: TypeAlias = Callable[[HereDocument, int], tuple[Launch, ...]]
 """Reads what a here-document writes, at a given nesting depth."""
 SERVERS: Final = (
     r"(?:vllm|sglang) serve\b|trtllm-serve\b|llama-server\b"
@@ -37,7 +37,7 @@ _MAX_DEPTH: Final = 4
 _IDLE: Final = "this container starts the server directly"
 
 
-def _nothing(_document: Document, _level: int) -> tuple[Launch, ...]:
+def _nothing(_document: HereDocument, _level: int) -> tuple[Launch, ...]:
     """Read no here-document, so that each is noted as unread."""
     return ()
 
@@ -86,7 +86,7 @@ def joined(found: Sequence[Launch]) -> tuple[Launch, ...]:
     return tuple(chosen)
 
 
-def _launches(command: Command, written: Written, level: int) -> tuple[Launch, ...]:
+def _launches(command: ShellCommand, written: Written, level: int) -> tuple[Launch, ...]:
     inner = shell_inside.nested_text(command) if level < _MAX_DEPTH else None
     if inner is not None and RUNS.search(inner[0]):
         found = launches(script(inner[0], line=inner[1]), written=written, level=level + 1)
@@ -96,11 +96,11 @@ def _launches(command: Command, written: Written, level: int) -> tuple[Launch, .
     return () if launch is None else (launch,)
 
 
-def _last(command: Command) -> int:
+def _last(command: ShellCommand) -> int:
     return command.lines[-1]
 
 
-def _other_command(command: Command) -> Iterator[Note]:
+def _other_command(command: ShellCommand) -> Iterator[Note]:
     """Note a command that starts nothing."""
     words = [*command.words]
     while words and (words[0] in {"sudo", "exec"} or "=" in words[0]):
@@ -110,9 +110,7 @@ def _other_command(command: Command) -> Iterator[Note]:
     if program in _IGNORED or not words:
         return
     if program in _FLOW:
-        yield Note(
-            "corrected", command.line, what, "conditions are not evaluated and loops not run: each command counts once"
-        )
+        yield Note("corrected", command.line, what, "conditions and loops are not evaluated: each command counts once")
     elif program in _DOWNLOADS:
         yield Note("corrected", command.line, what, "the playbook stages models and files")
     elif program in _ADMINISTRATION:
@@ -124,7 +122,7 @@ def _other_command(command: Command) -> Iterator[Note]:
         yield Note("lost", command.line, what, _OTHER)
 
 
-def _downloads(commands: tuple[Command, ...]) -> dict[str, str]:
+def _downloads(commands: tuple[ShellCommand, ...]) -> dict[str, str]:
     """Return directory → model for the models that a script downloads."""
     found: dict[str, str] = {}
     for command in commands:
@@ -138,5 +136,5 @@ def _downloads(commands: tuple[Command, ...]) -> dict[str, str]:
 
 
 def _downloaded_model(launch: Launch, staged: Mapping[str, str]) -> str | None:
-    """Return the model that was downloaded to one of the mounts directories."""
+    """Return the model that was downloaded to one of the mounted directories."""
     return next((staged[each.source] for each in launch.volumes if each.source in staged), None)

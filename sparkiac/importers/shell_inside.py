@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers import redaction, serving
 from sparkiac.importers.docker_command import PROGRAMS, program
-from sparkiac.importers.launch import Launch, Note, Variable
+from sparkiac.importers.launch import EnvVariable, Launch, Note
 from sparkiac.importers.shell_words import shell_argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.importers.shell_words import Command
+    from sparkiac.importers.shell_words import ShellCommand
 
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ash", "su"})
 _DETACHED: Final = frozenset({"tmux", "screen", "script"})
@@ -22,7 +22,7 @@ _OF_SSH: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 _OF_EXEC: Final = frozenset({"-e", "--env", "-u", "--user", "-w", "--workdir", "--env-file", "--detach-keys"})
 
 
-def nested_text(command: Command) -> tuple[str, int, bool] | None:
+def nested_text(command: ShellCommand) -> tuple[str, int, bool] | None:
     """Return the text that a command passes to a shell, its line, and whether another machine or terminal runs it."""
     words, lines = command.words, command.lines
     at = program(words)
@@ -40,21 +40,21 @@ def nested_text(command: Command) -> tuple[str, int, bool] | None:
     return None
 
 
-def docker_exec(command: Command) -> Launch | None:
+def docker_exec(command: ShellCommand) -> Launch | None:
     """Return the server that `docker exec` starts in a container, or None."""
     words, lines = command.words, command.lines
     at = program(words)
     if at >= len(words) or words[at].rpartition("/")[2] not in PROGRAMS or words[at + 1 : at + 2] != ("exec",):
         return None
     at += 2
-    env: list[Variable] = []
+    env: list[EnvVariable] = []
     while at < len(words) and words[at].startswith("-"):
         name, equals, value = words[at].partition("=")
         takes = name in _OF_EXEC and not equals
         value_of_option = words[at + 1] if takes and at + 1 < len(words) else value
         if name in {"-e", "--env"} and "=" in value_of_option:
             key, _, held = value_of_option.partition("=")
-            env.append(Variable(key, held, lines[at]))
+            env.append(EnvVariable(key, held, lines[at]))
         at += 2 if takes else 1
     if at + 1 >= len(words):
         return None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers.launch import Unreadable, check_characters
 from sparkiac.importers.shell_cursor import Cursor
-from sparkiac.importers.shell_parts import Document, Part, Simple, Text, Word
+from sparkiac.importers.shell_parts import HereDocument, Simple, Text, Word, WordPart
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Note
@@ -63,13 +63,13 @@ class _Lexer(Cursor):
         self.open = level  # depth of round brackets, including those around this text
         self.commands: list[Simple] = []
         self.words: list[Word] = []
-        self.parts: list[Part] | None = None
+        self.parts: list[WordPart] | None = None
         self.start = line
         self.after = self.redirected = ""
         self.files = False
         self.documents: list[tuple[str, bool, bool, int]] = []
-        self.found: list[Document] = []
-        self.arrays: list[tuple[list[Word], list[Part], int]] = []
+        self.found: list[HereDocument] = []
+        self.arrays: list[tuple[list[Word], list[WordPart], int]] = []
 
     def run(self) -> _Lexer:
         """Read the whole text."""
@@ -102,7 +102,7 @@ class _Lexer(Cursor):
         for delimiter, indented, expands, opened in self.documents:
             start = self.line
             text = self.document(delimiter, indented=indented)
-            self.found.append(Document(text, start, opened, expands))
+            self.found.append(HereDocument(text, start, opened, expands))
         self.documents = []
 
     def _piece(self, character: str) -> None:
@@ -119,10 +119,10 @@ class _Lexer(Cursor):
             self._dollar(quoted=False)
         else:
             found = _PLAIN.match(self.text, self.at)
-            self._add(Part(found[0] if found else character))
+            self._add(WordPart(found[0] if found else character))
             self.at += len(found[0]) if found else 1
 
-    def _add(self, part: Part) -> None:
+    def _add(self, part: WordPart) -> None:
         self.parts = self.parts or []
         self.parts.append(part)
 
@@ -152,7 +152,7 @@ class _Lexer(Cursor):
         placeholder = _PLACEHOLDER.match(self.text, self.at) if self.parts is None else None
         if placeholder is not None:
             self.start, self.at = self.line, placeholder.end()
-            self._add(Part(placeholder[0], quoted=True))
+            self._add(WordPart(placeholder[0], quoted=True))
             return True
         found = _REDIRECTION.match(self.text, self.at)
         if found is not None:
@@ -185,7 +185,7 @@ class _Lexer(Cursor):
         items = tuple(self.words)
         self.words, parts, opened = self.arrays.pop()
         self.start = self.line - self.text.count("\n", opened, self.at)
-        self.parts = [*parts, Part("", items=items)]
+        self.parts = [*parts, WordPart("", items=items)]
 
     def _redirection(self, operator: str) -> None:
         if self.parts is not None and len(self.parts) == 1 and self.parts[0].text.isdigit():
@@ -202,26 +202,22 @@ class _Lexer(Cursor):
         self.start = self.line
         hyphens = "-" if len(found[1]) == 1 == len(found[0]) and found[0] != "\u2014" else "--"
         self.corrected(found[0] + found[1], f"a typographic dash; read as {hyphens}")
-        self._add(Part(hyphens))
+        self._add(WordPart(hyphens))
         self.at = found.end()
         return True
 
     def _backslash(self) -> None:
         found = _CONTINUED.match(self.text, self.at)
         if found is None:
-            self._add(Part(self.text[self.at + 1 : self.at + 2], quoted=True))
+            self._add(WordPart(self.text[self.at + 1 : self.at + 2], quoted=True))
             self.advance(min(self.at + 2, len(self.text)))
             return
         if found[1].strip("\r"):
-            self.corrected(
-                "\\", "a blank after the backslash ends the command here; the next line was meant to continue it"
-            )
+            self.corrected("\\", "a blank after the backslash ends the command; read as a continued line")
         self.advance(found.end())
         comments = _COMMENTS.match(self.text, self.at)
         if comments is not None:
-            self.corrected(
-                "#", "a comment between continued lines ends the command here; the next line was meant to continue it"
-            )
+            self.corrected("#", "a comment ends the command; read as a continued line")
             self.advance(comments.end())
 
     def _single(self, opening: str) -> None:
@@ -230,7 +226,7 @@ class _Lexer(Cursor):
             self.unclosed()
         if opening != "'":
             self.corrected(opening, "a typographic quote; read as '")
-        self._add(Part(self.text[self.at + 1 : closing.start()], quoted=True))
+        self._add(WordPart(self.text[self.at + 1 : closing.start()], quoted=True))
         self.advance(closing.end())
 
     def _double(self, opening: str) -> None:
@@ -244,35 +240,35 @@ class _Lexer(Cursor):
         if self.at >= len(self.text):
             self.unclosed(start)
         if len(self.parts or ()) == before:
-            self._add(Part("", quoted=True))
+            self._add(WordPart("", quoted=True))
         self.at += 1
 
     def _inside(self) -> None:
         character, following = self.text[self.at], self.text[self.at + 1 : self.at + 2]
         if character == "\\":
             if following != "\n":
-                self._add(Part(following if following in '"\\$`' else character + following, quoted=True))
+                self._add(WordPart(following if following in '"\\$`' else character + following, quoted=True))
             self.advance(min(self.at + 2, len(self.text)))
         elif character in "$`":
             self._dollar(quoted=True)
         else:
             found = _IN_DOUBLE.match(self.text, self.at)
-            self._add(Part(found[0] if found else character, quoted=True))
+            self._add(WordPart(found[0] if found else character, quoted=True))
             self.advance(self.at + (len(found[0]) if found else 1))
 
     def _dollar(self, *, quoted: bool) -> None:
         ansi = None if quoted else _ANSI.match(self.text, self.at)
         named = _NAME.match(self.text, self.at)
         if ansi is not None:
-            self._add(Part(re.sub(r"\\(.)", lambda at: _ESCAPES.get(at[1], at[1]), ansi[1]), quoted=True))
+            self._add(WordPart(re.sub(r"\\(.)", lambda at: _ESCAPES.get(at[1], at[1]), ansi[1]), quoted=True))
             self.advance(ansi.end())
         elif named is not None:
-            self._add(Part(named[0], quoted=quoted, name=named[1]))
+            self._add(WordPart(named[0], quoted=quoted, name=named[1]))
             self.at = named.end()
         elif self.text.startswith(("${", "$(", "`"), self.at):
             self._braced(quoted=quoted)
         else:
-            self._add(Part("$", quoted=quoted))
+            self._add(WordPart("$", quoted=quoted))
             self.at += 1
 
     def _braced(self, *, quoted: bool) -> None:
@@ -281,9 +277,9 @@ class _Lexer(Cursor):
         raw = self.text[self.at : end]
         found = _BRACED.fullmatch(raw[2:-1]) if raw.startswith("${") else None
         if found is None:
-            self._add(Part(raw, quoted=quoted, name=""))
+            self._add(WordPart(raw, quoted=quoted, name=""))
         else:
-            self._add(Part(raw, quoted=quoted, name=found[1], operator=found[2] or "", other=found[3] or ""))
+            self._add(WordPart(raw, quoted=quoted, name=found[1], operator=found[2] or "", other=found[3] or ""))
         self.advance(end)
 
     def _end_of_commands(self) -> int:

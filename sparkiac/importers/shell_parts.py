@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Part(NamedTuple):
+class WordPart(NamedTuple):
     """A part of a word: literal text or a variable."""
 
     text: str
@@ -24,7 +24,7 @@ class Part(NamedTuple):
 class Word(NamedTuple):
     """One word."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[WordPart, ...]
     line: int
 
 
@@ -39,7 +39,7 @@ class Simple(NamedTuple):
     """Whether a pipe or a file is connected to its input or output."""
 
 
-class Document(NamedTuple):
+class HereDocument(NamedTuple):
     """A here-document."""
 
     text: str
@@ -55,4 +55,4 @@ class Text(NamedTuple):
     """A whole text, split into commands."""
 
     commands: tuple[Simple, ...]
-    documents: tuple[Document, ...]
+    documents: tuple[HereDocument, ...]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.importers.launch import Note, Unreadable
 from sparkiac.importers.shell_lexer import simple_commands
-from sparkiac.importers.shell_parts import Part, Word
+from sparkiac.importers.shell_parts import Word, WordPart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sparkiac.importers.shell_parts import Document, Simple
+    from sparkiac.importers.shell_parts import HereDocument, Simple
 
 MAX_EXPANDED: Final = 1 << 20
 """Size to which variables may grow in one text, in characters."""
@@ -37,7 +37,7 @@ _ELSEWHERE: Final = "the variables that this sets are not imported"
 Value = str | tuple[str, ...]
 
 
-class Command(NamedTuple):
+class ShellCommand(NamedTuple):
     """One command that runs a program."""
 
     words: tuple[str, ...]
@@ -59,10 +59,10 @@ class Command(NamedTuple):
 class Script(NamedTuple):
     """All commands of a text, and the variables that it sets."""
 
-    commands: tuple[Command, ...]
+    commands: tuple[ShellCommand, ...]
     variables: Mapping[str, Value]
     notes: tuple[Note, ...]
-    documents: tuple[Document, ...]
+    documents: tuple[HereDocument, ...]
     """Here-documents with their variables expanded."""
 
 
@@ -71,7 +71,7 @@ def script(
 ) -> Script:
     """Read a text that begins on this line of its file, with `indent` columns removed from each line."""
     found, notes = simple_commands(text, line=line, indent=indent)
-    reader = _Reader(dict(variables or {}), [*notes])
+    reader = _Expander(dict(variables or {}), [*notes])
     commands = tuple(command for each in found.commands if (command := reader.command(each)) is not None)
     documents = tuple(each._replace(text=reader.document(each)) for each in found.documents)
     return Script(commands, reader.variables, tuple(reader.notes), documents)
@@ -89,15 +89,13 @@ def shell_argument(words: Sequence[str], shell: int = 0) -> int | None:
     return next((flag + 1 for flag in flags if re.fullmatch(r"-[a-z]*c", words[flag])), None)
 
 
-def unread(documents: Iterable[Document]) -> Iterator[Note]:
+def unread(documents: Iterable[HereDocument]) -> Iterator[Note]:
     """Note here-documents that are not imported."""
     for each in documents:
-        yield Note(
-            "lost", each.opened, "<<", "a here-document is not read; save what it writes as a file and import that"
-        )
+        yield Note("lost", each.opened, "<<", "a here-document is not read; save its text as a file and import that")
 
 
-class _Reader:
+class _Expander:
     """Tracks the assignments of a text."""
 
     def __init__(self, variables: dict[str, Value], notes: list[Note]) -> None:
@@ -110,7 +108,7 @@ class _Reader:
         self.grown = 0
         self.level = 0
 
-    def command(self, simple: Simple) -> Command | None:
+    def command(self, simple: Simple) -> ShellCommand | None:
         """Return the command, or None for assignments and shell syntax."""
         words = [*simple.words]
         while words and _literal(words[0]) in _AROUND:
@@ -134,9 +132,9 @@ class _Reader:
             return None
         env = tuple((self.exported | own).items())
         texts, lines = tuple(text for text, _ in pairs), tuple(line for _, line in pairs)
-        return Command(texts, lines, env, simple.after, simple.piped)
+        return ShellCommand(texts, lines, env, simple.after, simple.piped)
 
-    def document(self, document: Document) -> str:
+    def document(self, document: HereDocument) -> str:
         """Expand variables in a here-document, unless its delimiter is quoted."""
         return _IN_DOCUMENT.sub(self._in_document, document.text) if document.expands else document.text
 
@@ -170,7 +168,7 @@ class _Reader:
         if items is not None:
             added = tuple(text for item in items for text in self._expanded(item))
             return found[1], (*((before,) if isinstance(before, str) else before or ()), *added)
-        rest = Word((Part(found[3]), *(part._replace(quoted=True) for part in word.parts[1:])), word.line)
+        rest = Word((WordPart(found[3]), *(part._replace(quoted=True) for part in word.parts[1:])), word.line)
         text = " ".join(self._expanded(rest))
         return found[1], (before if isinstance(before, str) else "") + text
 
@@ -198,7 +196,7 @@ class _Reader:
         if current is not None:
             yield current
 
-    def _value(self, part: Part, line: int) -> Value:
+    def _value(self, part: WordPart, line: int) -> Value:
         name, value = part.name or "", self.variables.get(part.name or "")
         if name in self.conditional:
             self.notes.append(Note("corrected", self.conditional.pop(name), f"{name}=", _CONDITION))
@@ -215,7 +213,7 @@ class _Reader:
         self.notes.append(Note("corrected", line, f"${{{name}:-…}}", why))
         return self._replacement(part)
 
-    def _replacement(self, part: Part) -> Value:
+    def _replacement(self, part: WordPart) -> Value:
         """Expand the text that replaces a variable."""
         bare = '"' not in part.other and "'" not in part.other
         try:
@@ -232,12 +230,12 @@ class _Reader:
         return " ".join(texts) if part.quoted and bare else texts
 
 
-def _is_split(part: Part, value: str) -> bool:
+def _is_split(part: WordPart, value: str) -> bool:
     """Return whether blanks in a value separate words. Those of an unexpanded `$(…)` belong to its command."""
     return value != part.text and "$(" not in value and "`" not in value
 
 
-def _indexed(part: Part, value: Value) -> Value:
+def _indexed(part: WordPart, value: Value) -> Value:
     """Return all words of a list, the words joined, or the first word, as the variable's index specifies."""
     if isinstance(value, str) or "[@]" in part.text or ("[*]" in part.text and not part.quoted):
         return value
@@ -246,5 +244,5 @@ def _indexed(part: Part, value: Value) -> Value:
 
 def _literal(word: Word) -> str:
     """Return the text of an unquoted literal word, or an empty text."""
-    parts: Sequence[Part] = word.parts
+    parts: Sequence[WordPart] = word.parts
     return parts[0].text if len(parts) == 1 and not parts[0].quoted and parts[0].name is None else ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.importers import eugr, machines, recipe, sparkrun_blocks, sparkrun_layers, sparkrun_nodes, template
 from sparkiac.importers.launch import Launch, Unreadable
+from sparkiac.importers.recipe import RecipeCommand
 from sparkiac.importers.recipe_file import RecipeFile, positive_int, summary
 from sparkiac.importers.sparkrun_runtimes import RUNTIMES, Runtime, generate, split
 
@@ -110,7 +111,7 @@ def _runtime(file: RecipeFile) -> str:
 
 def _filled(
     file: RecipeFile, command: str, runtime: Runtime | None, settings: Mapping[str, object], model: str | None
-) -> recipe.RecipeCommand:
+) -> RecipeCommand:
     """Fill the defaults into the command."""
     named = {"model": model, "model_revision": file.data.get("model_revision"), "resolved_model_path": model}
     values = {key: str(value) for key, value in named.items() if value is not None}
@@ -141,26 +142,24 @@ def _collapsed(value: str) -> str:
     return value.replace("{{", "{").replace("}}", "}") if "{{" in value else value
 
 
-def _generated(
-    file: RecipeFile, runtime: str, model: str | None, settings: Mapping[str, object]
-) -> recipe.RecipeCommand:
+def _generated(file: RecipeFile, runtime: str, model: str | None, settings: Mapping[str, object]) -> RecipeCommand:
     """Build the command that the runtime generates from the defaults."""
     known = RUNTIMES.get(runtime)
     if known is None or model is None:
         why = f"no command, and the command of runtime {runtime} is unknown" if model else "no command and no model"
         file.lost(file.line("runtime"), f"runtime: {runtime}", why)
         recipe.note_unused_defaults(file, settings, "no command uses it", kind="lost")
-        return recipe.RecipeCommand(())
+        return RecipeCommand(())
     made = generate(known, model, settings)
     why = f"sparkrun 0.3 has no option for this key when it starts {runtime}"
     recipe.note_unused_defaults(file, [key for key in made.unknown if key not in _READ_BY_SPARKRUN], why, kind="lost")
     lines = tuple(file.line("model") if key == "model" else file.line("defaults", key) for key in made.keys)
-    return recipe.RecipeCommand(made.argv, lines)
+    return RecipeCommand(made.argv, lines)
 
 
 def _backend(
-    file: RecipeFile, started: recipe.RecipeCommand, runtime: str, settings: Mapping[str, object], *, nodes: int
-) -> recipe.RecipeCommand:
+    file: RecipeFile, started: RecipeCommand, runtime: str, settings: Mapping[str, object], *, nodes: int
+) -> RecipeCommand:
     """Add Ray to the command if only the runtime or a default requests it."""
     backend = settings.get("distributed_executor_backend") or ("ray" if runtime in _RAY and nodes > 1 else None)
     argv = started.argv
@@ -174,9 +173,7 @@ def _backend(
     return started._replace(argv=(*argv, _BACKEND, str(backend)), lines=(*started.lines, line, line))
 
 
-def _launch(
-    file: RecipeFile, started: recipe.RecipeCommand, *, model: str | None, name: str | None, nodes: int
-) -> Launch:
+def _launch(file: RecipeFile, started: RecipeCommand, *, model: str | None, name: str | None, nodes: int) -> Launch:
     image, revision = file.text("container"), file.text("model_revision")
     if image is None:
         file.lost(file.line("container"), "container:", "not set; sparkrun uses the default image of the runtime")

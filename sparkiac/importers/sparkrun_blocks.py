@@ -44,7 +44,7 @@ _DEFAULTS: Final = {"gpus": "all", "network": "host"}
 _DOCKER: Final = "docker"
 
 
-class ContainerSettings(NamedTuple):
+class SparkrunContainer(NamedTuple):
     """The container settings of a recipe."""
 
     entrypoint: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class ContainerSettings(NamedTuple):
     devices: tuple[str, ...] = ()
 
 
-def container_settings(file: RecipeFile) -> ContainerSettings:
+def container_settings(file: RecipeFile) -> SparkrunContainer:
     """Read `executor` and `executor_config`; the defaults are sparkrun's."""
     executor = file.text("executor")
     if executor not in {None, _DOCKER}:
@@ -69,7 +69,7 @@ def container_settings(file: RecipeFile) -> ContainerSettings:
             line = file.line("executor_config", key)
             file.add(Note(kind, line, f"executor_config: {summary(key, ' '.join(words))}", why))
     starts = [word for each in script(" ".join(values.get("entrypoint", ()))).commands for word in each.words]
-    return ContainerSettings(
+    return SparkrunContainer(
         entrypoint=tuple(starts),
         host_network=values.get("network", ["host"]) == ["host"],
         ipc=" ".join(values.get("ipc", ["host"])),
@@ -116,7 +116,7 @@ def note_hooks(file: RecipeFile) -> bool:
 
 def description(file: RecipeFile) -> str | None:
     """Read the description, also under `metadata`, and note what else is there."""
-    metadata = file.take("metadata")
+    metadata = file.read("metadata")
     values = dict(metadata) if isinstance(metadata, dict) else {}
     found = file.text("description")
     if found is None and not isinstance(values.get("description"), dict | tuple | None):

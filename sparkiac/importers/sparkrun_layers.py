@@ -18,12 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.importers.recipe_file import RecipeFile
 
 _LAYERS: Final = ("defaults", "env")
-_SPARK: Final = {
-    "vendor": "nvidia",
-    "arch": "sm_121",
-    "platform": "dgx-spark",
-    "gpus_per_node": 1,
-}
+_SPARK: Final = {"vendor": "nvidia", "arch": "sm_121", "platform": "dgx-spark", "gpus_per_node": 1}
 """Facts about a DGX Spark."""
 _SHORT_NAMES: Final = {
     "tp": "tensor_parallel",
@@ -43,9 +38,9 @@ def apply(file: RecipeFile) -> None:
         when = layer.get("when") if isinstance(layer, dict) else None
         if not isinstance(layer, dict) or not isinstance(when, dict) or not when:
             file.lost(line, summary("overrides", layer), "it has no condition or no values")
-        elif all(_holds(key, condition, facts, settings) for key, condition in when.items()):
+        elif all(_applies(key, condition, facts, settings) for key, condition in when.items()):
             file.corrected(
-                line, summary("when", _condition(when)), "the condition holds on a DGX Spark, so the layer is merged"
+                line, summary("when", _condition(when)), "merged, because the condition holds on a DGX Spark"
             )
             _merge(file, layer, ("overrides", index))
         elif when.keys() <= facts.keys() | {_CONFIG}:
@@ -66,37 +61,33 @@ def _facts(file: RecipeFile, settings: Mapping[str, object]) -> dict[str, object
     return {**_SPARK, **sizes, "nodes": nodes, "runtime": runtime, "runtime_family": family}
 
 
-def _holds(key: str, condition: object, facts: Mapping[str, object], settings: Mapping[str, object]) -> bool:
+def _applies(key: str, expected: object, facts: Mapping[str, object], settings: Mapping[str, object]) -> bool:
     if key == _CONFIG:
-        return isinstance(condition, dict) and all(
-            _matches(each, settings.get(name)) for name, each in condition.items()
-        )
-    return key in facts and _matches(condition, facts[key])
+        return isinstance(expected, dict) and all(_matches(each, settings.get(name)) for name, each in expected.items())
+    return key in facts and _matches(expected, facts[key])
 
 
-def _matches(condition: object, actual: object) -> bool:
-    if isinstance(condition, dict):
-        return bool(condition) and all(
-            _compare(str(operator), operand, actual) for operator, operand in condition.items()
-        )
-    return _compare("in" if isinstance(condition, tuple) else "eq", condition, actual)
+def _matches(expected: object, actual: object) -> bool:
+    if isinstance(expected, dict):
+        return bool(expected) and all(_compare(str(name), operand, actual) for name, operand in expected.items())
+    return _compare("in" if isinstance(expected, tuple) else "eq", expected, actual)
 
 
 def _compare(operator: str, operand: object, actual: object) -> bool:
     many = operand if isinstance(operand, tuple) else (operand,)
-    among = _plain(actual) in {_plain(each) for each in many}
+    among = _normalised(actual) in {_normalised(each) for each in many}
     if operator in {"eq", "in"}:
         return actual is not None and among
     if operator in {"ne", "not_in"}:
         return not among
-    left, right = _plain(actual), _plain(operand)
+    left, right = _normalised(actual), _normalised(operand)
     if not isinstance(left, float) or not isinstance(right, float):
         return False
     orders = {"gt": left > right, "gte": left >= right, "lt": left < right, "lte": left <= right}
     return orders.get(operator, False)
 
 
-def _plain(value: object) -> object:
+def _normalised(value: object) -> object:
     """Normalise values that sparkrun compares as equal: 2 and "2", NVIDIA and nvidia, but not 1 and true."""
     if isinstance(value, bool | None):
         return repr(value)

@@ -13,14 +13,14 @@ from sparkiac.importers import docker_command, docker_values, redaction, serving
 from sparkiac.importers.launch import (
     ENV_FILE,
     NO_SETTING,
+    EnvVariable,
     Launch,
     Note,
     NothingToImport,
     Unreadable,
-    Variable,
     check_characters,
 )
-from sparkiac.importers.shell_words import Command, script
+from sparkiac.importers.shell_words import ShellCommand, script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +103,7 @@ def _continued(value: str, lines: Iterator[tuple[int, str]]) -> str:
 
 
 def _launch(unit: list[_Setting], name: str) -> Launch | None:
-    env: list[Variable] = []
+    env: list[EnvVariable] = []
     notes: list[Note] = []
     for setting in unit:
         if setting.key == "Environment":
@@ -128,7 +128,7 @@ def _launch(unit: list[_Setting], name: str) -> Launch | None:
     )
 
 
-def _of_command(command: Command) -> Launch | None:
+def _of_command(command: ShellCommand) -> Launch | None:
     """Find the container that a command runs, also inside a shell, or the server that it starts directly."""
     words = command.words
     if words[0].rpartition("/")[2] in {"bash", "sh"} and len(words) > 2 and words[1].endswith("c"):  # noqa: PLR2004
@@ -137,14 +137,14 @@ def _of_command(command: Command) -> Launch | None:
     return docker_command.launch(command) or serving.without_image(command)
 
 
-def _command(setting: _Setting, env: list[Variable], notes: list[Note]) -> Command | None:
+def _command(setting: _Setting, env: list[EnvVariable], notes: list[Note]) -> ShellCommand | None:
     value = setting.value.lstrip("-+!@:")
     begins = setting._replace(value=value, column=setting.column + len(setting.value) - len(value))
     variables = {variable.name: variable.value or "" for variable in env}
     pairs = [pair for word, line in _words(begins, notes) for pair in _expanded(word, line, variables)]
     if not pairs:
         return None
-    return Command(tuple(word for word, _ in pairs), tuple(line for _, line in pairs), tuple(variables.items()))
+    return ShellCommand(tuple(word for word, _ in pairs), tuple(line for _, line in pairs), tuple(variables.items()))
 
 
 def _words(setting: _Setting, notes: list[Note]) -> Iterator[tuple[str, int]]:
@@ -197,11 +197,11 @@ def _expanded(word: str, line: int, variables: dict[str, str]) -> Iterator[tuple
     yield text.replace("$$", "$"), line
 
 
-def _variables(setting: _Setting) -> Iterator[Variable]:
+def _variables(setting: _Setting) -> Iterator[EnvVariable]:
     for word, line in _words(setting, []):
         name, equals, value = word.partition("=")
         if equals:
-            yield Variable(name, value, line)
+            yield EnvVariable(name, value, line)
 
 
 def _times(unit: list[_Setting], notes: list[Note]) -> Iterator[tuple[str, int]]:

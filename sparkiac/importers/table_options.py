@@ -39,10 +39,10 @@ _NUMBER: Final = re.compile(r"-[\d.]+")
 
 def read(engine: str, words: Sequence[str], lines: Sequence[int]) -> CommandLine:
     """Read the arguments of a server."""
-    return _Reader(engine, words, lines).read()
+    return _TableReader(engine, words, lines).read()
 
 
-class _Reader:
+class _TableReader:
     """Reads the words once."""
 
     def __init__(self, engine: str, words: Sequence[str], lines: Sequence[int]) -> None:
@@ -93,9 +93,7 @@ class _Reader:
         found = self._value(name, known, [value] if equals else None, known=known_here)
         if known is not None and found is None and head in _FORMER_SWITCHES:
             found = _FORMER_SWITCHES[head]
-            self.notes.append(
-                Note("corrected", line, head, f"it requires a value in current releases; read as {found}")
-            )
+            self.notes.append(Note("corrected", line, head, f"current releases require a value; read as {found}"))
         if known is not None and found is None:
             self.notes.append(Note("lost", line, head, "its value is missing"))
             return

@@ -32,10 +32,10 @@ def read(words: Sequence[str], lines: Sequence[int], version: str | None) -> Com
     """Read the arguments of `vllm serve`; `version` is the release in the image, or None for the newest known one."""
     interface = interfaces.interface(interfaces.nearest(version) if version else interfaces.versions()[-1])
     assert interface is not None, "a known release"  # noqa: S101
-    return _Reader(words, lines, interface).read()
+    return _VllmReader(words, lines, interface).read()
 
 
-class _Reader:
+class _VllmReader:
     """Corrects words until the parser accepts them."""
 
     def __init__(self, words: Sequence[str], lines: Sequence[int], interface: Interface) -> None:
@@ -100,7 +100,7 @@ class _Reader:
             spelling = option.name if kept else next(iter(option.negative), None)
             self.pairs[at : at + 1] = [(spelling, line)] if spelling else []
             self.notes.append(
-                Note("corrected", line, word, f"a switch takes no value; read as {'on' if kept else 'off'}")
+                Note("corrected", line, word, f"a switch has no value; read as {'on' if kept else 'off'}")
             )
         elif fault.said == "lacks its value" and not equals:
             del self.pairs[at]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cached_property, partial
+from operator import attrgetter
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 _UNSET: Final = "auto"
 """The word by which vLLM's options say that nothing is chosen."""
 _SAID: Final = "said"
+NETWORK: Final = {
+    "kind": attrgetter("architecture.kind"),
+    "native_context": attrgetter("architecture.native_context"),
+    **{name: attrgetter(name) for name in ("format", "checkpoint", "thinks", "modalities", "weights_bytes")},
+}
+"""Names of `network` → the fact of the catalog about the model."""
 
 
 class Subject:
@@ -45,7 +52,7 @@ class Subject:
             "env": command.env.get,
             "speculative": partial(_inside, server.speculative or {}),
             "recipe": lambda key: own(self.container).get("set", {}).get(key),
-            "network": lambda key: getattr(self._known, key, None),
+            "network": lambda key: None if self._known is None else NETWORK[key](self._known),
             "config": self._of_config,
         }
 

@@ -47,12 +47,12 @@ def load(raw: bytes, *, name: str, model: type[M]) -> Source[M]:
 
 def _merged(of_text: tuple[Finding, ...], of_model: tuple[Finding, ...], document: Document) -> tuple[Finding, ...]:
     """Join the findings of both stages. The model's findings about values with a syntax error are dropped."""
-    places = {_place(finding) for finding in of_text}
-    news = [finding for finding in of_model if finding.code == _MISSING or _place(finding) not in places]
+    places = {_start(finding) for finding in of_text}
+    news = [finding for finding in of_model if finding.code == _MISSING or _start(finding) not in places]
     return (*(finding._replace(loc=document.loc(finding.loc.mark)) for finding in of_text if finding.loc), *news)
 
 
-def _place(finding: Finding) -> tuple[int, int] | None:
+def _start(finding: Finding) -> tuple[int, int] | None:
     return finding.loc and finding.loc.mark[:2]
 
 

@@ -16,7 +16,7 @@ from sparkiac.source import literals, secrets, syntax
 from sparkiac.source.document import Document
 from sparkiac.source.reader import BEGIN, ERRORS, EventReader, mark_of
 from sparkiac.source.scalars import Ambiguous, resolve
-from sparkiac.source.text import FORBIDDEN, START, Fault, characters, decode, refusal
+from sparkiac.source.text import FORBIDDEN, START, TextFault, characters, decode, refusal
 
 MAX_DEPTH: Final = 20
 MAX_NODES: Final = 200_000
@@ -70,7 +70,7 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(secrets.without_literals(text).split("\n"))
 
 
-def _findings(document: Document, faults: list[Fault]) -> tuple[Finding, ...]:
+def _findings(document: Document, faults: list[TextFault]) -> tuple[Finding, ...]:
     return tuple(
         Finding(fault.code, _SLUGS[fault.code], Severity.ERROR, fault.message, document.loc(fault.mark), fault.hint)
         for fault in faults
@@ -85,7 +85,7 @@ class _Strict(EventReader):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.faults: list[Fault] = []
+        self.faults: list[TextFault] = []
         self.literals: list[Mark] = []
         """Positions of values where a reference to a secret is required."""
         self.in_secret = 0
@@ -206,7 +206,7 @@ class _Strict(EventReader):
 
     def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
         hint = secrets.USE_REFERENCE if self.in_secret and hint != secrets.REMOVE_LITERAL else hint
-        self.faults.append(Fault(code, mark, message, hint))
+        self.faults.append(TextFault(code, mark, message, hint))
         if len(self.faults) > MAX_FAULTS:
             raise _Stop
 

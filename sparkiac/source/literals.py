@@ -82,7 +82,7 @@ def is_option(word: str) -> bool:
     return word.startswith("--") and is_named(word)
 
 
-def stands_for(text: str) -> bool:
+def is_placeholder(text: str) -> bool:
     """Return whether a text is a placeholder for a secret: `$HF_TOKEN`, `hf_xxx`, `<your token>`."""
     word = text.lower()
     if not text.strip("*") or word.startswith(("$", "<", "{", "your")) or word.endswith("xxx"):
@@ -90,9 +90,9 @@ def stands_for(text: str) -> bool:
     return _CHANGE_ME.search(word) is not None
 
 
-def tells(value: str) -> bool:
+def can_be_real(value: str) -> bool:
     """Return whether a value can be a real secret: not a reference, path, number, plain word or short text."""
-    if len(value) < _SHORTEST or stands_for(value) or value.startswith(("/", "~", "-")):
+    if len(value) < _SHORTEST or is_placeholder(value) or value.startswith(("/", "~", "-")):
         return False
     return value.lower() not in _NO_VALUES and not value.isdecimal()
 
@@ -101,7 +101,7 @@ def passwords(text: str) -> Iterator[Literal]:
     """Return the passwords in URLs."""
     for found in _USER.finditer(text):
         _, colon, password = found[1].partition(":")
-        if colon and not stands_for(password):
+        if colon and not is_placeholder(password):
             yield Literal(found.end(1) - len(password), found.end(1), "is the password in a URL")
 
 
@@ -124,5 +124,5 @@ def _by_name(text: str) -> Iterator[Literal]:
             continue
         at = value.end()
         given = value[value.lastindex]
-        if tells(given) and (sign == "=" or not (given.isalpha() and given.islower())):
+        if can_be_real(given) and (sign == "=" or not (given.isalpha() and given.islower())):
             yield Literal(*value.span(value.lastindex), f"is the value of {hyphens}{name}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.model.base import SECRET_KEYS
 from sparkiac.model.forms import SECRET
-from sparkiac.source.literals import is_named, is_option, literals, tells
+from sparkiac.source.literals import can_be_real, is_named, is_option, literals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +49,7 @@ def behind_option(option: object, value: object) -> bool:
     """Return whether a word of a command is a literal secret because of the option before it."""
     if not (isinstance(option, str) and isinstance(value, str)):
         return False
-    return is_option(option) and tells(value)
+    return is_option(option) and can_be_real(value)
 
 
 def is_variable(path: Path) -> bool:
@@ -64,7 +64,7 @@ def _variable(path: Path) -> str | int | None:
 
 def without_literals(text: str) -> str:
     """Replace secrets by stars, also in comments."""
-    return _starred(text, [(found.start, found.end) for found in literals(text)])
+    return _with_stars(text, [(found.start, found.end) for found in literals(text)])
 
 
 def is_reference(value: object) -> bool:
@@ -77,7 +77,7 @@ def is_reference(value: object) -> bool:
 def without(text: str, marks: Iterable[Mark]) -> str:
     """Replace marked ranges of a text by stars; the lines keep their lengths."""
     starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
-    return _starred(
+    return _with_stars(
         text,
         [
             (starts[mark.line - 1] + mark.column - 1, starts[mark.end_line - 1] + mark.end_column - 1)
@@ -86,7 +86,7 @@ def without(text: str, marks: Iterable[Mark]) -> str:
     )
 
 
-def _starred(text: str, spans: Iterable[tuple[int, int]]) -> str:
+def _with_stars(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Replace sorted ranges by stars; ranges may overlap."""
     pieces, done = [], 0
     for start, end in spans:

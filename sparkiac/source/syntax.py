@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 from sparkiac.report import Mark
-from sparkiac.source.text import Fault, at_end
+from sparkiac.source.text import TextFault, at_end
 
 _LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _INDENT: Final = "indent it like the keys beside it, and check the line above"
@@ -32,11 +32,11 @@ _ALONE: Final = re.compile(r"[ -]*[^\s:]*")
 _ODD_BLANK: Final = re.compile("(?:^ *|[:-] *)([\u00a0\u2000-\u200a\u202f\u3000])", re.MULTILINE)
 
 
-def fault(text: str, error: Exception) -> Fault:
+def fault(text: str, error: Exception) -> TextFault:
     """Return the position of a parser error. At the end of the file, it is the start of the unclosed element."""
     if conflict := _CONFLICT.search(text):
         line = text.count("\n", 0, conflict.start()) + 1
-        return Fault("YML004", Mark(line, 1, line, 8), "a merge conflict begins here", _CHOOSE)
+        return TextFault("YML004", Mark(line, 1, line, 8), "a merge conflict begins here", _CHOOSE)
     if quote := _unclosed_quote(text, error):
         return quote
     marks = (getattr(error, "problem_mark", None), getattr(error, "context_mark", None))
@@ -52,10 +52,10 @@ def fault(text: str, error: Exception) -> Fault:
     message = f"not valid YAML: {problem}{context}"
     if "quoted scalar" in context and "end of stream" in problem:
         message = "not valid YAML: the quoted text that begins here is not closed"
-    return Fault("YML004", Mark(line + 1, column + 1, line + 1, column + 2), message, hint)
+    return TextFault("YML004", Mark(line + 1, column + 1, line + 1, column + 2), message, hint)
 
 
-def _unclosed_quote(text: str, error: Exception) -> Fault | None:
+def _unclosed_quote(text: str, error: Exception) -> TextFault | None:
     """Return a fault at the quotation mark that opens a text of several lines, if the error is where the text ends.
 
     An unclosed quotation mark extends to the next one, often lines below, and only there the parser finds an error.
@@ -73,7 +73,7 @@ def _unclosed_quote(text: str, error: Exception) -> Fault | None:
         return None
     line, column = quoted.start_mark.line + 1, quoted.start_mark.column + 1
     message = f"not valid YAML: the quoted text that begins here ends in line {problem.line + 1}"
-    return Fault("YML004", Mark(line, column, line, column + 1), message, "close the quotation mark on this line")
+    return TextFault("YML004", Mark(line, column, line, column + 1), message, "close the quotation mark on this line")
 
 
 def _hint(before: str, line: str, column: int, problem: str) -> str:

@@ -43,7 +43,7 @@ def tags(models: Iterable[type[BaseModel]], key: str) -> tuple[str, ...]:
 
 
 def _matches(model: type[BaseModel], data: dict[str, Any]) -> bool:
-    """Return whether each key of the model that is limited to certain words has one of them."""
+    """Return whether the data has an allowed word for each key that the model limits to certain words."""
     required = {name: _words(field.annotation) for name, field in model.model_fields.items() if field.is_required()}
     return all(data.get(name) in words for name, words in required.items() if words)
 

@@ -24,7 +24,7 @@ FORBIDDEN: Final = re.compile(rf"[{REFUSED}]|\r(?!\n)")
 _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 
 
-class Fault(NamedTuple):
+class TextFault(NamedTuple):
     """An error in the text of a file."""
 
     code: str
@@ -33,26 +33,26 @@ class Fault(NamedTuple):
     hint: str
 
 
-def decode(raw: bytes) -> tuple[str, Fault | None]:
+def decode(raw: bytes) -> tuple[str, TextFault | None]:
     """Decode strict UTF-8. The text ends before the first invalid byte."""
     if len(raw) > MAX_BYTES:
         message = f"the file has {len(raw)} bytes; the limit is {MAX_BYTES}"
-        return "", Fault("YML002", START, message, "split the fleet into several inventories")
+        return "", TextFault("YML002", START, message, "split the fleet into several inventories")
     if raw.startswith(_BYTE_ORDER_MARKS):
         message = "the file starts with a byte order mark"
-        return "", Fault("YML001", START, message, "save it as UTF-8 without a byte order mark")
+        return "", TextFault("YML001", START, message, "save it as UTF-8 without a byte order mark")
     try:
         return raw.decode("utf-8"), None
     except UnicodeDecodeError as error:
         text = raw[: error.start].decode("utf-8")
         message = f"byte {raw[error.start]:#04x} is not UTF-8"
-        return text, Fault("YML001", _mark_at(text, len(text)), message, "save the file as UTF-8")
+        return text, TextFault("YML001", _mark_at(text, len(text)), message, "save the file as UTF-8")
 
 
-def characters(text: str) -> Iterator[Fault]:
+def characters(text: str) -> Iterator[TextFault]:
     """Return a fault for every character that is not allowed."""
     for found in FORBIDDEN.finditer(text):
-        yield Fault("YML003", _mark_at(text, found.start()), refusal(found.group()), "remove the character")
+        yield TextFault("YML003", _mark_at(text, found.start()), refusal(found.group()), "remove the character")
 
 
 def refusal(character: str) -> str:

@@ -61,7 +61,7 @@ def explain(
     faults: dict[_Position, list[ErrorDetails]] = {}
     for detail in map(tagged.at_key, error.errors(include_url=False)[: limit * _DETAILS]):
         if not _is_consequence(detail):
-            faults.setdefault(_place(detail, document, model), []).append(detail)
+            faults.setdefault(_position(detail, document, model), []).append(detail)
     inner = {place.path[:length] for place in faults for length in range(len(place.path))}
     chosen = [
         place
@@ -78,7 +78,7 @@ def _is_consequence(detail: ErrorDetails) -> bool:
     return detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"]
 
 
-def _place(detail: ErrorDetails, document: Document, model: type[BaseModel]) -> _Position:
+def _position(detail: ErrorDetails, document: Document, model: type[BaseModel]) -> _Position:
     kind = detail["type"] if detail["type"] in {"missing", "extra_forbidden"} else ""
     kind = "[key]" if detail["loc"][-1:] == ("[key]",) else kind
     path = _path(detail, document, exact=kind in {"", "missing"})

@@ -113,12 +113,12 @@ _COMMANDS: Final = (
                 gone={("words", "--model")},
             ),
             corrects(
-                "the weights lie in the store under organisation and name, not in ~/vllm/gemma4-26b-a4b-nvfp4",
+                "the weights are in the store under organisation/name, not in ~/vllm/gemma4-26b-a4b-nvfp4",
                 gone={("mount", "/models/gemma4", "~/vllm/gemma4-26b-a4b-nvfp4")},
                 new={("mount", "/models/gemma4", f"{STORE}/bg-digitalservices/Gemma-4-26B-A4B-it-NVFP4")},
             ),
             corrects(
-                "gemma4_patched.py is fetched by itself and mounted read-only, "
+                "gemma4_patched.py is fetched separately and mounted read-only, "
                 "not taken from the downloaded checkpoint",
                 gone={("mount", GEMMA4_LOADER, "~/vllm/gemma4-26b-a4b-nvfp4/gemma4_patched.py")},
                 new={("mount", GEMMA4_LOADER, "hf://bg-digitalservices/Gemma-4-26B-A4B-it-NVFP4/gemma4_patched.py")},
@@ -136,7 +136,7 @@ _COMMANDS: Final = (
                 gone={("words", "--model")},
             ),
             corrects(
-                "the weights lie in the store under organisation and name, not in ~/vllm/gemma4-coder",
+                "the weights are in the store under organisation/name, not in ~/vllm/gemma4-coder",
                 gone={("mount", "/model", "~/vllm/gemma4-coder")},
                 new={("mount", "/model", f"{STORE}/sakamakismile/gemma-4-12B-coder-fable5-composer2.5-MTP-NVFP4")},
             ),
@@ -150,7 +150,7 @@ _COMMANDS: Final = (
         spark_guide.NEMOTRON_NANO,
         (
             corrects(
-                "the parser plugin lies at /opt/sparkiac/nano_v3_reasoning_parser.py, not under /models",
+                "the parser plugin is at /opt/sparkiac/nano_v3_reasoning_parser.py, not under /models",
                 gone=flags(reasoning_parser_plugin="/models/nano_v3_reasoning_parser.py"),
                 new=flags(reasoning_parser_plugin=NANO_PARSER)
                 | {("read-only", NANO_PARSER)}
@@ -164,17 +164,17 @@ _COMMANDS: Final = (
         spark_guide.NEMOTRON_OMNI,
         (
             corrects(
-                "requests may read local media below /media alone",
+                "requests can read local media only below /media",
                 gone=flags(allowed_local_media_path="/"),
                 new=flags(allowed_local_media_path="/media"),
             ),
             corrects(
-                "the image's entrypoint stays behind a shell, and pip install is a step of its own, quoted",
+                "the image's entrypoint runs after a shell, and pip install is a separate quoted step",
                 gone={("container", "entrypoint", "/bin/bash"), ("words", "vllm serve")},
                 new={("container", "entrypoint", "/bin/sh")},
             ),
             corrects(
-                "the root file system can be written to",
+                "the root file system is writable",
                 new={("container", "read_only", "false")},
             ),
         ),
@@ -197,7 +197,7 @@ _COMMANDS: Final = (
         spark_guide.AEON_DFLASH,
         (
             corrects(
-                "the drafter is z-lab/Qwen3.5-27B-DFlash by its path in the store, not by its handle",
+                "the drafter z-lab/Qwen3.5-27B-DFlash is named by its path in the store, not by its handle",
                 gone=env(DFLASH_DRAFTER="z-lab/Qwen3.5-27B-DFlash"),
                 new=env(DFLASH_DRAFTER="/models/drafter-cache/z-lab/Qwen3.5-27B-DFlash"),
             ),
@@ -207,7 +207,7 @@ _COMMANDS: Final = (
                 new={("mount", "/models/drafter-cache", STORE)},
             ),
             corrects(
-                "the weights lie in the store under organisation and name, not beside the others in ~/vllm",
+                "the weights are in the store under organisation/name, not in ~/vllm",
                 gone={("mount", "/models/target", "~/vllm/DFlash-Qwen3.5-27B-Uncensored-NVFP4")},
                 new={("mount", "/models/target", f"{STORE}/AEON-7/DFlash-Qwen3.5-27B-Uncensored-NVFP4")},
             ),
@@ -249,12 +249,12 @@ _COMMANDS: Final = (
         "DeepSeek-V4 thread L241-304",
         deepseek_thread.EUGR_MTP,
         (
-            corrects("the group is started by vLLM's own multi-node options and not by a cluster script", new=NODES),
+            corrects("the group is started with vLLM's own multi-node options, not with a cluster script", new=NODES),
             corrects(
-                "tensor_parallel_size, pipeline_parallel_size and distributed_executor_backend are not said here",
+                "tensor_parallel_size, pipeline_parallel_size and distributed_executor_backend are not set here",
                 gone=flags(pipeline_parallel_size=1),
             ),
-            corrects("IPC and the model store's mount are said here", new=LAUNCHERS),
+            corrects("IPC and the mount of the model store are set here", new=LAUNCHERS),
             corrects("TILELANG_CACHE_DIR and DG_JIT_CACHE_DIR are added", new=JIT_CACHES),
         ),
         {"PR 41834 and the mod fix-ds4-gpu-cache are part of the image's build": "the build is no part of the command"},
@@ -268,15 +268,15 @@ _COMMANDS: Final = (
         deepseek_thread.RAY_ROCE | {("image", "vllm-ds4-pinned")},  # the source lost the image's name
         (
             corrects(
-                "the group is started by vLLM's own multi-node options and not through Ray",
+                "the group is started with vLLM's own multi-node options, not with Ray",
                 gone=flags(distributed_executor_backend="ray"),
                 new=flags(distributed_executor_backend="mp") | NODES,
             ),
-            corrects("IPC and the model store's mount are said here", new=LAUNCHERS),
+            corrects("IPC and the mount of the model store are set here", new=LAUNCHERS),
             corrects("TILELANG_CACHE_DIR and DG_JIT_CACHE_DIR are added", new=JIT_CACHES),
         ),
         {
-            "tensor_parallel_size and distributed_executor_backend are not said here": "they are rendered all the same",
+            "tensor_parallel_size and distributed_executor_backend are not set here": "they are rendered all the same",
             "options are written with plain hyphens and quotes": "facts are compared, not their spelling",
         },
         standing=(*ALL, *READ_ONLY, *GROUP, *VLLM),

@@ -162,6 +162,6 @@ DEFECTS: Final[dict[str, tuple[Found | Says | Held | Untold, ...]]] = {
     # SM121 reference L37, DeepSeek-V4 thread L295: Ray is required, and a group runs without it
     "D30": (
         Held("tests/plan/test_groups.py::test_the_commands_differ_in_rank_address_and_headless_alone"),
-        Says("deepseek-ai/deepseek-v4-flash-pinned", (), {}, "and not through Ray"),
+        Says("deepseek-ai/deepseek-v4-flash-pinned", (), {}, "not with Ray"),
     ),
 }

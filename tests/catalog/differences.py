@@ -63,7 +63,7 @@ CACHE: Final = (
     "~/vllm-compile-cache is not mounted; compiled code is kept in a cache named after image, command and environment"
 )
 CONFINED: Final = "the image's file system is read-only, and the container has no capabilities"
-DOCKER_CLIENT: Final = "the Docker client runs as a user of its own, with one socket and nothing else"
+DOCKER_CLIENT: Final = "the Docker client runs as its own user, with access to one socket only"
 OFFLINE: Final = "HF_HUB_OFFLINE=1, and the model store is mounted read-only"
 _SUPERVISION: Final = (
     Standing(
@@ -80,7 +80,7 @@ _SUPERVISION: Final = (
         | {("start step", "-+/usr/local/lib/sparkiac/units")},
     ),
     Standing(
-        "a unit starts again 2 s after its server ended, then later and later, up to 60 s",
+        "a unit restarts 2 s after its server exits, then after longer pauses of up to 60 s",
         gone=(("unit", "RestartSec"),),
         new=pairs("unit", RestartSec="2") | named("unit", "RestartSteps", "RestartMaxDelaySec"),
     ),
@@ -114,11 +114,11 @@ _SUPERVISION: Final = (
 )
 _CONTAINMENT: Final = (
     Standing(
-        "images are pulled before, by the digest that the lock holds",
+        "images are pulled before the start, by the digest in the lock",
         new=frozenset({("container", "digest"), ("container", "pull_policy", "never")}),
     ),
     Standing(
-        "no HF_TOKEN and no other login token reaches the serving container",
+        "the serving container gets no HF_TOKEN and no other login token",
         gone=(("env", "HF_TOKEN"),),
     ),
     Standing(OFFLINE, new=frozenset({("env", "HF_HUB_OFFLINE", "1")})),
@@ -132,7 +132,7 @@ _CONTAINMENT: Final = (
         new=frozenset({("mount", "/cache", "/var/cache/sparkiac")}),
     ),
     Standing(
-        "the container is asked whether it answers as clients would ask",
+        "the health check sends the same requests as clients",
         new=PROBE | {("container", "healthcheck")},
     ),
     Standing(
@@ -141,13 +141,13 @@ _CONTAINMENT: Final = (
         new=pairs("container", gpus="all"),
     ),
     Standing(
-        "--shm-size is left out where --ipc host is set",
+        "--shm-size is omitted if --ipc host is set",
         gone=(("container", "shm-size"),),
         only=("container", "ipc", "host"),
     ),
     *(
         Standing(
-            "the inventory names the model store, which is in nobody's home directory",
+            "the inventory sets the model store, which is not in a home directory",
             gone=(printed,),
             new=frozenset({(*printed[:2], STORE)}),
             only=printed,
@@ -171,7 +171,7 @@ PUBLISHED: Final = (
 )
 LISTENS: Final = (
     Standing(
-        "host and port are always said, and inside the container they are 0.0.0.0 and 8000",
+        "host and port are always set; inside the container they are 0.0.0.0 and 8000",
         new=frozenset(flags(host="0.0.0.0", port=8000)),  # noqa: S104  compared, not bound
     ),
 )
@@ -195,7 +195,7 @@ UNPINNED: Final = (
 VLLM: Final = (
     *UNPINNED,
     Standing(
-        "weights, tokenizer and drafter are those of the commits that the lock holds",
+        "weights, tokenizer and drafter have the commits in the lock",
         new=frozenset({PINNED}),
     ),
 )

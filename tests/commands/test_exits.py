@@ -125,7 +125,7 @@ def test_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
         (["xyz"], f"unknown command 'xyz'; known: {', '.join(sorted(COMMANDS))}"),
         (["--verbose"], "No such option"),
         (["generate"], "Missing argument 'INVENTORY'"),
-        (["check", "lab.yaml", "more"], "unexpected extra argument"),
+        (["check", "lab.yaml", "more"], "takes one inventory"),
         (["check", "lab.yaml", "--format", "xml"], "'xml' is not one of"),
         (["generate", "lab.yaml", "--forse"], "--force"),
         (["schema", "x"], "unexpected extra argument"),

@@ -87,7 +87,7 @@ def test_what_happens_before_the_server_stands_before_it() -> None:
 @pytest.mark.parametrize(
     ("kind", "recipe", "said"),
     [
-        ("eugr", "base/sglang", "eugr's launcher only runs vLLM, and the engine of chat is sglang"),
+        ("eugr", "base/sglang", "eugr's launcher only runs vLLM; the engine of chat is sglang"),
         ("sparkrun", "aeon-7/dflash-qwen3.5-27b-nvfp4", "sparkrun has no runtime for aeon-vllm"),
     ],
 )

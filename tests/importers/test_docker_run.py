@@ -10,7 +10,7 @@ import pytest
 
 from sparkiac import placeholders
 from sparkiac.importers import docker_command, docker_options, docker_values
-from sparkiac.importers.launch import Launch, Note, Port, Variable, Volume
+from sparkiac.importers.launch import EnvVariable, Launch, Note, Port, Volume
 from sparkiac.importers.shell_words import script
 from tests.importers.texts import deployment, imported
 
@@ -74,7 +74,12 @@ def test_volumes_ports_and_limits_are_values() -> None:
 
 def test_a_variable_of_the_callers_has_no_value() -> None:
     found = launch(f'docker run -e A -e B="$B" -e C=${{C}} -e D=$E {NGC}')
-    assert found.env == (Variable("A", None, 1), Variable("B", None, 1), Variable("C", None, 1), Variable("D", "$E", 1))
+    assert found.env == (
+        EnvVariable("A", None, 1),
+        EnvVariable("B", None, 1),
+        EnvVariable("C", None, 1),
+        EnvVariable("D", "$E", 1),
+    )
 
 
 def test_what_nothing_says_is_lost_and_what_is_done_otherwise_is_corrected() -> None:
@@ -86,7 +91,7 @@ def test_what_nothing_says_is_lost_and_what_is_done_otherwise_is_corrected() -> 
         "port 1:2-3": "only a single TCP port can be published, not a range or UDP",
         "--cpus 4": "an inventory has no setting for this",
         "--env-file .env": "the variables of that file are not imported: write them under `env`, without secrets",
-        "--user 1000": "the container runs as the user set by its image",
+        "--user 1000": "it runs as the user of its image",
     }
     assert {"--privileged", "--restart always"} <= found.whys("corrected").keys()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.importers import eugr, sparkrun
-from sparkiac.importers.launch import Note, Unreadable, Variable
+from sparkiac.importers.launch import EnvVariable, Note, Unreadable
 
 if TYPE_CHECKING:
     from sparkiac.importers.launch import Launch
@@ -53,7 +53,7 @@ def test_a_plain_recipe_becomes_one_launch_without_notes() -> None:
         "a/b",
         "vllm-node",
     )
-    assert found.env == (Variable("VLLM_USE_DEEP_GEMM", "0", 10),)
+    assert found.env == (EnvVariable("VLLM_USE_DEEP_GEMM", "0", 10),)
     assert (found.nodes, found.gpus, found.host_network, found.ipc, found.entrypoint) == (1, True, True, "host", ())
     assert found.notes == ()
 
@@ -129,7 +129,7 @@ def test_a_prologue_of_the_shell_is_not_the_server() -> None:
     )
     assert found.argv == ("vllm", "serve", "a/b", "--port", "8000", "--master-addr", "${NODE_IP}")
     assert found.prelude == (("pip", "install", "x"),)
-    assert found.env[0] == Variable("VLLM_HOST_IP", "10.0.0.1", 8)
+    assert found.env[0] == EnvVariable("VLLM_HOST_IP", "10.0.0.1", 8)
     assert (5, "set -e") in notes(found, "corrected")
 
 
@@ -202,13 +202,13 @@ def test_variables_are_texts_as_python_writes_them() -> None:
 
 def test_a_value_that_a_shell_puts_together_is_lost() -> None:
     found = launch(f"{HEAD}{SIMPLE}env:\n  PATH: /opt/bin:$PATH\n  HF_HOME: ${{HF_HOME}}\n")
-    assert found.env == (Variable("HF_HOME", None, 7),)
+    assert found.env == (EnvVariable("HF_HOME", None, 7),)
     assert notes(found, "lost") == [(6, "PATH: /opt/bin:$PATH")]
 
 
 def test_quotes_in_a_value_are_kept() -> None:
     found = launch(HEAD + SIMPLE + "env:\n  A: '{\"a\": 1}'\n")
-    assert found.env == (Variable("A", '{"a": 1}', 6),)
+    assert found.env == (EnvVariable("A", '{"a": 1}', 6),)
     assert notes(found, "corrected") == [(6, 'A: {"a": 1}')]
 
 

@@ -265,7 +265,7 @@ def test_a_switch_of_llama_cpp_that_has_become_an_option_is_on() -> None:
     text = "docker run -v /srv/m/a:/a -p 1:8080 ghcr.io/ggml-org/llama.cpp:server -m /a/x.gguf -fa -c 4096"
     found = imported(text)
     assert found.entry.data["set"]["flash_attn"] == "on"
-    assert found.whys("corrected")["-fa"] == "it requires a value in current releases; read as on"
+    assert found.whys("corrected")["-fa"] == "current releases require a value; read as on"
 
 
 def test_a_value_of_null_within_json_is_kept_or_means_the_default() -> None:

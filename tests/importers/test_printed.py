@@ -36,7 +36,7 @@ def test_the_baseline_with_a_model_of_ones_own_is_the_base_recipe() -> None:
     found = imported(text, "docker-run")
     assert found.entry.data == {"recipe": "base/single-spark", "model": "example/mine"}
     assert not found.entry.same_model
-    assert "# no recipe is known for this model" in found.text
+    assert "# the catalog has no recipe for this model" in found.text
 
 
 def test_what_is_not_the_recipe_is_written_and_nothing_else() -> None:

@@ -120,7 +120,7 @@ def test_a_here_document_is_no_command() -> None:
 
 def test_a_here_document_that_cannot_be_read_is_told() -> None:
     found = imported("cat > x <<'EOF'\ndocker run 'a\nEOF\ndocker run -p 1:1 x/y")
-    assert found.whys("lost") == {"<<": "a here-document is not read; save what it writes as a file and import that"}
+    assert found.whys("lost") == {"<<": "a here-document is not read; save its text as a file and import that"}
 
 
 UNIT = """\

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.importers import eugr, sparkrun
-from sparkiac.importers.launch import Note, Unreadable, Variable
+from sparkiac.importers.launch import EnvVariable, Note, Unreadable
 from tests.importers.texts import imported, loaded
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_a_plain_recipe_becomes_one_launch_without_notes() -> None:
         "vllm", "serve", "a/b", "--port", "8000", "--speculative-config", speculation, "-tp", "2"
     )  # fmt: skip
     assert (found.name, found.description, found.model, found.image) == ("small", "a small one", "a/b", "c:1")
-    assert (found.nodes, found.env, found.notes) == (2, (Variable("A", "1", 13),), ())
+    assert (found.nodes, found.env, found.notes) == (2, (EnvVariable("A", "1", 13),), ())
 
 
 def test_the_name_is_that_of_the_file() -> None:
@@ -481,7 +481,7 @@ def test_variables_stay_as_they_stand() -> None:
 
 def test_a_list_of_variables_is_understood_and_told() -> None:
     found = launch(f"{HEAD}{SIMPLE}env:\n  - A=1\n  - HF_TOKEN\n")
-    assert found.env == (Variable("A", "1", 7), Variable("HF_TOKEN", None, 8))
+    assert found.env == (EnvVariable("A", "1", 7), EnvVariable("HF_TOKEN", None, 8))
     assert (7, "A: 1") in notes(found, "corrected")
 
 

@@ -11,7 +11,7 @@ from sparkiac.model.inventory import Inventory
 from sparkiac.report import Report
 
 if TYPE_CHECKING:
-    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.draft import DraftEntry
     from sparkiac.importers.launch import Note
 
 HOSTS = (("spark-01", "192.168.1.11"), ("spark-02", "192.168.1.12"))
@@ -21,11 +21,11 @@ class Imported(NamedTuple):
     """A text's draft and report."""
 
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[DraftEntry, ...]
     report: str
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> DraftEntry:
         """The only entry."""
         (entry,) = self.entries
         return entry

@@ -110,7 +110,7 @@ def test_an_image_that_failed_on_a_spark_says_so() -> None:
     found = image("vllm/vllm-openai:gemma4", lock=None, mirrors={}).tag
     assert found is not None
     assert found.failed_on == {
-        "dgx-spark": "Spark guide saw it end with [FP4 gemm Runner] Failed to run cutlass FP4 gemm"
+        "dgx-spark": "in the Spark guide it failed with [FP4 gemm Runner] Failed to run cutlass FP4 gemm"
     }
 
 

@@ -13,7 +13,7 @@ from sparkiac.rules import evaluator
 from sparkiac.rules.conditions import holds
 from sparkiac.rules.evaluator import applies
 from sparkiac.rules.fact import BREAKS, HEARSAY, PROOF, TESTIMONY, VERDICTS, Evidence, Fact, Releases, read, sheets
-from sparkiac.rules.subject import NAMES, Subject
+from sparkiac.rules.subject import NAMES, NETWORK, Subject
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, resolved
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def test_a_fact_uses_the_words_of_the_table(fact: Fact) -> None:
     for name in names(fact.when):
         space, _, key = name.partition(".")
         assert space in SPACES if key else space in NAMES
+        assert space != "network" or key in NETWORK
     for each in (*fact.evidence, *fact.against):
         assert re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", each.date)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sparkiac.commands.foreign import Foreign
-    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.draft import DraftEntry
     from sparkiac.report import Report
 
 _DRAFT: Final = "draft.yaml"
@@ -89,7 +89,7 @@ def _write(
     return Exit.FINDINGS if of_import.lost(entries) or of_import.failed(report) else Exit.OK
 
 
-def _recipe(entries: Sequence[tuple[str, Entry]]) -> str:
+def _recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:
     from sparkiac.importers import assemble
 
     deployments = [(file, entry) for file, entry in entries if entry.kind == "deployment"]
@@ -100,7 +100,9 @@ def _recipe(entries: Sequence[tuple[str, Entry]]) -> str:
     return assemble.recipe(*deployments[0])
 
 
-def _print(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report, output_format: str) -> None:
+def _print(
+    entries: Sequence[tuple[str, DraftEntry]], skipped: Sequence[str], report: Report, output_format: str
+) -> None:
     """Print the report to standard error; standard output contains the draft."""
     import json
 

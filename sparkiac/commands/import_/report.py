@@ -13,7 +13,7 @@ from sparkiac.source.wording import dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.draft import DraftEntry
     from sparkiac.report import Report
 
 _KINDS: Final = {"corrected": "corrected", "unused": "not used", "lost": "lost"}
@@ -21,7 +21,7 @@ _KINDS: Final = {"corrected": "corrected", "unused": "not used", "lost": "lost"}
 _OPEN: Final = "OPN001"
 
 
-def lost(entries: Sequence[tuple[str, Entry]]) -> bool:
+def lost(entries: Sequence[tuple[str, DraftEntry]]) -> bool:
     """Return whether something of a launch was lost."""
     return any(note.kind == "lost" for _, entry in entries for note in entry.notes)
 
@@ -31,7 +31,7 @@ def failed(report: Report) -> bool:
     return any(each.severity is Severity.ERROR and each.code != _OPEN for each in report.findings)
 
 
-def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
+def text(entries: Sequence[tuple[str, DraftEntry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
     """Return the report as text."""
     lines = [line for file, entry in entries for line in _entry(file, entry)]
     lines += [f"{file}: skipped, no known launch found" for file in skipped]
@@ -47,7 +47,7 @@ def text(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
     )
 
 
-def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:
+def data(entries: Sequence[tuple[str, DraftEntry]], skipped: Sequence[str], report: Report) -> dict[str, Any]:
     """Return the report as plain data."""
     return {
         "imported": [_plain(file, entry) for file, entry in entries],
@@ -56,7 +56,7 @@ def data(entries: Sequence[tuple[str, Entry]], skipped: Sequence[str], report: R
     }
 
 
-def _entry(file: str, entry: Entry) -> Iterator[str]:
+def _entry(file: str, entry: DraftEntry) -> Iterator[str]:
     became = f"{entry.kind} {entry.name}" if entry.kind != "nothing" else "nothing"
     if entry.recipe is not None:
         became += (
@@ -70,7 +70,7 @@ def _entry(file: str, entry: Entry) -> Iterator[str]:
             yield f"  {word}, {each.place}: {each.what}: {each.why}"
 
 
-def _plain(file: str, entry: Entry) -> dict[str, Any]:
+def _plain(file: str, entry: DraftEntry) -> dict[str, Any]:
     notes = {
         kind: [{"line": note.line, "what": note.what, "why": note.why} for note in entry.notes if note.kind == kind]
         for kind in _KINDS

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sparkiac.commands.init.repository import FleetDraft, FleetHost
-    from sparkiac.importers.draft import Entry
+    from sparkiac.importers.draft import DraftEntry
     from sparkiac.pipeline import Outcome
     from sparkiac.resolve.catalogued import Catalogued
 
@@ -216,7 +216,7 @@ def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: s
     return _write(fleet, target, _drafted(fleet, entries), entries)
 
 
-def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, Entry]]) -> str:
+def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, DraftEntry]]) -> str:
     from sparkiac.commands.init import repository
     from sparkiac.importers import assemble
 
@@ -224,7 +224,7 @@ def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, Entry]]) -> str:
     return repository.from_draft(fleet, draft.text)
 
 
-def _write(fleet: FleetDraft, target: Path, text: str, entries: Sequence[tuple[str, Entry]] = ()) -> int:
+def _write(fleet: FleetDraft, target: Path, text: str, entries: Sequence[tuple[str, DraftEntry]] = ()) -> int:
     """Write the repository, unless its inventory has errors that prevent a plan."""
     from sparkiac import pipeline
     from sparkiac.commands.import_ import report
@@ -245,7 +245,7 @@ def _write(fleet: FleetDraft, target: Path, text: str, entries: Sequence[tuple[s
     return Exit.FINDINGS if report.lost(entries) else exit_code(outcome)
 
 
-def _report(outcome: Outcome, entries: Sequence[tuple[str, Entry]]) -> None:
+def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None:
     """Print the report of an import, or the findings if there is an error; `sparkiac lock` resolves the warnings."""
     from sparkiac.commands.import_ import report
     from sparkiac.formats.findings import wants_colour
