@@ -254,7 +254,7 @@ CASES: Final[dict[str, list[Case]]] = {
             (
                 (
                     "CAT001 10:17 fragment load-guard, which chat takes, is superseded: the option has had no effect "
-                    "since vLLM 0.10, and PR 35060 removed it: current releases end with an error on it"
+                    "since vLLM 0.10 and was removed by PR 35060: current releases reject it"
                 ),
             ),
         ),

@@ -7,8 +7,8 @@ from typing import Final
 SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("DRV100", 0): (
         (
-            "DRV100 3:51 driver 590 of spark-01: SM121 reference L20-23 saw CUDA graphs hang on it, and dual-Spark "
-            "post L3 serves on it: test it under load before it serves"
+            "DRV100 3:51 driver 590 of spark-01: CUDA graphs hung with it (SM121 reference L20-23), but it also works "
+            "(dual-Spark post L3): test it under load before it serves"
         ),
     ),
     ("MEM001", 1): ("MEM001 10:35 chat takes 0.88 of the memory; up to 0.87 is safe",),

@@ -73,11 +73,11 @@ def test_no_path_waits_for_a_shell(path: str) -> None:
 
 
 def test_a_recipe_of_another_tool_is_no_inventory() -> None:
-    """MN018: an unknown key is an error, so that nothing of it is lost in silence."""
+    """MN018: it is refused as a whole, so that nothing of it is lost in silence."""
     keys = "recipe_version: '1'\nname: x\ncontainer: vllm-node-dsv4\ncluster_only: true\ncommand: serve {port}\n"
     outcome = checked(keys)
-    unknown = [finding.message for finding in outcome.report.findings if finding.code == "INV001"]
-    assert len(unknown) == len(keys.splitlines()) - 1
+    [finding] = outcome.report.findings
+    assert (finding.code, finding.message) == ("INV003", "not an inventory: the file is in eugr format")
     assert outcome.plan is None
 
 
