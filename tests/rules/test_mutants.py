@@ -30,7 +30,9 @@ from tests.rules.pages import CHECKS, examples, lock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sparkiac.plan import Plan
     from sparkiac.report import Finding
+    from sparkiac.resolve import Resolved
     from sparkiac.rules import Check
     from sparkiac.rules.fact import Fact
 
@@ -115,12 +117,8 @@ def changed_modules(module: ModuleType) -> Iterator[tuple[str, ModuleType]]:
         yield what, mutant
 
 
-def verdict(check: Check, inputs: list[tuple[str, str | None]]) -> list[tuple[Finding, ...]]:
-    findings = []
-    for text, locked in inputs:
-        found = resolved(text, locked=locked or "version: 1\nimages: {}\n")
-        findings.append(rules.check(build(found), found, rules=[check]))
-    return findings
+def verdict(check: Check, plans: list[tuple[Plan, Resolved]]) -> list[tuple[Finding, ...]]:
+    return [rules.check(plan, found, rules=[check]) for plan, found in plans]
 
 
 EACH: Final = 12
@@ -137,7 +135,9 @@ def test_a_broken_rule_is_noticed(check: Check) -> None:
     inputs: list[tuple[str, str | None]] = [(text, lock(check)) for text in shown]
     inputs += [(case.text, case.locked) for case in CASES.get(check.rule.code, ())]
     inputs += inventories(check.rule.code)
-    right = verdict(check, inputs)
+    read = [resolved(text, locked=locked or "version: 1\nimages: {}\n") for text, locked in inputs]
+    plans = [(build(each), each) for each in read]
+    right = verdict(check, plans)
     made = list(mutants(check))
     assert made, "a rule without a condition?"
     survivors = [what for what, mutant in made if verdict(mutant, inputs) == right]
