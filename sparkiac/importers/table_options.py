@@ -59,6 +59,7 @@ _ONCE: Final = {"-fa": "on", "--flash-attn": "on"}
 """Switches of llama.cpp that take a value since September 2025."""
 _SEVERAL: Final = frozenset({"served_model_name"})
 """Options of which people give several words, as vLLM takes them."""
+_LISTS: Final = frozenset({"words", "many"})
 _NUMBER: Final = re.compile(r"-[\d.]+")
 
 
@@ -135,10 +136,10 @@ class _Reader:
             return _switch(given[0]) if given else _switch(self.pairs.pop(0)[0]) if following in {"on", "off"} else True
         rest = [*(given or [])]
         while (
-            given is None and self.pairs and not _is_option(self.pairs[0][0]) and (kind in {None, "words"} or not rest)
+            given is None and self.pairs and not _is_option(self.pairs[0][0]) and (kind in {None, *_LISTS} or not rest)
         ):
             rest.append(self.pairs.pop(0)[0])
-        if kind == "words":
+        if kind in _LISTS:
             return tuple(rest) or None
         if kind is None:
             return values.guessed(tuple(rest))

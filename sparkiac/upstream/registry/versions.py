@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _NAMED: Final[Mapping[str, tuple[str, ...]]] = {
     "vllm": ("com.nvidia.vllm.version", "VLLM_VERSION"),
+    "sglang": ("com.nvidia.sglang.version", "SGLANG_VERSION"),
     "cuda": ("com.nvidia.cuda.version", "CUDA_VERSION"),
     "torch": ("com.nvidia.pytorch.version", "PYTORCH_VERSION"),
     "ngc": ("NVIDIA_VLLM_VERSION", "NVIDIA_PYTORCH_VERSION"),
