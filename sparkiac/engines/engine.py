@@ -84,6 +84,8 @@ class Engine(NamedTuple):
     """What each release takes; None where the releases have interfaces of their own."""
     images: Mapping[str, str] = {}
     """Repository of upstream's images → pattern of the tags that name a release."""
+    of_vllm: Mapping[str, str] = {}
+    """vLLM's name of an option → what says the same here."""
     elsewhere: Mapping[str, str] = {}
     """Option → the key of the inventory that says it."""
     memory_share: str | None = None

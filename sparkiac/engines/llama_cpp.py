@@ -89,6 +89,7 @@ ENGINE: Final = Engine(
     images=dict.fromkeys(
         ("ghcr.io/ggml-org/llama.cpp", "ghcr.io/ggerganov/llama.cpp"), r"(?:server|full)(?:-[a-z0-9]+)*-(b\d+)"
     ),
+    of_vllm={"max_model_len": "ctx_size", "max_num_seqs": "parallel"},
     elsewhere=_ELSEWHERE,
     needs={
         "model_path": "llama.cpp loads a GGUF file from a directory, and downloads nothing at the start",

@@ -110,6 +110,12 @@ ENGINE: Final = Engine(
     options=OPTIONS,
     table=TABLE,
     images={"lmsysorg/sglang": r"v(\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:-.+)?"},
+    of_vllm={
+        "max_model_len": "context_length",
+        "gpu_memory_utilization": "mem_fraction_static",
+        "max_num_seqs": "max_running_requests",
+        "max_num_batched_tokens": "chunked_prefill_size",
+    },
     elsewhere=_ELSEWHERE,
     one_name=True,
     memory_share="mem_fraction_static",

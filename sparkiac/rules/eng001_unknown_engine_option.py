@@ -95,6 +95,8 @@ def _message(server: Server, name: str) -> str:
 
 
 def _hint(server: Server, name: str) -> str:
+    if name in server.engine.of_vllm:
+        return f"that is vLLM's name: {server.engine.title} calls it {server.engine.of_vllm[name]}"
     names = {each for release in server.releases for each in server.table.names(release)}
     if name in server.table.options or name in server.table.earlier:
         other = "remove it, or choose an image of such a release"

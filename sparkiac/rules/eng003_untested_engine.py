@@ -1,8 +1,8 @@
 """The catalog has no measured recipe for this engine.
 
 The catalog's sources print commands for vLLM and for AEON-7's image alone. Others run SGLang, llama.cpp and
-TensorRT-LLM on DGX Spark, NVIDIA's playbooks among them. Their options are checked against their own documentation;
-whether an image serves on sm_121, and how fast, is not known here.
+TensorRT-LLM on DGX Spark, NVIDIA's playbooks among them. Options of SGLang and llama.cpp are checked against their own
+parsers, those of TensorRT-LLM against its documentation; whether an image serves on sm_121, and how fast, is unknown.
 
 Bad:
 

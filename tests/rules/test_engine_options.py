@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac import rules
+from sparkiac.engines import named
 from sparkiac.plan import build
 from sparkiac.report import Severity
 from sparkiac.rules import (
@@ -104,6 +105,15 @@ def test_the_same_is_an_error_where_it_is() -> None:
     findings = [*found(EXACT, "set: {contxt_length: 4096}"), *found(EXACT, "set: {schedule_policy: fifo}")]
     assert said(findings) == [("ENG001", Severity.ERROR), ("ENG002", Severity.ERROR)]
     assert findings[0].message.endswith("is not an option of SGLang 0.5.23: no known release has it")
+
+
+def test_a_name_of_vllm_is_told_as_such() -> None:
+    (finding,) = found(EXACT, "set: {max_model_len: 4096}")
+    assert finding.hint == "that is vLLM's name: SGLang calls it context_length"
+    for name in ("sglang", "llama-cpp"):
+        engine = named(name)
+        assert set(engine.of_vllm.values()) <= set(engine.options or ())
+        assert set(engine.of_vllm).isdisjoint(engine.options or ())
 
 
 def test_a_value_that_came_with_a_later_release() -> None:
