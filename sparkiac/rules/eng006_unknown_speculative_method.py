@@ -82,17 +82,12 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _of_a_release(server: Server) -> Iterator[Hit]:
-    option, chosen = server.engine.method_option, server.container.server.speculative or {}
+    option, chosen = server.engine.method_option or "", server.container.server.speculative or {}
     word = server.engine.methods.get(chosen.get("method", ""))
-    if option is None or word is None or any(word in each.choices for each in server.takes(option)):
-        return
-
-    def takes(release: str) -> bool:
-        found = server.table.option(option, release)
-        return found is not None and word in found.choices
-
-    message = f"{server.title}, which {server.container.name} runs on, has no method {chosen['method']}"
-    path, host = server.container.path, server.host.name
-    hint = "take another method, or an image of such a release"
-    leaf = (*path, host, "speculative")
-    yield Hit((*path, "speculative"), f"{message}{server.elsewhere(takes)}", hint, leaf, host, server.severity)
+    if word is not None and not any(word in each.choices for each in server.takes(option)):
+        held = server.table.options[option]
+        message = f"{server.title}, which {server.container.name} runs on, has no method {chosen['method']}"
+        message += server.elsewhere(lambda release: word in held[release].choices)
+        path, host = server.container.path, server.host.name
+        hint, leaf = "take another method, or an image of such a release", (*path, host, "speculative")
+        yield Hit((*path, "speculative"), message, hint, leaf, host, server.severity)
