@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.engines import vllm
+from sparkiac.engines import tables, vllm
 from sparkiac.engines.engine import Engine, Option, Request, Start, known
 from sparkiac.engines.words import variables
 
@@ -64,6 +64,7 @@ ENGINE: Final = Engine(
     metrics="/metrics",
     key_variable=None,
     options=OPTIONS,
+    table=tables.alone(OPTIONS),
     elsewhere={"model_path": "model_path", "served_model_name": "served_names", "dflash_drafter": "speculative"},
     needs={"model_path": "the image downloads a model that is named by its handle at the start"},
     local=True,

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-Kind = Literal["integer", "number", "text", "switch", "json", "words"]
+    from sparkiac.engines.tables import Table
+
+Kind = Literal["integer", "size", "number", "text", "commas", "optional", "switch", "json", "words", "many"]
+"""`size` is a number or one such as 8k, `commas` several words in one text, `optional` a value or none, `many` words or
+none."""
 
 
 class Option(NamedTuple):
@@ -31,11 +35,6 @@ def known(*, reversible: str = "", **names: str) -> dict[str, Option]:
 def chosen(**choices: str) -> dict[str, Option]:
     """Give options that take one of some words: option → the words."""
     return {name: Option("text", tuple(words.split())) for name, words in choices.items()}
-
-
-def names(listed: str) -> frozenset[str]:
-    """Give the names that a text lists."""
-    return frozenset(listed.split())
 
 
 class Request(NamedTuple):
@@ -81,16 +80,22 @@ class Engine(NamedTuple):
     """Variable that the server reads its API key from; None where it only takes one in its arguments."""
     options: Mapping[str, Option] | None = None
     """Known options; None where each release has a table of its own."""
-    other_options: frozenset[str] = frozenset()
-    """Options that are not in `options` and that some release takes."""
-    release: str | None = None
-    """Upstream's image whose options are exactly `options`; None where they are of no one release."""
+    table: Table | None = None
+    """What each release takes; None where the releases have interfaces of their own."""
+    images: Mapping[str, str] = {}
+    """Repository of upstream's images → pattern of the tags that name a release."""
+    of_vllm: Mapping[str, str] = {}
+    """vLLM's name of an option → what says the same here."""
     elsewhere: Mapping[str, str] = {}
     """Option → the key of the inventory that says it."""
     memory_share: str | None = None
     """Option that bounds what the server takes at start, as a fraction of the machine's whole memory."""
     speculative: frozenset[str] = frozenset()
     """Methods of speculative decoding."""
+    methods: Mapping[str, str] = {}
+    """Method → the word for it; `method_option` takes the words."""
+    method_option: str | None = None
+    """Option whose choices are the methods that a release has."""
     edits: Mapping[str, Mapping[str, Any]] = {}
     """Method of speculative decoding → the settings that it needs."""
     needs: Mapping[str, str] = {}
@@ -105,8 +110,3 @@ class Engine(NamedTuple):
     """Whether one model can span several hosts."""
     tested: bool = False
     """Whether a source ran it on this hardware with a command that it printed."""
-
-    def describes(self, reference: str) -> bool:
-        """Whether `options` are exactly those of the release in an image, as its tag says."""
-        tagged = reference.partition("@")[0].removeprefix("docker.io/")
-        return self.release is not None and (tagged == self.release or tagged.startswith(f"{self.release}-"))

@@ -1,8 +1,8 @@
 """llama.cpp's server: defaults, command line, speculative decoding.
 
-Sources: tools/server/README.md of ggml-org/llama.cpp at 00dc8057 (autumn 2026), which its own help text is made
-into; common/arg.cpp, which takes a value only as a word of its own; .devops/cuda.Dockerfile for the image. No source
-ran it on a Spark.
+Its options are read from common/arg.cpp of its builds, `catalog/options/llama-cpp.json`, which takes a value only as a
+word of its own. .devops/cuda.Dockerfile for the image, .github/workflows/docker.yml for its tags. No source ran it on a
+Spark.
 
 It serves one GGUF file. Weights and KV cache are allocated at start, as large as the options make them: there is no
 fraction of the memory to plan with.
@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.engines import tables
 from sparkiac.engines.engine import Engine, Request, Start
-from sparkiac.engines.llama_cpp_options import OPTIONS, OTHER_OPTIONS
 from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.words import written
 
@@ -35,6 +35,16 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """The lowest layer of every llama.cpp deployment."""
 
+TABLE: Final = tables.table("llama-cpp")
+_ELSEWHERE: Final = {
+    "model": "model_file",
+    "alias": "served_names",
+    "hf_repo": "model_file",
+    "hf_file": "model_file",
+    "spec_draft_model": "speculative",
+    "api_key": "api_key",
+}
+OPTIONS: Final = TABLE.newest(without=_ELSEWHERE)
 _TYPES: Final = {
     "mtp": "draft-mtp",
     "dflash": "draft-dflash",
@@ -75,15 +85,12 @@ ENGINE: Final = Engine(
     metrics="/metrics",
     key_variable="LLAMA_API_KEY",
     options=OPTIONS,
-    other_options=OTHER_OPTIONS,
-    elsewhere={
-        "model": "model_file",
-        "alias": "served_names",
-        "hf_repo": "model_file",
-        "hf_file": "model_file",
-        "spec_draft_model": "speculative",
-        "api_key": "api_key",
-    },
+    table=TABLE,
+    images=dict.fromkeys(
+        ("ghcr.io/ggml-org/llama.cpp", "ghcr.io/ggerganov/llama.cpp"), r"(?:server|full)(?:-[a-z0-9]+)*-(b\d+)"
+    ),
+    of_vllm={"max_model_len": "ctx_size", "max_num_seqs": "parallel"},
+    elsewhere=_ELSEWHERE,
     needs={
         "model_path": "llama.cpp loads a GGUF file from a directory, and downloads nothing at the start",
         "model_file": "llama.cpp loads one GGUF file of that directory",
@@ -91,4 +98,6 @@ ENGINE: Final = Engine(
     local=True,
     python=False,
     speculative=frozenset(_TYPES),
+    methods=_TYPES,
+    method_option="spec_type",
 )

@@ -1,7 +1,7 @@
 """SGLang: defaults, command line, speculative decoding.
 
-Sources: the server's own argument fields and start-up code, package sglang 0.5.23; docs.sglang.io, "Quickstart" and
-"Server arguments". No source ran it on a Spark.
+Its options are read from its released wheels, `catalog/options/sglang.json`. Sources: the server's start-up code,
+package sglang 0.5.23; docs.sglang.io, "Quickstart". No source ran it on a Spark.
 
 The key can stand in the arguments or in a configuration file; from there the server shows it in `/server_info`.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.engines import tables
 from sparkiac.engines.engine import Engine, Request, Start
-from sparkiac.engines.sglang_options import OPTIONS, OTHER_OPTIONS
 from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.words import written
 
@@ -36,6 +36,15 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 }
 """The lowest layer of every SGLang deployment."""
 
+TABLE: Final = tables.table("sglang")
+_ELSEWHERE: Final = {
+    "model_path": "model",
+    "served_model_name": "served_names",
+    "speculative_algorithm": "speculative",
+    "speculative_draft_model_path": "speculative",
+    "api_key": "api_key",
+}
+OPTIONS: Final = TABLE.newest(without=_ELSEWHERE)
 _ALGORITHMS: Final = {
     "ngram": "NGRAM",
     "mtp": "NEXTN",
@@ -99,17 +108,19 @@ ENGINE: Final = Engine(
     metrics="/metrics",
     key_variable=None,
     options=OPTIONS,
-    other_options=OTHER_OPTIONS,
-    release="lmsysorg/sglang:v0.5.23",
-    elsewhere={
-        "model_path": "model",
-        "served_model_name": "served_names",
-        "speculative_algorithm": "speculative",
-        "speculative_draft_model_path": "speculative",
-        "api_key": "api_key",
+    table=TABLE,
+    images={"lmsysorg/sglang": r"v(\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:-.+)?"},
+    of_vllm={
+        "max_model_len": "context_length",
+        "gpu_memory_utilization": "mem_fraction_static",
+        "max_num_seqs": "max_running_requests",
+        "max_num_batched_tokens": "chunked_prefill_size",
     },
+    elsewhere=_ELSEWHERE,
     one_name=True,
     memory_share="mem_fraction_static",
     speculative=frozenset(_ALGORITHMS),
+    methods=_ALGORITHMS,
+    method_option="speculative_algorithm",
 )
 """`mem_fraction_static` is weights and KV cache over the whole memory; activations come on top."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.engines import tables
 from sparkiac.engines.engine import Engine, Request, Start, chosen, known
 from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.words import written
@@ -88,6 +89,7 @@ ENGINE: Final = Engine(
     metrics=None,
     key_variable=None,
     options=OPTIONS,
+    table=tables.alone(OPTIONS),
     elsewhere={"model": "model", "served_model_name": "served_names", "api_key": "api_key"},
     one_name=True,
 )

@@ -32,8 +32,10 @@ _SHORT: Final = {
 """Engine → other spelling → option, from sglang's server_args, tools/server/README.md and trtllm-serve.rst."""
 _FORMER_SWITCHES: Final = {"-fa": "on", "--flash-attn": "on"}
 """Former switches of llama.cpp that require a value since September 2025."""
-_LISTS: Final = frozenset({"served_model_name"})
+_SEVERAL: Final = frozenset({"served_model_name"})
 """Options for which people write several words, as in vLLM."""
+_LISTS: Final = frozenset({"words", "many"})
+"""Kinds of options with several values."""
 _NUMBER: Final = re.compile(r"-[\d.]+")
 
 
@@ -102,16 +104,16 @@ class _TableReader:
         self.found[name] = OptionValue(name, False if negative else found, line, head)
 
     def _value(self, name: str, option: Option | None, given: list[str] | None, *, known: bool) -> Any:  # noqa: ANN401
-        kind = option.kind if option else ("words" if name in _LISTS else "text") if known else None
+        kind = option.kind if option else ("words" if name in _SEVERAL else "text") if known else None
         if kind == "switch":
             following = self.pairs[0][0] if self.pairs else ""
             return _switch(given[0]) if given else _switch(self.pairs.pop(0)[0]) if following in {"on", "off"} else True
         rest = [*(given or [])]
         while (
-            given is None and self.pairs and not _is_option(self.pairs[0][0]) and (kind in {None, "words"} or not rest)
+            given is None and self.pairs and not _is_option(self.pairs[0][0]) and (kind in {None, *_LISTS} or not rest)
         ):
             rest.append(self.pairs.pop(0)[0])
-        if kind == "words":
+        if kind in _LISTS:
             return tuple(rest) or None
         if kind is None:
             return values.guessed(tuple(rest))

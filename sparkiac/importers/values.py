@@ -126,5 +126,6 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
     "json": _json,
     "json_or_str": _json,
     "human_readable_int": of_vllm.human,
+    "size": int,
     "human_readable_int_or_auto": _human_or_auto,
 }

@@ -69,6 +69,8 @@ class Image(NamedTuple):
     """Whether the host gets it from another one: it has no registry's digest there, and runs by its ID."""
     interface: Interface | None = None
     """What its vLLM takes, if the image itself was asked."""
+    versions: Mapping[str, str] = {}
+    """Versions of its parts, as the lock records them: cuda, sglang."""
     release: str | None = None
     """The vLLM release inside, as the lock records it, or else as the tag or the catalog names it."""
 

@@ -44,6 +44,7 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
         command=locked.command if locked else None,
         tag=_tag(family, tag) if family else None,
         id=locked.config if locked else None,
+        versions=locked.versions if locked else {},
         release=_recorded(locked) or releases.of_image(family, repository, tag=tag, digest=digest),
     )
 

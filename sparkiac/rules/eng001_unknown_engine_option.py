@@ -1,10 +1,12 @@
 """An option is not among those that the engine has.
 
-The server ends at once on an option that it does not know. SGLang, llama.cpp, TensorRT-LLM and AEON-7's images each
-have a table of options, in the spelling of the inventory: snake_case, whatever the server itself writes. This is an
-error only where the image's tag names the release of the table, such as lmsysorg/sglang:v0.5.23. For any other image it
-is a warning, because other releases take other options; options that an older release is known to take are left alone.
-Model, names, drafter and key have keys of their own in the inventory. FLG101 checks vLLM, release by release.
+The server ends at once on an option that it does not know. The options of SGLang and llama.cpp are read from the
+parsers of their releases. Where upstream's tag names such a release, as lmsysorg/sglang:v0.5.23 or
+ghcr.io/ggml-org/llama.cpp:server-cuda-b10405 do, this is an error, and it names the releases that have the option. For
+a release that was not read it is a warning, if the releases next to it lack the option. Where the release is unknown,
+it is a warning, and only for an option that no known release has. The releases of TensorRT-LLM and AEON-7's images are
+not known: they have one table each. Options are spelled in snake_case, whatever the server itself writes. Model,
+names, drafter and key have keys of their own in the inventory. FLG101 checks vLLM.
 
 Bad:
 
@@ -41,25 +43,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import engines
-from sparkiac.hints import nearest
+from sparkiac.hints import closest, nearest
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import image
+from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.engines import Engine
-    from sparkiac.plan import Container, Plan
+    from sparkiac.plan import Plan
+    from sparkiac.rules.serverrelease import Server
 
 RULE: Final = Rule(
     code="ENG001",
     slug="unknown-engine-option",
     severity=Severity.ERROR,
     sources=(
-        "docs.sglang.io: Server arguments",
-        "github.com/ggml-org/llama.cpp: tools/server/README.md",
+        "SGLang's released wheels: server_args.py",
+        "llama.cpp's sources: common/arg.cpp",
         "github.com/NVIDIA/TensorRT-LLM: trtllm-serve.rst",
         "github.com/AEON-7/vllm-dflash: README.md",
     ),
@@ -68,30 +69,36 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find options that the engine's table lacks. What a group adds to its options is the engine's own business."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.engine is not None and container.server.node is None:
-                yield from _hits(container, engines.named(container.server.engine), host.name)
+    """Find options that the release lacks. What a group adds to its options is the engine's own business."""
+    for server in serverrelease.servers(plan):
+        for name in server.container.server.options if server.container.server.node is None else ():
+            key = server.engine.elsewhere.get(server.table.aliases.get(name, name))
+            if key is not None:
+                message = f"{server.container.name} cannot set {name} on {server.engine.title}"
+                yield _hit(server, name, message, f"use the key `{key}:` of the deployment", None)
+            elif not server.takes(name) and (name not in server.table.earlier or server.exact):
+                yield _hit(server, name, _message(server, name), _hint(server, name), server.severity)
 
 
-def _hits(container: Container, engine: Engine, host: str) -> Iterator[Hit]:
-    exact = engine.describes(container.image.reference)
-    known = {*(engine.options or ()), *(() if exact else engine.other_options)}
-    for name in container.server.options if engine.options is not None else ():
-        if name not in known:
-            path, leaf = (*container.path, "set", name), (*container.path, host, "set", name)
-            message, hint = _said(container, engine, name)
-            severity = None if exact or name in engine.elsewhere else Severity.WARNING
-            yield Hit(path, message, hint, leaf, host, severity, at_key=True)
+def _hit(server: Server, name: str, message: str, hint: str, severity: Severity | None) -> Hit:
+    path, host = server.container.path, server.host.name
+    return Hit((*path, "set", name), message, hint, (*path, host, "set", name), host, severity, at_key=True)
 
 
-def _said(container: Container, engine: Engine, name: str) -> tuple[str, str]:
-    """Give message and hint."""
-    if name in engine.elsewhere:
-        key = engine.elsewhere[name]
-        return f"{container.name} cannot set {name} on {engine.title}", f"use the key `{key}:` of the deployment"
-    hint = nearest(name, engine.options or ())
-    if engine.describes(container.image.reference):
-        return f"{name} of {container.name} is not an option of {engine.title} in {image(container)}", hint
-    return f"{name} of {container.name} is not a known option of {engine.title}", hint
+def _message(server: Server, name: str) -> str:
+    if server.table.releases == ("",):
+        return f"{name} of {server.container.name} is not a known option of {server.title}"
+    has = server.elsewhere(lambda release: server.table.option(name, release) is not None)
+    if name in server.table.earlier:
+        has = f": releases before {server.table.releases[0]} have it"
+    return f"{name} of {server.container.name} is not an option of {server.title}{has}"
+
+
+def _hint(server: Server, name: str) -> str:
+    if name in server.engine.of_vllm:
+        return f"that is vLLM's name: {server.engine.title} calls it {server.engine.of_vllm[name]}"
+    names = {each for release in server.releases for each in server.table.names(release)}
+    if name in server.table.options or name in server.table.earlier:
+        other = "remove it, or choose an image of such a release"
+        return "; ".join(filter(None, (other, closest(name, names))))
+    return nearest(name, names)

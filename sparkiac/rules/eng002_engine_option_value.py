@@ -2,8 +2,9 @@
 
 A switch takes true or false, a number a number, and some options one of a few words. The server ends at once on
 anything else. In YAML 1.2, which inventories are written in, `on` and `off` are words, and `true` is not one of them:
-llama.cpp's flash_attn takes "on", "off" or "auto". This is an error only where the image's tag names the release of the
-table of options, such as lmsysorg/sglang:v0.5.23; for any other image it is a warning.
+llama.cpp's flash_attn takes "on", "off" or "auto". What an option takes is read from the parser of the release, as for
+ENG001: this is an error where upstream's tag names a release that was read, and otherwise a warning, of values that no
+release takes that the image may hold.
 
 Bad:
 
@@ -40,77 +41,73 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import engines
-from sparkiac.hints import nearest
+from sparkiac.engines import values
 from sparkiac.report import Severity
+from sparkiac.rules import serverrelease
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.engines import Engine, Option
-    from sparkiac.plan import Container, Plan
+    from sparkiac.plan import Plan
+    from sparkiac.rules.serverrelease import Server
 
 RULE: Final = Rule(
     code="ENG002",
     slug="engine-option-value",
     severity=Severity.ERROR,
     sources=(
-        "docs.sglang.io: Server arguments",
-        "github.com/ggml-org/llama.cpp: tools/server/README.md",
+        "SGLang's released wheels: server_args.py",
+        "llama.cpp's sources: common/arg.cpp",
         "github.com/NVIDIA/TensorRT-LLM: trtllm-serve.rst",
         "github.com/AEON-7/vllm-dflash: README.md",
     ),
     since="0.1.0",
 )
-_TYPES: Final = {
-    "integer": int,
-    "number": int | float,
-    "text": str | int | float,
-    "switch": bool,
-    "json": dict | str,
-    "words": tuple | str | int | float,
-}
-_WORDS: Final = {
-    "integer": "a whole number",
-    "number": "a number",
-    "text": "a text",
-    "switch": "true or false",
-    "json": "a mapping",
-    "words": "a list",
-}
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find values of another kind than the option's, or none of its words."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.engine is not None:
-                yield from _hits(container, engines.named(container.server.engine), host.name)
+    for server in serverrelease.servers(plan):
+        for name, value in server.container.server.options.items():
+            hints = [values.problem(option, value) for option in server.takes(name)]
+            if hints and all(hints):
+                yield _hit(server, name, value, hints[-1] or "")
 
 
-def _hits(container: Container, engine: Engine, host: str) -> Iterator[Hit]:
-    described = engine.describes(container.image.reference)
-    for name, value in container.server.options.items():
-        option = (engine.options or {}).get(name)
-        hint = _hint(option, value)
-        if hint is not None:
-            certain = described or (option is not None and len(option.choices) == 1)  # the image leaves no choice
-            said = f"cannot be {_shown(value)}" if certain else f"is {_shown(value)}, which is not a known value"
-            path, leaf = (*container.path, "set", name), (*container.path, host, "set", name)
-            severity = None if certain else Severity.WARNING
-            yield Hit(path, f"{name} of {container.name} {said}", hint, leaf, host, severity)
+def _hit(server: Server, name: str, value: object, hint: str) -> Hit:
+    message = f"{name} of {server.container.name} cannot be {_shown(value)}"
+    if server.table.releases != ("",):
+        message = f"{message} in {server.title}{_elsewhere(server, name, value)}"
+    if _read_in_part(server, name, value):
+        message = (
+            f"{name} of {server.container.name} is {value!r}, of which {server.engine.title} reads the number alone"
+        )
+    path, host = server.container.path, server.host.name
+    severity = _severity(server, name, value)
+    return Hit((*path, "set", name), message, hint, (*path, host, "set", name), host, severity)
 
 
-def _hint(option: Option | None, value: object) -> str | None:
-    """Say what is wanted instead, or nothing where the value is right."""
-    if option is None:
-        return None
-    if isinstance(value, bool) is not (option.kind == "switch") or not isinstance(value, _TYPES[option.kind]):
-        return f"write {_WORDS[option.kind]}" + (f": {', '.join(option.choices)}" if option.choices else "")
-    if option.choices and str(value) not in option.choices:
-        return nearest(str(value), option.choices)
-    return None
+def _severity(server: Server, name: str, value: object) -> Severity | None:
+    """Give the weight: what the server leaves away or reads in part does not stop it."""
+    choices = [option.choices for option in server.takes(name)]
+    if server.table.releases == ("",) and len(choices[0]) == 1:
+        return None  # such an image leaves no choice
+    return Severity.WARNING if value is False or _read_in_part(server, name, value) else server.severity
+
+
+def _read_in_part(server: Server, name: str, value: object) -> bool:
+    return server.table.leading and any(values.begins(option, value) for option in server.takes(name))
+
+
+def _elsewhere(server: Server, name: str, value: object) -> str:
+    """Say which releases take a value, if any does."""
+
+    def takes(release: str) -> bool:
+        option = server.table.option(name, release)
+        return option is not None and values.problem(option, value) is None
+
+    return server.elsewhere(takes) if any(takes(release) for release in server.table.releases) else ""
 
 
 def _shown(value: object) -> str:

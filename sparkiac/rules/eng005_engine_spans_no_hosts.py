@@ -1,7 +1,8 @@
-"""One model is to span several hosts on an engine that sparkiac runs on one host only.
+"""One model is to span several hosts on an engine for which sparkiac writes no groups.
 
-A distributed group is written for vLLM: each node has its rank, the leader's address and the same master port. SGLang,
-llama.cpp and TensorRT-LLM have ways of their own, which no source ran over two Sparks.
+sparkiac writes distributed groups for vLLM only: each node has its rank, the leader's address and the same master port.
+The other engines can span hosts too: SGLang with --nnodes, --node-rank and --dist-init-addr (in all its releases from
+0.4.6 to 0.5.23), llama.cpp with --rpc, TensorRT-LLM with MPI. sparkiac does not write these yet.
 
 Bad:
 
@@ -73,6 +74,9 @@ def check(plan: Plan) -> Iterator[Hit]:
             if container.server.engine is not None and container.server.node is not None:
                 engine = engines.named(container.server.engine)
                 if not engine.groups:
-                    message = f"{container.name} spans {container.server.node[1]} hosts, and {engine.title} runs on one"
+                    message = (
+                        f"{container.name} spans {container.server.node[1]} hosts, "
+                        f"and sparkiac writes no groups for {engine.title} yet"
+                    )
                     hint = "name one host, or take a recipe on vLLM"
                     yield Hit((*container.path, "on"), message, hint, host=host.name)

@@ -67,7 +67,9 @@ def test_the_parts_of_an_engine_fit_together(name: str) -> None:
     assert engine.memory_share is None or engine.options[engine.memory_share].kind == "number"
     assert engine.speculative <= METHODS
     assert engine.edits.keys() <= engine.speculative
-    assert not any(option.choices for option in engine.options.values() if option.kind not in {"text", "integer"})
+    assert not any(
+        option.choices for option in engine.options.values() if option.kind not in {"text", "integer", "commas"}
+    )
     assert not any(option.negated for option in engine.options.values() if option.kind != "switch")
 
 

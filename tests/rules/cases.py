@@ -40,6 +40,21 @@ def _on(recipe: str, *lines: str, options: str = "{}") -> str:
     return deployment(f"image: example.org/x@{ONES}", f"set: {options}", *lines).replace("base/single-spark", recipe)
 
 
+def _of(image: str, recipe: str, *lines: str, options: str = "{}") -> str:
+    """Write a deployment of an image of an engine's own."""
+    return _on(recipe, *lines, options=options).replace("example.org/x", image)
+
+
+def _llama(build: str, *lines: str, options: str = "{}") -> str:
+    return _of(
+        f"ghcr.io/ggml-org/llama.cpp:server{build}", "base/llama-cpp", "model_file: m.gguf", *lines, options=options
+    )
+
+
+def _sglang(release: str, *lines: str, options: str = "{}") -> str:
+    return _of(f"lmsysorg/sglang:v{release}", "base/sglang", *lines, options=options)
+
+
 def _aeon(*lines: str, options: str = "{}") -> str:
     """Write a deployment of AEON-7's image without a key."""
     return _on("aeon-7/dflash-qwen3.5-27b-nvfp4", "api_key: null", *lines, options=options)
@@ -53,6 +68,8 @@ ENGINES: Final = [
 """What no rule about engines speaks of: a service, a group on vLLM, and vLLM with an option of any name."""
 GROUP: Final = PAIR.replace("base/single-spark", "base/tensorrt-llm") + f"    image: example.org/x@{ONES}\n"
 
+_NOT_IN: Final = "is not an option of"
+_GPU: Final = "it wants compute capability 8 or 9, and the GPU of spark-01 has 12.1"
 _COPIES: Final = "spark-01: {address: 192.168.1.11, images_from: spark-02}, spark-02: {address: 192.168.1.12}"
 _NGC: Final = "nvcr.io/nvidia/vllm:26.04-py3"
 _STALE: Final = f"version: 1\nimages: {{}}\nbuilds: {{engine: {{id: '{ONES}', spec: '{ONES}'}}}}\n"
@@ -182,6 +199,19 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_on("base/llama-cpp", "model_file: m.gguf", options="{ctx_size: 4096, kv_unified: false}")),
         Case(_on("base/tensorrt-llm", options="{max_batch_size: 4}")),
         Case(_aeon(options="{max_num_seqs: 4}")),
+        Case(_llama("", options="{draft_max: 8}")),
+        Case(
+            _llama("-b11434", options="{draft_max: 8}"),
+            ("ENG001 11:11 draft_max of chat is not an option of llama.cpp b11434: releases before b9093 have it",),
+        ),
+        Case(
+            _sglang("0.5.23", options="{mamba_scheduler_strategy: auto}"),
+            (f"ENG001 11:11 mamba_scheduler_strategy of chat {_NOT_IN} SGLang 0.5.23: 0.5.7 to 0.5.19 have it",),
+        ),
+        Case(
+            _sglang("0.5.23", options="{tp_sise: 1}"),
+            ("ENG001 11:11 tp_sise of chat is not an option of SGLang 0.5.23: no known release has it",),
+        ),
         Case(
             _aeon(options="{dtype: auto}"),
             ("ENG001 11:11 dtype of chat is not a known option of AEON-7's vLLM",),
@@ -194,21 +224,46 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_on("base/llama-cpp", "model_file: m.gguf", options="{n_gpu_layers: 99, temp: 0.5, temp_x: true}")),
         Case(
             _on("base/sglang", options="{tp_size: true}"),
-            ("ENG002 11:20 tp_size of chat is true, which is not a known value",),
+            ("ENG002 11:20 tp_size of chat cannot be true in any known release of SGLang",),
         ),
         Case(
             _on("base/sglang", options="{tp_size: two}"),
-            ("ENG002 11:20 tp_size of chat is 'two', which is not a known value",),
+            ("ENG002 11:20 tp_size of chat cannot be 'two' in any known release of SGLang",),
         ),
         Case(
             _on("base/sglang", options="{enable_metrics: 1}"),
-            ("ENG002 11:27 enable_metrics of chat is 1, which is not a known value",),
+            ("ENG002 11:27 enable_metrics of chat cannot be 1 in any known release of SGLang",),
         ),
         Case(
             _on("base/sglang", options="{dtype: bf16}"),
-            ("ENG002 11:18 dtype of chat is 'bf16', which is not a known value",),
+            ("ENG002 11:18 dtype of chat cannot be 'bf16' in any known release of SGLang",),
         ),
         Case(_aeon(options="{port: 9000}"), ("ENG002 11:17 port of chat cannot be 9000",)),
+        Case(_aeon(options="{max_num_seqs: many}"), ("ENG002 11:25 max_num_seqs of chat cannot be 'many'",)),
+        Case(
+            _sglang("0.5.3", options="{schedule_policy: hrrn}"),
+            ("ENG002 11:28 schedule_policy of chat cannot be 'hrrn' in SGLang 0.5.3: 0.5.20 to 0.5.23 have it",),
+        ),
+        Case(
+            _sglang("0.5.23", options="{lora_eviction_policy: none}"),
+            ("ENG002 11:33 lora_eviction_policy of chat cannot be 'none' in SGLang 0.5.23",),
+        ),
+        Case(
+            _sglang("0.5.23", options="{tp_size: false}"),
+            ("ENG002 11:20 tp_size of chat cannot be false in SGLang 0.5.23",),
+        ),
+        Case(
+            _llama("-b11434", options="{ctx_size: 8k}"),
+            ("ENG002 11:21 ctx_size of chat is '8k', of which llama.cpp reads the number alone",),
+        ),
+        Case(
+            _llama("-b11434", options="{ctx_size: many}"),
+            ("ENG002 11:21 ctx_size of chat cannot be 'many' in llama.cpp b11434",),
+        ),
+        Case(
+            _sglang("0.5.23", options="{tp_size: 8k}"),
+            ("ENG002 11:20 tp_size of chat cannot be '8k' in SGLang 0.5.23",),
+        ),
     ],
     "ENG004": [
         *ENGINES,
@@ -227,17 +282,40 @@ CASES: Final[dict[str, list[Case]]] = {
     "ENG005": [
         *ENGINES,
         Case(_on("base/sglang")),
-        Case(GROUP, ("ENG005 14:9 big spans 2 hosts, and TensorRT-LLM runs on one",)),
+        Case(GROUP, ("ENG005 14:9 big spans 2 hosts, and sparkiac writes no groups for TensorRT-LLM yet",)),
     ],
     "ENG006": [
         *ENGINES,
         Case(_on("base/sglang")),
         Case(_aeon()),
         Case(_on("base/llama-cpp", "model_file: m.gguf", "speculative: {method: mtp}")),
+        Case(_sglang("0.5.16", "speculative: {method: dspark, model: e/d}")),
+        Case(
+            _sglang("0.5.15", "speculative: {method: dspark, model: e/d}"),
+            ("ENG006 12:18 SGLang 0.5.15, which chat runs on, has no method dspark: 0.5.16 to 0.5.23 have it",),
+        ),
         Case(
             _on("base/tensorrt-llm", "speculative: {method: ngram}"),
             ("ENG006 12:18 TensorRT-LLM, which chat runs on, has no method ngram",),
         ),
+    ],
+    "ENG008": [
+        *ENGINES,
+        Case(_llama("-b11434", options="{flash_attn: 'on'}")),
+        Case(_sglang("0.5.23", options="{attention_backend: trtllm_mha}")),
+        Case(_on("base/sglang", options="{attention_backend: trtllm_mha}")),
+        Case(_on("base/sglang", options="{attention_backend: cutedsl_mla}")),
+        Case(
+            _on("base/sglang", options="{attention_backend: fa3}"),
+            (f"ENG008 11:30 any known release of SGLang refuses attention_backend: fa3 of chat: {_GPU}",),
+        ),
+    ],
+    "ENG009": [
+        *ENGINES,
+        Case(_sglang("0.5.23", options="{flash_attn: 'off', cache_type_v: q8_0}")),
+        Case(_llama("-b11434", options="{flash_attn: false, cache_type_v: q8_0}")),
+        Case(_llama("-b11434", options="{flash_attn: 'off', cache_type_v: bf16}")),
+        Case(_llama("-b11434", options="{flash_attn: 'off'}")),
     ],
     "ENG007": [
         *ENGINES,

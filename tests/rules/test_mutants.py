@@ -140,7 +140,7 @@ def test_a_broken_rule_is_noticed(check: Check) -> None:
     right = verdict(check, plans)
     made = list(mutants(check))
     assert made, "a rule without a condition?"
-    survivors = [what for what, mutant in made if verdict(mutant, inputs) == right]
+    survivors = [what for what, mutant in made if verdict(mutant, plans) == right]
     assert survivors == [], f"add a case for {check.rule.code} to cases.py or combinations.yaml"
 
 

@@ -39,6 +39,7 @@ _ATTESTATION: Final = "unknown"
 """Operating system and architecture of index entries that are not images, as buildx writes them."""
 _LABELS: Final[Mapping[str, tuple[str, ...]]] = {
     "vllm": ("com.nvidia.vllm.version", "VLLM_VERSION"),
+    "sglang": ("com.nvidia.sglang.version", "SGLANG_VERSION"),
     "cuda": ("com.nvidia.cuda.version", "CUDA_VERSION"),
     "torch": ("com.nvidia.pytorch.version", "PYTORCH_VERSION"),
     "ngc": ("NVIDIA_VLLM_VERSION", "NVIDIA_PYTORCH_VERSION"),

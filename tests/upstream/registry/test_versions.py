@@ -19,6 +19,7 @@ UBUNTU = {"org.opencontainers.image.ref.name": "ubuntu", "org.opencontainers.ima
         ({"Env": ["VLLM_VERSION=0.10.1.1+381074ae", "NVIDIA_VLLM_VERSION=25.09"]},
          {"ngc": "25.09", "vllm": "0.10.1.1+381074ae"}),
         ({"Env": ["NVIDIA_VLLM_VERSION=26.05.post1"]}, {"ngc": "26.05.post1"}),
+        ({"Env": ["SGLANG_VERSION=0.5.23+nv26.04"]}, {"sglang": "0.5.23+nv26.04"}),
         ({"Env": ["CUDA_VERSION=13.0.1", "NV_CUDA_LIB_VERSION=1"], "Labels": UBUNTU}, {"cuda": "13.0.1"}),
         ({"Labels": {"org.opencontainers.image.version": "v1.2.3"}}, {"image": "v1.2.3"}),
         ({"Env": ["PYTORCH_VERSION=2.11.0a0+eb65b36914.nv26.02"]}, {"torch": "2.11.0a0+eb65b36914.nv26.02"}),

@@ -1,0 +1,61 @@
+"""Attention backends that SGLang refuses on GPUs of compute capability 12, release by release.
+
+Read from its wheels: `create_flashattention_v3_backend`, in model_runner.py and later layers/attention/
+attention_registry.py, and the checks in server_args.py, later arg_groups/overrides.py and arg_groups/attention_hook.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.engines.tables import Table
+
+_BOTH: Final = ("prefill", "decode")
+
+
+class Refusal(NamedTuple):
+    """A backend that some releases refuse."""
+
+    backend: str
+    phases: tuple[str, ...]
+    """Where it must be in use."""
+    first: str
+    last: str
+    wants: str
+    kv_cache: str | None = None
+    """The KV cache with which it is refused; any if None."""
+
+
+REFUSALS: Final = (
+    Refusal("fa3", _BOTH, "0.4.7", "0.5.23", "compute capability 8 or 9"),
+    Refusal("trtllm_mha", _BOTH, "0.5.1", "0.5.9", "compute capability 10"),
+    Refusal("trtllm_mha", ("prefill",), "0.5.10", "0.5.18", "compute capability 10 for prefill"),
+    Refusal("trtllm_mha", ("prefill",), "0.5.19", "0.5.23", "another KV cache than fp8_e4m3", "fp8_e4m3"),
+    Refusal("trtllm_mla", ("decode",), "0.5.1", "0.5.4.post1", "compute capability 10"),
+    Refusal("cutedsl_mla", ("decode",), "0.5.13", "0.5.23", "compute capability 10"),
+)
+_REPLACED: Final = frozenset({("fa3", "fp8_e5m2")})
+"""Backend and KV cache for which SGLang takes Triton instead."""
+
+
+def refused(options: Mapping[str, object], table: Table, release: str) -> dict[str, Refusal]:
+    """Give the options with a backend that a release refuses, each with the first reason."""
+    found: dict[str, Refusal] = {}
+    cache = options.get("kv_cache_dtype")
+    for phase in _BOTH:
+        own = f"{phase}_attention_backend"
+        name = "attention_backend" if options.get(own) is None else own
+        for each in REFUSALS:
+            held = table.releases[table.releases.index(each.first) : table.releases.index(each.last) + 1]
+            backend = (options.get(name), cache)
+            if (
+                (each.backend, release in held) == (backend[0], True)
+                and phase in each.phases
+                and each.kv_cache in {None, cache}
+                and backend not in _REPLACED
+            ):
+                found.setdefault(name, each)
+    return found

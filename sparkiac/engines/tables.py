@@ -1,0 +1,135 @@
+"""What the servers of an engine take, release by release: one file for each engine, written by tools/engine_options.
+
+An option's facts have the releases in which they hold: `0.5.1..0.5.4` has both ends, and `0.5.9..` goes on to the
+newest release that was read. `kind` is one of `Kind`; `pair` is a switch that also has a `--no-` form, `commas` a text
+with several of the choices, and `removed` an option that only stops the server.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from sparkiac.catalog import options as files
+from sparkiac.engines.engine import Option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from sparkiac.engines.engine import Kind
+
+_NUMBERS: Final = re.compile(r"\d+")
+_PART: Final = re.compile(r"(rc|post)(\d+)")
+_REMOVED: Final = "removed"
+
+
+class Table(NamedTuple):
+    """The options of one engine, by their name in the inventory."""
+
+    releases: tuple[str, ...]
+    """Oldest first."""
+    options: Mapping[str, Mapping[str, Option]]
+    """Name → release → what it takes there."""
+    earlier: frozenset[str] = frozenset()
+    """Names that a release before the first one took."""
+    aliases: Mapping[str, str] = {}
+    """Another name → the one that it stands for."""
+    leading: bool = False
+    """Whether the server reads the number that a text begins with, and ignores the rest: std::stoi does."""
+    abbreviated: bool = False
+    """Whether the server takes the start of a name that no other one shares."""
+
+    def option(self, name: str, release: str) -> Option | None:
+        """Give what a name takes in a release; None where the release lacks it."""
+        found = self.options.get(name, {}).get(release)
+        positive = self.options.get(name.removeprefix("no_"), {}).get(release)
+        if found is None and name.startswith("no_") and positive is not None and positive.negated:
+            return Option("switch")
+        return found or (self._begun(name, release) if self.abbreviated else None)
+
+    def _begun(self, name: str, release: str) -> Option | None:
+        begun = {each for each, held in self.options.items() if each.startswith(name) and release in held}
+        whole = {self.aliases.get(each, each) for each in begun}
+        return self.options[begun.pop()][release] if len(whole) == 1 else None
+
+    def names(self, release: str) -> list[str]:
+        """Give the names that a release takes."""
+        return [name for name, held in self.options.items() if release in held]
+
+    def newest(self, *, without: Collection[str]) -> dict[str, Option]:
+        """Give every option, as the newest release that has it takes it."""
+        found = self.options.items()
+        return {name: [*held.values()][-1] for name, held in found if not {name, self.aliases.get(name)} & {*without}}
+
+    def where(self, holds: Callable[[str], bool]) -> str:
+        """Write the releases in which something holds; nothing where there is none."""
+        spans: list[list[str]] = []
+        for release in self.releases:
+            if holds(release):
+                joined = spans and self.releases.index(spans[-1][-1]) + 1 == self.releases.index(release)
+                spans = [*spans[:-1], [*spans[-1], release]] if joined else [*spans, [release]]
+        return ", ".join(span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans)
+
+    def neighbours(self, release: str) -> tuple[str, ...]:
+        """Give the releases that one is compared with: itself, or else those on both sides of it."""
+        if release in self.releases:
+            return (release,)
+        lower = [each for each in self.releases if _order(each) < _order(release)]
+        higher = [each for each in self.releases if _order(each) > _order(release)]
+        return (*lower[-1:], *higher[:1])
+
+
+@cache
+def table(engine: str) -> Table:
+    """Read the table of an engine."""
+    raw = files.read(engine)
+    releases = tuple(raw["releases"])
+    facts = {_name(spelling): each for spelling, each in raw["options"].items() if spelling.startswith("--")}
+    options = {name: _held(each, releases) for name, each in facts.items()}
+    return Table(
+        releases,
+        {name: held for name, held in options.items() if held},
+        frozenset(name for name, held in options.items() if not held),
+        {name: _name(each["alias"]) for name, each in facts.items() if "alias" in each},
+        leading=raw["leading"],
+        abbreviated=raw["abbreviated"],
+    )
+
+
+def alone(options: Mapping[str, Option]) -> Table:
+    """Give the table of an engine whose releases are not known: one, without a name, has all options."""
+    return Table(("",), {name: {"": option} for name, option in options.items()})
+
+
+def _held(facts: Mapping[str, Any], releases: tuple[str, ...]) -> dict[str, Option]:
+    kinds = [(kind, _listed(text, releases)) for kind, text in facts["kind"].items() if kind != _REMOVED]
+    choices = {word: _listed(text, releases) for word, text in facts.get("choices", {}).items()}
+    found = {}
+    for release in releases:
+        kind = next((each for each, those in kinds if release in those), None)
+        if kind is not None:
+            words = tuple(word for word, those in choices.items() if release in those)
+            plain = "switch" if kind == "pair" else kind
+            found[release] = Option(cast("Kind", plain), words, negated=kind == "pair")
+    return found
+
+
+def _listed(text: str, releases: tuple[str, ...]) -> frozenset[str]:
+    found: set[str] = set()
+    for span in text.split(", "):
+        first, dots, last = span.partition("..")
+        end = releases.index(last) + 1 if last else len(releases) if dots else releases.index(first) + 1
+        found.update(releases[releases.index(first) : end])
+    return frozenset(found)
+
+
+def _name(spelling: str) -> str:
+    return spelling.lstrip("-").replace("-", "_")
+
+
+def _order(release: str) -> tuple[tuple[int, ...], int]:
+    """Give a release as what can be compared: a candidate is below its release, a post-release above it."""
+    part = _PART.search(release)
+    numbers = tuple(map(int, _NUMBERS.findall(_PART.sub("", release))))
+    return numbers, 0 if part is None else int(part[2]) + 1 if part[1] == "post" else int(part[2]) - 1000

@@ -1,0 +1,85 @@
+"""SGLang refuses this attention backend on the GPU of a DGX Spark.
+
+SGLang checks the compute capability when it starts and ends: GB10 has 12.1. `fa3` wants 8 or 9. `trtllm_mha` wanted 10
+until 0.5.9; from 0.5.10 to 0.5.18 only its prefill did, and since 0.5.19 its prefill refuses an FP8 KV cache on 12.1.
+`trtllm_mla` wanted 10 until 0.5.4.post1, and `cutedsl_mla` wants it in all releases from 0.5.13 to 0.5.23. This is an
+error where upstream's tag names one of these releases, and a warning where all releases that the image may hold refuse
+it. `moe_runner_backend: flashinfer_trtllm` is no finding: SGLang does not check the GPU for it.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    set: {attention_backend: fa3}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/sglang
+    model: google/gemma-4-26B-A4B-it
+    image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    set: {attention_backend: triton}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.engines.sglang_backends import refused
+from sparkiac.report import Severity
+from sparkiac.rules import serverrelease
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+    from sparkiac.rules.serverrelease import Server
+
+RULE: Final = Rule(
+    code="ENG008",
+    slug="sglang-backend-of-another-gpu",
+    severity=Severity.ERROR,
+    sources=(
+        "SGLang 0.4.7 to 0.5.23: create_flashattention_v3_backend, in model_runner.py, later attention_registry.py",
+        "SGLang 0.5.1 to 0.5.23: server_args.py, later arg_groups/overrides.py and arg_groups/attention_hook.py",
+    ),
+    since="0.1.0",
+)
+_SM_12: Final = "12."
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find backends that every release refuses that the image may hold."""
+    for server in serverrelease.servers(plan):
+        gpu = server.host.gpu
+        if server.engine.name == "sglang" and gpu is not None and gpu.compute_capability.startswith(_SM_12):
+            yield from _hits(server, gpu.compute_capability)
+
+
+def _hits(server: Server, capability: str) -> Iterator[Hit]:
+    options = server.container.server.options
+    found = [refused(options, server.table, release) for release in server.releases]
+    for name, refusal in found[-1].items():
+        if all(name in each for each in found):
+            message = f"{server.title} refuses {name}: {refusal.backend} of {server.container.name}"
+            message = f"{message}: it wants {refusal.wants}, and the GPU of {server.host.name} has {capability}"
+            path, host = server.container.path, server.host.name
+            hint = "remove it, or write triton or flashinfer"
+            yield Hit((*path, "set", name), message, hint, (*path, host, "set", name), host, server.severity)

@@ -1,0 +1,78 @@
+"""A quantized V cache needs flash attention, and llama.cpp refuses it without.
+
+The server loads the model and then ends with "V cache quantization requires flash_attn", or in later builds "quantized
+V cache requires flash_attn to be enabled". All builds that were read, b9093 to b11434, do so. Their default, "auto",
+turns flash attention on for such a cache where the model can. This is an error where upstream's tag names a build that
+was read, and otherwise a warning.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/llama-cpp
+    model: example/model-GGUF
+    model_file: model-Q4_K_M.gguf
+    image:
+      ghcr.io/ggml-org/llama.cpp:server-cuda-b11434@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    set: {cache_type_v: q8_0, flash_attn: "off"}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/llama-cpp
+    model: example/model-GGUF
+    model_file: model-Q4_K_M.gguf
+    image:
+      ghcr.io/ggml-org/llama.cpp:server-cuda-b11434@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    set: {cache_type_v: q8_0, flash_attn: "on"}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules import serverrelease
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="ENG009",
+    slug="quantized-v-cache",
+    severity=Severity.ERROR,
+    sources=("llama.cpp b9093 to b11434: llama_init_from_model, in src/llama-context.cpp",),
+    since="0.1.0",
+)
+_OFF: Final = frozenset({"off", "disabled", "false", "0"})
+_PLAIN: Final = frozenset({"f32", "f16", "bf16"})
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find servers with a quantized V cache that turn flash attention off."""
+    for server in serverrelease.servers(plan):
+        options, name = server.container.server.options, server.container.name
+        cache, flash = options.get("cache_type_v", "f16"), options.get("flash_attn")
+        off = flash is not False and str(flash) in _OFF
+        if server.engine.name == "llama-cpp" and off and cache not in _PLAIN:
+            message = f"{name} sets cache_type_v: {cache} and turns flash attention off, which llama.cpp refuses"
+            hint = 'leave `flash_attn` away, or write `flash_attn: "on"` or `cache_type_v: f16`'
+            path, host = server.container.path, server.host.name
+            leaf = (*path, host, "set", "flash_attn")
+            yield Hit((*path, "set", "flash_attn"), message, hint, leaf, host, server.severity)

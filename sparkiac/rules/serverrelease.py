@@ -1,0 +1,82 @@
+"""What the rules about SGLang, llama.cpp, TensorRT-LLM and AEON-7's images share: the release that a server is of.
+
+A finding is an error where upstream's tag or the lock names a release whose parser was read. Between two such releases,
+in a vendor's image, and where the release is unknown, it is a warning, of what no release has that the image may hold.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparkiac import engines
+from sparkiac.report import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sparkiac.engines import Engine, Option
+    from sparkiac.engines.tables import Table
+    from sparkiac.plan import Container, HostPlan, Plan
+
+
+class Server(NamedTuple):
+    """A server, and the releases that it may be of."""
+
+    container: Container
+    host: HostPlan
+    engine: Engine
+    table: Table
+    releases: tuple[str, ...]
+    exact: bool
+    """Whether the image holds the one release."""
+    title: str
+
+    def takes(self, name: str) -> tuple[Option, ...]:
+        """Give what a name takes in each release that has it."""
+        found = (self.table.option(name, release) for release in self.releases)
+        return tuple(option for option in found if option is not None)
+
+    def elsewhere(self, holds: Callable[[str], bool]) -> str:
+        """Say which releases have something, as the end of a sentence; nothing where all were asked."""
+        if set(self.releases) == set(self.table.releases):
+            return ""
+        where = self.table.where(holds)
+        many = " to " in where or ", " in where
+        return f": {where} {'have' if many else 'has'} it" if where else ": no known release has it"
+
+    @property
+    def severity(self) -> Severity | None:
+        """Give the weight of a finding: the rule's own if the release is certain."""
+        return None if self.exact else Severity.WARNING
+
+
+def servers(plan: Plan) -> Iterator[Server]:
+    """Give the servers of engines that have a table of options."""
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.server.engine is not None:
+                engine = engines.named(container.server.engine)
+                if engine.table is not None:
+                    yield _server(container, host, engine, engine.table)
+
+
+def _server(container: Container, host: HostPlan, engine: Engine, table: Table) -> Server:
+    tagged = _tagged(container, engine)
+    release = tagged or container.image.versions.get(engine.name, "").partition("+")[0]
+    if not release or table.releases == ("",):
+        title = engine.title if table.releases == ("",) else f"any known release of {engine.title}"
+        return Server(container, host, engine, table, table.releases, exact=False, title=title)
+    compared = table.neighbours(release)
+    title = f"{engine.title} {release}"
+    if release not in compared:
+        title = f"{title} (compared with {' and '.join(compared)})"
+    exact = release in compared and tagged is not None
+    return Server(container, host, engine, table, compared, exact=exact, title=title)
+
+
+def _tagged(container: Container, engine: Engine) -> str | None:
+    """Give the release that a tag of upstream's names."""
+    repository, _, tag = container.image.reference.partition("@")[0].removeprefix("docker.io/").rpartition(":")
+    found = re.fullmatch(engine.images.get(repository, "(?!)"), tag)
+    return found[1] if found else None
