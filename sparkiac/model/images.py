@@ -55,7 +55,7 @@ class ImageTag(Model):
     ] = ()
     """Features that the image does not have, or that fail in it."""
     failed_on: dict[Name, ShortText] = {}
-    """Platform → the failure that a source saw there."""
+    """Failures that sources saw, by platform."""
     adds: Additions | None = None
     """Names that it accepts in addition to its vLLM release."""
     moving: bool = False
@@ -95,9 +95,9 @@ class ImageFamily(Model):
     home: AbsolutePath | None = None
     """Home directory of the user in the image."""
     tags: dict[str, ImageTag] = Field(default_factory=dict)
-    """Tag → facts about it."""
+    """Facts about known tags, by tag."""
     series: dict[str, TagSeries] = Field(default_factory=dict)
-    """Prefix of a tag, up to a dot or hyphen → facts about all such tags: 26.05 covers 26.05.post1-py3."""
+    """Facts about all tags with a prefix that ends before a dot or hyphen: 26.05 covers 26.05.post1-py3."""
     notes: tuple[ShortText, ...] = ()
     """Notes to read before use."""
     sources: tuple[ShortText, ...]

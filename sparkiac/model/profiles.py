@@ -25,7 +25,7 @@ class Profiles(Model):
     default: Name
     """Profile that commands use by default."""
     profiles: Annotated[dict[Name, Profile], Field(min_length=1)]
-    """Name → profile."""
+    """Profiles by name."""
 
     @property
     def floors(self) -> dict[str, Severity]:

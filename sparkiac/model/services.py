@@ -66,7 +66,7 @@ class ContainerizedService(_Service):
     env: Mapping[VariableName, Line | int | None] | None = None
     """Environment variables; `null` removes a variable of the kind. Never a secret."""
     mounts: Mapping[AbsolutePath, Mount] | None = None
-    """Path in the container → mount."""
+    """Mounts, by path in the container."""
     gpu: bool | None = None
     """Whether the container gets the GPU."""
     read_only: bool | None = None
@@ -163,7 +163,7 @@ class OpenClawService(_Service):
     kind: Literal["openclaw"]
     """Kind of the service."""
     aliases: Annotated[dict[Name, Alias], Field(min_length=1)]
-    """Alias → model."""
+    """Models, by alias."""
 
 
 Service = Annotated[

@@ -1,4 +1,4 @@
-"""What a host's driver is compared with, beside the version that the inventory names."""
+"""Further checks of a host's driver: disputed series, and the drivers that images require."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 _GB10: Final = "12.1"
 _DEEPSEEK: Final = "deepseek-ai/DeepSeek-V4-Flash"
 _590: Final = (
-    "SM121 reference L20-23 saw CUDA graphs hang on it, dual-Spark post L3 runs on it: "
-    "try it under load before it serves, and keep CUDA graphs"
+    "CUDA graphs hung with it (SM121 reference L20-23), but it also works (dual-Spark post L3): "
+    "test it under load with CUDA graphs before it serves"
 )
-_595: Final = f"the one source that runs it (DeepSeek-V4 thread L346) runs {_DEEPSEEK} on it and nothing else"
+_595: Final = f"the only source that uses it (DeepSeek-V4 thread L346) runs {_DEEPSEEK} and nothing else"
 
 
 def disputed(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[DoubtedDriver, ...]:
-    """Name the driver series that sources disagree on; the inventory may still choose one."""
+    """Return the driver series on which sources disagree; the inventory may still select one."""
     capability = host.gpu.compute_capability if host.gpu else None
     if capability != _GB10 or not any(container.confinement.gpu for container in containers):
         return ()
@@ -31,7 +31,7 @@ def disputed(host: ResolvedHost, containers: tuple[Container, ...]) -> tuple[Dou
 
 
 def required_by_images(containers: Iterable[Container]) -> tuple[ImageDriver, ...]:
-    """Give the oldest driver of each unit whose image is known to want one."""
+    """Return the oldest driver for each unit whose image requires one."""
     return tuple(
         ImageDriver(container.name, tag.min_driver, tag.forward_compat)
         for container in containers

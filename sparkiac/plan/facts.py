@@ -1,4 +1,4 @@
-"""What the catalog knows of a deployment's model: only where the model is its recipe's own."""
+"""Facts of the catalog about a deployment's model, if it is the model of its recipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GB: Final = 10**9
 
 
 class CatalogFacts(NamedTuple):
-    """What the catalog knows of a model, as far as rules ask for it."""
+    """Facts of the catalog about a model, as far as rules and the memory proof use them."""
 
     kind: str | None
     """`dense`, `moe`, `hybrid-dense` or `hybrid-moe`."""
@@ -28,24 +28,24 @@ class CatalogFacts(NamedTuple):
     """Tool that wrote the checkpoint: `modelopt`, `compressed-tensors` …"""
     native_context: int | None
     thinks: bool | None
-    """Whether it reasons before it answers unless told otherwise."""
+    """Whether it reasons before it answers, by default."""
     modalities: tuple[str, ...]
     weights_bytes: int | None
-    """Loaded size, or else the size on disk."""
+    """Loaded size, or the size on disk if the loaded size is unknown."""
     drafter_bytes: int | None = None
     """Size of the drafter."""
     counts: Counts | None = None
     """Layers and heads."""
     parameters: tuple[float, float] | None = None
-    """Parameters in billions: all, and those that work on one token."""
+    """Parameters in billions: total, and active per token."""
     prefill: Range | None = None
-    """Tokens of a prompt a second, as a source measured them."""
+    """Prefill rate that a source measured, in tokens per second."""
     gated: bool | None = None
     """Whether the download needs an accepted licence and a token."""
 
 
 def facts(recipe: str | None, variant: str | None, *, model: str) -> CatalogFacts | None:
-    """Give the facts of `model` if the recipe, or its variant, serves that one."""
+    """Return the facts about `model` if the recipe or its variant serves that model."""
     if recipe is None:
         return None
     known, edited = catalog.recipe(recipe), catalog.variant(recipe, variant) if variant else None
@@ -74,13 +74,13 @@ def facts(recipe: str | None, variant: str | None, *, model: str) -> CatalogFact
 
 @cache
 def of_model(handle: str) -> CatalogFacts | None:
-    """Give what the catalog knows of a model, whichever of its entries serves it."""
+    """Return the facts about a model from the first catalog entry that serves it and has facts."""
     entries = (each.name.partition("#") for each in catalogued.serving(handle))
     return next(filter(None, (facts(recipe, variant or None, model=handle) for recipe, _, variant in entries)), None)
 
 
 def _size(weights: WeightSizes | None) -> int | None:
-    """Give the loaded size, or else the size on disk."""
+    """Return the loaded size, or the size on disk if the loaded size is unknown."""
     if weights is None:
         return None
     if weights.loaded_gib is not None:

@@ -1,7 +1,7 @@
-"""The proof that it fits: what each server and each host does with its memory, term by term. Sizes are bytes.
+"""The memory proof: the memory of each server and each host, term by term. Sizes are in bytes.
 
-sparkiac.memory computes every figure from the lock, the catalog and the inventory. If a fact is missing, the result is
-unknown and names that fact; it is never taken for a pass.
+sparkiac.memory calculates every figure from the lock, the catalog and the inventory. If a fact is missing, the result
+is unknown and names that fact; an unknown result never counts as a pass.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from sparkiac.plan.values import Container
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
-"""What the lock knows of models, by handle."""
+"""Model handle → entry in the lock."""
 _RESERVED: Final = 10
-"""A tenth is kept for the system and the page cache, unless the inventory says otherwise."""
-_RESERVE_SOURCE: Final = "SM121 reference L17: never take more than 0.90 of the memory"
+"""By default, one tenth of the memory is reserved for the system and the page cache."""
+_RESERVE_SOURCE: Final = "SM121 reference L17: use at most 0.90 of the memory"
 _SHORT: Final = 1024
-"""Tokens of context of a short request, beside the longest one."""
+"""Tokens in the context of a short request; the decode rate is estimated for it and for the longest request."""
 _ACCEPTED: Final = (0.55, 0.80)
-"""Chance that a drafted token is accepted: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
+"""Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
 _RESERVE: Final = "system and page cache"
-_STATED: Final = "the catalog, as its source states it"
+_STATED: Final = "catalog: published size"
 _NO_CACHE: Final = Counts(full_attention_layers=0, kv_heads=0, head_size=0)
-"""A drafter under `mtp` that is a model of its own reads the target's cache and keeps none."""
+"""KV cache of a separate drafter for `mtp`: none, because it reads the cache of the target."""
 
 
 def proofs(hosts: Iterable[PlacedHost], known: Models) -> dict[str, dict[str, Proof]]:
-    """Give the proof of each deployment on each of its hosts: host → name → proof."""
+    """Return the proof of each deployment on each of its hosts: host → name → proof."""
     placed = [(host, each) for host in hosts for each in host.containers if each.kind == "deployment"]
     groups: dict[str, dict[str, int | None]] = {}
     for host, container in placed:
@@ -55,7 +55,7 @@ def proofs(hosts: Iterable[PlacedHost], known: Models) -> dict[str, dict[str, Pr
 
 
 def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> Host:
-    """Give the memory of a host: its servers, its services, and what is kept for the system."""
+    """Return the memory budget of a host: its servers, its services, and the reserve for the system."""
     servers = tuple(each.server for each in proven.values())
     services = tuple(
         Term(each.name, each.memory_bytes, "the inventory")
@@ -76,7 +76,7 @@ def _reserve(host: PlacedHost) -> Term:
 def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
     found = _predicted(container, None if isinstance(total, Unknown) else total, known)
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
-    told = _told(container)
+    facts = _catalog_facts(container)
     return Proof(
         server=server,
         options=found.options,
@@ -87,15 +87,15 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
         advice=found.advice,
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
         decode=_decode(container, found, server, known),
-        prefill=(told.prefill if told else None) or NO_RATE,
+        prefill=(facts.prefill if facts else None) or NO_RATE,
         assumption=_assumed(container),
     )
 
 
 def _predicted(container: Container, total_bytes: int | None, known: Models) -> Prediction:
     if container.server.engine != "vllm":
-        wrong = Unknown((f"how {container.server.engine} lays out its cache",))
-        return Prediction(wrong, wrong, wrong, wrong, wrong, wrong, ())
+        unknown = Unknown((f"cache layout of {container.server.engine}",))
+        return Prediction(unknown, unknown, unknown, unknown, unknown, unknown, ())
     release = interfaces.assumed(container.image.vllm)
     drafts: Mapping[str, Any] = container.server.speculative or {}
     return prediction.predict(
@@ -120,19 +120,19 @@ def _calibration(container: Container) -> Calibration | None:
 
 
 def _network(container: Container, known: Models) -> Network:
-    told = _told(container)
-    found = _locked("weights", container.server.model, known, told.weights_bytes if told else None)
-    return found._replace(counts=told.counts if told else None)
+    facts = _catalog_facts(container)
+    found = _locked("weights", container.server.model, known, facts.weights_bytes if facts else None)
+    return found._replace(counts=facts.counts if facts else None)
 
 
 def _drafter(container: Container, drafts: Mapping[str, Any], known: Models) -> Network:
-    told = _told(container)
-    found = _locked("drafter", drafts["model"], known, told.drafter_bytes if told else None)
+    facts = _catalog_facts(container)
+    found = _locked("drafter", drafts["model"], known, facts.drafter_bytes if facts else None)
     return found._replace(counts=_NO_CACHE if drafts["method"] == "mtp" else None)
 
 
 def _locked(term: str, model: str | None, known: Models, stated: int | None) -> Network:
-    """Give what the lock knows of a checkpoint, and the size that a source states of it."""
+    """Return the facts of the lock about a checkpoint, and the published size."""
     locked = known.get(model or "")
     size = None if stated is None else Term(term, stated, _STATED)
     if locked is None:
@@ -147,16 +147,16 @@ def _assumed(container: Container) -> str | None:
     return f"as for vLLM {newest}: the version in {container.image.reference} is unknown"
 
 
-def _told(container: Container) -> CatalogFacts | None:
-    """Give what the catalog knows of the model."""
+def _catalog_facts(container: Container) -> CatalogFacts | None:
+    """Return the facts of the catalog about the model."""
     return container.server.facts or (of_model(container.server.model) if container.server.model else None)
 
 
 def _decode(
     container: Container, found: Prediction, server: Server, known: Models
 ) -> tuple[tuple[int, Range], ...] | Unknown:
-    told, locked = _told(container), known.get(container.server.model or "")
-    parameters = told.parameters if told and told.parameters else (None, None)
+    facts, locked = _catalog_facts(container), known.get(container.server.model or "")
+    parameters = facts.parameters if facts and facts.parameters else (None, None)
     width = None if isinstance(found.shape, Unknown) else found.shape.width
     read = speed.reads(
         next((term.size_bytes for term in server.inside if term.name == "weights"), None),
@@ -182,7 +182,7 @@ def _drafting(container: Container, server: Server, *, routed: bool) -> speed.Dr
 
 
 def _opaque(container: Container) -> Server:
-    """Give what an engine takes whose cache is not worked out: its share, or nothing that is known."""
-    nothing = Term("KV cache", None, "not worked out for this engine")
+    """Return the memory of a server whose KV cache cannot be calculated: only its share of the memory may be known."""
+    unknown = Term("KV cache", None, "not calculated for this engine")
     requested = Term("requested", container.memory_bytes, "its share of the host's memory")
-    return budget.Server(container.name, requested, (), nothing, (), nothing._replace(name="shortage"))
+    return budget.Server(container.name, requested, (), unknown, (), unknown._replace(name="shortage"))

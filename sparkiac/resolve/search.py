@@ -101,6 +101,7 @@ def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[Match, .
 
 
 def _bases(hits: list[Match], found: Catalogued, room: Room | None) -> Iterator[int]:
+    """Return the index of each match that is the recipe of this variant and needs the same memory."""
     for index, hit in enumerate(hits):
         if found.variant is not None and hit.found.variant is None and hit.found.recipe is found.recipe:
             same = room is None or (hit.room is not None and room.loads[-1][1:] == hit.room.loads[-1][1:])
