@@ -1,8 +1,8 @@
-"""YAML text that every reader understands alike: 1.1 (Ansible), 1.2 and Go's mixture (Compose).
+"""Write YAML that all parsers read in the same way: YAML 1.1 (Ansible), YAML 1.2, and the mixture in Go (Compose).
 
-A general emitter leaves a text bare when its own version of YAML reads it as text, and the next reader
-makes a number of the commit `1234567e12`. Here every text value is quoted, in ASCII. The layout is
-fixed, as the files are read in reviews: blocks, the order as given, no folding, no anchors.
+A general YAML writer leaves a text unquoted if its own YAML version reads it as text; another parser may then read the
+commit `1234567e12` as a number. This writer quotes every text, in ASCII. The layout is fixed because people review the
+files: block style, given order, no folding, no anchors.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from sparkiac.render.escape import checked
 class AnsibleUnsafe(NamedTuple):
     """A mapping whose texts, at any depth, Ansible must not evaluate as templates.
 
-    The tag stands on the collection. On a single text, ansible-core 2.19 forgets the quotes and reads
-    `!unsafe "no"` as false.
+    The tag is written on the mapping: on a single text, ansible-core 2.19 ignores the quotes and reads `!unsafe "no"`
+    as false.
     """
 
     mapping: Mapping[str, Value]
 
 
 Value: TypeAlias = str | int | float | bool | Mapping[str, "Value"] | Sequence["Value"] | AnsibleUnsafe | None
-"""What can be written: plain data, and mappings marked for Ansible."""
+"""Data that can be written: plain data, and mappings that are marked for Ansible."""
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _YAML_1_1_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-# YAML 1.2.2, 7.4.2: a key without `?` before it has at most 1024 characters, its quotes included.
+# YAML 1.2.2, 7.4.2: a key without `?` before it has at most 1024 characters, including its quotes.
 _KEY_LENGTH = 1024
 
 
 def dump(data: Value) -> str:
-    """Write `data` as one YAML document, without the `---` that nothing here needs."""
+    """Return `data` as one YAML document, without `---`."""
     inline = _inline(data)
     if inline is not None:
         return inline + "\n"
@@ -45,7 +45,7 @@ def dump(data: Value) -> str:
 
 
 def _write_block(lines: list[str], indent: str, collection: Value) -> None:
-    """Write the entries of a collection that is not empty, each at `indent`."""
+    """Append the entries of a collection that is not empty, each with `indent`."""
     if isinstance(collection, AnsibleUnsafe):
         collection = collection.mapping
     if isinstance(collection, Mapping):
@@ -66,7 +66,7 @@ def _write_entry(lines: list[str], indent: str, head: str, value: Value) -> None
     below = indent + "  "
     start = len(lines)
     if head == "-":
-        # The item's first line follows its dash, which takes the place of the indentation.
+        # The first line of the item follows the dash, which replaces its indentation.
         _write_block(lines, below, value)
         lines[start] = f"{indent}- {lines[start][len(below) :]}"
     else:
@@ -75,7 +75,7 @@ def _write_entry(lines: list[str], indent: str, head: str, value: Value) -> None
 
 
 def _inline(value: Value) -> str | None:  # noqa: PLR0911 - one line for each kind of value
-    """Return a value that stands on the line of its key, None for a collection that goes below it."""
+    """Return a value in one line, or None for a collection that needs lines of its own."""
     if isinstance(value, str):
         return _quoted(value)
     if value is None:
@@ -98,10 +98,10 @@ def _inline(value: Value) -> str | None:  # noqa: PLR0911 - one line for each ki
 
 def _float(value: float) -> str:
     if not math.isfinite(value):
-        message = f"{value} is no number that JSON or Compose can carry"
+        message = f"{value} is not a number that JSON or Compose can represent"
         raise ValueError(message)
     text = float.__repr__(value)
-    # YAML 1.1 takes 1e+16 for text: it wants the point.
+    # YAML 1.1 reads 1e+16 as text, because a number needs a decimal point there.
     return text if "." in text else text.replace("e", ".0e")
 
 
@@ -109,12 +109,12 @@ def _key(key: str) -> str:
     plain = _PLAIN_KEY.fullmatch(key) and key.lower() not in _YAML_1_1_WORDS
     text = key if plain else _quoted(key)
     if len(text) > _KEY_LENGTH:
-        message = f"a key of {len(text)} characters is longer than YAML's {_KEY_LENGTH}"
+        message = f"a key has {len(text)} characters; YAML allows at most {_KEY_LENGTH}"
         raise ValueError(message)
     return text
 
 
 def _quoted(text: str) -> str:
-    # Python's escapes (\\ \n \t \xFF \uFFFF \UFFFFFFFF) are YAML's; only the quote is not among them.
+    # The escapes of Python (\\ \n \t \xFF \uFFFF \UFFFFFFFF) are also escapes of YAML; only the quote must be added.
     escaped = checked(text).encode("unicode_escape").decode("ascii")
     return '"' + escaped.replace('"', r"\"") + '"'

@@ -22,7 +22,7 @@ import sys, types
 for name, text in {parts}:
     part = sys.modules[name] = types.ModuleType(name)
     exec(compile(text, name, "exec"), part.__dict__)
-sys.exit(part.main(sys.argv[1:], part.Host()))
+sys.exit(part.main(sys.argv[1:], part.LocalHost()))
 """
 """Its parts become modules under their own names, as in the playbooks."""
 
