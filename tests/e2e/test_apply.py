@@ -160,7 +160,7 @@ def test_an_apply_refuses_a_server_that_answers_garbage(lab: Lab) -> None:
     recap = lab.apply()
     behave(lab.bed, "spark-01", "ok")
     assert recap.code != 0
-    assert "/v1/chat/completions: one token again and again: " in " ".join(recap.output.split())
+    assert "/v1/chat/completions: one token repeated: " in " ".join(recap.output.split())
     recap = lab.apply()
     assert recap.code == 0, recap.output
 

@@ -93,7 +93,7 @@ def test_it_runs_on_the_oldest_python(bench: Bench) -> None:
     code, said = bench.apply("-e", '{"sparkiac_secrets": {"key": "x"}}')
     assert code == 2
     assert re.search(
-        r"here is not as expected:.{0,9}FAIL HST009 architecture found \S+ wanted vax hint: the images", said
+        r"here: preflight checks failed:.{0,9}FAIL HST009 architecture found \S+ wanted vax hint: the images", said
     )
     assert "key found" not in said, "what is well is not shown"
     assert "Traceback" not in said

@@ -252,7 +252,7 @@ def test_a_record_that_cannot_be_read_stops_everything(host: Host) -> None:
     path.write_text("{")
     done = host.run("prune", "--generation", "two", "--keep", "1")
     assert (done.code, done.lines) == (1, [])
-    assert done.error.startswith(f"{path} cannot be read, so it is not known what it needs")
+    assert done.error.startswith(f"{path} cannot be read (")
     assert host.apply("../evil").code == 1
 
 
