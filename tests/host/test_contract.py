@@ -133,8 +133,8 @@ def test_each_other_key_stops_the_preflight(  # noqa: PLR0913, PLR0917
     [("units_host.py", "UNITS", '{"memory_bites": 5, "units": []}'), ("stage_store.py", "STORES", '[{"pth": "/srv"}]')],
 )
 def test_another_key_of_another_file_is_named(program: str, name: str, text: str) -> None:
-    agreed, known = load("contract.py").agreed, getattr(load(program), name)
+    validated, known = load("contract.py").validated, getattr(load(program), name)
     place = "memory_bites" if name == "UNITS" else "[0].pth"
     with pytest.raises(ValueError, match="does not know") as found:
-        agreed("program", "file", json.loads(text), known)
+        validated("program", "file", json.loads(text), known)
     assert str(found.value) == f"file: this program does not know {place}: generate and apply again"

@@ -99,7 +99,7 @@ def test_another_registry_wants_another_account(bench: Path, prefix: str, regist
     written = bench / "play.yml"
     written.write_text(written.read_text().replace("nvcr.io/", prefix))
     said = play(bench).sentence
-    assert f"docker login {registry}, with an account that may pull it" in said
+    assert f"docker login {registry}, with an account that can pull it" in said
     assert "oauthtoken" not in said
 
 

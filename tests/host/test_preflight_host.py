@@ -84,7 +84,7 @@ def test_driver_that_does_not_answer_is_quoted(states: States, machine: Make) ->
 
 def test_kernel_parameters(states: States, machine: Make) -> None:
     wanted = {"kernel_parameters": {"nvidia-drm.modeset": "Y"}}
-    assert states(machine(), **wanted) == {"nvidia-drm.modeset": "unknown not known (No such file or directory)"}
+    assert states(machine(), **wanted) == {"nvidia-drm.modeset": "unknown unknown (No such file or directory)"}
     path = "sys/module/nvidia_drm/parameters/modeset"
     assert states(machine(**{path: "Y\n"}), **wanted) == {"nvidia-drm.modeset": "ok Y"}
     assert states(machine(**{path: "N\n"}), **wanted) == {"nvidia-drm.modeset": "warn N"}
@@ -167,7 +167,7 @@ def test_secrets(states: States, machine: Make, tmp_path: Path) -> None:
     file.chmod(0o644)
     assert states(host, **wanted) == {"secret key": "FAIL 0644 root"}
     file.write_text("")
-    assert states(host, **wanted) == {"secret key": "FAIL 0644 root empty, or no regular file"}
+    assert states(host, **wanted) == {"secret key": "FAIL 0644 root empty or not a regular file"}
 
 
 def test_a_secret_of_somebody_else(states: States, machine: Make, tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ def test_two_revisions_in_one_group_stop_the_play(bench: Bench) -> None:
         bench.expect(host, store=bench.stage(host, commit))
     code, said = bench.apply()
     assert code == 2
-    assert "The nodes of a group must have one revision of each model" in said
+    assert "The hosts of a group must have the same revision of each model" in said
     for commit in ("abc", "def"):
         assert f"ok MN008 revision of a/b for big found {commit}" in said
 

@@ -69,7 +69,7 @@ def test_a_drafter_that_was_fetched_too_early(
     host = machine(**{f"{STORE}/snapshots/abc/config.json": "{}"})
     fetched(tmp_path / STORE, day)
     line = store(host, "models--a--b", not_before={"models--a--b": "2026-04-19"})[1]
-    assert (line.code, line.state, line.found) == ("SPD007", state, f"fetched {day}")
+    assert (line.code, line.state, line.found) == ("SPD007", state, f"downloaded {day}")
     assert line.wanted == "downloaded 2026-04-19 or later"
     assert ("stage it anew" in line.hint) or state == "ok"
 

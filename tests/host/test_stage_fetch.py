@@ -233,7 +233,7 @@ def test_a_manifest_that_leads_out_of_the_store_is_refused(store: Store, path: s
     manifest.write_text(json.dumps(data))
     done = store.fetch("http://127.0.0.1:9")
     assert (done.code, done.lines) == (1, [])
-    assert "acme--tiny.json: not a file of a model" in done.error
+    assert "acme--tiny.json: invalid file entry" in done.error
     assert list(store.path.iterdir()) == []
 
 

@@ -238,10 +238,10 @@ def test_another_image_is_removed_again(giver: Giver, token: Path, stub: dict[st
     code, said = load(giver, token, stub)
     assert code == 1
     assert f"{giver.url} sent {OTHER} instead of the image {IMAGE}; it was removed." in said
-    assert "Its archive was another one than the lock names" in said
+    assert "The archive contains another image than the lock names" in said
     assert set(images(stub)) == {"sha256:old"}
     (tmp_path / "info").write_text('[["driver-type","io.containerd.snapshotter.v1"]]')
-    assert "keeps images in containerd's store, whose IDs are other ones" in load(giver, token, stub)[1]
+    assert "uses containerd's image store, which has other IDs" in load(giver, token, stub)[1]
 
 
 def test_an_image_in_company_is_refused_with_it(

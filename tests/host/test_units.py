@@ -178,8 +178,8 @@ def test_a_unit_that_systemd_has_not_read_anew_is_not_taken_for_the_new_one(flee
         ("failed", "failed", "enabled", ("a", "start", "failed")),
         ("activating", "auto-restart", "enabled", ("a", "start", "failed")),
         ("activating", "start", "enabled", ("a", "wait", "starting")),
-        ("deactivating", "stop", "enabled", ("a", "restart", "it is deactivating")),
-        ("active", "running", "disabled", ("a", "enable", "it does not start at boot")),
+        ("deactivating", "stop", "enabled", ("a", "restart", "deactivating")),
+        ("active", "running", "disabled", ("a", "enable", "not enabled at boot")),
     ],
 )
 def test_states(active: str, sub: str, enabled: str, step: tuple[str, str, str], fleet: Fleet) -> None:

@@ -7,14 +7,14 @@ from typing import Final
 SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("DRV100", 0): (
         (
-            "DRV100 3:51 driver 590 of spark-01: SM121 reference L20-23 saw CUDA graphs hang on it, dual-Spark post L3 "
-            "runs on it: try it under load before it serves, and keep CUDA graphs"
+            "DRV100 3:51 driver 590 of spark-01: CUDA graphs hung with it (SM121 reference L20-23), but it also works "
+            "(dual-Spark post L3): test it under load with CUDA graphs before it serves"
         ),
     ),
     ("DRV100", 1): (
         (
-            "DRV100 3:51 driver 595.71.05 of spark-01: the one source that runs it (DeepSeek-V4 thread L346) runs "
-            "deepseek-ai/DeepSeek-V4-Flash on it and nothing else"
+            "DRV100 3:51 driver 595.71.05 of spark-01: the only source that uses it (DeepSeek-V4 thread L346) runs "
+            "deepseek-ai/DeepSeek-V4-Flash and nothing else"
         ),
     ),
     ("MEM001", 1): ("MEM001 10:35 chat takes 0.88 of the memory; up to 0.87 is safe",),
