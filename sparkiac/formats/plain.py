@@ -254,7 +254,7 @@ def _unit(name: str) -> str:
     return (stem if stem[0].isalpha() else f"m-{stem}")[:40].rstrip("-")
 
 
-def hit(found: search.Match) -> dict[str, Any]:
+def hit(found: search.SearchResult) -> dict[str, Any]:
     """Give what a search shows of an entry."""
     variants = [each.name for each in found.variants]
     refused = {each.name: refusals(each) for each in (found.found, *found.variants) if refusals(each)}
