@@ -1,4 +1,4 @@
-"""The base of all models, and the types of single values."""
+"""Base class of the models, and the types of their fields."""
 
 from __future__ import annotations
 

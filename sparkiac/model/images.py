@@ -55,7 +55,7 @@ class ImageTag(Model):
     ] = ()
     """Features that the image does not have, or that fail in it."""
     failed_on: dict[Name, ShortText] = {}
-    """Platform → the failure that a source saw there."""
+    """Failures that sources saw, by platform."""
     adds: Additions | None = None
     """Names that it accepts in addition to its vLLM release."""
     moving: bool = False
@@ -66,8 +66,8 @@ class ImageTag(Model):
     """Sources of these facts."""
 
 
-class Series(Model):
-    """What is known about all tags that begin alike, or about one digest."""
+class TagSeries(Model):
+    """Facts about all tags with a common prefix, or about one digest."""
 
     vllm: Version
     """vLLM release that they are built from."""
@@ -95,11 +95,11 @@ class ImageFamily(Model):
     home: AbsolutePath | None = None
     """Home directory of the user in the image."""
     tags: dict[str, ImageTag] = Field(default_factory=dict)
-    """Known tags."""
-    series: dict[str, Series] = Field(default_factory=dict)
-    """Start of a tag, up to a dot or hyphen → what is known about all such tags: 26.05 for 26.05.post1-py3."""
-    digests: dict[str, Series] = Field(default_factory=dict)
-    """Digest of an image, as registries give it → what is known about it, whatever its tag is."""
+    """Facts about known tags, by tag."""
+    series: dict[str, TagSeries] = Field(default_factory=dict)
+    """Facts about all tags with a prefix that ends before a dot or hyphen: 26.05 covers 26.05.post1-py3."""
+    digests: dict[str, TagSeries] = Field(default_factory=dict)
+    """Facts about images by digest, whatever their tag is."""
     notes: tuple[ShortText, ...] = ()
     """Notes to read before use."""
     sources: tuple[ShortText, ...]

@@ -156,7 +156,7 @@ class Deployment(Serving):
     clients: tuple[Literal["tools"], ...] = ()
     """What its clients need: `tools` for agents and other clients that send tool definitions."""
     per_host: dict[HostName, Settings] | None = None
-    """Host of the group → settings for that host alone."""
+    """Settings for single hosts of a group, by host."""
     allow: tuple[Waiver, ...] = ()
     """Findings that are accepted, with a reason for each."""
 
@@ -165,7 +165,7 @@ class Registries(Model):
     """Registries that hosts pull images from."""
 
     mirrors: dict[RegistryName, RegistryName] = {}
-    """Registry or repository prefix → mirror to pull from instead. The digest stays the same."""
+    """Mirrors to pull from instead, by registry or repository prefix. The digest stays the same."""
 
 
 class Hub(Model):
@@ -183,7 +183,7 @@ class Inventory(Model):
     name: Name
     """Name of the fleet; files are generated in generated/<name>."""
     platforms: dict[Name, Platform] = {}
-    """Name → hardware profile, in addition to those of the catalog."""
+    """Hardware profiles by name, in addition to those of the catalog."""
     registries: Registries = Field(default_factory=Registries)
     """Mirrors of registries."""
     hub: Hub = Field(default_factory=Hub)
@@ -191,14 +191,14 @@ class Inventory(Model):
     defaults: Defaults = Field(default_factory=Defaults)
     """Values for all deployments and hosts."""
     hosts: Annotated[dict[HostName, Host], Field(min_length=1)]
-    """Name → host."""
+    """Hosts of the fleet, by name."""
     deployments: dict[UnitName, Deployment] = {}
-    """Name → deployment: a model that is served on one or more hosts."""
+    """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}
-    """Name → service: any other container or program on a host."""
+    """Services by name: all other containers and programs on hosts."""
     builds: dict[Name, Build] = {}
-    """Name → how to build that image from source; overrides the build with that name in the catalog."""
+    """Builds of images from source, by name; they override the catalog's builds with the same name."""
     revisions: dict[ModelHandle, GitRef] = {}
-    """Repository on the model hub → branch, tag or commit for `sparkiac lock` to pin; default `main`."""
+    """Branch, tag or commit for `sparkiac lock` to pin, by repository on the model hub; default `main`."""
     allow: tuple[Waiver, ...] = ()
     """Findings that are accepted for the whole fleet, with a reason for each."""

@@ -38,7 +38,7 @@ class LockedImage(Model):
     created: Line | None = None
     """Build time, as recorded in the image."""
     versions: dict[Line, Line] = {}
-    """Name → version, from labels and environment of the image: vllm, cuda, torch."""
+    """Versions of vllm, cuda and torch, from the labels and environment of the image."""
     signature: Line | None = None
     """Result of the signature check; omitted if the signature was not checked."""
     entrypoint: tuple[Line, ...] | None = None
@@ -83,13 +83,13 @@ class LockedModel(Model):
     remote_code: bool = False
     """Whether config.json or tokenizer_config.json names Python code of the repository (`auto_map`)."""
     tensors: dict[Line, Bytes] = {}
-    """Element type in safetensors notation (BF16, F8_E4M3, U8) → number of elements in all downloaded weight files."""
+    """Number of elements in all downloaded weight files, by element type as in safetensors (BF16, F8_E4M3, U8)."""
     tensor_bytes: Bytes | None = None
     """Bytes of all tensors; omitted if the weights are not safetensors."""
     config: dict[str, object] = {}
     """Keys of config.json that the memory proof reads; those of hf_quant_config.json are under the key of that name."""
     files: dict[InsidePath, ModelFile] = {}
-    """Path in the repository → size and hash; only the files that a host needs."""
+    """Files that a host needs, by path in the repository."""
     left_out: tuple[WeightFormat, ...] = ()
     """Weight formats in the repository that hosts do not download."""
 
@@ -115,10 +115,10 @@ class Lock(Model):
     example: bool = False
     """True for the shipped examples, whose digests are made up."""
     images: dict[ImageReference, LockedImage]
-    """Image reference, as in the inventory or recipe → pinned image."""
+    """Pinned images, by image reference in the inventory or recipe."""
     models: dict[ModelHandle, LockedModel] = {}
-    """Repository on the model hub → pinned commit and files."""
+    """Pinned models, by repository on the model hub."""
     files: dict[FileSource, LockedFile] = {}
-    """URL of an extra file, as in the inventory or recipe → pinned file."""
+    """Pinned extra files, by URL in the inventory or recipe."""
     builds: dict[Name, LockedBuild] = {}
-    """Name of a build → the image that it produced."""
+    """Built images, by name of the build."""

@@ -47,7 +47,7 @@ class Platform(Model):
     requires: Requirements = Field(default_factory=Requirements)
     """Lowest versions of the software that a host must have."""
     kernel_parameters: dict[KernelParameter, Word] = {}
-    """Kernel module parameter → required value."""
+    """Required values of kernel module parameters, by name."""
     sysctl: dict[SysctlKey, int | SysctlValue] = {}
     """Kernel settings (sysctl) of hosts."""
     docker_free_gib: Gib | None = None

@@ -188,10 +188,10 @@ class ResolvedFleet(Model):
     """Everything that the plan reads, by name."""
 
     hosts: dict[str, ResolvedHost]
-    """Name → host."""
+    """Hosts by name."""
     deployments: dict[str, dict[str, ResolvedDeployment]] = {}
-    """Deployment → host → its values on that host."""
+    """Values of each deployment on each of its hosts: deployment → host → values."""
     services: dict[str, ResolvedService] = {}
-    """Name → service."""
+    """Services by name."""
     builds: dict[str, ResolvedBuild] = {}
-    """Name → build, for the builds that a deployment or service uses."""
+    """Builds that a deployment or service uses, by name."""

@@ -37,7 +37,7 @@ from sparkiac.model.base import (
 from sparkiac.model.settings import Mount, Timeouts
 
 
-class _Service(Model):
+class _ServiceFields(Model):
     on: HostName
     """Host that it runs on."""
     memory_gib: Gib | None = None
@@ -48,7 +48,7 @@ class _Service(Model):
     """Findings that are accepted, with a reason for each."""
 
 
-class ContainerizedService(_Service):
+class ContainerizedService(_ServiceFields):
     """Fields of all services that run in a container."""
 
     image: ImageReference | None = None
@@ -66,7 +66,7 @@ class ContainerizedService(_Service):
     env: Mapping[VariableName, Line | int | None] | None = None
     """Environment variables; `null` removes a variable of the kind. Never a secret."""
     mounts: Mapping[AbsolutePath, Mount] | None = None
-    """Path in the container → mount."""
+    """Mounts, by path in the container."""
     gpu: bool | None = None
     """Whether the container gets the GPU."""
     read_only: bool | None = None
@@ -106,7 +106,7 @@ class OpenWebuiService(ContainerizedService):
     """Key that signs sessions; if omitted, Open WebUI creates one in its data directory."""
 
 
-class HermesAgentService(_Service):
+class HermesAgentService(_ServiceFields):
     """Hermes Agent, a program that is installed on the host and has its own API."""
 
     kind: Literal["hermes-agent"]
@@ -157,13 +157,13 @@ class Alias(Model):
     """Whether the model reasons before it answers; the default depends on the model."""
 
 
-class OpenClawService(_Service):
+class OpenClawService(_ServiceFields):
     """Configuration file with the models for OpenClaw; it has no unit."""
 
     kind: Literal["openclaw"]
     """Kind of the service."""
     aliases: Annotated[dict[Name, Alias], Field(min_length=1)]
-    """Alias → model."""
+    """Models, by alias."""
 
 
 Service = Annotated[

@@ -70,9 +70,9 @@ class ContainerSettings(Model):
     ulimits: Ulimits | None = None
     """Resource limits."""
     mounts: Mapping[AbsolutePath, Mount | None] | None = None
-    """Path in the container → mount."""
+    """Mounts, by path in the container."""
     files: Mapping[AbsolutePath, ExtraFile | None] | None = None
-    """Path in the container → file that is downloaded, verified and mounted there read-only."""
+    """Files that are downloaded, verified and mounted read-only, by path in the container."""
     prelude: tuple[Annotated[tuple[Line, ...], Field(min_length=1)], ...] | None = None
     """Pre-start commands: they run in the container before the server, in this order, each as a list of words."""
     read_only: bool | None = None

@@ -1,4 +1,4 @@
-"""Everything decided, as immutable data. Nothing is looked up or chosen after this stage."""
+"""The plan: everything that will run, fully resolved and immutable. Later stages make no decisions."""
 
 from sparkiac.model.facts import ModelFacts
 from sparkiac.plan.build import build

@@ -1,4 +1,4 @@
-"""Which address of a host a port is published on."""
+"""The addresses of a host: where a port is published, and the high-speed links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def bind_address(host: ResolvedHost, bind: Bind) -> str:
-    """Give the address that a port is published on."""
+    """Return the address on which a port with this `bind` is published."""
     match bind:
         case "loopback":
             return "127.0.0.1"
@@ -25,10 +25,10 @@ def bind_address(host: ResolvedHost, bind: Bind) -> str:
 
 
 def fabric_address(host: ResolvedHost) -> str:
-    """Give the address of a host's first high-speed link. The host must have one."""
+    """Return the address of a host's first high-speed link. Resolve has checked that the host has one."""
     return str(ip_interface(links_of(host)[0].address).ip)
 
 
 def links_of(host: ResolvedHost) -> tuple[FabricLink, ...]:
-    """Give a host's high-speed links, the first one carrying the traffic of groups."""
+    """Return the high-speed links of a host; the first one carries the traffic of groups."""
     return host.fabric.links if host.fabric else ()

@@ -1,4 +1,4 @@
-"""Resolved values → plan."""
+"""Build the plan from the resolved values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Fleet(NamedTuple):
-    """What a host's plan needs to know of the other hosts."""
+    """Values of all hosts that the plan of one host needs."""
 
     hosts: Mapping[str, placement.PlacedHost]
     stores: Mapping[str, tuple[ModelStore, ...]]
@@ -30,7 +30,7 @@ class _Fleet(NamedTuple):
 
 
 def build(resolved: Resolved) -> Plan:
-    """Decide everything that is left."""
+    """Build the plan of the whole fleet."""
     written = resolved.written
     hub = HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None)
     locked = weights.pinned(resolved)
@@ -87,4 +87,4 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
 def _images_from(name: str | None, placed: placement.PlacedHost, whole: _Fleet) -> Peer | None:
     if name is None:
         return None
-    return Peer(name, weights.address_seen_from(whole.hosts[name].values, placed.values))
+    return Peer(name, weights.address_for(whole.hosts[name].values, placed.values))

@@ -1,4 +1,4 @@
-"""Images that are built from source: what goes into them, the hash of that, and the image that the lock has for it."""
+"""Images that are built from source: the build specification, its hash, and the image that the lock has for it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def image_of(resolved: Resolved, reference: str, *, host: str) -> Image:
-    """Give what is known of an image that a host runs; the reference may be the name of a build."""
+    """Return an image that a host runs; the reference may be the name of a build."""
     if reference in resolved.fleet.builds:
         found = _built(resolved, _build(resolved, reference, ()))
     else:
@@ -31,7 +31,7 @@ def image_of(resolved: Resolved, reference: str, *, host: str) -> Image:
 
 
 def used_builds(resolved: Resolved) -> Iterator[PlannedBuild]:
-    """Give the builds that something runs, sorted by name, each with the place that names it first."""
+    """Return the builds that a deployment or service uses, sorted by name, each with the path that first names it."""
     for name in resolved.fleet.builds:
         users = (user for user, reference in images(resolved.leaves) if reference == name)
         yield _build(resolved, name, (*min(users), "image"))
@@ -50,7 +50,7 @@ def _build(resolved: Resolved, name: str, path: Path) -> PlannedBuild:
 
 
 def _spec(values: ResolvedBuild, base: Image | None) -> dict[str, Any]:
-    """Give all that decides what comes out. The reason for a build is not among it, nor is a mirror."""
+    """Return the build specification: everything that affects the resulting image. `why` and mirrors do not."""
     spec = {key: _plain(value) for key, value in values.model_dump(exclude_unset=True, exclude={"why"}).items()}
     for key in {"arguments", "environment"} & spec.keys():
         spec[key] = {name: str(value) for name, value in spec[key].items()}
@@ -60,16 +60,16 @@ def _spec(values: ResolvedBuild, base: Image | None) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  plain JSON data
-    """Leave out what is nothing, so that `subject: null` is the same as no subject."""
+    """Remove null values, so that `subject: null` gives the same hash as no subject."""
     if isinstance(value, dict):
         return {key: _plain(inner) for key, inner in value.items() if inner is not None}
     return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
 
 
 def _built(resolved: Resolved, build: PlannedBuild) -> Image:
-    """Give the image that came out of this very build. One of an earlier build is none: it is not what is reviewed.
+    """Return the image of this build. It has no digest if the lock only has the image of an older specification.
 
-    An image that nobody recorded yet starts as its base does: the build changes no entrypoint.
+    Without a record in the lock, the entrypoint is that of the base image, because a build does not change it.
     """
     locked = resolved.lock.builds.get(build.name) if resolved.lock else None
     stale = locked is not None and locked.spec != build.digest

@@ -1,4 +1,4 @@
-"""What a serving container is told to run: the model, its names, and the words before them."""
+"""The command of a serving container: the model, its served names, and the words of the engine."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 
 def start(engine: Engine, values: Serving, options: Mapping[str, Any], *, commits: Mapping[str, str]) -> Start:
-    """Give how the engine is started with these values; `options` are its own, as they hold on one machine."""
+    """Return the arguments and environment that start the engine; `options` are the engine options on this host."""
     return engine.start(Request(_target(values), _names(values), options, speculative(values), commits))
 
 
 def speculative(values: Serving) -> dict[str, Any] | None:
-    """Give the method of speculative decoding and its settings, as the inventory spells them."""
+    """Return the method of speculative decoding and its settings, with the keys of the inventory."""
     return values.speculative.model_dump(exclude_none=True) if values.speculative else None
 
 
 def served(values: Serving) -> tuple[str, ...]:
-    """Give the names that clients use."""
+    """Return the model names that clients use."""
     return _names(values) or (_model(values),)
 
 
 def _names(values: Serving) -> tuple[str, ...]:
-    """Give the served names that the engine must be told, because its own default is another one."""
+    """Return the served names that must be passed to the engine because its default would be another name."""
     if values.served_names is not None:
         return values.served_names
     return (_model(values),) if values.model_path is not None else ()
 
 
 def words(image: Image, engine: Engine, started: Start) -> tuple[str, ...]:
-    """Write the command after the image's entrypoint, which may say the engine's own words already."""
-    said = (image.entrypoint or ())[-len(engine.words) :] == engine.words if engine.words else True
-    return started.arguments if said else (*engine.words, *started.arguments)
+    """Return the command after the image's entrypoint, without the engine's words if the entrypoint ends with them."""
+    included = (image.entrypoint or ())[-len(engine.words) :] == engine.words if engine.words else True
+    return started.arguments if included else (*engine.words, *started.arguments)
 
 
 def _model(values: Serving) -> str:
@@ -48,7 +48,7 @@ def _model(values: Serving) -> str:
 
 
 def _target(values: Serving) -> str:
-    """Give what the engine loads: the handle, or a path in the container."""
+    """Return what the engine loads: the model handle, or a path in the container."""
     if values.model_path is None:
         return _model(values)
     return f"{values.model_path}/{values.model_file}" if values.model_file is not None else values.model_path

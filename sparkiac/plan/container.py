@@ -1,4 +1,4 @@
-"""What a container is put together from. Sizes are bytes, times are seconds, commands are tuples of words."""
+"""The components of a planned container. Sizes are in bytes, times in seconds, commands are tuples of words."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ if TYPE_CHECKING:
 
 
 class ContainerCommand(NamedTuple):
-    """What the container runs."""
+    """Command and environment of a container."""
 
     words: tuple[str, ...]
-    """Words after the image's entrypoint; empty where the image's own command serves."""
+    """Words after the image's entrypoint; empty if the container runs the command of the image."""
     env: Mapping[str, str]
     """Environment variables, sorted by name."""
     exports: tuple[Export, ...] = ()
-    """Variables that are read from secrets inside the container."""
+    """Environment variables that are read from secrets in the container."""
     pre_start: tuple[tuple[str, ...], ...] = ()
-    """Commands that run before the server."""
+    """Pre-start commands, which run before the server."""
 
     @property
     def needs_shell(self) -> bool:
-        """Whether a shell prepares the start, which then must name the image's entrypoint."""
+        """Return whether a shell runs first; it replaces the image's entrypoint and must then run that entrypoint."""
         return bool(self.pre_start or self.exports)
 
 
 class ContainerNetwork(NamedTuple):
-    """How the container is reached, and what it reaches."""
+    """Network settings of a container."""
 
     listen: tuple[str, int] | None = None
-    """Address and port on the host; None where it answers nobody."""
+    """Address and port on the host; None if it accepts no requests."""
     published: Published | None = None
-    """The port that Docker publishes; None on the host's own network."""
+    """Port that Docker publishes; None with host networking."""
     host: bool = False
-    """Whether it runs on the host's own network."""
+    """Whether it uses host networking."""
     shared: str | None = None
-    """Docker network of the host that it shares with others, under its own name."""
+    """Docker network that it shares with other containers of the host; its name there is that of the container."""
     extra_hosts: tuple[str, ...] = ()
-    """Entries of its /etc/hosts, as name:address."""
+    """Entries for its /etc/hosts, as name:address."""
 
 
 class Confinement(NamedTuple):
-    """What the container may use of its host."""
+    """What a container may use of its host."""
 
     read_only: bool
-    """Whether the image's own file system is read-only."""
+    """Whether the root file system is read-only."""
     gpu: bool
     ipc: str = "private"
     """`host` or `private`."""
@@ -63,66 +63,66 @@ class Confinement(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """Files of the host that the container sees."""
+    """Files and directories of the host in the container."""
 
     mounts: tuple[BindMount, ...] = ()
     files: tuple[FetchedFile, ...] = ()
     data: str | None = None
-    """Directory on the host that keeps what the container must not lose."""
+    """Directory on the host for data that must survive a restart."""
     cache_key: str | None = None
-    """Directory name of the compile cache: changes with image, command and environment."""
+    """Directory name of the compile cache; it changes with image, command, environment and model commits."""
 
 
 class RequiredWeights(NamedTuple):
-    """What the model store of the host must hold."""
+    """Repositories that the model store of the host must contain for a container."""
 
     store: str | None = None
-    """Directory on the host."""
+    """Directory of the model store on the host."""
     models: tuple[str, ...] = ()
-    """Repositories, in the layout of the hub's cache."""
+    """Repositories in the layout of the Hugging Face cache."""
     directories: tuple[str, ...] = ()
-    """Repositories, as plain directories."""
+    """Repositories as plain directories."""
     commits: Mapping[str, str] = {}
-    """Those of them that the lock pins → the commit."""
+    """Repository → commit, for those that the lock pins."""
 
 
 class ModelServer(NamedTuple):
-    """What a deployment serves, and how."""
+    """Model and engine settings of a container that serves a model."""
 
     engine: str | None = None
-    """The serving engine."""
+    """Serving engine."""
     options: Mapping[str, Any] = {}
-    """The engine's options, as the inventory spells them."""
+    """Engine options, with the names of the inventory."""
     model: str | None = None
-    """Handle of the model."""
+    """Model handle."""
     served: tuple[str, ...] = ()
-    """Names that clients use; empty where it answers nobody."""
+    """Model names that clients use; empty for the workers of a group."""
     facts: ModelFacts | None = None
-    """The catalog's facts about that model; None if the recipe serves another one."""
+    """Facts of the catalog about the model; None if the model is not that of the recipe."""
     speculative: Mapping[str, Any] | None = None
-    """Speculative decoding, in the words of the inventory."""
+    """Settings of speculative decoding, with the keys of the inventory."""
     node: tuple[int, int] | None = None
-    """Rank and size of the distributed group; None for a single host."""
+    """Rank and number of hosts of the group; None for a single host."""
     clients: tuple[str, ...] = ()
-    """What clients need of it: `tools`."""
+    """What clients need: `tools`."""
     extra: AddedNames = AddedNames()
-    """Options and variables of a fork or a patch, which the inventory gives a reason for."""
+    """Options and variables under `extra_flags`, which only a fork or patch of the engine accepts."""
     workload: Workload | None = None
-    """What the inventory says that it is for."""
+    """Load that it must handle, from the inventory."""
     measured: Measured | None = None
-    """What a start has measured of it."""
+    """Values that a server start measured."""
     recipe: str | None = None
     """Catalog entry: vendor/name, or vendor/name#variant."""
     superseded: tuple[SupersededEntry, ...] = ()
-    """Catalog entries in use that their sources took back."""
+    """Catalog entries in use that are superseded."""
     pulls: tuple[str, ...] = ()
-    """Models that are pulled into an Ollama server once it runs."""
+    """Models that are pulled into a running Ollama server."""
 
 
 class Checks(NamedTuple):
-    """How the container is asked whether it is well."""
+    """Health checks of a container."""
 
     health: Health | None = None
-    """The health check of the container."""
+    """Docker health check."""
     path: str | None = None
-    """HTTP path that answers 200."""
+    """HTTP path that returns 200 when the server is healthy."""

@@ -1,6 +1,6 @@
-"""What the programs on a host read: the one definition of each file. Rendering writes every field, also an empty one.
+"""The format of each file that programs on a host read. Rendering writes every field, including empty ones.
 
-The programs refuse keys that they do not know and keys that are missing.
+The programs reject files with unknown or missing keys.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
 
 class ExpectedGpu(NamedTuple):
-    """The GPU as nvidia-smi names it."""
+    """Expected GPU, with the name that nvidia-smi prints."""
 
     name: str
     compute_capability: str
 
 
 class DoubtedDriver(NamedTuple):
-    """A driver series that sources disagree on."""
+    """A driver series on which sources disagree."""
 
     series: str
     why: str
 
 
 class ImageDriver(NamedTuple):
-    """The driver that the image of a unit was built for."""
+    """Driver that the image of a unit requires."""
 
     unit: str
     min_driver: str
     forward_compat: str | None
-    """Older series that runs it by CUDA forward compatibility."""
+    """Older driver series that runs the image with CUDA forward compatibility."""
 
 
 class Versions(NamedTuple):
-    """Lowest versions of what the host must bring; None is not checked."""
+    """Lowest versions of the software on the host; None is not checked."""
 
     docker: str | None
     compose: str | None
@@ -44,14 +44,14 @@ class Versions(NamedTuple):
 
 
 class DockerAccess(NamedTuple):
-    """Who starts the containers."""
+    """User and group that start the containers."""
 
     user: str
     group: str
 
 
 class Disk(NamedTuple):
-    """Free space that a directory must have."""
+    """Free space that the file system of a directory must have."""
 
     path: str
     free_bytes: int
@@ -66,52 +66,52 @@ class FreePort(NamedTuple):
 
 
 class ExpectedSecret(NamedTuple):
-    """A secret that must be on the host, for root alone."""
+    """A secret that must exist on the host and belong to root."""
 
     name: str
     mode: str
 
 
 class RegistryLogin(NamedTuple):
-    """A registry that may want a login before it gives an image."""
+    """A registry that may require a login to pull an image."""
 
     registry: str
     image: str
 
 
 class StoreExpectation(NamedTuple):
-    """What a model store must hold before anything starts."""
+    """What a model store must contain before any unit starts."""
 
     path: str
     models: tuple[str, ...]
-    """Entries: models--org--name[@commit] of the hub's cache, or org/name of a plain directory."""
+    """Entries: models--org--name[@commit] in the Hugging Face cache, or org/name for a plain directory."""
     gated: tuple[str, ...]
-    """Those of them whose licence must be accepted first."""
+    """Entries whose licence must be accepted before the download."""
     not_before: Mapping[str, str]
-    """Entry → the first day on which a good copy could be fetched."""
+    """Entry → first day with a usable version; a copy that was downloaded before is rejected."""
     compared: Mapping[str, tuple[str, ...]]
-    """Entry → the groups whose nodes must have the same revision."""
+    """Entry → groups whose hosts must all have the same revision."""
 
 
 class UnitExpectation(NamedTuple):
-    """What is looked for just before one unit starts."""
+    """What preflight checks just before a unit starts."""
 
     image: str
     memory_bytes: int | None
     secrets: tuple[str, ...]
     cache: str | None
-    """Directory of its compiled code, which is made if it is missing."""
+    """Directory of its compile cache, which preflight creates if it is missing."""
     files: tuple[str, ...]
 
 
 class Expectations(NamedTuple):
-    """What a host must be: etc/sparkiac/preflight.json. None and empty are not checked."""
+    """Expected state of a host, etc/sparkiac/preflight.json. None and empty values are not checked."""
 
     host: str
     architecture: str
     gpu: ExpectedGpu | None
     driver: str | None
-    """A version or a series."""
+    """Version or series."""
     doubted_drivers: tuple[DoubtedDriver, ...]
     image_drivers: tuple[ImageDriver, ...]
     kernel_parameters: Mapping[str, str]
@@ -129,11 +129,11 @@ class Expectations(NamedTuple):
 
 
 class RestartedUnit(NamedTuple):
-    """A unit and what it runs from."""
+    """A unit and the inputs whose change requires a restart."""
 
     name: str
     files: tuple[str, ...]
-    """Generated files: another content of one of them needs a restart."""
+    """Generated files; a changed file requires a restart."""
     secrets: tuple[str, ...]
     memory_bytes: int | None
     listen: str | None
@@ -141,16 +141,16 @@ class RestartedUnit(NamedTuple):
 
 
 class Restarts(NamedTuple):
-    """What the host compares and restarts by: etc/sparkiac/units.json."""
+    """Units of a host in start order, etc/sparkiac/units.json; `units` uses it to decide what to restart."""
 
     memory_bytes: int | None
-    """Memory that all units may take together."""
+    """Memory that all units together may use."""
     units: tuple[RestartedUnit, ...]
-    """In the order in which they start."""
+    """Units in start order."""
 
 
 class HostOwned(NamedTuple):
-    """What sparkiac put on the host, so that the next apply removes what is gone: etc/sparkiac/owned.json."""
+    """Files and units that sparkiac put on the host, etc/sparkiac/owned.json; the next apply removes stale ones."""
 
     files: tuple[str, ...]
     units: tuple[str, ...]
@@ -172,18 +172,18 @@ class Sysctl(NamedTuple):
 
 
 class StagedModel(NamedTuple):
-    """A model that is staged into a store."""
+    """A model that the playbooks download into a model store."""
 
     model: str
     commit: str
     layout: str
     """`hub` or `directory`."""
     manifest: str
-    """Path of the list of its files."""
+    """Path of the manifest that lists its files."""
 
 
 class StagedStore(NamedTuple):
-    """A model store and all that is staged into it: the argument --stores."""
+    """A model store and the models that are downloaded into it: the argument --stores of `stage`."""
 
     path: str
     models: tuple[StagedModel, ...]
@@ -197,7 +197,7 @@ class ManifestFile(NamedTuple):
 
 
 class ModelManifest(NamedTuple):
-    """The files of one commit of a model: models/<name>.json."""
+    """The files of one commit of a model, models/<name>.json."""
 
     model: str
     commit: str

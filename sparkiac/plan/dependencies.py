@@ -1,4 +1,4 @@
-"""What services ask of each other: offers on one side, links on the other."""
+"""Which services use which deployments and services, and at which URL they reach them."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
     from sparkiac.report import Path
     from sparkiac.resolve import Resolved
 
-    _Placed = ResolvedContainerService | ResolvedOllamaService | ResolvedHermesAgentService
+    _WithApi = ResolvedContainerService | ResolvedOllamaService | ResolvedHermesAgentService
 
 
 class Provider(NamedTuple):
-    """A deployment or service that others can ask."""
+    """A deployment or service with an API that others can use."""
 
     path: Path
-    """Where the inventory describes it."""
+    """Path of its definition in the inventory."""
     endpoint: Endpoint
     api: str
-    """`openai`, or `ollama`, which answers as both."""
+    """`openai`, or `ollama`, which serves both APIs."""
     secret: str | None
     models: tuple[str, ...]
 
 
 def providers(resolved: Resolved) -> dict[str, Provider]:
-    """Give everything that can be asked, by name."""
+    """Return every deployment and service with an API, by name."""
     found = {name: _of_deployment(resolved, name) for name in resolved.fleet.deployments}
     for name, service in resolved.fleet.services.items():
-        offer = _of_service(resolved, name, service)
-        found |= {} if offer is None else {name: offer}
+        provider = _of_service(resolved, name, service)
+        found |= {} if provider is None else {name: provider}
     return found
 
 
 def _of_deployment(resolved: Resolved, name: str) -> Provider:
-    """Offer the node that leads: the others of a group answer nobody."""
+    """Return the leader of a group as the provider, because the workers accept no requests."""
     group = hosts_of(resolved.written.deployments[name])
     values = resolved.fleet.deployments[name][group[0]]
     address = bind_address(resolved.fleet.hosts[group[0]], values.bind)
@@ -71,13 +71,13 @@ def _of_service(resolved: Resolved, name: str, service: ResolvedService) -> Prov
             return Provider(("services", name), endpoint, "ollama" if ollama else "openai", None, models)
 
 
-def _endpoint(resolved: Resolved, name: str, service: _Placed, port: int, *, inside: int | None) -> Endpoint:
+def _endpoint(resolved: Resolved, name: str, service: _WithApi, port: int, *, inside: int | None) -> Endpoint:
     address = bind_address(resolved.fleet.hosts[service.on], service.bind)
     return Endpoint(name, service.on, address, port, inside)
 
 
 def dependencies_of(resolved: Resolved, name: str, known: Mapping[str, Provider]) -> tuple[Dependency, ...]:
-    """Give what the service `name` asks, in the order of the inventory. A container speaks to Ollama in its own way."""
+    """Return the dependencies of a service, in the order of the inventory. Containers use Ollama's native API."""
     service = resolved.fleet.services[name]
     in_container = not isinstance(service, ResolvedHermesAgentService | OpenClawService)
     return (*_to_fleet(resolved, name, known, in_container=in_container), *_to_urls(name, service))
@@ -88,31 +88,31 @@ def _to_fleet(
 ) -> Iterator[Dependency]:
     service = resolved.fleet.services[name]
     for use in uses.of(("services", name), service.model_dump(include={"uses", "aliases", "model"})):
-        offer = known[use.name]
-        way = route(service.on, offer.endpoint, resolved.fleet.hosts, in_container=in_container)
-        yield _link(use, offer, way, native=in_container)
+        provider = known[use.name]
+        way = route(service.on, provider.endpoint, resolved.fleet.hosts, in_container=in_container)
+        yield _dependency(use, provider, way, native=in_container)
 
 
 def _to_urls(name: str, service: ResolvedService) -> Iterator[Dependency]:
     urls = service.urls if isinstance(service, ResolvedOpenWebuiService) else ()
     for index, url in enumerate(urls):
-        link = Dependency(("services", name, "urls", index), url, None, None, None, url.rstrip("/"))
-        yield link._replace(gateway=link.hostname == GATEWAY)
+        found = Dependency(("services", name, "urls", index), url, None, None, None, url.rstrip("/"))
+        yield found._replace(gateway=found.hostname == GATEWAY)
 
 
-def _link(use: uses.Use, offer: Provider, way: Route, *, native: bool) -> Dependency:
-    api = offer.api if native else "openai"
+def _dependency(use: uses.Use, provider: Provider, way: Route, *, native: bool) -> Dependency:
+    api = provider.api if native else "openai"
     return Dependency(
         path=use.path,
         name=use.name,
-        target=offer.path,
-        host=offer.endpoint.host,
-        listen=(offer.endpoint.address, offer.endpoint.port),
+        target=provider.path,
+        host=provider.endpoint.host,
+        listen=(provider.endpoint.address, provider.endpoint.port),
         url=None if way.origin is None else way.origin + ("/v1" if api == "openai" else ""),
         obstacle=way.obstacle,
         api=api,
-        secret=offer.secret,
-        model=use.model or next(iter(offer.models), None),
+        secret=provider.secret,
+        model=use.model or next(iter(provider.models), None),
         network=way.network,
         gateway=way.gateway,
     )

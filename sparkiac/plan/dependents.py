@@ -1,4 +1,4 @@
-"""What asks others of the fleet, and how it reaches them: links, and the askers that are no containers."""
+"""Programs and configuration files on a host, and their dependencies on deployments and services."""
 
 from __future__ import annotations
 
@@ -14,95 +14,95 @@ if TYPE_CHECKING:
 
 
 class Dependency(NamedTuple):
-    """One thing that is asked: a deployment or service of the fleet, or an address that the user gave."""
+    """A deployment or service of the fleet, or a URL in the inventory, that a service sends requests to."""
 
     path: Path
-    """Where the inventory names it."""
+    """Path in the inventory that names it."""
     name: str
-    """Its name; the address itself where the user gave that."""
+    """Name of the deployment or service, or the URL."""
     target: Path | None
-    """Where the inventory describes it; None for an address."""
+    """Path of its definition in the inventory; None for a URL."""
     host: str | None
     """Host that it runs on."""
     listen: tuple[str, int] | None
-    """Address and port that it has on that host."""
+    """Address and port that it listens on, on that host."""
     url: str | None
-    """Base URL; None where it cannot be reached."""
+    """Base URL; None if it cannot be reached."""
     obstacle: str | None = None
-    """Why not: `loopback`, or `fabric` where only one of the two hosts has one."""
+    """Why it cannot be reached: it listens on `loopback`, or on a `fabric` that the other host does not have."""
     api: str = "openai"
-    """What it is asked for: `openai` (a URL that ends in /v1) or `ollama`."""
+    """API that is used: `openai` (the URL ends in /v1) or `ollama`."""
     secret: str | None = None
-    """Its key."""
+    """Name of the secret with its API key."""
     model: str | None = None
-    """The model that is wanted of it."""
+    """Served name of the model that is used."""
     network: bool = False
-    """Whether both are containers of one host, which then share a network."""
+    """Whether both run in containers on one host, which then share a Docker network."""
     gateway: bool = False
-    """Whether the URL names the host itself, as a container sees it."""
+    """Whether the URL is that of the host itself, as containers see it."""
 
     @property
     def hostname(self) -> str | None:
-        """The host in its URL."""
+        """Return the host name in the URL."""
         return self.url.split("/")[2].partition(":")[0].lower() if self.url else None
 
     @property
     def unit(self) -> str | None:
-        """The unit that runs it, without suffix."""
+        """Return the name of the systemd unit that runs it, without suffix."""
         return None if self.target is None else f"sparkiac-{self.name}"
 
 
 class Program(NamedTuple):
-    """A program of the host itself, under a unit of its own."""
+    """A program that runs on the host without a container, with its own systemd unit."""
 
     name: str
     description: str
     path: Path
-    """Where it stands in the inventory."""
+    """Path in the inventory."""
     argv: tuple[str, ...]
     user: str
     state: str
-    """Directory on the host that it keeps its state in."""
+    """Directory on the host with its state."""
     env: Mapping[str, str]
     config: Mapping[str, Any]
-    """Its configuration file, which holds no secret."""
+    """Content of its configuration file, without secrets."""
     exports: tuple[Export, ...]
-    """Variables that are read from secrets as it starts."""
+    """Environment variables that are read from secrets when it starts."""
     secrets: tuple[Secret, ...]
-    """Secrets and their files, the key of its own API first."""
+    """Secrets and their files; the first one is its own API key."""
     listen: tuple[str, int]
     health_path: str
     server: ModelServer
-    """The names that it serves."""
+    """Model names that it serves."""
     timeouts: UnitTimeouts
     dependencies: tuple[Dependency, ...]
     memory_bytes: int | None = None
-    """What it takes of the host's memory, as the inventory states."""
+    """Memory that it uses, from the inventory."""
 
     @property
     def unit(self) -> str:
-        """Name of its systemd unit, without suffix."""
+        """Return the name of its systemd unit, without suffix."""
         return f"sparkiac-{self.name}"
 
     @property
     def network(self) -> ContainerNetwork:
-        """How it is reached, in the words that containers use."""
+        """Return its network settings, in the same form as for a container."""
         return ContainerNetwork(listen=self.listen)
 
     @property
     def checks(self) -> Checks:
-        """How it is asked, in the words that containers use."""
+        """Return its health checks, in the same form as for a container."""
         return Checks(path=self.health_path)
 
 
 class ConfigFile(NamedTuple):
-    """A configuration file for a program that is not run by a unit of ours."""
+    """A configuration file for a program that sparkiac does not start."""
 
     name: str
     description: str
     path: Path
-    """Where it stands in the inventory."""
+    """Path in the inventory."""
     file: str
-    """Its path on the host, without the first slash."""
+    """Path on the host, without the leading slash."""
     content: Mapping[str, Any]
     dependencies: tuple[Dependency, ...]

@@ -1,4 +1,4 @@
-"""A deployment's container on one of its hosts."""
+"""Plan the container of a deployment on one of its hosts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 PROBE: Final = "/usr/local/lib/sparkiac/probe.py"
 PROBE_FILES: Final = (PROBE, "/usr/local/lib/sparkiac/probe_answers.py")
-"""The program and its other part, which lies beside it."""
+"""The probe and the module that it imports."""
 _INSIDE: Final = "/run/sparkiac"
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
 
@@ -56,27 +56,27 @@ class _Node(NamedTuple):
     values: ResolvedDeployment
     host: ResolvedHost
     leader: ResolvedHost
-    """The host that leads the group; of a single host, itself."""
+    """Leader of the group; the host itself if there is only one."""
     rank: int
     size: int
-    """Hosts of the group."""
+    """Number of hosts of the group."""
     engine: Engine
     address: str
-    """Address that its port listens on."""
+    """Address of the host that its port is published on."""
 
     @property
     def alone(self) -> bool:
-        """Whether the deployment is on one host only."""
+        """Return whether the deployment runs on one host only."""
         return self.size == 1
 
     @property
     def leads(self) -> bool:
-        """Whether clients ask this node."""
+        """Return whether this host accepts the requests of clients."""
         return self.rank == 0
 
 
 def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -> Container:
-    """Decide how `name` runs on `host`; `shared` is the Docker network that it shares with its clients."""
+    """Plan the container of deployment `name` on `host`; `shared` is the Docker network that it shares with clients."""
     node = _node(resolved, name, host)
     values, options = node.values, _options(node)
     image = image_of(resolved, values.image, host=host)
@@ -118,7 +118,7 @@ def _node(resolved: Resolved, name: str, host: str) -> _Node:
 
 
 def _options(node: _Node) -> dict[str, Any]:
-    """Give the engine's options, with those of a group."""
+    """Return the engine options, including those that connect the hosts of a group."""
     options: dict[str, Any] = dict(node.values.set)
     if node.alone:
         return options
@@ -143,7 +143,7 @@ def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: Req
 
 
 def _group_env(host: ResolvedHost) -> dict[str, str]:
-    """Bind the traffic of a group to the host's own links: NCCL's to their RDMA devices, rendezvous to the first."""
+    """Return the variables that send the traffic of a group over the host's high-speed links."""
     links = links_of(host)
     devices = ",".join(link.hca for link in links if link.hca is not None)
     first = links[0].interface
@@ -166,14 +166,14 @@ def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> 
 
 
 def _confinement(node: _Node) -> Confinement:
-    wanted, rdma = node.values.container, any(link.hca for link in links_of(node.host))
+    container_settings, rdma = node.values.container, any(link.hca for link in links_of(node.host))
     return Confinement(
-        read_only=wanted.read_only,
+        read_only=container_settings.read_only,
         gpu=node.host.gpu is not None,
-        ipc=wanted.ipc,
-        shm_size_bytes=stated_bytes(wanted.shm_size_gib),
-        tmp_size_bytes=int(wanted.tmp_size_gib * GIB),
-        ulimits=wanted.ulimits.model_dump(exclude_none=True) if wanted.ulimits else {},
+        ipc=container_settings.ipc,
+        shm_size_bytes=stated_bytes(container_settings.shm_size_gib),
+        tmp_size_bytes=int(container_settings.tmp_size_gib * GIB),
+        ulimits=container_settings.ulimits.model_dump(exclude_none=True) if container_settings.ulimits else {},
         devices=("/dev/infiniband",) if rdma and not node.alone else (),
     )
 
@@ -200,14 +200,14 @@ def _weights(resolved: Resolved, values: ResolvedDeployment) -> RequiredWeights:
 
 
 def _models(values: ResolvedDeployment) -> tuple[str, ...]:
-    """Name every repository that the store must hold in the hub's layout, which the drafter may be one of."""
+    """Return the repositories that the store must contain in the layout of the Hugging Face cache."""
     model = None if values.model_path is not None else values.model
     named = (model, *values.needs_models, _drafter(values))
     return tuple(dict.fromkeys(each for each in named if each is not None and not each.startswith("/")))
 
 
 def _directories(values: ResolvedDeployment) -> Iterator[str]:
-    """Name the models that the store must hold as plain directories: one served from a path, a drafter given by one."""
+    """Return the models that the store must contain as plain directories: those that the engine loads from a path."""
     if values.model_path is not None:
         yield values.model
     drafter = _drafter(values) or ""
@@ -240,28 +240,28 @@ def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
         workload=values.workload,
         measured=values.measured,
         recipe=f"{written.recipe}{variant}" if written.recipe else None,
-        superseded=tuple(_cautions(written, node.name)),
+        superseded=tuple(_superseded(written, node.name)),
     )
 
 
 def _checks(node: _Node, options: Mapping[str, Any]) -> Checks:
-    """Give how the server is asked.
+    """Return the health checks of the server.
 
-    The probe asks for health, models and now and then an answer: its timeout covers the first, slow answer. An image
-    without Python is asked for health alone; the playbook asks for the rest, from the host. A group's server listens
-    on one address of the host's own network, and not on loopback.
+    The probe checks the health endpoint, the model names and from time to time an answer; its timeout is long enough
+    for the first, slow answer. An image without Python gets a check of the health endpoint only, and the playbook
+    checks the rest from the host. With host networking, the server of a group may not listen on loopback.
     """
-    reached = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
-    asked = _asked(
+    address = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
+    probe = _probe_command(
         node.engine,
-        f"http://{reached}:{options['port']}",
+        f"http://{address}:{options['port']}",
         command.served(node.values),
         tools="tools" in node.written.clients,
     )
-    return Checks(Health(asked, interval_s=15, timeout_s=150), node.engine.health)
+    return Checks(Health(probe, interval_s=15, timeout_s=150), node.engine.health)
 
 
-def _asked(engine: Engine, url: str, served: tuple[str, ...], *, tools: bool) -> tuple[str, ...]:
+def _probe_command(engine: Engine, url: str, served: tuple[str, ...], *, tools: bool) -> tuple[str, ...]:
     if not engine.python:
         return ("CMD", "curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{engine.health}")
     path = () if engine.health == "/health" else ("--health", engine.health)
@@ -269,7 +269,7 @@ def _asked(engine: Engine, url: str, served: tuple[str, ...], *, tools: bool) ->
 
 
 def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) -> str:
-    """Name the cache after all that compiled code depends on, so that an upgrade never meets old artifacts."""
+    """Return a hash of everything that compiled code depends on, so that an upgrade starts with an empty cache."""
     parts = [pinned.digest, words.words, words.env, pins]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -281,8 +281,8 @@ def _memory_bytes(node: _Node, options: Mapping[str, Any], image: Image) -> int 
     return None if share is None or total_gib is None else int(share * total_gib * GIB)
 
 
-def _cautions(deployment: Deployment, name: str) -> Iterator[SupersededEntry]:
-    """Name the catalog entries in use that must not be used as they were printed."""
+def _superseded(deployment: Deployment, name: str) -> Iterator[SupersededEntry]:
+    """Return the catalog entries in use whose status is `superseded`."""
     base = ("deployments", name)
     entries: list[tuple[str, Any, tuple[str | int, ...]]] = []
     if deployment.recipe:

@@ -1,7 +1,7 @@
-"""Hermes Agent: a program of the host.
+"""Plan Hermes Agent, a program on the host.
 
-Source: hermes-agent 0.19.0. Model and URL can only be said in $HERMES_HOME/config.yaml, where ${NAME} in a text is a
-variable of the environment; the API server is told by API_SERVER_*.
+Source: hermes-agent 0.19.0. Model and URL can only be set in $HERMES_HOME/config.yaml, where ${NAME} in a text is
+replaced by an environment variable; API_SERVER_* variables configure its API server.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 _MODEL_KEY: Final = "SPARKIAC_MODEL_KEY"
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where it finds other programs, after those that were installed beside it."""
+"""Search path for other programs, after the directory of the program itself."""
 
 
 def program(
     resolved: Resolved, name: str, service: ResolvedHermesAgentService, links: tuple[Dependency, ...]
 ) -> Program:
-    """Decide how the agent `name` runs on its host."""
+    """Plan the agent `name` on its host."""
     address = bind_address(resolved.fleet.hosts[service.on], service.bind)
-    [brain] = links
+    [model_server] = links
     keys = {"API_SERVER_KEY": service.api_key.secret}
-    if brain.secret is not None:
-        keys[_MODEL_KEY] = brain.secret
+    if model_server.secret is not None:
+        keys[_MODEL_KEY] = model_server.secret
     state = f"/var/lib/sparkiac/{name}"
     return Program(
         name=name,
@@ -42,7 +42,7 @@ def program(
         user=service.user,
         env=_environment(service, address, state),
         state=state,
-        config={"model": _model(brain)},
+        config={"model": _model(model_server)},
         exports=tuple(Export(variable, (secret,)) for variable, secret in keys.items()),
         secrets=tuple(
             Secret(secret, f"/run/credentials/sparkiac-{name}.service/{secret}")

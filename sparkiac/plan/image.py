@@ -1,4 +1,4 @@
-"""An image of the plan, with what is known of it."""
+"""An image in the plan, with the facts that are known about it."""
 
 from __future__ import annotations
 
@@ -13,76 +13,77 @@ if TYPE_CHECKING:
 
 
 class AddedNames(NamedTuple):
-    """What a fork or a patch takes, and its release of vLLM does not."""
+    """Names that a fork or a patch accepts and its vLLM release does not."""
 
     options: tuple[str, ...] = ()
-    """In snake_case."""
+    """Options, in snake_case."""
     variables: tuple[str, ...] = ()
     parsers: tuple[str, ...] = ()
 
 
 class TagFacts(NamedTuple):
-    """What the catalog knows of an image: its family's facts, and those of its tag."""
+    """Facts of the catalog about an image: those of its family and of its tag."""
 
     family: str
     """Title of the family."""
     style: str
-    """How it takes its command: `vllm-serve`, `pass-through`, `environment` or `unknown`."""
+    """How it starts: `vllm-serve`, `pass-through`, `environment` or `unknown`."""
     vllm_at_least: str | None = None
-    """Oldest vLLM release that it can hold, where no more is known."""
+    """Oldest vLLM release that it can contain, if the exact release is unknown."""
     transformers: str | None = None
-    """Oldest Transformers release inside."""
+    """Oldest Transformers release that it can contain."""
     min_driver: str | None = None
-    """Oldest driver that it runs on by itself."""
+    """Oldest driver that runs it without CUDA forward compatibility."""
     forward_compat: str | None = None
-    """Older driver series that it runs on through forward compatibility."""
+    """Older driver series that runs it with CUDA forward compatibility."""
     lacks: tuple[str, ...] = ()
+    """Features that it does not have, or that fail in it."""
     failed_on: Mapping[str, str] = {}
-    """Platform → what a source saw fail there."""
+    """Platform → the failure that a source saw there."""
     provenance: str = "community"
-    """Who stands behind it: `vendor`, `upstream` or `community`."""
+    """Who publishes it: `vendor`, `upstream` or `community`."""
     added: AddedNames = AddedNames()
-    """What it takes beside what its release of vLLM does."""
+    """Names that it accepts in addition to its vLLM release."""
 
 
 class Image(NamedTuple):
-    """An image to run. Without a digest it must not be deployed."""
+    """An image to run. An image without a digest must not be deployed."""
 
     reference: str
-    """As the inventory or recipe writes it."""
+    """Reference in the inventory or recipe."""
     repository: str
-    """Where hosts pull from: the reference's repository, or its mirror."""
+    """Repository that hosts pull from: that of the reference, or its mirror."""
     digest: str | None
     entrypoint: tuple[str, ...] | None
-    """The image's own entrypoint, if it is known."""
+    """Entrypoint of the image, if it is known."""
     command: tuple[str, ...] | None
-    """The image's own command, if it is known."""
+    """Default command of the image, if it is known."""
     tag: TagFacts | None
-    """What the catalog knows of it."""
+    """Facts of the catalog about it."""
     build: str | None = None
-    """Name of the build that makes it; its digest is the image's ID then, which no registry knows."""
+    """Name of the build that produces it; `digest` is then the image ID, because no registry has the image."""
     stale: bool = False
-    """Whether the lock has it from a build that was changed since."""
+    """Whether the lock has this image from an older specification of its build."""
     id: str | None = None
-    """Digest of its configuration, by which Docker's own store knows it."""
+    """Digest of its configuration, which is the image ID in Docker's classic image store."""
     copied: bool = False
-    """Whether the host gets it from another one: it has no registry's digest there, and runs by its ID."""
+    """Whether the host copies it from another host; it then has no registry digest there and runs by its ID."""
     interface: Interface | None = None
-    """What its vLLM takes, if the image itself was asked."""
+    """Options of its vLLM, if they were captured from the image."""
     versions: Mapping[str, str] = {}
-    """Versions of its parts, as the lock records them: cuda, sglang."""
+    """Versions of its parts, from the lock: cuda, sglang."""
     release: str | None = None
-    """The vLLM release inside, as the lock records it, or else as the tag or the catalog names it."""
+    """vLLM release in the image, from the lock, or else from the tag or the catalog."""
 
     @property
     def vllm(self) -> str | None:
-        """The vLLM release inside: as the image itself says, or else as it is recorded or named. None is unknown."""
-        said = self.interface.release if self.interface else None
-        return said or self.release
+        """Return the vLLM release in the image: as captured from it, or else from lock or catalog; None if unknown."""
+        captured = self.interface.release if self.interface else None
+        return captured or self.release
 
     @property
     def pull(self) -> str:
-        """The pinned reference, or the ID of a built or copied image; UNLOCKED stands where it is missing."""
+        """Return the pinned reference, or the ID of a built or copied image; UNLOCKED replaces a missing digest."""
         if self.build is not None and self.digest is not None:
             return self.digest
         if self.copied:

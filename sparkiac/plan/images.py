@@ -1,4 +1,4 @@
-"""Image references: repository, mirror, digest, entrypoint."""
+"""Look up the images of a plan: repository, mirror, digest, entrypoint, vLLM release."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_TAG: Final = (
 
 
 def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> Image:
-    """Give what is known of an image. An inline digest holds without a lock."""
+    """Return an image with the facts from lock and catalog. A digest in the reference needs no lock."""
     tagged, _, inline = reference.partition("@")
     repository, tag = references.split(tagged)
     locked = lock.images.get(reference) if lock else None
@@ -50,7 +50,7 @@ def image(reference: str, *, lock: Lock | None, mirrors: Mapping[str, str]) -> I
 
 
 def _recorded(locked: LockedImage | None) -> str | None:
-    """Give the vLLM release that the lock read from the image's labels and variables."""
+    """Return the vLLM release that the lock has from the labels and variables of the image."""
     return interfaces.named(locked.versions["vllm"]) if locked and "vllm" in locked.versions else None
 
 
@@ -63,7 +63,7 @@ def _tag(family: ImageFamily, tag: str) -> TagFacts:
 
 
 def _mirrored(repository: str, mirrors: Mapping[str, str]) -> str:
-    """Replace the longest mirrored prefix, also of what a short name stands for."""
+    """Replace the longest prefix that has a mirror; a short name is completed with its registry first."""
     parts = references.full(repository).split("/")
     for length in range(len(parts), 0, -1):
         mirror = mirrors.get("/".join(parts[:length]))

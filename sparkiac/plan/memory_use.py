@@ -1,6 +1,7 @@
-"""Proofs as accounts: the rows that the terminal, PLAN.md, the HTML page and JSON all show. Sizes are bytes.
+"""Memory use of each host and deployment, as rows for the terminal, PLAN.md, the HTML page and JSON. Sizes are bytes.
 
-Nothing is worked out here that sparkiac.memory knows better; what is unknown stays so, with the names of what lacks.
+The figures come from sparkiac.memory and are only arranged here. An unknown figure stays unknown and names the facts
+that are missing.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.plan.values import Container, HostPlan
 
 PROMPTS: Final = (1_000, 8_000, 64_000)
-"""Tokens of the prompts whose first answer is expected, as far as a server takes them."""
+"""Prompt lengths in tokens for the estimates of time to first token; those longer than the context are skipped."""
 _KINDS: Final = {
     "weights": "weights",
     "drafter": "weights",
@@ -35,30 +36,30 @@ _KINDS: Final = {
 
 
 class MemorySegment(NamedTuple):
-    """A piece of a host's memory."""
+    """One segment of a host's memory."""
 
     owner: str | None
-    """The deployment that takes it; None of a service and of what is kept."""
+    """Deployment that uses it; None for a service and for the reserve."""
     name: str
     kind: str
-    """`weights`, `runtime`, `cache`, `share` (of a deployment, not told apart), `service`, `reserve` or `free`."""
+    """`weights`, `runtime`, `cache`, `share` (memory of a deployment whose use is unknown), `service` or `reserve`."""
     size_bytes: int | None
     source: str
     assumed: bool = False
 
 
 class Decode(NamedTuple):
-    """Tokens a second that are expected of one request."""
+    """Estimated decode rate of one request, in tokens per second."""
 
     context: int
-    """Tokens behind it."""
+    """Tokens in the context of the request."""
     low: float
     high: float
     source: str
 
 
 class FirstToken(NamedTuple):
-    """Seconds that are expected to pass before a prompt's first token."""
+    """Estimated time to first token of a prompt, in seconds."""
 
     prompt_tokens: int
     low_s: float
@@ -67,106 +68,108 @@ class FirstToken(NamedTuple):
 
 
 class DeploymentMemory(NamedTuple):
-    """One deployment on one host."""
+    """Memory use and speed of one deployment on one host."""
 
     name: str
     leads: bool
-    """Whether it answers: of a group one node does."""
+    """Whether clients send requests to it: true for a single host and for the leader of a group."""
     requested: Term
-    """What it asks of the host."""
+    """Memory that it requests from the host at start."""
     inside: tuple[Term, ...]
-    """What of that is no KV cache."""
+    """Terms of the requested memory other than the KV cache."""
     pool: Term
+    """KV cache."""
     outside: tuple[Term, ...]
-    """What the host loses besides."""
+    """Memory that it uses in addition to the requested memory."""
     shortage_bytes: int | None
-    """What lacks for all that is no KV cache; it does not start then."""
+    """Bytes by which the terms other than the KV cache exceed the requested memory; the server then fails to start."""
     context: int | Unknown
-    """Tokens of the longest request."""
+    """Tokens of the longest request (max_model_len)."""
     request_bytes: int | Unknown
-    """The smallest pool that one such request needs."""
+    """KV cache that one request of this length needs."""
     max_num_seqs: int | Unknown
-    """Requests that it lets in at once."""
+    """Maximum number of concurrent requests."""
     fit: Fit | Unknown
     workload: Workload | None
     advice: Advice | Unknown
-    """The smallest pool for that, or for one request of the whole context."""
+    """Smallest KV cache for the workload, or without a workload for one request of the longest length."""
     utilization: float | None
-    """Share of the memory that it asks for; None where a size is told instead, or the engine has no such option."""
+    """gpu_memory_utilization; None if the KV cache has a fixed size or the engine has no such option."""
     steps: tuple[Step, ...]
+    """KV cache at other utilizations."""
     decode: tuple[Decode, ...] | Unknown
     first_token: tuple[FirstToken, ...] | Unknown
     assumption: str | None
-    """What all of it rests on that nobody knows: it is an estimate then, and no proof."""
+    """Assumption behind all figures, such as a vLLM version; with one, they are an estimate and not a proof."""
 
 
 class HostMemoryUse(NamedTuple):
-    """One host."""
+    """Memory use of one host."""
 
     total_bytes: int | None
     segments: tuple[MemorySegment, ...]
-    """All that shares its memory, in the order of the bar; what is free is not among them."""
+    """Everything that uses its memory, in the order of the bar chart, without the free memory."""
     headroom_bytes: int | Unknown
-    """What is left; less than nothing if the parts do not fit."""
+    """Free memory; negative if the segments exceed the memory of the host."""
     most_bytes: int | None
-    """What is left at most: before what nobody knows."""
+    """Upper bound of the free memory, without the segments of unknown size."""
     deployments: tuple[DeploymentMemory, ...]
 
     @property
     def width_bytes(self) -> int:
-        """What a picture must show: the memory, or what is asked for where that is more."""
+        """Return the bytes that the full width of a bar chart represents: the larger of memory and segments."""
         return max(self.total_bytes or 0, sum(part.size_bytes or 0 for part in self.segments))
 
 
 def of(host: HostPlan) -> HostMemoryUse:
-    """Give the account of a host."""
+    """Return the memory use of a host."""
     deployed = tuple(each for each in host.containers if each.kind == "deployment")
-    accounts = tuple(_account(each, host.proofs[each.name]) for each in deployed)
+    deployments = tuple(_deployment(each, host.proofs[each.name]) for each in deployed)
+    segments = (part for each in deployed for part in _segments(host.proofs[each.name].server))
     budget = host.budget
     return HostMemoryUse(
         total_bytes=host.memory_bytes,
-        segments=(*(part for each in deployed for part in _taken(host.proofs[each.name].server)), *_others(host)),
+        segments=(*segments, *_services_and_reserve(host)),
         headroom_bytes=budget.headroom_bytes if budget else Unknown(("total memory",)),
         most_bytes=budget.most_bytes if budget else None,
-        deployments=accounts,
+        deployments=deployments,
     )
 
 
-def _taken(server: Server) -> Iterator[MemorySegment]:
+def _segments(server: Server) -> Iterator[MemorySegment]:
     yield from _share(server)
     for term in server.outside:
         yield _part(server.name, term)
 
 
 def _share(server: Server) -> Iterator[MemorySegment]:
-    """Tell a server's share apart as far as it is known; the pieces add up to the share."""
+    """Divide the share of a server into segments, as far as their sizes are known; the segments add up to the share."""
     whole, pieces = server.requested, (*server.inside, server.pool)
     if server.shortage.size_bytes or not server.inside:
         yield MemorySegment(server.name, "share", "share", whole.size_bytes, whole.source, whole.assumed)
         return
-    lacking = [term for term in pieces if term.size_bytes is None]
+    unknown = [term for term in pieces if term.size_bytes is None]
     for term in pieces:
         if term.size_bytes is not None or whole.size_bytes is None:
             yield _part(server.name, term)
-    if lacking and whole.size_bytes is not None:
+    if unknown and whole.size_bytes is not None:
         rest = max(0, whole.size_bytes - known_bytes(pieces))
-        yield MemorySegment(
-            server.name, " and ".join(term.name for term in lacking), "share", rest, "what is left of its share"
-        )
+        name = " and ".join(term.name for term in unknown)
+        yield MemorySegment(server.name, name, "share", rest, "rest of its share")
 
 
 def _part(owner: str, term: Term) -> MemorySegment:
     return MemorySegment(owner, term.name, _KINDS.get(term.name, "runtime"), *term[1:])
 
 
-def _others(host: HostPlan) -> Iterator[MemorySegment]:
+def _services_and_reserve(host: HostPlan) -> Iterator[MemorySegment]:
     services = {each.name for each in host.units if each.path[0] == "services"}
     taken = sum(len(host.proofs[each.name].server.taken) for each in host.containers if each.kind == "deployment")
     for term in host.budget.terms[taken:] if host.budget else ():
         yield MemorySegment(None, term.name, "service" if term.name in services else "reserve", *term[1:])
 
 
-def _account(container: Container, proof: Proof) -> DeploymentMemory:
+def _deployment(container: Container, proof: Proof) -> DeploymentMemory:
     server, cache, options = proof.server, proof.cache, proof.options
     return DeploymentMemory(
         name=container.name,
@@ -198,13 +201,13 @@ def _utilization(options: ServerOptions | Unknown) -> float | None:
 
 def _decode(proof: Proof) -> tuple[Decode, ...] | Unknown:
     if isinstance(proof.decode, Unknown):
-        return _because(proof.decode, proof)
+        return _with_missing_facts(proof.decode, proof)
     return tuple(Decode(context, *expected) for context, expected in proof.decode)
 
 
 def _first_token(proof: Proof) -> tuple[FirstToken, ...] | Unknown:
     if isinstance(proof.prefill, Unknown):
-        return _because(proof.prefill, proof)
+        return _with_missing_facts(proof.prefill, proof)
     longest = _longest(proof)
     expected = ((each, speed.prefill_seconds(each, rates=proof.prefill)) for each in PROMPTS if each <= longest)
     return tuple(FirstToken(each, *seconds) for each, seconds in expected)
@@ -213,12 +216,12 @@ def _first_token(proof: Proof) -> tuple[FirstToken, ...] | Unknown:
 def _longest(proof: Proof) -> int:
     if not isinstance(proof.cache, Unknown):
         return proof.cache.context
-    told = None if isinstance(proof.options, Unknown) else proof.options.max_model_len
-    return told or max(PROMPTS)
+    limit = None if isinstance(proof.options, Unknown) else proof.options.max_model_len
+    return limit or max(PROMPTS)
 
 
-def _because(found: Unknown, proof: Proof) -> Unknown:
-    """Name what lacks for the memory where the result itself names nothing."""
+def _with_missing_facts(found: Unknown, proof: Proof) -> Unknown:
+    """Return the facts that are missing for the memory figures if the result itself names none."""
     if not found.missing and isinstance(proof.fit, Unknown):
         return proof.fit
     return found

@@ -1,8 +1,8 @@
-"""OpenClaw: a table of models as a configuration file.
+"""The configuration file with the models for OpenClaw.
 
-Source: openclaw 2026.9.6, docs/gateway (custom-providers, config-agents/models, config-secrets-env): one provider for
-each alias; a key is a reference to an environment variable, and any word where none is wanted; `params` of a model go
-into each request.
+Source: openclaw 2026.9.6, docs/gateway (custom-providers, config-agents/models, config-secrets-env). Each alias is a
+provider. A key is a reference to an environment variable, or any word if the server requires none. The `params` of a
+model are sent with each request.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _NO_KEY: Final = "none"
 
 
-def document(name: str, service: OpenClawService, links: tuple[Dependency, ...]) -> ConfigFile:
-    """Write the table of the service `name`."""
+def config_file(name: str, service: OpenClawService, links: tuple[Dependency, ...]) -> ConfigFile:
+    """Return the configuration file of the service `name`."""
     by_alias = {str(link.path[-2]): link for link in links}
     content = {
         "models": {
@@ -52,7 +52,7 @@ def _provider(link: Dependency, alias: Alias) -> dict[str, Any]:
 
 
 def variable(secret: str) -> str:
-    """Give the environment variable that stands for a secret."""
+    """Return the environment variable that holds a secret."""
     return secret.upper().replace("-", "_")
 
 

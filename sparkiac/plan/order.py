@@ -1,7 +1,8 @@
-"""In which order units start: one after the other on each host, and none before what it asks.
+"""The order in which units start on a host and in which hosts change during a rollout.
 
-Engines go first: two that measure free memory at once mislead each other. The nodes of a group start at the same time,
-because none is ready without the others: they come before the engines of one host, and their hosts change together.
+Units start one after the other, after the units that they depend on. Engines start first and never at the same time,
+because two engines that measure the free memory at once get wrong values. The nodes of a group must start together,
+because none is ready without the others: they start before other engines, and their hosts change in one batch.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ if TYPE_CHECKING:
 
 
 class _Item(NamedTuple):
-    """What starts at one time: a unit, or a group on all its hosts."""
+    """Units that start at the same time: one unit, or a group on all its hosts. Items sort in start order."""
 
     is_service: bool
     depth: int
     is_alone: bool
     unit: str
     hosts: tuple[str, ...]
-    asks: tuple[str, ...]
+    needs: tuple[str, ...]
+    """Units that it depends on."""
 
 
 def start_order(units: Units) -> dict[str, tuple[str, ...]]:
-    """Give the units of each host in the order in which they start. Groups come in one order on all hosts."""
+    """Return the units of each host in start order. Groups have the same order on all hosts."""
     found: dict[str, list[str]] = {host: [] for host in units}
     for item in sorted(_items(units).values()):
         for host in item.hosts:
@@ -38,28 +40,28 @@ def start_order(units: Units) -> dict[str, tuple[str, ...]]:
 
 
 def batches(units: Units) -> tuple[tuple[str, ...], ...]:
-    """Give the hosts that change together, in the order in which they change: first what is asked, then who asks.
+    """Return the batches of a rollout: hosts that change together. A batch comes after the batches that it depends on.
 
-    The hosts of a group are one batch: none of its nodes is ready before the others have started again.
+    The hosts of a group are in one batch, because none of its nodes is ready before the others have restarted.
     """
     items = _items(units)
-    batch_of = _linked(units, items)
-    asked: dict[tuple[str, ...], set[tuple[str, ...]]] = {batch: set() for batch in sorted({*batch_of.values()})}
+    batch_of = _batch_of_host(units, items)
+    pending: dict[tuple[str, ...], set[tuple[str, ...]]] = {batch: set() for batch in sorted({*batch_of.values()})}
     for item in items.values():
         for host in item.hosts:
-            needs = {batch_of[other] for unit in item.asks for other in items[unit].hosts}
-            asked[batch_of[host]] |= needs - {batch_of[host]}
+            needs = {batch_of[other] for unit in item.needs for other in items[unit].hosts}
+            pending[batch_of[host]] |= needs - {batch_of[host]}
     found: list[tuple[str, ...]] = []
-    while asked:
-        # Batches that ask each other in a circle: the first one by name begins.
-        chosen = next((batch for batch, needs in asked.items() if not needs & asked.keys()), next(iter(asked)))
-        del asked[chosen]
+    while pending:
+        # If batches depend on each other in a cycle, the first one by name is chosen.
+        chosen = next((batch for batch, needs in pending.items() if not needs & pending.keys()), next(iter(pending)))
+        del pending[chosen]
         found.append(chosen)
     return tuple(found)
 
 
-def _linked(units: Units, items: Mapping[str, _Item]) -> dict[str, tuple[str, ...]]:
-    """Give each host its batch: all hosts that groups link to it, directly or over others."""
+def _batch_of_host(units: Units, items: Mapping[str, _Item]) -> dict[str, tuple[str, ...]]:
+    """Return host → batch: all hosts that are connected to it by groups, directly or through other hosts."""
     found = {host: {host} for host in units}
     for item in items.values():
         joined = set[str]().union(*(found[host] for host in item.hosts))
@@ -69,18 +71,18 @@ def _linked(units: Units, items: Mapping[str, _Item]) -> dict[str, tuple[str, ..
 
 def _items(units: Units) -> dict[str, _Item]:
     hosts: dict[str, tuple[str, ...]] = {}
-    asks: dict[str, tuple[str, ...]] = {}
+    needs: dict[str, tuple[str, ...]] = {}
     services = set[str]()
     for host, found in units.items():
         for each in found:
             hosts[each.unit] = (*hosts.get(each.unit, ()), host)
-            asks[each.unit] = tuple(link.unit for link in each.dependencies if link.unit is not None)
+            needs[each.unit] = tuple(link.unit for link in each.dependencies if link.unit is not None)
             services |= {each.unit} if each.path[0] == "services" else set()
 
     def depth(unit: str) -> int:
-        return max((depth(other) + 1 for other in asks[unit]), default=0)
+        return max((depth(other) + 1 for other in needs[unit]), default=0)
 
     return {
-        unit: _Item(unit in services, depth(unit), len(hosts[unit]) == 1, unit, hosts[unit], asks[unit])
+        unit: _Item(unit in services, depth(unit), len(hosts[unit]) == 1, unit, hosts[unit], needs[unit])
         for unit in hosts
     }

@@ -1,4 +1,4 @@
-"""The small values that a plan is put together from. Sizes are bytes."""
+"""Small values that the plan consists of. Sizes are in bytes."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from sparkiac.report import Path
 
 FILES: Final = "/var/lib/sparkiac/files"
-"""Directory on the host that keeps fetched files."""
+"""Directory on the host for downloaded extra files."""
 UNLOCKED: Final = "UNLOCKED"
-"""What stands in the place of a digest or hash that the lock lacks."""
+"""Replaces a digest or hash that is missing in the lock."""
 
 
 def stated_bytes(size_gib: float | None) -> int | None:
-    """Give the bytes of a size that is stated in GiB, if one is."""
+    """Convert a size in GiB to bytes; None stays None."""
     return None if size_gib is None else int(size_gib * GIB)
 
 
 class BindMount(NamedTuple):
-    """A directory or file of the host inside the container."""
+    """A directory or file of the host that is mounted into a container."""
 
     source: str
     target: str
@@ -40,7 +40,7 @@ class BindMount(NamedTuple):
 
 
 class Published(NamedTuple):
-    """A port of the container on the host."""
+    """A container port that is published on the host."""
 
     address: str
     port: int
@@ -48,48 +48,49 @@ class Published(NamedTuple):
 
 
 class Secret(NamedTuple):
-    """A secret's name and the file that the container reads it from."""
+    """Name of a secret and the file that contains it, as seen by the container or program."""
 
     name: str
     target: str
 
 
 class Export(NamedTuple):
-    """A variable of the server whose value is put together from secrets inside the container.
+    """An environment variable whose value is read from secrets in the container.
 
-    So it shows in no inspect output and in no argument list, and a server whose secret is missing does not start.
+    The value therefore appears neither in `docker inspect` nor in an argument list. If a secret is missing, the server
+    does not start.
     """
 
     variable: str
     secrets: tuple[str | None, ...]
-    """One secret for each part, joined by semicolons; None is a part that needs no key."""
+    """Secrets whose values are joined with semicolons; None stands for a server that requires no key."""
 
 
 class FetchedFile(NamedTuple):
-    """A file that is fetched to the host, checked, and mounted."""
+    """A file that is downloaded to the host, verified and mounted."""
 
     url: str
     sha256: str | None
     target: str
     commit: str | None = None
-    """Commit of the hub's repository that holds it."""
+    """Commit of the model hub repository that contains it."""
 
     @property
     def path(self) -> str:
-        """Where it lies on the host: named after its content, so that a new one never meets an old name."""
+        """Return its path on the host, which contains the hash of its content, so that versions do not collide."""
         return f"{FILES}/{self.sha256 or UNLOCKED}/{self.target.rpartition('/')[2]}"
 
     @property
     def on_hub(self) -> tuple[str, str] | None:
-        """Repository of the model hub, and path in it, if it is fetched from there."""
+        """Return the repository on the model hub and the path in it, if it is downloaded from there."""
         return hub_file(self.url)
 
 
 class SupersededEntry(NamedTuple):
-    """A catalog entry in use that its source took back."""
+    """A catalog entry in use that is superseded by another one."""
 
     path: Path
-    """Where the inventory names it."""
+    """Path in the inventory that names it."""
     entry: str
     why: str
     instead: str | None
@@ -99,14 +100,14 @@ class UnitTimeouts(NamedTuple):
     """Timeouts of a unit, in seconds."""
 
     ready_s: int
-    """From start to the first answer."""
+    """Maximum time from start to the first answer."""
     stop_s: int
     restart_delay_s: int
-    """Before the first restart; later ones wait longer."""
+    """Delay before the first restart; later delays are longer."""
 
 
 class Health(NamedTuple):
-    """How the container is asked whether it is well."""
+    """Docker health check of a container."""
 
     command: tuple[str, ...]
     interval_s: int
@@ -114,7 +115,7 @@ class Health(NamedTuple):
 
 
 class ModelRepository(NamedTuple):
-    """One repository of the model hub at the commit that the lock pins, with all that a host downloads of it."""
+    """One repository on the model hub at its pinned commit, with the files that hosts download."""
 
     model: str
     commit: str
@@ -124,12 +125,12 @@ class ModelRepository(NamedTuple):
 
     @property
     def slug(self) -> str:
-        """Its handle as the name of a file."""
+        """Return its handle in a form that is usable as a file name."""
         return self.model.replace("/", "--")
 
     @property
     def size_bytes(self) -> int:
-        """What a host downloads."""
+        """Return the size of the download."""
         return sum(size for size, _ in self.files.values())
 
 
@@ -138,28 +139,29 @@ class StoredModel(NamedTuple):
 
     repository: ModelRepository
     layout: str
-    """`hub` as the hub's own cache, or `directory` as plain files below organisation/name."""
+    """`hub`: the layout of the Hugging Face cache; `directory`: plain files in organisation/name."""
 
 
 class ModelStore(NamedTuple):
-    """A directory of a host that holds weights, and what it must hold."""
+    """A directory on a host for weights, and the models that it must contain."""
 
     path: str
     models: tuple[StoredModel, ...]
 
 
 class Peer(NamedTuple):
-    """A host that gives others what it has itself."""
+    """A host from which another host copies images or weights, and its address."""
 
     host: str
     address: str
 
 
 NO_RATE: Final = Unknown(("published prefill rate",))
+"""Result for a model without a published prefill rate."""
 
 
 class Proof(NamedTuple):
-    """The memory of one server."""
+    """The memory proof of one server, with the estimated speeds."""
 
     server: Server
     options: ServerOptions | Unknown
@@ -167,16 +169,16 @@ class Proof(NamedTuple):
     cache: Cache | Unknown
     fit: Fit | Unknown
     workload: Workload | None
-    """What the inventory says that it is for."""
+    """Load that it must handle, from the inventory."""
     advice: Advice | Unknown
-    """The smallest pool for that, or for one request of the whole context."""
+    """Smallest KV cache for the workload, or without a workload for one request of the longest length."""
     steps: tuple[Step, ...]
-    """What other utilizations buy."""
+    """KV cache at other utilizations."""
     decode: tuple[tuple[int, Range], ...] | Unknown = Unknown(())
-    """Tokens of context → tokens a second of one request."""
+    """Pairs of tokens in the context and decode rate of one request, in tokens per second."""
     prefill: Prefill | Unknown = Unknown(())
-    """Tokens of a prompt a second."""
+    """Prefill rate, in tokens per second."""
     assumption: str | None = None
-    """What the figures rest on that nobody knows: they are an estimate then, and no proof."""
+    """Assumption behind the figures, such as a vLLM version; with one, they are an estimate and not a proof."""
     config: Mapping[str, object] = {}
-    """The model's config.json, as far as the lock has it."""
+    """config.json of the model, if the lock has it."""

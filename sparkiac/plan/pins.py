@@ -1,4 +1,4 @@
-"""Pins that name nothing real: those of an example lock, and those that are missing."""
+"""Find pins that cannot be deployed: those of an example lock, and missing ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def unpinned(containers: Iterable[Container], *, example: bool) -> tuple[str, ...]:
-    """Name the images, models and files of a host that no real pin fixes, sorted. `example` is what the lock says."""
+    """Return the images, models and files of a host without a real pin, sorted; `example`: the lock is an example."""
     return tuple(sorted({name for each in containers for name in _names(each, example=example)}))
 
 

@@ -1,4 +1,4 @@
-"""Everything that runs, by host: deployments, and the services with the way to what each of them asks."""
+"""Place deployments and services on their hosts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PlacedHost(NamedTuple):
-    """One host and what is on it, each sorted by name."""
+    """One host and everything that runs on it, sorted by name."""
 
     name: str
     values: ResolvedHost
@@ -31,34 +31,34 @@ class PlacedHost(NamedTuple):
 
     @property
     def units(self) -> tuple[Container | Program, ...]:
-        """Everything that systemd runs."""
+        """Return everything that has a systemd unit."""
         return (*self.containers, *self.programs)
 
     @property
     def memory_bytes(self) -> int | None:
-        """Memory of the host, if it is known."""
+        """Return the memory of the host, if it is known."""
         return stated_bytes(self.values.memory_gib)
 
 
 def place_all(resolved: Resolved) -> tuple[PlacedHost, ...]:
-    """Place every deployment and service on its hosts, sorted by host."""
+    """Plan every deployment and service on its hosts; return the hosts sorted by name."""
     fleet, known = resolved.fleet, providers(resolved)
-    asked = {name: dependencies_of(resolved, name, known) for name in fleet.services}
-    shared = dict.fromkeys(_joined(asked), NETWORK)
+    dependencies = {name: dependencies_of(resolved, name, known) for name in fleet.services}
+    shared = dict.fromkeys(_on_shared_network(dependencies), NETWORK)
     containers: dict[str, list[Container]] = {host: [] for host in fleet.hosts}
     programs: dict[str, list[Program]] = {host: [] for host in fleet.hosts}
-    documents: dict[str, list[ConfigFile]] = {host: [] for host in fleet.hosts}
+    config_files: dict[str, list[ConfigFile]] = {host: [] for host in fleet.hosts}
     for name, nodes in fleet.deployments.items():
         for host in nodes:
             containers[host].append(deployments.container(resolved, name=name, host=host, shared=shared.get(name)))
     for name, service in fleet.services.items():
         match service:
             case ResolvedHermesAgentService():
-                programs[service.on].append(hermes.program(resolved, name, service, asked[name]))
+                programs[service.on].append(hermes.program(resolved, name, service, dependencies[name]))
             case OpenClawService():
-                documents[service.on].append(openclaw.document(name, service, asked[name]))
+                config_files[service.on].append(openclaw.config_file(name, service, dependencies[name]))
             case _:
-                found = services.container(resolved, name, service, asked[name], shared=shared.get(name))
+                found = services.container(resolved, name, service, dependencies[name], shared=shared.get(name))
                 containers[service.on].append(found)
     return tuple(
         PlacedHost(
@@ -66,13 +66,13 @@ def place_all(resolved: Resolved) -> tuple[PlacedHost, ...]:
             fleet.hosts[name],
             tuple(sorted(containers[name], key=lambda each: each.name)),
             tuple(programs[name]),
-            tuple(documents[name]),
+            tuple(config_files[name]),
         )
         for name in sorted(fleet.hosts)
     )
 
 
-def _joined(asked: Mapping[str, tuple[Dependency, ...]]) -> set[str]:
-    """Name the containers that ask each other on their host: just those share a network."""
-    near = {name: [link.name for link in found if link.network] for name, found in asked.items()}
+def _on_shared_network(dependencies: Mapping[str, tuple[Dependency, ...]]) -> set[str]:
+    """Return the containers that use each other on one host; only these share a Docker network."""
+    near = {name: [link.name for link in found if link.network] for name, found in dependencies.items()}
     return {each for name, names in near.items() if names for each in (name, *names)}

@@ -1,4 +1,4 @@
-"""What a host must be before anything is put on it."""
+"""Build the expectations that preflight compares a host with."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 _MACHINES: Final = {"arm64": "aarch64", "amd64": "x86_64"}
 _NVIDIA: Final = "nvcr.io"
 _RUNS_AS: Final = DockerAccess(user="sparkiac", group="docker")
-"""Who starts the containers: the unit's template says the same."""
+"""User and group that start the containers; they must match those in the template of the unit."""
 _LOAD_TUNING: Final = ("vm.min_free_kbytes", "vm.vfs_cache_pressure", "vm.dirty_ratio", "vm.dirty_background_ratio")
-"""Kernel settings that one source sets against memory that runs out while a model loads."""
+"""Kernel settings that one source recommends if memory runs out while a model loads."""
 _IDLE_SHARE: Final = 0.75
-"""Share of the memory that is available while no container runs; sparkiac's own choice, well below any clean boot."""
+"""Share of the memory that must be available while no container runs. After a clean boot, far more is available."""
 
 
 def expectations(
     host: PlacedHost, *, stores: tuple[ModelStore, ...], secrets: tuple[str, ...], unpinned: tuple[str, ...]
 ) -> Expectations:
-    """Give the expectations of one host; what is None or empty is not checked."""
+    """Return the expectations for one host; None and empty values are not checked."""
     values, containers, sysctls = host.values, host.containers, host.values.sysctl
     free_gib = values.docker_free_gib
     return Expectations(
@@ -112,14 +112,14 @@ def _logins(containers: tuple[Container, ...]) -> tuple[RegistryLogin, ...]:
 
 
 def _idle_bytes(containers: tuple[Container, ...], memory_bytes: int | None) -> int | None:
-    """Give what is available while no container runs, where a GPU's driver could have kept some of it."""
+    """Return the memory that must be available while no container runs; a GPU driver may fail to release some."""
     if memory_bytes is None or not any(container.confinement.gpu for container in containers):
         return None
     return int(memory_bytes * _IDLE_SHARE)
 
 
 def secrets_of(units: Iterable[Container | Program]) -> tuple[str, ...]:
-    """Name the secrets that these units read, sorted."""
+    """Return the names of the secrets that these units read, sorted."""
     return tuple(sorted({secret.name for each in units for secret in each.secrets}))
 
 
@@ -134,7 +134,7 @@ def _unit(container: Container) -> UnitExpectation:
 
 
 def cache_path(container: Container) -> str | None:
-    """Give the directory on the host that keeps the container's compiled code."""
+    """Return the directory on the host with the container's compile cache."""
     return (
         None
         if container.storage.cache_key is None

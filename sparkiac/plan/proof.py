@@ -1,7 +1,7 @@
-"""The proof that it fits: what each server and each host does with its memory, term by term. Sizes are bytes.
+"""The memory proof: the memory of each server and each host, term by term. Sizes are in bytes.
 
-sparkiac.memory computes every figure from the lock, the catalog and the inventory. If a fact is missing, the result is
-unknown and names that fact; it is never taken for a pass.
+sparkiac.memory calculates every figure from the lock, the catalog and the inventory. If a fact is missing, the result
+is unknown and names that fact; an unknown result never counts as a pass.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from sparkiac.plan.values import Container
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
-"""What the lock knows of models, by handle."""
+"""Model handle → entry in the lock."""
 _SHORT: Final = 1024
-"""Tokens of context of a short request, beside the longest one."""
+"""Tokens in the context of a short request; the decode rate is estimated for it and for the longest request."""
 _ACCEPTED: Final = (0.55, 0.80)
-"""Chance that a drafted token is accepted: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
-_STATED: Final = "the catalog, as its source states it"
+"""Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
+_STATED: Final = "catalog: published size"
 _NO_CACHE: Final = Architecture(full_attention_layers=0, kv_heads=0, head_size=0)
-"""A drafter under `mtp` that is a model of its own reads the target's cache and keeps none."""
+"""KV cache of a separate drafter for `mtp`: none, because it reads the cache of the target."""
 
 
 def proofs(hosts: Iterable[PlacedHost], known: Models) -> dict[str, dict[str, Proof]]:
-    """Give the proof of each deployment on each of its hosts: host → name → proof."""
+    """Return the proof of each deployment on each of its hosts: host → name → proof."""
     placed = [(host, each) for host in hosts for each in host.containers if each.kind == "deployment"]
     groups: dict[str, dict[str, int | None]] = {}
     for host, container in placed:
@@ -50,7 +50,7 @@ def proofs(hosts: Iterable[PlacedHost], known: Models) -> dict[str, dict[str, Pr
 
 
 def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> HostBudget:
-    """Give the memory of a host: its servers, its services, and what is kept for the system."""
+    """Return the memory budget of a host: its servers, its services, and the reserve for the system."""
     servers = tuple(each.server for each in proven.values())
     services = tuple(
         Term(each.name, each.memory_bytes, "the inventory")
@@ -64,7 +64,7 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> HostBudget:
 def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
     found = _predicted(container, None if isinstance(total, Unknown) else total, known)
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
-    told, locked = facts.known(container.server), known.get(container.server.model or "")
+    catalogued, locked = facts.known(container.server), known.get(container.server.model or "")
     return Proof(
         server=server,
         options=found.options,
@@ -75,7 +75,7 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
         advice=found.advice,
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
         decode=_decode(container, found, server, known),
-        prefill=(told.prefill if told else None) or NO_RATE,
+        prefill=(catalogued.prefill if catalogued else None) or NO_RATE,
         assumption=_assumed(container),
         config=locked.config if locked else {},
     )
@@ -83,8 +83,8 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
 
 def _predicted(container: Container, total_bytes: int | None, known: Models) -> Prediction:
     if container.server.engine != "vllm":
-        wrong = Unknown((f"how {container.server.engine} lays out its cache",))
-        return Prediction(wrong, wrong, wrong, wrong, wrong, wrong, ())
+        unknown = Unknown((f"cache layout of {container.server.engine}",))
+        return Prediction(unknown, unknown, unknown, unknown, unknown, unknown, ())
     release = interfaces.assumed(container.image.vllm)
     drafts: Mapping[str, Any] = container.server.speculative or {}
     return prediction.predict(
@@ -104,14 +104,14 @@ def _predicted(container: Container, total_bytes: int | None, known: Models) -> 
 
 
 def _checkpoint(container: Container, known: Models) -> Checkpoint:
-    told, model = facts.known(container.server), container.server.model or ""
-    stated = _stated("weights", told.weights_bytes if told else None)
-    return Checkpoint(known.get(model), told.architecture if told else None, stated)
+    catalogued, model = facts.known(container.server), container.server.model or ""
+    stated = _stated("weights", catalogued.weights_bytes if catalogued else None)
+    return Checkpoint(known.get(model), catalogued.architecture if catalogued else None, stated)
 
 
 def _drafter(container: Container, drafts: Mapping[str, Any], known: Models) -> Checkpoint:
-    told = facts.known(container.server)
-    stated = _stated("drafter", told.drafter_bytes if told else None)
+    catalogued = facts.known(container.server)
+    stated = _stated("drafter", catalogued.drafter_bytes if catalogued else None)
     return Checkpoint(known.get(drafts["model"]), _NO_CACHE if drafts["method"] == "mtp" else None, stated)
 
 
@@ -129,8 +129,8 @@ def _assumed(container: Container) -> str | None:
 def _decode(
     container: Container, found: Prediction, server: Server, known: Models
 ) -> tuple[tuple[int, Range], ...] | Unknown:
-    told, locked = facts.known(container.server), known.get(container.server.model or "")
-    parameters = (told.architecture.parameters if told else None) or (None, None)
+    catalogued, locked = facts.known(container.server), known.get(container.server.model or "")
+    parameters = (catalogued.architecture.parameters if catalogued else None) or (None, None)
     width = None if isinstance(found.shape, Unknown) else found.shape.width
     read = speed.reads(
         next((term.size_bytes for term in server.inside if term.name == "weights"), None),
@@ -156,7 +156,7 @@ def _drafting(container: Container, server: Server, *, routed: bool) -> speed.Dr
 
 
 def _opaque(container: Container) -> Server:
-    """Give what an engine takes whose cache is not worked out: its share, or nothing that is known."""
-    nothing = Term("KV cache", None, "not computed for this engine")
+    """Return the memory of a server whose KV cache cannot be calculated: only its share of the memory may be known."""
+    unknown = Term("KV cache", None, "not calculated for this engine")
     requested = Term("requested", container.memory_bytes, "its share of the host's memory")
-    return budget.Server(container.name, requested, (), nothing, (), nothing._replace(name="shortage"))
+    return budget.Server(container.name, requested, (), unknown, (), unknown._replace(name="shortage"))

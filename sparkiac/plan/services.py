@@ -1,4 +1,4 @@
-"""A service's container, whatever its kind."""
+"""Plan the container of a service."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _CLIENTS: Final = (
     "wget -q -T 4 -O /dev/null {url}",
     "python3 -c \"import urllib.request as r; r.urlopen('{url}', timeout=4)\"",
 )
-"""HTTP clients of which an image may have one. None of them sees a character of the inventory that a shell reads."""
+"""Health check commands, tried in this order until one succeeds. The URL contains no character special to a shell."""
 
 
 def container(
     resolved: Resolved, name: str, service: Service, links: tuple[Dependency, ...], *, shared: str | None
 ) -> Container:
-    """Decide how the service `name` runs on its host, and how it asks what it uses."""
+    """Plan the container of service `name` on its host."""
     host = resolved.fleet.hosts[service.on]
     published = _published(service, host)
     return Container(
@@ -94,7 +94,7 @@ def _title(kind: str) -> str | None:
 
 
 def _storage(service: Service, name: str) -> Storage:
-    """Give mounts, and the directory on the host for what must outlive the container, unless the user mounts one."""
+    """Return the mounts, including a directory on the host for persistent data unless the user mounts one."""
     found = settings.mounts(service.mounts, store=service.model_store)
     data = None
     if service.data is not None and service.data not in service.mounts:
@@ -104,7 +104,7 @@ def _storage(service: Service, name: str) -> Storage:
 
 
 def _health(service: Service, published: Published | None) -> Health | None:
-    """Ask with the kind's own command, or with whatever HTTP client the image brings."""
+    """Return the health check: the command of the kind, or a request with an HTTP client of the image."""
     if service.healthcheck is not None:
         return Health(("CMD", *service.healthcheck), interval_s=15, timeout_s=10) if service.healthcheck else None
     if service.health is None or published is None:

@@ -1,4 +1,4 @@
-"""What deployments and services say alike: where a mount comes from, and how long to wait."""
+"""Settings that deployments and services share: mounts, extra files and timeouts."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 
 def server_port(values: ResolvedDeployment) -> int:
-    """Give the port that the server listens on inside its container."""
+    """Return the port that the server listens on in its container."""
     port = values.set["port"]
-    assert isinstance(port, int), "resolve refuses another type"  # noqa: S101
+    assert isinstance(port, int), "resolve has checked the type"  # noqa: S101
     return port
 
 
 def mounts(wanted: Mapping[str, Mounted], *, store: str | None) -> list[BindMount]:
-    """Give the mounts of a container; `store` is the host's model store, which must be known where one names it."""
+    """Return the mounts of a container; `store` is the model store of the host, required if a mount uses it."""
     return [BindMount(_source(mount, store), target, mount.read_only) for target, mount in wanted.items()]
 
 
 def _source(mount: Mounted, store: str | None) -> str:
     if mount.source != "model_store":
         return mount.source
-    assert store is not None, "resolve refuses a mount of a store that is not there"  # noqa: S101
+    assert store is not None, "resolve has checked that the model store is set"  # noqa: S101
     return store
 
 
 def files(wanted: Mapping[str, ResolvedFile], *, resolved: Resolved) -> tuple[FetchedFile, ...]:
-    """Give the extra files of a container with what the lock pins, sorted by their place in it."""
+    """Return the extra files of a container with their pins, sorted by their path in the container."""
     return tuple(_file(file.url, target, resolved) for target, file in sorted(wanted.items()))
 
 
@@ -49,5 +49,5 @@ def _file(url: str, target: str, resolved: Resolved) -> FetchedFile:
 
 
 def timeouts(wanted: ResolvedTimeouts) -> UnitTimeouts:
-    """Give the timeouts of a unit."""
+    """Return the timeouts of a unit."""
     return UnitTimeouts(wanted.ready_s, wanted.stop_s, wanted.restart_delay_s)

@@ -1,4 +1,4 @@
-"""Compare a vLLM startup log with the plan: what was predicted and measured, and what makes the next plan exact."""
+"""Compare the plan with a vLLM startup log, and return the measured values that make the next plan exact."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from sparkiac.plan.values import HostPlan, Plan
 
 _ROUNDED: Final = GIB // 50
-"""Two figures of a log that are this near may be the same: each is rounded to 0.01 GiB."""
+"""Tolerance when comparing two figures of a log, because each is rounded to 0.01 GiB."""
 
 SIZES: Final = ("total memory", "weights", "overhead", "CUDA graphs", "KV cache")
-"""Figures that are sizes; the others are counts."""
+"""Names of the figures that are sizes in bytes; the others are counts."""
 ORDER: Final = (*SIZES, "tokens", "concurrency", "block size")
 
 
 class StartupComparison(NamedTuple):
-    """Plan and startup log of one deployment."""
+    """Planned and measured figures of one deployment."""
 
     name: str
     host: str
     compared: tuple[Compared, ...]
     measured: Measured
     total_bytes: int | None
-    """Memory of the host as CUDA sees it, where the inventory says otherwise."""
+    """Memory of the host that CUDA reports, if the inventory has another value."""
     notes: tuple[str, ...]
-    """What makes the comparison less than exact."""
+    """Reasons why the comparison is not exact."""
 
 
 def servers(plan: Plan) -> dict[str, HostPlan]:
-    """Give the host of each deployment that answers: of a group the node that leads."""
+    """Return deployment → host; for a group, the host of the leader."""
     return {
         container.name: host
         for host in plan.hosts
@@ -49,7 +49,7 @@ def servers(plan: Plan) -> dict[str, HostPlan]:
 
 
 def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None:
-    """Compare the startup log of a deployment with its proof; None if no line of the log is understood."""
+    """Compare the startup log of a deployment with its proof; return None if no line of the log is recognised."""
     found, proof = startup.read(log), host.proofs[name]
     if found == Startup():
         return None
@@ -57,7 +57,7 @@ def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None
     planned = _planned(proof, total or host.memory_bytes)
     requested = _requested(found.requested_bytes, planned)
     measured = startup.calibrate(found._replace(requested_bytes=requested))
-    measured = measured.model_copy(update={"weights_bytes": _alone(measured.weights_bytes, proof)})
+    measured = measured.model_copy(update={"weights_bytes": _without_drafter(measured.weights_bytes, proof)})
     rows = sorted(_compared(found, host, proof, measured), key=lambda row: ORDER.index(row.name))
     return StartupComparison(
         name, host.name, tuple(rows), measured, total, tuple(_notes(found, proof, planned, measured))
@@ -71,25 +71,25 @@ def _total(found: Startup, host: HostPlan) -> int | None:
     return seen
 
 
-def _alone(loaded: int | None, proof: Proof) -> int | None:
-    """Take the drafter off what was loaded: the log's figure holds both, and the plan keeps them apart."""
+def _without_drafter(loaded: int | None, proof: Proof) -> int | None:
+    """Subtract the drafter from the loaded weights: the log has one figure for both, the plan has two."""
     drafter = next((term.size_bytes for term in proof.server.inside if term.name == "drafter"), None)
     return loaded if loaded is None or drafter is None else max(0, loaded - drafter)
 
 
 def _planned(proof: Proof, total: int | None) -> int | None:
-    """Give what the server asks for on a host with this memory; None where a size of its pool is told."""
+    """Return the memory that the plan's server requests of this total; None if its KV cache has a fixed size."""
     options = proof.options
     if isinstance(options, Unknown) or options.kv_cache_memory_bytes is not None or total is None:
         return None
     return budget.requested_bytes(total, options.gpu_memory_utilization)
 
 
-def _requested(told: int | None, planned: int | None) -> int | None:
-    """Give what was asked for: as the next plan works it out, if the log says the same as far as it is rounded."""
-    if told is None or planned is None:
-        return planned if told is None else told
-    return planned if abs(told - planned) <= _ROUNDED else told
+def _requested(logged: int | None, planned: int | None) -> int | None:
+    """Return the requested memory: the plan's exact value if the log's rounded value agrees, else the log's value."""
+    if logged is None or planned is None:
+        return planned if logged is None else logged
+    return planned if abs(logged - planned) <= _ROUNDED else logged
 
 
 def _compared(found: Startup, host: HostPlan, proof: Proof, measured: Measured) -> Iterator[Compared]:
@@ -111,13 +111,13 @@ def _compared(found: Startup, host: HostPlan, proof: Proof, measured: Measured) 
 
 def _notes(found: Startup, proof: Proof, planned: int | None, measured: Measured) -> Iterator[str]:
     if isinstance(proof.options, Unknown):
-        yield f"Nothing can be compared: {labels.unknown(proof.options)}."
+        yield f"Nothing can be compared: options are {labels.unknown(proof.options)}."
         return
     context = None if isinstance(proof.cache, Unknown) else proof.cache.context
     if found.context is not None and context is not None and found.context != context:
-        yield f"The log is of requests of {count(found.context)} tokens, and the plan of {count(context)}."
+        yield f"max_model_len is {count(found.context)} in the log and {count(context)} in the plan."
     asked = found.requested_bytes
     if asked is not None and planned is not None and abs(asked - planned) > _ROUNDED:
-        yield f"The server of the log asked for {gib(asked)}, and the one of the plan asks for {gib(planned)}."
+        yield f"The server requested {gib(asked)} in the log and requests {gib(planned)} in the plan."
     if measured.overhead_bytes is None:
-        yield "The log does not tell what is taken beside weights and KV cache."
+        yield "The log does not contain the memory used in addition to weights and KV cache."

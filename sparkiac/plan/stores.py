@@ -1,4 +1,4 @@
-"""What each model store of a host must hold."""
+"""The models that preflight looks for in each model store of a host."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 def stores(
     containers: Iterable[Container], *, staged: Iterable[ModelStore] = (), unpinned: Collection[str] = ()
 ) -> tuple[StoreExpectation, ...]:
-    """Name what each store must hold, and what is to be known of some of it.
+    """Return the expected content of each model store.
 
-    What the playbooks stage themselves, file by file, is not checked: it may not be there yet. Of an unpinned model no
-    commit is checked: preflight would advise to download one that does not exist.
+    Models that the playbooks download are not checked, because they may not be there yet. The commit of an unpinned
+    model is not checked, because preflight would suggest to download a commit that does not exist.
     """
-    ours = {(store.path, stored.repository.model) for store in staged for stored in store.models}
+    downloaded = {(store.path, stored.repository.model) for store in staged for stored in store.models}
     by_path: dict[str, dict[str, list[Container]]] = {}
     for container in containers:
         for entry, model in _entries(container, unpinned):
-            if container.weights.store is not None and (container.weights.store, model) not in ours:
+            if container.weights.store is not None and (container.weights.store, model) not in downloaded:
                 by_path.setdefault(container.weights.store, {}).setdefault(entry, []).append(container)
     return tuple(_store(path, found) for path, found in sorted(by_path.items()))
 
@@ -55,7 +55,7 @@ def _gated(container: Container, entry: str) -> bool:
 
 
 def _entries(container: Container, unpinned: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Name repositories as the hub's cache names them, with the pinned commit, and plain directories."""
+    """Return the directory of each model in the Hugging Face cache, with the pinned commit, or its plain directory."""
     for model in container.weights.models:
         commit = None if model in unpinned else container.weights.commits.get(model)
         yield f"{_cached(model)}{f'@{commit}' if commit else ''}", model

@@ -1,11 +1,11 @@
-"""By which URL one service reaches another one: it follows from where both run and where the other one listens.
+"""The URL at which one service reaches another. It depends on where both run and where the other one listens.
 
-Source: Spark guide L606-619. The rules, from the most robust way down:
+Source: Spark guide L606-619. In order of preference:
 
-- two containers of one host share a network, and one is the other's name;
-- a container reaches a program of its host at the address that it listens on, or through the host's gateway;
-- a program reaches what is on its host at that address, or on loopback;
-- another host is reached at the address that the port is published on.
+- two containers on one host share a Docker network, where the host name is the name of the container;
+- a container reaches a program on its host at the address that it listens on, or through the gateway of the host;
+- a program reaches services on its host at the address that they listen on, or on loopback;
+- a service on another host is reached at the address on which its port is published.
 """
 
 from __future__ import annotations
@@ -20,40 +20,43 @@ if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedHost
 
 NETWORK: Final = "sparkiac"
-"""Docker network of a host that containers which ask each other share."""
+"""Docker network for containers on one host that use each other."""
 GATEWAY: Final = "host.docker.internal"
-"""Name of the host inside a container, once it is given one."""
+"""Name of the host in a container that has GATEWAY_ENTRY in its /etc/hosts."""
 GATEWAY_ENTRY: Final = f"{GATEWAY}:host-gateway"
 _LOOPBACK: Final = "127.0.0.1"
 _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 class Endpoint(NamedTuple):
-    """Something that can be asked."""
+    """Where a deployment or service listens."""
 
     name: str
     host: str
     address: str
-    """Address of its host that it listens on."""
+    """Address on its host that it listens on."""
     port: int
     container_port: int | None
-    """Port inside its container; None for a program, and for a container on the host's own network."""
+    """Port in its container; None for a program and for a container with host networking."""
 
 
 class Route(NamedTuple):
-    """The way to an endpoint."""
+    """How to reach an endpoint."""
 
     origin: str | None
-    """http://host:port; None where there is no way."""
+    """http://host:port; None if the endpoint cannot be reached."""
     network: bool = False
+    """Whether both containers must share a Docker network."""
     gateway: bool = False
+    """Whether the container reaches the host through its gateway."""
     obstacle: str | None = None
+    """Why the endpoint cannot be reached: `loopback` or `fabric`."""
 
 
 def route(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost], *, in_container: bool) -> Route:
-    """Find the way from a container or program on `host` to an endpoint."""
+    """Return how a container or program on `host` reaches an endpoint."""
     if host != target.host:
-        return _abroad(host, target, hosts)
+        return _to_other_host(host, target, hosts)
     if not in_container:
         return _at(_LOOPBACK if target.address == _EVERY else target.address, target.port)
     if target.container_port is not None:
@@ -65,7 +68,7 @@ def route(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost], *, in_
     return _at(target.address, target.port)
 
 
-def _abroad(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost]) -> Route:
+def _to_other_host(host: str, target: Endpoint, hosts: Mapping[str, ResolvedHost]) -> Route:
     there = hosts[target.host]
     if target.address == _LOOPBACK:
         return Route(None, obstacle="loopback")

@@ -1,4 +1,4 @@
-"""The plan as a whole: containers, hosts, builds. Sizes are bytes, times are seconds, commands are tuples of words."""
+"""The plan: containers, hosts, builds. Sizes are in bytes, times in seconds, commands are tuples of words."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Container(NamedTuple):
     name: str
     description: str
     path: Path
-    """Where it stands in the inventory."""
+    """Path in the inventory."""
     image: Image
     command: ContainerCommand
     network: ContainerNetwork
@@ -51,29 +51,29 @@ class Container(NamedTuple):
     checks: Checks
     timeouts: UnitTimeouts
     server: ModelServer = ModelServer()
-    """What a deployment serves, and how; empty for most services."""
+    """Model and engine settings; empty for most services."""
     weights: RequiredWeights = RequiredWeights()
     secrets: tuple[Secret, ...] = ()
-    """Secrets and their files in the container; the first one is the key of its own API, if it has one."""
+    """Secrets and their files in the container; the first one is its own API key, if it has one."""
     dependencies: tuple[Dependency, ...] = ()
-    """What it asks."""
+    """Deployments and services that it uses."""
     memory_bytes: int | None = None
-    """Memory that an engine takes at start, if its utilization and the host's total are known; of a service, what the
-    inventory states."""
+    """For an engine, the memory that it requests at start, if utilization and memory of the host are known; for a
+    service, the value in the inventory."""
 
     @property
     def unit(self) -> str:
-        """Name of its systemd unit, without suffix."""
+        """Return the name of its systemd unit, without suffix."""
         return f"sparkiac-{self.name}"
 
     @property
     def argv(self) -> tuple[str, ...]:
-        """The words that start the server, as far as the image's entrypoint is known."""
+        """Return the full command, including the image's entrypoint if it is known."""
         return (*(self.image.entrypoint or ()), *(self.command.words or self.image.command or ()))
 
 
 class HostPlan(NamedTuple):
-    """One machine and all that it runs."""
+    """One host and everything that runs on it."""
 
     name: str
     address: str
@@ -86,11 +86,11 @@ class HostPlan(NamedTuple):
     sysctls: Mapping[str, str]
     containers: tuple[Container, ...]
     preflight: Expectations
-    """What the host is checked for."""
+    """Expectations that preflight compares the host with."""
     programs: tuple[Program, ...] = ()
     config_files: tuple[ConfigFile, ...] = ()
     start_order: tuple[str, ...] = ()
-    """Its units in the order in which they start."""
+    """Its units in start order."""
     platform_name: str = ""
     """Name of its hardware profile, such as dgx-spark."""
     gpu: Gpu | None = None
@@ -98,49 +98,49 @@ class HostPlan(NamedTuple):
     links: tuple[FabricLink, ...] = ()
     """Its high-speed links."""
     stores: tuple[ModelStore, ...] = ()
-    """What its model stores must hold, as far as the lock knows the files."""
+    """Models that its model stores must contain, for models whose files are in the lock."""
     secrets: tuple[str, ...] = ()
-    """Secrets that it must hold, sorted."""
+    """Secrets that must exist on it, sorted."""
     reserve_bytes: int | None = None
-    """Memory that the inventory keeps for the system and the page cache."""
+    """Memory reserved for the system and the page cache, if the inventory sets it."""
     budget: HostBudget = HostBudget(None, ())
-    """Where its memory goes."""
+    """Its memory budget."""
     proofs: Mapping[str, Proof] = {}
-    """The memory of each deployment on it, by name."""
+    """Deployment → memory proof."""
     weights_from: tuple[Peer, ...] = ()
-    """Hosts that can give it weights over a direct link."""
+    """Hosts that it can copy weights from over a direct link."""
     images_from: Peer | None = None
-    """Host that gives it images."""
+    """Host that it copies images from."""
     unpinned: tuple[str, ...] = ()
-    """Images, models and files whose pins are examples or missing: nothing of it may be applied."""
+    """Images, models and files whose pins are examples or missing; the host cannot be applied until they are pinned."""
 
     @property
     def units(self) -> tuple[Container | Program, ...]:
-        """Everything that systemd runs, sorted by name."""
+        """Return everything that has a systemd unit, sorted by name."""
         return tuple(sorted((*self.containers, *self.programs), key=lambda each: each.name))
 
     @property
     def dependents(self) -> tuple[Container | Program | ConfigFile, ...]:
-        """Everything that may ask others."""
+        """Return everything that can have dependencies."""
         return (*self.containers, *self.programs, *self.config_files)
 
 
 class PlannedBuild(NamedTuple):
-    """An image that is built from source."""
+    """A build of an image from source."""
 
     name: str
     path: Path
-    """Where the inventory names it first."""
+    """First path in the inventory that uses it."""
     spec: Mapping[str, Any]
-    """All that decides what comes out, in the words of the inventory."""
+    """Build specification, with the keys of the inventory: everything that affects the resulting image."""
     digest: str
-    """Hash of that."""
+    """Hash of the specification."""
     base: Image | None
-    """Image to start from; a build that runs a program chooses its own."""
+    """Base image; None if the build runs a program that chooses its own."""
 
 
 class HubEndpoint(NamedTuple):
-    """Where hosts download models from."""
+    """URL and token of the model hub that hosts download from."""
 
     url: str
     secret: str | None = None
@@ -148,18 +148,18 @@ class HubEndpoint(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The whole fleet."""
+    """Plan of the whole fleet."""
 
     name: str
     hosts: tuple[HostPlan, ...]
     builds: tuple[PlannedBuild, ...] = ()
     repositories: tuple[ModelRepository, ...] = ()
-    """What is downloaded from the model hub."""
+    """Repositories that hosts download from the model hub."""
     hub: HubEndpoint = HubEndpoint("")
     batches: tuple[tuple[str, ...], ...] = ()
-    """Hosts that change together, in the order in which they change."""
+    """Batches of hosts that change together, in the order of the rollout."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:
-        """Name what is unpinned on any host, sorted."""
+        """Return the images, models and files without a real pin on any host, sorted."""
         return tuple(sorted({name for host in self.hosts for name in host.unpinned}))

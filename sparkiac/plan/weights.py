@@ -1,4 +1,4 @@
-"""Weights, tokenizers and drafters: which commit of each a host must hold, where, and who can give it to others."""
+"""Model repositories on hosts: which commit of which repository, in which store, and which hosts can copy it."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
 
 
 def pinned(resolved: Resolved) -> dict[str, LockedModel]:
-    """Give the lock's repositories, but for those that the inventory now wants at another revision."""
+    """Return the repositories in the lock, without those for which the inventory now requests another revision."""
     found = {name: _pin(resolved, name) for name in (resolved.lock.models if resolved.lock else ())}
     return {name: locked for name, locked in found.items() if locked is not None}
 
 
 def commits(resolved: Resolved, names: Iterable[str]) -> dict[str, str]:
-    """Give the pinned commits of these repositories, as far as the lock has them."""
+    """Return repository → pinned commit, for those that the lock has."""
     found = {name: _pin(resolved, name) for name in sorted(names)}
     return {name: locked.commit for name, locked in found.items() if locked is not None}
 
 
 def handle(directory: str) -> str | None:
-    """Give the repository that a directory or file of a model store belongs to; None where it is the user's own."""
+    """Return the repository of a directory or file in a model store; None if the path is not organisation/name."""
     organisation, _, rest = directory.partition("/")
     return f"{organisation}/{rest.partition('/')[0]}" if rest else None
 
 
 def repositories(known: Mapping[str, LockedModel], containers: Iterable[Container]) -> dict[str, ModelRepository]:
-    """Give the repositories that some container needs and whose files the lock knows, sorted by handle."""
-    wanted = {name for container in containers for name in needed(container)}
-    return {name: _repository(name, known[name]) for name in sorted(wanted) if name in known and known[name].files}
+    """Return the repositories that a container needs and whose files are in the lock, sorted by handle."""
+    required = {name for container in containers for name in needed(container)}
+    return {name: _repository(name, known[name]) for name in sorted(required) if name in known and known[name].files}
 
 
 def stores(containers: Iterable[Container], known: Mapping[str, ModelRepository]) -> tuple[ModelStore, ...]:
-    """Give what each store of a host must hold of the repositories whose files are known."""
+    """Return the repositories that each model store of a host must contain, for those whose files are known."""
     found: dict[str, dict[tuple[str, str], StoredModel]] = {}
     for container in containers:
-        for name, layout in _laid_out(container):
+        for name, layout in _with_layout(container):
             if container.weights.store is not None and name in known:
                 found.setdefault(container.weights.store, {})[name, layout] = StoredModel(known[name], layout)
     return tuple(
@@ -57,35 +57,35 @@ def stores(containers: Iterable[Container], known: Mapping[str, ModelRepository]
 def weight_peers(
     hosts: Mapping[str, ResolvedHost], stores: Mapping[str, tuple[ModelStore, ...]]
 ) -> dict[str, tuple[Peer, ...]]:
-    """Name for each host who can give it weights over a direct link: the first host of the link's network has them."""
+    """Return the hosts from which each host can copy weights: per network, the first host that needs the same model."""
     first: dict[tuple[str, str], Peer] = {}
     found: dict[str, tuple[Peer, ...]] = {}
     for name, host in hosts.items():
         held = [stored.repository.model for store in stores[name] for stored in store.models]
         near = [(str(link.network), str(link.ip)) for link in _networks(host)]
-        asked = [first.setdefault((net, model), Peer(name, ip)) for net, ip in near for model in held]
-        found[name] = tuple(dict.fromkeys(giver for giver in asked if giver.host != name))
+        peers = [first.setdefault((net, model), Peer(name, ip)) for net, ip in near for model in held]
+        found[name] = tuple(dict.fromkeys(peer for peer in peers if peer.host != name))
     return found
 
 
-def address_seen_from(giver: ResolvedHost, taker: ResolvedHost) -> str:
-    """Give the address at which `taker` asks `giver`: that of a direct link if they share one."""
-    near = {link.network for link in _networks(taker)}
-    return next((str(link.ip) for link in _networks(giver) if link.network in near), giver.address)
+def address_for(server: ResolvedHost, client: ResolvedHost) -> str:
+    """Return the address at which `client` reaches `server`: that of a direct link if they share one."""
+    near = {link.network for link in _networks(client)}
+    return next((str(link.ip) for link in _networks(server) if link.network in near), server.address)
 
 
 def needed(container: Container) -> tuple[str, ...]:
-    """Name the repositories that a container cannot do without."""
-    return tuple(dict.fromkeys(name for name, _ in _laid_out(container)))
+    """Return the repositories that a container needs."""
+    return tuple(dict.fromkeys(name for name, _ in _with_layout(container)))
 
 
-def _laid_out(container: Container) -> Iterator[tuple[str, str]]:
+def _with_layout(container: Container) -> Iterator[tuple[str, str]]:
     yield from ((name, "hub") for name in container.weights.models)
     yield from ((name, "directory") for each in container.weights.directories if (name := handle(each)) is not None)
 
 
 def is_wanted(resolved: Resolved, name: str, revision: str) -> bool:
-    """Whether the inventory wants a repository at the revision that the lock has it of, or says nothing of it."""
+    """Return whether the locked revision of a repository is the one that the inventory requests, if it requests one."""
     return resolved.written.revisions.get(name, revision) == revision
 
 

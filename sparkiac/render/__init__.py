@@ -1,4 +1,4 @@
-"""Plan → artifacts. One module per kind of file; nothing here decides anything."""
+"""Render the plan as files. There is one module per kind of file, and none makes decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Ansible needs beside the hosts' files: inventory, variables, playbooks, configuration."""
+"""Render the files that Ansible reads: inventory, variables, playbooks, configuration."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 CHANGING: Final = "sparkiac_changing"
-"""Group of the hosts that the play found different from the tree."""
+"""Group of the hosts that differ from the generated files; the play fills it."""
 
 
 def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator[Artifact]:
-    """Render everything that `ansible-playbook site.yml` reads, so that sparkiac is not needed to apply."""
+    """Render everything that `ansible-playbook site.yml` reads; an apply does not need sparkiac."""
     yield Artifact("inventory.yml", _yaml(_inventory(plan)))
     yield Artifact(
         "group_vars/all.yml", _yaml({"sparkiac_programs": jsontext.plain(_files(playbooks.on_every_host()))})
@@ -44,7 +44,7 @@ def _yaml(data: Mapping[str, Any]) -> bytes:
 
 def _inventory(plan: Plan) -> dict[str, Any]:
     sparks = {"hosts": {host.name: _connection(host) for host in plan.hosts}}
-    # Filled by the play, with the hosts on which something changes.
+    # The play adds the hosts on which something changes.
     return {"all": {"children": {"sparks": sparks, CHANGING: {}}}}
 
 
@@ -88,24 +88,24 @@ def _files(artifacts: tuple[Artifact, ...]) -> list[PlacedFile]:
 
 
 def _directories(host: HostPlan) -> list[dict[str, str]]:
-    """Name what containers keep on the host: caches, which may be emptied, and data, which is never removed."""
+    """Return the directories for compile caches and persistent data of containers."""
     kept = [each.storage.data for each in host.containers if each.storage.data is not None]
     paths = [path for each in host.containers if (path := cache_path(each)) is not None]
-    # A program's user must get through the directory above its state.
+    # The user of a program must be able to enter the parent directory of its state.
     above = [{"path": "/var/lib/sparkiac", "mode": "0755"}] if kept or host.programs else []
     return [*above, *({"path": path, "mode": "0700"} for path in (*paths, *kept))]
 
 
 def _builds(host: HostPlan) -> list[dict[str, str]]:
-    """Name the images that no registry has, so that a host without one can be told what to run."""
+    """Return the locally built images with their build names, for the message about a missing image."""
     made = {each.image.pull: each.image.build for each in host.containers if each.image.build is not None}
     return [{"image": image, "name": name} for image, name in sorted(made.items())]
 
 
 def _gpu_image(host: HostPlan) -> str:
-    """Name an engine's image to try the GPU with; empty where no engine uses one."""
-    tried = [each.image.pull for each in host.containers if each.confinement.gpu and each.kind == "deployment"]
-    return min(tried, default="")
+    """Return an engine's image for the GPU test of the playbook; empty if no engine uses the GPU."""
+    images = [each.image.pull for each in host.containers if each.confinement.gpu and each.kind == "deployment"]
+    return min(images, default="")
 
 
 def _unit(container: Container) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _program(program: Program) -> dict[str, Any]:
 
 
 def _verify(unit: Container | Program, *, tools: bool) -> dict[str, Any] | None:
-    """Give what the unit is asked, with its own key: those of a client are for what it asks."""
+    """Return the requests that verify a unit; `api_key` is its own key, not one of its dependencies."""
     if unit.network.listen is None:
         return None
     address, port = unit.network.listen

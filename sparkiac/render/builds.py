@@ -1,4 +1,4 @@
-"""What builds an image from source: a Dockerfile, what goes into it as data, and the script that reads both."""
+"""Render the builds: a Dockerfile, the build specification as JSON, and the script that reads both."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def render(plan: Plan) -> Iterator[Artifact]:
 
 @cache
 def _script() -> bytes:
-    """Read the script. It is the same for every build: nothing is written into code that a shell or Python reads."""
+    """Read the build script. It is the same for every build; values of the inventory are never inserted into code."""
     return (assets.directory("templates") / "build" / _SCRIPT).read_bytes()
 
 
@@ -62,5 +62,5 @@ def _mod(index: int, mod: dict[str, Any]) -> dict[str, str]:
 
 
 def _run(words: Sequence[str], folder: str) -> str:
-    """Write a RUN in the form that no shell reads; the image's own working directory stays as it is."""
+    """Return a RUN instruction in exec form, so that no shell parses it; the working directory of the image stays."""
     return escape.json_argument(["/bin/sh", "-c", f'cd {folder} && exec "$@"', "sh", *words])

@@ -1,6 +1,7 @@
-"""The fleet as a drawing: where boxes and lines go. Lengths are pixels of the drawing, texts are cut to their boxes.
+"""Layout of the fleet diagram: positions of boxes and lines. Lengths are in pixels; texts are cut to fit their boxes.
 
-Hosts stand in rows. Direct links run between boxes, and what asks what from one unit to another one.
+Hosts are arranged in rows. Lines connect hosts that share a direct link, and arrows connect a unit with the units that
+it uses.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ if TYPE_CHECKING:
 
 _MARGIN: Final = 44
 _EDGE: Final = 6
-_CROWN: Final = 34
-"""Room above the first row for lines that pass over a box."""
-_UNUSED: Final = _CROWN - _EDGE
-_BEND: Final = 9
-_ASIDE: Final = 26
-"""How far from a box a line runs along it."""
+_TOP_SPACE: Final = 34
+"""Space above the first row for lines that pass above a box."""
+_UNUSED_TOP: Final = _TOP_SPACE - _EDGE
+_CORNER_RADIUS: Final = 9
+_SIDE_DISTANCE: Final = 26
+"""Distance between a box and a line that runs along it."""
 _HEAD: Final = 62
-_CHIP: Final = 46
-_BETWEEN: Final = 10
+_UNIT_HEIGHT: Final = 46
+_UNIT_GAP: Final = 10
 _PAD: Final = 14
-_ROWS: Final = 44
+_ROW_GAP: Final = 44
 _ARROW: Final = 7
 _SPREAD: Final = 9
 _LETTER: Final = 7.4
-"""Widest average of a letter of 13 pixels, in the fonts that systems have; bold ones take a tenth more."""
+"""Average width of a letter at 13 pixels in the widest of the common system fonts; bold letters are a tenth wider."""
 
 
 class UnitBox(NamedTuple):
-    """A unit, or a configuration file."""
+    """Box of a unit or a configuration file."""
 
     name: str
     title: str
@@ -47,16 +48,16 @@ class UnitBox(NamedTuple):
     x: float
     y: float
     width: float
-    height: float = _CHIP
+    height: float = _UNIT_HEIGHT
 
     @property
     def middle(self) -> float:
-        """Its height in the drawing, where lines end."""
+        """Return the y coordinate of its centre, where lines end."""
         return self.y + self.height / 2
 
 
 class HostBox(NamedTuple):
-    """A host."""
+    """Box of a host with the boxes of its units."""
 
     name: str
     title: str
@@ -71,18 +72,19 @@ class HostBox(NamedTuple):
 
 
 class Connector(NamedTuple):
-    """A line with what it means."""
+    """A line between two boxes."""
 
     kind: str
-    """`link`, `ask`, or `broken` for what cannot be reached."""
+    """`link` for a direct link, `arrow` for a dependency, `broken` for a dependency that cannot be reached."""
     title: str
     path: str
+    """SVG path."""
     arrow: str = ""
-    """Corners of its head."""
+    """Corners of the arrowhead, as SVG points."""
 
 
 class Drawing(NamedTuple):
-    """All of it."""
+    """The diagram: its size, boxes and lines."""
 
     top: float
     width: float
@@ -93,22 +95,24 @@ class Drawing(NamedTuple):
 
 
 def draw(hosts: Sequence[HostPlan], *, columns: int, box: int, gap: int) -> Drawing:
-    """Draw hosts in rows of `columns`, boxes `box` wide and `gap` apart."""
-    boxes, top = [], float(_CROWN)
+    """Lay out hosts in rows of `columns`, with boxes of width `box` and `gap` between them."""
+    boxes, top = [], float(_TOP_SPACE)
     for first in range(0, len(hosts), columns):
         row = hosts[first : first + columns]
         height = max(_height(host) for host in row)
         for column, host in enumerate(row):
             place = (_MARGIN + column * (box + gap), top, box, height, column, first // columns)
             boxes.append(_box(host, place))
-        top += height + _ROWS
+        top += height + _ROW_GAP
     drawn = tuple(boxes)
-    near, wanted = tuple(_near(hosts, drawn)), tuple(_wanted(hosts, drawn))
-    pairs = (*((first, second) for first, second, _ in near), *((ask.source, ask.target) for ask in wanted))
-    above = 0 if any(_far(first, second) and max(first.row, second.row) == 0 for first, second in pairs) else _UNUSED
+    linked, arrows = tuple(_linked(hosts, drawn)), tuple(_dependencies(hosts, drawn))
+    pairs = (*((first, second) for first, second, _ in linked), *((arrow.source, arrow.target) for arrow in arrows))
+    above = (
+        0 if any(_far(first, second) and max(first.row, second.row) == 0 for first, second in pairs) else _UNUSED_TOP
+    )
     width = 2 * _MARGIN + min(columns, len(hosts)) * (box + gap) - gap
-    links = tuple(_link(*each) for each in near)
-    return Drawing(above, width, top - _ROWS + _EDGE - above, drawn, links, tuple(_asks(wanted)))
+    links = tuple(_link(*each) for each in linked)
+    return Drawing(above, width, top - _ROW_GAP + _EDGE - above, drawn, links, tuple(_arrows(arrows)))
 
 
 def _units(host: HostPlan) -> tuple[Container | Program | ConfigFile, ...]:
@@ -116,14 +120,14 @@ def _units(host: HostPlan) -> tuple[Container | Program | ConfigFile, ...]:
 
 
 def _height(host: HostPlan) -> float:
-    return _HEAD + max(1, len(_units(host))) * (_CHIP + _BETWEEN) + _PAD - _BETWEEN
+    return _HEAD + max(1, len(_units(host))) * (_UNIT_HEIGHT + _UNIT_GAP) + _PAD - _UNIT_GAP
 
 
 def _box(host: HostPlan, place: tuple[float, float, int, float, int, int]) -> HostBox:
     x, y, width, *_ = place
     inner = width - 2 * _PAD
     chips = tuple(
-        _chip(each, x + _PAD, y + _HEAD + number * (_CHIP + _BETWEEN), inner)
+        _chip(each, x + _PAD, y + _HEAD + number * (_UNIT_HEIGHT + _UNIT_GAP), inner)
         for number, each in enumerate(_units(host))
     )
     title, below = _cut(host.name, inner, 1.25), _cut(f"{host.address} · {host.platform_name}", inner, 0.85)
@@ -146,13 +150,13 @@ def _below(each: Container | Program | ConfigFile) -> str:
 
 
 def _cut(text: str, width: float, size: float) -> str:
-    """Cut a text to a width, as far as that is known without the viewer's font."""
+    """Cut a text to a width, estimated because the font of the viewer is unknown."""
     most = int(width / (_LETTER * size))
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _near(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[tuple[HostBox, HostBox, str]]:
-    """Give the hosts that share a network of direct links, each with the next one."""
+def _linked(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[tuple[HostBox, HostBox, str]]:
+    """Return pairs of hosts that share a network of direct links: each host with the next one."""
     placed = {box.name: box for box in boxes}
     networks: dict[str, list[HostBox]] = {}
     for host in hosts:
@@ -163,7 +167,7 @@ def _near(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[tuple
 
 
 def _far(first: HostBox, second: HostBox) -> bool:
-    """Whether boxes lie between."""
+    """Return whether there may be boxes between two boxes."""
     return abs(first.column - second.column) > 1
 
 
@@ -182,15 +186,15 @@ def _link(first: HostBox, second: HostBox, network: str) -> Connector:
 
 
 def _around(start: tuple[float, float], end: tuple[float, float], *, above: float, lane: int) -> str:
-    """Lead a line beside the first box, above a row and beside the other box, so that it crosses no text."""
-    away = (1 if end[0] > start[0] else -1) * (_ASIDE + 6 * (lane % 3))
+    """Return a path along the first box, above the row and along the second box, so that it crosses no text."""
+    away = (1 if end[0] > start[0] else -1) * (_SIDE_DISTANCE + 6 * (lane % 3))
     level = above - 12 - 6 * (lane % 3)
     out, back = start[0] + away, end[0] - away
     return _bent((start, (out, start[1]), (out, level), (back, level), (back, end[1]), end))
 
 
 def _bent(points: Sequence[tuple[float, float]]) -> str:
-    """Draw a line through points, one beside or above the other, with round corners."""
+    """Return a path through these points, with horizontal and vertical segments and rounded corners."""
     path = "M{:g} {:g}".format(*points[0])
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         near, far = _towards(corner, before), _towards(corner, after)
@@ -201,7 +205,7 @@ def _bent(points: Sequence[tuple[float, float]]) -> str:
 def _towards(corner: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
     across, down = other[0] - corner[0], other[1] - corner[1]
     length = abs(across) + abs(down)
-    share = min(_BEND, length / 2) / length if length else 0
+    share = min(_CORNER_RADIUS, length / 2) / length if length else 0
     return corner[0] + across * share, corner[1] + down * share
 
 
@@ -210,50 +214,52 @@ def _across(x: float, y: float, to_x: float, to_y: float) -> str:
     return f"M{x:g} {y:g}C{half:g} {y:g} {half:g} {to_y:g} {to_x:g} {to_y:g}"
 
 
-class _Ask(NamedTuple):
+class _Arrow(NamedTuple):
+    """A dependency between two units, with their boxes."""
+
     source: HostBox
-    asker: UnitBox
+    user: UnitBox
     target: HostBox
-    asked: UnitBox
+    used: UnitBox
     broken: bool
 
 
-def _asks(wanted: Sequence[_Ask]) -> Iterator[Connector]:
+def _arrows(arrows: Sequence[_Arrow]) -> Iterator[Connector]:
     ends: dict[str, int] = {}
-    for number, ask in enumerate(wanted):
-        end = f"{ask.target.name}/{ask.asked.name}"
+    for number, arrow in enumerate(arrows):
+        end = f"{arrow.target.name}/{arrow.used.name}"
         ends[end] = ends.get(end, -1) + 1
         # The first line ends in the middle, the next ones above and below it.
         offset = (ends[end] + 1) // 2 * _SPREAD * (1 if ends[end] % 2 else -1)
-        yield _ask(ask, offset=max(-18, min(18, offset)), lane=number)
+        yield _arrow_line(arrow, offset=max(-18, min(18, offset)), lane=number)
 
 
-def _wanted(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[_Ask]:
+def _dependencies(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[_Arrow]:
     chips = {(box.name, chip.name): (box, chip) for box in boxes for chip in box.chips}
     for host in hosts:
-        for asker in _units(host):
-            for link in asker.dependencies:
+        for unit in _units(host):
+            for link in unit.dependencies:
                 there = chips.get((link.host or "", link.name))
                 if there is not None:
-                    yield _Ask(*chips[host.name, asker.name], *there, broken=link.url is None)
+                    yield _Arrow(*chips[host.name, unit.name], *there, broken=link.url is None)
 
 
-def _ask(ask: _Ask, *, offset: float, lane: int) -> Connector:
-    kind = "broken" if ask.broken else "ask"
-    title = f"{ask.asker.name} asks {ask.asked.name}" + (", which it cannot reach" if ask.broken else "")
-    y, end = ask.asker.middle, ask.asked.middle + offset
-    if ask.source.column == ask.target.column:
-        x, to_x = ask.asker.x + ask.asker.width, ask.asked.x + ask.asked.width + _ARROW
+def _arrow_line(arrow: _Arrow, *, offset: float, lane: int) -> Connector:
+    kind = "broken" if arrow.broken else "ask"
+    title = f"{arrow.user.name} uses {arrow.used.name}" + (", but cannot reach it" if arrow.broken else "")
+    y, end = arrow.user.middle, arrow.used.middle + offset
+    if arrow.source.column == arrow.target.column:
+        x, to_x = arrow.user.x + arrow.user.width, arrow.used.x + arrow.used.width + _ARROW
         out = to_x + 18 + 6 * (lane % 4)
         return Connector(
             kind, title, f"M{x:g} {y:g}C{out:g} {y:g} {out:g} {end:g} {to_x:g} {end:g}", _arrow(to_x, end, -1)
         )
-    to_right = ask.target.column > ask.source.column
-    x = ask.asker.x + ask.asker.width if to_right else ask.asker.x
-    tip = ask.asked.x if to_right else ask.asked.x + ask.asked.width
+    to_right = arrow.target.column > arrow.source.column
+    x = arrow.user.x + arrow.user.width if to_right else arrow.user.x
+    tip = arrow.used.x if to_right else arrow.used.x + arrow.used.width
     neck = tip - _ARROW if to_right else tip + _ARROW
-    if _far(ask.source, ask.target):
-        path = _around((x, y), (neck, end), above=max(ask.source.y, ask.target.y), lane=lane)
+    if _far(arrow.source, arrow.target):
+        path = _around((x, y), (neck, end), above=max(arrow.source.y, arrow.target.y), lane=lane)
     else:
         path = _across(x, y, neck, end)
     return Connector(kind, title, path, _arrow(neck, end, 1 if to_right else -1))

@@ -1,12 +1,11 @@
-"""Encoders: finished text in, the text of one place in one file format out.
+"""Encoders that escape a text for one position in one file format.
 
-There is one function for each target format and none that serves two: what keeps a value whole in
-one format changes it in the next. A value is encoded once, when it is rendered; before that a
-command is a tuple of words. Each function is proven against the real parser of its format in
-tests/render and tests/e2e/test_escaping.py.
+Each target format has its own function, because an escape for one format corrupts a value in another. A value is
+encoded once, when it is rendered; until then a command is a tuple of words. Each function is tested against the real
+parser of its format in tests/render and tests/e2e/test_escaping.py.
 
-A character that no artifact may carry raises ValueError. The inventory is refused for it long
-before; this is the second wall.
+A character that generated files must not contain raises ValueError. The inventory has already been checked for such
+characters; this is a second check.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ from typing import TypeAlias
 from sparkiac.characters import REFUSED
 
 Tree: TypeAlias = str | int | float | bool | Mapping[str, "Tree"] | Sequence["Tree"] | None
-"""Plain data, as JSON has it."""
+"""Plain data that JSON can represent."""
 
-# Linux: MAX_ARG_STRLEN is 32 pages of 4 KiB for one word or one `NAME=value`, its closing NUL included.
+# Linux: MAX_ARG_STRLEN is 32 pages of 4 KiB for one word or one `NAME=value`, including the final NUL.
 _WORD_BYTES = 32 * 4096 - 1
-# systemd: LONG_LINE_MAX (src/basic/fileio.h) is 1 MiB for a logical line; 64 bytes are left for its key.
+# systemd: LONG_LINE_MAX (src/basic/fileio.h) is 1 MiB for a logical line; 64 bytes are reserved for its key.
 _UNIT_LINE_BYTES = 1024 * 1024 - 64
 
 _REFUSED = re.compile(rf"[{REFUSED}\r]")
 _ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# A word that every systemd reads as itself: no quote, escape, specifier, variable or command separator.
+# A word that systemd reads unchanged: no quotes, escapes, specifiers, variables or command separators.
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_@+=:,./-]+")
 _PROGRAM = re.compile(r"/[A-Za-z0-9_@+=:,./-]+")
 _SYSCTL_DOTTED = re.compile(r"[a-z][a-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+")
 _SYSCTL_SLASHED = re.compile(r"[a-z][a-z0-9_-]*(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9_.-]+)+")
 _SYSCTL_VALUE = re.compile(r"[A-Za-z0-9_.:/+-]+(?: [A-Za-z0-9_.:/+-]+)*")
-# An underscore inside a word is no emphasis, and most names have one: it stays readable.
+# An underscore inside a word does not start emphasis in Markdown, so it stays unescaped and readable.
 _MARKDOWN_SYNTAX = re.compile(r"[\\`*\[\]<&|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 _SYSTEMD_QUOTED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\t": r"\t", "%": "%%"})
@@ -43,15 +42,15 @@ _ENVIRONMENT_FILE_QUOTED = str.maketrans({character: "\\" + character for charac
 
 
 def checked(text: str) -> str:
-    """Return `text` itself, or raise ValueError at the first character that no artifact carries."""
+    """Return `text` unchanged, or raise ValueError if it has a character that generated files must not contain."""
     refused = _REFUSED.search(text)
     if refused:
-        raise _cannot_carry(text, refused.start(), "no generated file may carry it")
+        raise _refused(text, refused.start(), "generated files must not contain it")
     return text
 
 
 def systemd_argument(word: str) -> str:
-    """Encode one word of an Exec*= line, after the program.
+    """Encode one argument of an Exec*= line.
 
     systemd.service(5) "Command lines": C escapes inside double quotes, `%` starts a specifier, `$` a
     variable even in quotes. A lone `;` would start a second command, so it is quoted too.
@@ -62,16 +61,16 @@ def systemd_argument(word: str) -> str:
 def systemd_command(argv: Sequence[str]) -> str:
     """Encode a whole Exec*= value.
 
-    The program is a literal path: systemd expands variables in the words, but not in what it starts.
+    The program must be a literal path: systemd expands variables in the arguments, but not in the program.
     """
     program, *words = argv
     if not _PROGRAM.fullmatch(program):
-        message = f"{program!r} is not a plain absolute path, as Exec*= needs for its program"
+        message = f"{program!r} is not a plain absolute path, which Exec*= requires for its program"
         raise ValueError(message)
     line = " ".join([program, *map(systemd_argument, words)])
     size = len(line.encode())
     if size > _UNIT_LINE_BYTES:
-        message = f"{size} bytes do not fit into one unit line of {_UNIT_LINE_BYTES}"
+        message = f"{size} bytes; a line of a systemd unit has at most {_UNIT_LINE_BYTES}"
         raise ValueError(message)
     return line
 
@@ -85,18 +84,18 @@ def systemd_environment(name: str, value: str) -> str:
 
 
 def systemd_text(text: str) -> str:
-    """Encode free text such as Description=, where nothing is special but specifiers.
+    """Encode free text such as Description=, in which only specifiers are special.
 
-    systemd.syntax(7): a line is stripped, and a last backslash continues it on the next line. Nothing
-    can be escaped here, so text that needs it is refused.
+    systemd.syntax(7): a line is stripped, and a backslash at its end continues it on the next line. Neither can be
+    escaped, so such text is refused.
     """
     checked(text)
     if "\n" in text:
-        raise _cannot_carry(text, text.index("\n"), "a unit's free text is one line")
+        raise _refused(text, text.index("\n"), "text in a systemd unit must be one line")
     if text != text.strip(" \t"):
-        raise _cannot_carry(text, 0 if text[0] in " \t" else len(text) - 1, "systemd strips it there")
+        raise _refused(text, 0 if text[0] in " \t" else len(text) - 1, "systemd strips it")
     if (len(text) - len(text.rstrip("\\"))) % 2:
-        raise _cannot_carry(text, len(text) - 1, "at its end it continues the unit's line")
+        raise _refused(text, len(text) - 1, "at the end of a line it continues the line")
     return text.replace("%", "%%")
 
 
@@ -119,7 +118,7 @@ def compose(text: str) -> str:
 
 
 def compose_tree(tree: Tree) -> Tree:
-    """Encode every text in a compose file but the keys, which Compose does not interpolate."""
+    """Encode every text in a compose file except the keys, which Compose does not interpolate."""
     if isinstance(tree, str):
         return compose(tree)
     if isinstance(tree, Mapping):
@@ -135,33 +134,33 @@ def shell_word(word: str) -> str:
 
 
 def json_argument(value: Tree) -> str:
-    """Write data as the one word that a program reads as JSON, such as `--speculative-config=`.
+    """Encode data as JSON in one word, such as the value of `--speculative-config=`.
 
-    The word still goes through the encoder of the file that it is put in.
+    The word must still be encoded for the file that contains it.
     """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return _sized(checked(text))
 
 
 def sysctl_line(key: str, value: str) -> str:
-    """Write one line of a sysctl.d file.
+    """Return one line of a sysctl.d file.
 
-    sysctl.d(5): the first separator decides; after a `/` the dots of a name such as `eth0.100` are its
-    own. There is no quoting and no comment after a value: `a # b` would be set as it stands.
+    sysctl.d(5): if the first separator is a `/`, dots are part of a name, such as in `eth0.100`. The format has no
+    quotes and no comments after a value: `a # b` would be the value.
     """
     if not (_SYSCTL_DOTTED.fullmatch(key) or _SYSCTL_SLASHED.fullmatch(key)):
-        message = f"{key!r} is not a sysctl: separate its names by dots, or by slashes only"
+        message = f"{key!r} is not a sysctl key: separate its names by dots only, or by slashes only"
         raise ValueError(message)
     if not _SYSCTL_VALUE.fullmatch(value):
-        message = f"{value!r} is not a value for {key}: numbers or words, one space between them"
+        message = f"{value!r} is not a value for {key}: use numbers or words with one space between them"
         raise ValueError(message)
     return f"{key} = {value}"
 
 
 def markdown_cell(text: str) -> str:
-    """Encode text for a cell of a table in GitHub Flavored Markdown.
+    """Encode text for a table cell in GitHub Flavored Markdown.
 
-    CommonMark 2.4: a backslash makes punctuation literal; GFM 4.10: also the `|` between cells.
+    CommonMark 2.4: a backslash escapes punctuation; GFM 4.10: also the `|` that separates cells.
     """
     literal = _MARKDOWN_SYNTAX.sub(r"\\\g<0>", checked(text))
     return literal.replace("\n", "<br>").replace("\t", " ")
@@ -173,7 +172,7 @@ def _systemd_word(text: str) -> str:
 
 def _assignment(name: str, value: str) -> str:
     if not _ENVIRONMENT_NAME.fullmatch(name):
-        message = f"{name!r} is not a name for an environment variable"
+        message = f"{name!r} is not a valid name of an environment variable"
         raise ValueError(message)
     return f"{name}={checked(value)}"
 
@@ -181,10 +180,10 @@ def _assignment(name: str, value: str) -> str:
 def _sized(word: str) -> str:
     size = len(word.encode())
     if size > _WORD_BYTES:
-        message = f"{size} bytes are more than the {_WORD_BYTES} that Linux passes in one word"
+        message = f"{size} bytes; Linux passes at most {_WORD_BYTES} in one argument"
         raise ValueError(message)
     return word
 
 
-def _cannot_carry(text: str, index: int, reason: str) -> ValueError:
+def _refused(text: str, index: int, reason: str) -> ValueError:
     return ValueError(f"character {index + 1} is U+{ord(text[index]):04X}: {reason}")

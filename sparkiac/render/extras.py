@@ -1,4 +1,4 @@
-"""Extra files as the playbook fetches them."""
+"""The extra files that the playbook downloads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def downloads(host: HostPlan, hub: HubEndpoint) -> list[dict[str, str]]:
-    """Say what is fetched, each content once, with its path below the directory of fetched files."""
+    """Return URL, SHA-256 and path of each extra file; files with the same path and content are listed once."""
     wanted = {file.path: file for container in host.containers for file in container.storage.files}
     return [
         {"url": _address(file, hub), "sha256": file.sha256 or UNLOCKED, "path": path.removeprefix(f"{FILES}/")}
@@ -20,7 +20,7 @@ def downloads(host: HostPlan, hub: HubEndpoint) -> list[dict[str, str]]:
 
 
 def _address(file: FetchedFile, hub: HubEndpoint) -> str:
-    """Give where a file is fetched from: of the model hub at the commit that the lock holds."""
+    """Return the download URL of a file; for the model hub, at the locked commit."""
     if (named := file.on_hub) is None:
         return file.url
     handle, path = named

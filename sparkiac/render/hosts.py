@@ -1,4 +1,7 @@
-"""The files of one host: hosts/<name>/ mirrors its root directory. Programs, equal everywhere, are in `playbooks`."""
+"""Render the files of one host. hosts/<name>/ mirrors its root directory.
+
+Programs are the same on all hosts; they are files of the Ansible role `programs`.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +18,21 @@ if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan
 
 OWNED: Final = "etc/sparkiac/owned.json"
-"""List of all that sparkiac put on the host, so that the next apply can take away what is gone."""
+"""List of the files and units that sparkiac put on the host, so that the next apply can remove stale ones."""
 UNITS: Final = "etc/sparkiac/units.json"
-"""What each unit runs from: what the host compares and restarts by."""
+"""Units in start order with the files that they depend on; the program `units` uses it to decide what to restart."""
 _SUPERVISE: Final = "usr/local/lib/sparkiac/supervise"
 _PROBE: Final = tuple(file.removeprefix("/") for file in PROBE_FILES)
 _DIRECTORIES: Final = ("/etc/sparkiac", "/var/cache/sparkiac", "/var/lib/docker")
-"""What every unit needs mounted. The cache's own directory is not named: its name changes with every option."""
+"""Directories whose file systems every unit needs. The parent of the compile caches is enough: their names change."""
 _UNIT_TEMPLATE: Final = "host/etc/systemd/system/sparkiac.service.j2"
 _LONGEST_DELAY_S: Final = 60
-"""systemd counts restarts until somebody starts the unit by hand, so a late crash waits this long as well."""
+"""Maximum delay before a restart. systemd does not reset its restart counter, so any later crash waits this long."""
 _SYSCTL: Final = "etc/sysctl.d/90-sparkiac.conf"
 
 
 def render(host: HostPlan) -> tuple[Artifact, ...]:
-    """Render the host's own files, with their paths in the output tree."""
+    """Render the files of a host, with their paths in the output directory."""
     found = [Artifact("etc/sparkiac/preflight.json", jsontext.dump(host.preflight))]
     if host.sysctls:
         found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
@@ -37,7 +40,7 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
         found.append(Artifact(unit_path(container), _unit(container, host)))
         found.append(Artifact(compose_path(container), compose.project(container)))
     for program in host.programs:
-        after = _before(program, host)
+        after = _starts_after(program, host)
         found += programs.render(program, unit_path(program), after=after, longest_delay_s=_LONGEST_DELAY_S)
     found += [Artifact(document.file, jsontext.dump(document.content)) for document in host.config_files]
     found.append(Artifact(UNITS, jsontext.dump(_restarts(host))))
@@ -47,17 +50,17 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
 
 
 def unit_path(unit: Container | Program) -> str:
-    """Give the path of a unit on its host."""
+    """Return the path of a unit on its host."""
     return f"etc/systemd/system/{unit.unit}.service"
 
 
 def compose_path(container: Container) -> str:
-    """Give the path of the container's compose file on its host."""
+    """Return the path of the container's compose file on its host."""
     return f"etc/sparkiac/{container.name}/compose.yaml"
 
 
 def _restarts(host: HostPlan) -> Restarts:
-    """Say what the program on the host restarts by; the units come in the order in which they start."""
+    """Return the units in start order, with everything whose change requires a restart."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
     return Restarts(limit, tuple(_restarted(units[name]) for name in host.start_order))
@@ -74,7 +77,7 @@ def _restarted(unit: Container | Program) -> RestartedUnit:
 
 
 def _runs_from(unit: Container | Program) -> tuple[str, ...]:
-    """Name the generated files that a unit runs from: another content of one of them needs a restart."""
+    """Return the generated files whose change requires a restart of the unit."""
     if isinstance(unit, Program):
         return (unit_path(unit), *programs.paths(unit), *_PROBE)
     return (unit_path(unit), compose_path(unit), _SUPERVISE, *(_PROBE if unit.server.served else ()))
@@ -95,16 +98,16 @@ def _unit(container: Container, host: HostPlan) -> bytes:
         "stop_s": container.timeouts.stop_s,
         "restart_delay_s": container.timeouts.restart_delay_s,
         "restart_max_s": max(_LONGEST_DELAY_S, container.timeouts.restart_delay_s),
-        "after": _before(container, host),
+        "after": _starts_after(container, host),
     }
     return fill(_UNIT_TEMPLATE, values)
 
 
-def _before(unit: Container | Program, host: HostPlan) -> list[str]:
-    """Name the units of the host that start first: what a unit asks, and for an engine the engines before it.
+def _starts_after(unit: Container | Program, host: HostPlan) -> list[str]:
+    """Return the units of the host that must start first: the dependencies of a unit, or the engines before an engine.
 
-    Two engines that measure free memory at once mislead each other.
+    Engines start one after the other, because two that measure the free memory at once get wrong values.
     """
     engines = [each.unit for each in host.containers if each.kind == "deployment"]
-    asked = {link.unit for link in unit.dependencies if link.host == host.name and link.unit is not None}
-    return engines[: engines.index(unit.unit)] if unit.unit in engines else sorted(asked)
+    needed = {link.unit for link in unit.dependencies if link.host == host.name and link.unit is not None}
+    return engines[: engines.index(unit.unit)] if unit.unit in engines else sorted(needed)

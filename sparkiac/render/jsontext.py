@@ -1,4 +1,4 @@
-"""The only way from a typed value to JSON: every field becomes a key, also one that is empty."""
+"""Convert typed values to JSON. Every field becomes a key, even if it is empty."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def plain(value: object) -> Any:  # noqa: ANN401  JSON
-    """Turn named tuples into objects and other tuples into lists, at any depth."""
+    """Convert named tuples to objects and other tuples to lists, at any depth."""
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return {key: plain(each) for key, each in value._asdict().items()}
     if isinstance(value, Mapping):
@@ -19,5 +19,5 @@ def plain(value: object) -> Any:  # noqa: ANN401  JSON
 
 
 def dump(value: object) -> bytes:
-    """Write a file that people compare: sorted keys, one value on each line."""
+    """Return JSON for a file that people review: sorted keys, one value per line."""
     return (json.dumps(plain(value), indent=1, sort_keys=True) + "\n").encode()

@@ -1,4 +1,4 @@
-"""The plan as one HTML page: it loads nothing and runs nothing, and the same plan gives the same bytes."""
+"""Render the plan as one static HTML page without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from sparkiac.render.drawing import Drawing
 
 _DRAWN: Final = 12
-"""More hosts than these are shown in a table: nobody reads a drawing of them."""
+"""Maximum number of hosts in the diagram; a larger fleet is shown as a table."""
 _SEVERITIES: Final = ("error", "warning", "info")
 _BLANK: Final = {"file": "", "line": 0, "column": 0, "hint": "", "source": ""}
-"""What a finding need not say."""
+"""Defaults for the optional keys of a finding."""
 
 
 def render(plan: Plan, findings: Sequence[Mapping[str, Any]] = ()) -> bytes:
-    """Render the page. `findings` are plain, as `sparkiac check --format json` prints them."""
+    """Render the page. `findings` has the format of `sparkiac check --format json`."""
     found = Counter(each["severity"] for each in findings)
     values = {
         "name": plan.name,
@@ -56,7 +56,7 @@ def _counts(plan: Plan) -> list[tuple[int, str]]:
 
 
 def _drawings(hosts: Sequence[HostPlan]) -> list[tuple[str, Drawing]]:
-    """Draw the fleet twice: for a wide page, and for a narrow one with all hosts below one another."""
+    """Return two diagrams: one for a wide page, and one with a single column for a narrow page."""
     if not 0 < len(hosts) <= _DRAWN:
         return []
     columns, box, gap = (min(len(hosts), 3), 280, 90) if len(hosts) <= 6 else (4, 222, 60)  # noqa: PLR2004  two rows
@@ -83,7 +83,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
 
 
 def _segments(account: HostMemoryUse) -> list[dict[str, str]]:
-    """Give the pieces of the bar, each with its share of the width in per cent."""
+    """Return the segments of the memory bar, each with its share of the width in per cent."""
     known = [(part.size_bytes, part, line) for part, line in zip(account.segments, labels.lines(account), strict=False)]
     drawn = [(size, line, "assumed" if part.assumed else "") for size, part, line in known if size]
     rest = account.width_bytes - sum(size for size, _, _ in drawn)
@@ -102,7 +102,7 @@ def _segments(account: HostMemoryUse) -> list[dict[str, str]]:
 
 
 def _end(account: HostMemoryUse) -> str:
-    """Say where in the bar the memory ends, in per cent; nothing if all that is asked for fits."""
+    """Return the position in the bar where the host's memory ends, in per cent; empty if everything fits."""
     total = account.total_bytes or 0
     return f"{100 * total / account.width_bytes:.3f}" if 0 < total < account.width_bytes else ""
 
@@ -123,7 +123,7 @@ def _unit(each: Container | Program | ConfigFile) -> dict[str, Any]:
 
 
 def _image(each: Container | Program) -> dict[str, str]:
-    """Cut a digest to the twelve digits that people compare; the whole of it is shown on demand."""
+    """Return the image with a digest of 12 digits, and the full reference for the tooltip."""
     if isinstance(each, Program):
         return {"image": each.argv[0], "whole": each.argv[0]}
     repository, at, digest = each.image.pull.partition("@sha256:")
@@ -132,7 +132,7 @@ def _image(each: Container | Program) -> dict[str, str]:
 
 def _link(link: Dependency) -> str:
     model = f" for {link.model}" if link.model and link.model != link.name else ""
-    return f"{link.name}{model} at {link.url}" if link.url else f"{link.name}{model}, which it cannot reach"
+    return f"{link.name}{model} at {link.url}" if link.url else f"{link.name}{model}, but cannot reach it"
 
 
 def _account(account: DeploymentMemory) -> dict[str, Any]:

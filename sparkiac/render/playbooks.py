@@ -1,4 +1,4 @@
-"""The playbooks, which every tree gets as they are. Their role `programs` holds what every host gets as it is."""
+"""Copy the playbooks into the output directory. The files of their role `programs` go to every host unchanged."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from sparkiac import assets
 from sparkiac.artifact import Artifact
 
 _ON_EVERY_HOST: Final = "playbooks/roles/programs/files/"
-"""It mirrors the root directory of a host, as hosts/<name>/ does."""
+"""Directory of the role `programs`; it mirrors the root directory of a host, as hosts/<name>/ does."""
 
 
 @cache
 def render() -> tuple[Artifact, ...]:
-    """Render the playbooks and their roles."""
+    """Return the playbooks and their roles."""
     return tuple(_copy(f"playbooks/{path}", file.read_bytes()) for path, file in assets.files("playbooks"))
 
 
 @cache
 def on_every_host() -> tuple[Artifact, ...]:
-    """Give the programs that run on hosts and the modules that they import, with their paths on a host."""
+    """Return the programs for every host and the modules that they import, with their paths on the host."""
     return tuple(
         each._replace(path=each.path.removeprefix(_ON_EVERY_HOST))
         for each in render()
@@ -29,5 +29,5 @@ def on_every_host() -> tuple[Artifact, ...]:
 
 
 def _copy(path: str, content: bytes) -> Artifact:
-    """Only what starts with `#!` is started by itself: modules and playbooks are not executable."""
+    """Return an artifact; it is executable if it starts with `#!`."""
     return Artifact(path, content, 0o755 if content.startswith(b"#!") else 0o644)

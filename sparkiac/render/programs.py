@@ -1,4 +1,4 @@
-"""A program of the host: its unit, its environment and its configuration."""
+"""Render a program on the host: its unit, its environment file and its configuration file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEMPLATE: Final = "host/etc/systemd/system/hermes-agent.service.j2"
 
 
 def render(program: Program, unit_path: str, *, after: list[str], longest_delay_s: int) -> Iterator[Artifact]:
-    """Render all that lies on its host."""
+    """Render the files of a program."""
     yield Artifact(unit_path, fill(_TEMPLATE, _unit(program, after, longest_delay_s)))
     environment, config = paths(program)
     lines = (escape.environment_file(name, value) for name, value in program.env.items())
@@ -29,7 +29,7 @@ def render(program: Program, unit_path: str, *, after: list[str], longest_delay_
 
 
 def paths(program: Program) -> tuple[str, str]:
-    """Give the paths of its environment and its configuration on the host."""
+    """Return the paths of its environment file and its configuration file on the host."""
     base = f"etc/sparkiac/{program.name}"
     return f"{base}/environment", f"{base}/config.yaml"
 
@@ -55,11 +55,11 @@ def _unit(program: Program, after: list[str], longest_delay_s: int) -> dict[str,
 
 
 def _probe(program: Program) -> tuple[str, ...]:
-    """Ask for health, and with the key for the list of models; no answer, which would be an agent's whole turn."""
+    """Return the probe command. It checks health and model names, but requests no answer: an agent may take minutes."""
     address, port = program.listen
     url = f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}"  # noqa: S104  compared
     key = f"/etc/sparkiac/secrets/{program.secrets[0].name}"
-    # It gives up before systemd does, and says why.
+    # The probe times out before systemd does, so that its message appears in the journal.
     wait_s = max(program.timeouts.ready_s - 10, program.timeouts.ready_s // 2, 1)
     options = ("--wait", str(wait_s), "--no-warm-up", "--health", program.health_path, "--token-file", key)
     return (PROBE, *options, "--", url, *program.server.served)

@@ -1,4 +1,4 @@
-"""What is put on hosts before anything starts: weights by commit, images by digest or by ID."""
+"""Render what the playbooks download before units start: weights by commit, images by digest or ID."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def render(plan: Plan) -> Iterator[Artifact]:
-    """Render one list of files for each repository: every host that needs it gets a copy."""
+    """Render the manifest of each repository, which lists its files; it is copied to every host that needs it."""
     for repository in plan.repositories:
         yield Artifact(_manifest(repository), _files(repository))
 
 
 def stores(host: HostPlan) -> tuple[StagedStore, ...]:
-    """Say what is staged into each model store."""
+    """Return the models to download into each model store."""
     return tuple(StagedStore(store.path, tuple(map(_model, store.models))) for store in host.stores)
 
 
@@ -34,29 +34,29 @@ def _model(stored: StoredModel) -> StagedModel:
 
 
 def fetch(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
-    """Say where weights come from."""
+    """Return the sources of weights: the model hub and other hosts."""
     near = [peer._asdict() for peer in host.weights_from]
     return {"endpoint": hub.url, "token": hub.secret, "from": near}
 
 
 def peer(found: Peer | None) -> dict[str, str] | None:
-    """Say where images come from, if another host gives them."""
+    """Return the host to copy images from, if there is one."""
     return None if found is None else found._asdict()
 
 
 def image_ids(host: HostPlan) -> dict[str, str]:
-    """Give the ID that each image must have, as far as the lock knows it."""
+    """Return image → image ID, for the images whose ID is in the lock."""
     known = {each.image.pull: each.image.digest if each.image.build else each.image.id for each in host.containers}
     return {pull: image for pull, image in sorted(known.items()) if image is not None}
 
 
 def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
-    """Give the SHA-256 of each artifact by its path."""
+    """Return path → SHA-256 of each artifact."""
     return {each.path: hashlib.sha256(each.content).hexdigest() for each in artifacts}
 
 
 def generation(host: HostPlan, files: Mapping[str, str]) -> str:
-    """Name all that is applied to a host by its hash; `files` maps each path to its SHA-256."""
+    """Return the name of a generation: a hash of everything that is applied to a host; `files` is path → SHA-256."""
     text = json.dumps([files, jsontext.plain(stores(host)), image_ids(host), peer(host.images_from)], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -66,7 +66,7 @@ def _manifest(repository: ModelRepository) -> str:
 
 
 def _files(repository: ModelRepository) -> bytes:
-    """Write a file in a line, so that a diff shows which one changed."""
+    """Return the manifest as JSON with one line per file, so that a diff shows the changed files."""
     files = {path: ManifestFile(sha256, size) for path, (size, sha256) in repository.files.items()}
     head = jsontext.plain(ModelManifest(repository.model, repository.commit, repository.gated, files))
     listed = [f"  {json.dumps(path)}: {json.dumps(file)}" for path, file in head.pop("files").items()]

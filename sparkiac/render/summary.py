@@ -1,4 +1,4 @@
-"""PLAN.md: what runs where, for the person who reviews the change."""
+"""Render PLAN.md, which shows what runs where, for the review of a change."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _document(document: ConfigFile) -> dict[str, Any]:
 
 
 def _links(links: tuple[Dependency, ...]) -> list[dict[str, str]]:
-    """Say what is asked, at which address, and with whose key."""
+    """Return name, URL, API key and model of each dependency."""
     return [
         {"name": link.name, "url": link.url or "", "key": link.secret or "", "model": link.model or ""}
         for link in links
@@ -97,5 +97,5 @@ def _links(links: tuple[Dependency, ...]) -> list[dict[str, str]]:
 
 
 def _shown(word: str) -> str:
-    """Keep a word on its line: a code block ends where a line is not indented."""
+    """Escape line ends and control characters, because an unindented line would end the Markdown code block."""
     return word if word.isprintable() else json.dumps(word, ensure_ascii=False)[1:-1]

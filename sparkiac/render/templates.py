@@ -1,4 +1,4 @@
-"""The Jinja2 environment: templates hold layout and no decisions."""
+"""Fill Jinja2 templates. Templates contain layout and make no decisions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def fill(template: str, values: Mapping[str, Any]) -> bytes:
-    """Fill the template at this path under templates/."""
+    """Fill the template at this path in templates/ and return the bytes."""
     return _environment().get_template(template).render(values).encode()
 
 

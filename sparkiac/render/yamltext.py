@@ -1,8 +1,8 @@
-"""YAML text that every reader understands alike: 1.1 (Ansible), 1.2 and Go's mixture (Compose).
+"""Write YAML that all parsers read in the same way: YAML 1.1 (Ansible), YAML 1.2, and the mixture in Go (Compose).
 
-A general emitter leaves a text bare when its own version of YAML reads it as text, and the next reader
-makes a number of the commit `1234567e12`. Here every text value is quoted, in ASCII. The layout is
-fixed, as the files are read in reviews: blocks, the order as given, no folding, no anchors.
+A general YAML writer leaves a text unquoted if its own YAML version reads it as text; another parser may then read the
+commit `1234567e12` as a number. This writer quotes every text, in ASCII. The layout is fixed because people review the
+files: block style, given order, no folding, no anchors.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from sparkiac.render.escape import checked
 class AnsibleUnsafe(NamedTuple):
     """A mapping whose texts, at any depth, Ansible must not evaluate as templates.
 
-    The tag stands on the collection. On a single text, ansible-core 2.19 forgets the quotes and reads
-    `!unsafe "no"` as false.
+    The tag is written on the mapping: on a single text, ansible-core 2.19 ignores the quotes and reads `!unsafe "no"`
+    as false.
     """
 
     mapping: Mapping[str, Value]
 
 
 Value: TypeAlias = str | int | float | bool | Mapping[str, "Value"] | Sequence["Value"] | AnsibleUnsafe | None
-"""What can be written: plain data, and mappings marked for Ansible."""
+"""Data that can be written: plain data, and mappings that are marked for Ansible."""
 
 _WORD = re.compile(r"[A-Za-z/][A-Za-z0-9._/-]*(?::[A-Za-z0-9][A-Za-z0-9._-]*)?")
 _PATH_KEY = re.compile(r"(?:/[A-Za-z0-9._][A-Za-z0-9._-]*)+")
@@ -34,7 +34,7 @@ _KEY_ON = "on"
 """A truth value in YAML 1.1; the reader of inventories takes this key for a text."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _YAML_1_1_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-# YAML 1.2.2, 7.4.2: a key without `?` before it has at most 1024 characters, its quotes included.
+# YAML 1.2.2, 7.4.2: a key without `?` before it has at most 1024 characters, including its quotes.
 _KEY_LENGTH = 1024
 
 
@@ -125,14 +125,14 @@ def _inline(value: Value, *, bare: bool) -> str | None:  # noqa: PLR0911 - one l
 
 def _float(value: float) -> str:
     if not math.isfinite(value):
-        message = f"{value} is no number that JSON or Compose can carry"
+        message = f"{value} is not a number that JSON or Compose can represent"
         raise ValueError(message)
     text = float.__repr__(value)
-    # YAML 1.1 takes 1e+16 for text: it wants the point.
+    # YAML 1.1 reads 1e+16 as text, because a number needs a decimal point there.
     return text if "." in text else text.replace("e", ".0e")
 
 
 def _quoted(text: str) -> str:
-    # Python's escapes (\\ \n \t \xFF \uFFFF \UFFFFFFFF) are YAML's; only the quote is not among them.
+    # The escapes of Python (\\ \n \t \xFF \uFFFF \UFFFFFFFF) are also escapes of YAML; only the quote must be added.
     escaped = checked(text).encode("unicode_escape").decode("ascii")
     return '"' + escaped.replace('"', r"\"") + '"'

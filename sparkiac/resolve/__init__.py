@@ -30,8 +30,8 @@ class Resolved(NamedTuple):
     inventory: Source[Inventory]
     lock: Lock | None
     leaves: Leaves
-    """Each value with its origin, at its path: ("hosts", name, …), ("deployments", name, host, …), ("services", name,
-    …), ("builds", name, …)."""
+    """Path → value and origin. Paths start with ("hosts", name), ("deployments", name, host), ("services", name) or
+    ("builds", name)."""
     fleet: ResolvedFleet
     """The same values, typed."""
     interfaces: Mapping[str, Interface] = MappingProxyType({})

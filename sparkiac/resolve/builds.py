@@ -92,12 +92,12 @@ def _missing(name: str, build: Mapping[str, Any], *, user: str, place: Loc) -> I
     known = catalog.build(name)
     asks = known.value.asks if known and known.value else {}
     needed = (*_OF_ANY, *(() if "program" in build else _OF_CHECKOUT), *asks)
-    lacking = [key for key in dict.fromkeys(needed) if key not in build]
-    if lacking:
-        message = f"{user} uses the build {name}, which has no {' and no '.join(lacking)}"
-        said = "".join(f"; {key}: {asks[key]}" for key in lacking if key in asks)
-        wanted = ", ".join(f"{key}: {_EXAMPLES[key]}" for key in lacking)
-        yield _error(_NEEDED, message, place, f"add `builds: {{{name}: {{{wanted}}}}}`{said}")
+    missing = [key for key in dict.fromkeys(needed) if key not in build]
+    if missing:
+        message = f"{user} uses the build {name}, which has no {' and no '.join(missing)}"
+        details = "".join(f"; {key}: {asks[key]}" for key in missing if key in asks)
+        example = ", ".join(f"{key}: {_EXAMPLES[key]}" for key in missing)
+        yield _error(_NEEDED, message, place, f"add `builds: {{{name}: {{{example}}}}}`{details}")
 
 
 def _contradictions(inventory: Source[Inventory], name: str, build: Mapping[str, Any], place: Loc) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""A catalog entry as layers, which the layers of the inventory override."""
+"""Convert catalog entries into layers, which the layers of the inventory override."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Catalogued(NamedTuple):
 
     @property
     def facts(self) -> ModelFacts:
-        """Return the catalog's facts about its model."""
+        """Return the facts about its model."""
         return (self.variant.facts if self.variant else None) or self.recipe.facts
 
 

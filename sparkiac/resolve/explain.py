@@ -28,8 +28,8 @@ def explain(resolved: Resolved, asked: str) -> tuple[Explained, ...]:
     found: dict[str, dict[Path, tuple[tuple[object, Origin], ...]]] = {}
     for path in resolved.leaves:
         if any(_within(each, asked) for each in (_dotted(path), _short(path))):
-            said = stacks.history(resolved.inventory, path, resolved.leaves)
-            found.setdefault(_short(path), {})[path] = said
+            values = stacks.history(resolved.inventory, path, resolved.leaves)
+            found.setdefault(_short(path), {})[path] = values
     return tuple(each for short in sorted(found) for each in _joined(short, found[short]))
 
 
@@ -39,9 +39,10 @@ def paths(resolved: Resolved) -> tuple[str, ...]:
 
 
 def _joined(short: str, found: dict[Path, tuple[tuple[object, Origin], ...]]) -> tuple[Explained, ...]:
-    if len({repr(said) for said in found.values()}) == 1:
+    if len({repr(values) for values in found.values()}) == 1:
         return (Explained(short, next(iter(found.values()))),)
-    return tuple(Explained(_dotted(path), said) for path, said in sorted(found.items(), key=lambda item: item[0][:3]))
+    entries = sorted(found.items(), key=lambda item: item[0][:3])
+    return tuple(Explained(_dotted(path), values) for path, values in entries)
 
 
 def _within(path: str, asked: str) -> bool:

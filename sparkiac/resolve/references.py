@@ -71,15 +71,15 @@ def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
 
 def _images(document: Document, name: str, host: dict[str, Any], hosts: Entries) -> Iterator[Finding]:
     """Find a host whose `images_from` is unknown, is the host itself, or does not pull images."""
-    giver, place = host.get("images_from"), document.at_value(("hosts", name, "images_from"))
-    if not isinstance(giver, str):
+    peer, place = host.get("images_from"), document.at_value(("hosts", name, "images_from"))
+    if not isinstance(peer, str):
         return
-    if giver not in hosts or giver == name:
-        hint = nearest(giver, hosts.keys() - {name}) or "remove it: no other host can provide the images"
-        yield _error(_UNKNOWN, f"unknown host {giver!r}", place, hint)
-    elif hosts[giver].get("images_from") is not None:
-        message = f"{name} gets its images from {giver}, which gets its images from another host"
-        yield _error(_NEEDED, message, place, f"use the host that pulls the images: {hosts[giver]['images_from']}")
+    if peer not in hosts or peer == name:
+        hint = nearest(peer, hosts.keys() - {name}) or "remove it: no other host can provide the images"
+        yield _error(_UNKNOWN, f"unknown host {peer!r}", place, hint)
+    elif hosts[peer].get("images_from") is not None:
+        message = f"{name} gets its images from {peer}, which gets its images from another host"
+        yield _error(_NEEDED, message, place, f"use the host that pulls the images: {hosts[peer]['images_from']}")
 
 
 def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterator[Finding]:
@@ -146,9 +146,9 @@ def _nodes(document: Document, base: Path, on: object, entries: tuple[Recipe, Va
     """Find a deployment on fewer hosts than its recipe needs."""
     recipe, variant = entries
     needed = (variant.nodes if variant else None) or recipe.nodes
-    given = len(on) if isinstance(on, tuple) else 1
-    if given < needed:
-        message = f"deployment {base[-1]} needs {needed} hosts, but `on` lists {given}"
+    listed = len(on) if isinstance(on, tuple) else 1
+    if listed < needed:
+        message = f"deployment {base[-1]} needs {needed} hosts, but `on` lists {listed}"
         yield _error(_NEEDED, message, document.at_value((*base, "on")), "add hosts: on: [spark-01, spark-02]")
 
 

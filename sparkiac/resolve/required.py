@@ -1,4 +1,4 @@
-"""Check that the merged values which the plan needs exist and have the right type."""
+"""Check that the values that the plan needs exist after the merge and have the right type."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
     for base, found in _placements(values):
         engine = engines.named(found["engine"])
         if len(values["deployments"][base[1]]) > 1:
-            yield from _worked_out(inventory, leaves, (*base, "set"))
+            yield from _computed(inventory, leaves, (*base, "set"))
         yield from missing(inventory, leaves, base, _OF_DEPLOYMENT)
         yield from _engine(inventory, leaves, base, engine)
         yield from store(inventory, base, found, found.get("container", {}).get("mounts", {}))
@@ -97,17 +97,17 @@ def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str)
 
 def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
     """Find options with values that the plan cannot use."""
-    for option, (fits, wanted) in _READ.items():
+    for option, (accepts, expected) in _READ.items():
         leaf = leaves.get((*base, option))
-        if leaf is not None and not fits(leaf[0]):
-            told = "" if fits is _never else f", not {leaf[0]!r}"
-            message = f"set.{option} of {base[1]} must be {wanted}{told}"
-            percent = fits is _is_share and isinstance(leaf[0], int | float) and _is_share(leaf[0] / 100)
+        if leaf is not None and not accepts(leaf[0]):
+            found = "" if accepts is _never else f", not {leaf[0]!r}"
+            message = f"set.{option} of {base[1]} must be {expected}{found}"
+            percent = accepts is _is_share and isinstance(leaf[0], int | float) and _is_share(leaf[0] / 100)
             hint = f"for {leaf[0]:g} %, write {leaf[0] / 100:g}" if percent else ""
             yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
 
 
-def _worked_out(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
+def _computed(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
     """Find options of a group that the plan computes from its hosts and a layer sets as well."""
     for option in vllm.group_options(rank=1, size=2, master=""):
         leaf = leaves.get((*base, option))
@@ -143,7 +143,7 @@ _READ: Final = {
     "speculative_config": (_never, "set with the key `speculative:` instead"),
     "served_model_name": (_never, "set with the key `served_names:` instead"),
 }
-"""Engine options that the plan reads; all others are passed to the engine unread."""
+"""Engine options that the plan reads, each with its check; all others are passed to the engine unchecked."""
 
 
 def _files(inventory: Source[Inventory], base: Path, files: dict[str, Any]) -> Iterator[Finding]:

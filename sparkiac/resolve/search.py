@@ -33,7 +33,7 @@ class RecipeQuery(NamedTuple):
     image: str | None = None
 
 
-class Match(NamedTuple):
+class SearchResult(NamedTuple):
     """An entry that matches."""
 
     found: Catalogued
@@ -43,7 +43,7 @@ class Match(NamedTuple):
     """Memory that it needs together with the recipes of --fits-beside."""
 
 
-def search(query: RecipeQuery, beside: tuple[str, ...] = ()) -> tuple[Match, ...]:
+def search(query: RecipeQuery, beside: tuple[str, ...] = ()) -> tuple[SearchResult, ...]:
     """Return all usable entries that match, except those known not to fit beside the others."""
     chosen = [found for found in catalogued.everything() if found.usable and matches(found, query)]
     if not beside:
@@ -89,19 +89,20 @@ def _has(text: str, part: str) -> bool:
     return part.casefold() in text.casefold()
 
 
-def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[Match, ...]:
+def _grouped(chosen: Iterable[tuple[Catalogued, Room | None]]) -> tuple[SearchResult, ...]:
     """Group variants under their recipe if it matches too; a variant with another memory need stays on its own."""
-    hits: list[Match] = []
+    hits: list[SearchResult] = []
     for found, room in chosen:
         base = next(_bases(hits, found, room), None)
         if base is None:
-            hits.append(Match(found, (), room))
+            hits.append(SearchResult(found, (), room))
         else:
             hits[base] = hits[base]._replace(variants=(*hits[base].variants, found))
     return tuple(hits)
 
 
-def _bases(hits: list[Match], found: Catalogued, room: Room | None) -> Iterator[int]:
+def _bases(hits: list[SearchResult], found: Catalogued, room: Room | None) -> Iterator[int]:
+    """Return the index of each match that is the recipe of this variant and needs the same memory."""
     for index, hit in enumerate(hits):
         if found.variant is not None and hit.found.variant is None and hit.found.recipe is found.recipe:
             same = room is None or (hit.room is not None and room.weights[-1][1:] == hit.room.weights[-1][1:])

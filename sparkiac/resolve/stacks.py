@@ -29,11 +29,11 @@ _DEPLOYMENT: Final = tuple(name for name in Deployment.model_fields if name in R
 def host(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
     """Return the layers of a host."""
     base = ("hosts", name)
-    own = _said(inventory, base, _HOST)
-    memory = _said(inventory, (*base, "memory"), tuple(HostMemory.model_fields))
-    ssh = _said(inventory, (*base, "ssh"), tuple(Ssh.model_fields), target=("ssh",))
-    defaults = _said(inventory, ("defaults",), _EVERY_HOST)
-    login = _said(inventory, ("defaults",), ("user",), target=("ssh",))
+    own = _from_inventory(inventory, base, _HOST)
+    memory = _from_inventory(inventory, (*base, "memory"), tuple(HostMemory.model_fields))
+    ssh = _from_inventory(inventory, (*base, "ssh"), tuple(Ssh.model_fields), target=("ssh",))
+    defaults = _from_inventory(inventory, ("defaults",), _EVERY_HOST)
+    login = _from_inventory(inventory, ("defaults",), ("user",), target=("ssh",))
     renamed: dict[Path, Path] = {("total_gib",): ("memory_gib",)}
     measured: Leaves = {renamed.get(path, path): leaf for path, leaf in memory.items()}
     return _platform(inventory, name), defaults, login, own, measured, ssh
@@ -48,10 +48,10 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves) 
         chosen.recipe,
         chosen.variant,
         chosen.fragments,
-        _said(inventory, ("defaults",), _SETTINGS),
+        _from_inventory(inventory, ("defaults",), _SETTINGS),
         _store(hosts, on),
-        _said(inventory, base, _DEPLOYMENT),
-        _said(inventory, (*base, "per_host", on), _SETTINGS),
+        _from_inventory(inventory, base, _DEPLOYMENT),
+        _from_inventory(inventory, (*base, "per_host", on), _SETTINGS),
     )
 
 
@@ -78,7 +78,7 @@ def history(inventory: Source[Inventory], path: Path, leaves: Leaves) -> tuple[t
     return tuple(layer[tuple(rest)] for layer in found if tuple(rest) in layer)
 
 
-def _said(inventory: Source[Inventory], base: Path, keys: tuple[str, ...], *, target: Path = ()) -> Leaves:
+def _from_inventory(inventory: Source[Inventory], base: Path, keys: tuple[str, ...], *, target: Path = ()) -> Leaves:
     return from_document(inventory.document, base, layer="inventory", keys=keys, target=target)
 
 
@@ -86,7 +86,7 @@ def _platform(inventory: Source[Inventory], name: str) -> Leaves:
     assert inventory.value is not None  # noqa: S101
     chosen = inventory.value.hosts[name].platform or DEFAULT_PLATFORM
     if chosen in inventory.value.platforms:
-        return _said(inventory, ("platforms", chosen), _PLATFORM)
+        return _from_inventory(inventory, ("platforms", chosen), _PLATFORM)
     known = catalog.platform(chosen)
     assert known is not None, "references were checked"  # noqa: S101
     return from_document(known.document, (), layer=f"platform {chosen}", keys=_PLATFORM)

@@ -25,7 +25,7 @@ import sys, types
 for name, text in {parts}:
     part = sys.modules[name] = types.ModuleType(name)
     exec(compile(text, name, "exec"), part.__dict__)
-sys.exit(part.main(sys.argv[1:], part.Host()))
+sys.exit(part.main(sys.argv[1:], part.LocalHost()))
 """
 """The parts become modules with the names under which they import each other."""
 

@@ -1,7 +1,7 @@
-# ruff: noqa: INP001  a part of a program that travels over ssh
-"""Say what a machine is, as JSON. Reads, changes nothing. Python 3.8 or newer, and the reader that preflight has.
+# ruff: noqa: INP001  one of the modules of a program that is sent over SSH
+"""Print facts about this machine as JSON, without changing anything. Needs Python 3.8 or newer and preflight_host.py.
 
-What cannot be read is null, and why stands under `unknown`.
+A fact that cannot be read is null; `unknown` gives the reason.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ import json
 import os
 from typing import Any, Callable  # noqa: UP035 - Python 3.8
 
-from preflight_host import Host, parse_gpus, parse_meminfo
+from preflight_host import LocalHost, parse_gpus, parse_meminfo
 
 RDMA = "/sys/class/infiniband"
 
 
-def name(host: Host) -> str:
-    """Give the host's own name, without its domain."""
+def name(host: LocalHost) -> str:
+    """Return the host name without its domain."""
     return host.read("/proc/sys/kernel/hostname").strip().partition(".")[0]
 
 
-def memory_bytes(host: Host) -> int:
-    """Give the memory that the kernel has."""
+def memory_bytes(host: LocalHost) -> int:
+    """Return MemTotal in bytes."""
     return parse_meminfo(host.read("/proc/meminfo"))["MemTotal"]
 
 
-def gpus(host: Host) -> list[list[str]]:
-    """Give name, compute capability and driver of each GPU."""
+def gpus(host: LocalHost) -> list[list[str]]:
+    """Return name, compute capability and driver version of each GPU."""
     return parse_gpus(host.run("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"))
 
 
-def links(host: Host) -> list[dict[str, str]]:
-    """Give the interfaces with an RDMA device that are up and have an address: those of fast links."""
+def links(host: LocalHost) -> list[dict[str, str]]:
+    """Return the network interfaces that have an RDMA device and an IPv4 address and are up."""
     devices = {}
     for path in sorted(host.path(RDMA).glob("*/device/net/*")):
         devices[path.name] = path.parts[-4]
@@ -44,7 +44,7 @@ def links(host: Host) -> list[dict[str, str]]:
 
 
 def parse_addresses(text: str) -> dict[str, str]:
-    """Read the first address of each interface, with the length of its prefix, that `ip -json address` names."""
+    """Read the first IPv4 address of each interface, with prefix length, from the output of `ip -json address`."""
     found = {}
     for interface in json.loads(text):
         for entry in interface.get("addr_info", []):
@@ -53,8 +53,8 @@ def parse_addresses(text: str) -> dict[str, str]:
     return found
 
 
-def disks(host: Host, paths: list[str]) -> list[dict[str, Any]]:
-    """Give the free space where each directory is or will be."""
+def disks(host: LocalHost, paths: list[str]) -> list[dict[str, Any]]:
+    """Return the free space on the file system of each directory; a directory need not exist yet."""
     found = []
     for path in paths:
         place = host.path(path)
@@ -63,8 +63,8 @@ def disks(host: Host, paths: list[str]) -> list[dict[str, Any]]:
     return found
 
 
-def facts(host: Host, paths: list[str]) -> dict[str, Any]:
-    """Give everything."""
+def facts(host: LocalHost, paths: list[str]) -> dict[str, Any]:
+    """Return all facts."""
     probes: dict[str, Callable[[], Any]] = {
         "name": lambda: name(host),
         "architecture": lambda: host.machine,
@@ -78,12 +78,12 @@ def facts(host: Host, paths: list[str]) -> dict[str, Any]:
     for key, probe in probes.items():
         try:
             found[key] = probe()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other probes go on
+        except Exception as error:  # noqa: BLE001 - one failed probe must not stop the others
             found[key], unknown[key] = None, str(error) or type(error).__name__
     return {**found, "unknown": unknown}
 
 
-def main(argv: list[str], host: Host) -> int:
-    """Print the facts; the arguments are directories whose disks are asked for."""
+def main(argv: list[str], host: LocalHost) -> int:
+    """Print the facts; the arguments are directories whose free space is reported."""
     print(json.dumps(facts(host, argv)))  # noqa: T201
     return 0

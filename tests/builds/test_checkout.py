@@ -83,7 +83,7 @@ def test_the_same_commit_comes_out_anywhere(toy: Toy, bench: Bench) -> None:
 def test_a_commit_that_is_gone_ends_the_build(toy: Toy, bench: Bench) -> None:
     former, _ = rebased(toy)
     text = source(toy).replace(toy.base, former)
-    assert bench.refused(text).startswith(f"{toy.address} does not give the commit {former}: ")
+    assert bench.refused(text).startswith(f"cannot fetch the commit {former} from {toy.address}: ")
     assert bench.asked() == []
 
 
@@ -91,8 +91,8 @@ def test_a_pick_that_is_gone_is_found_by_its_subject_and_not_taken(toy: Toy, ben
     """The script says what it found, for a person to read (row 19.3)."""
     former, present = rebased(toy)
     sentence = bench.refused(source(toy, picks(former, subject=SUBJECT)))
-    assert sentence.startswith(f"the commit {former} cannot be had from {toy.address} (")
-    assert f"; {present} of main has its subject '{SUBJECT}': read it and write it down as the commit" in sentence
+    assert sentence.startswith(f"cannot fetch the commit {former} from {toy.address} (")
+    assert f"; {present} of main has the subject '{SUBJECT}': review it and set it as the commit" in sentence
     assert bench.asked() == []
 
 
@@ -110,21 +110,21 @@ def test_two_commits_of_one_subject_are_too_many(toy: Toy, bench: Bench) -> None
     former, present = rebased(toy)
     another = toy.commit("decode.py", "steady = False\n", subject=SUBJECT)
     sentence = bench.refused(source(toy, picks(former, subject=SUBJECT), "allow_subject_match: true"))
-    assert sentence.endswith(f"; 2 commits of main have its subject '{SUBJECT}': {another}, {present}")
+    assert sentence.endswith(f"; 2 commits of main have the subject '{SUBJECT}': {another}, {present}")
 
 
 def test_no_commit_of_that_subject(toy: Toy, bench: Bench) -> None:
     """A part of a subject is none (row 19.3)."""
     former, _ = rebased(toy)
     sentence = bench.refused(source(toy, picks(former, subject="steady the"), "allow_subject_match: true"))
-    assert sentence.endswith("; 0 commits of main have its subject 'steady the': none")
+    assert sentence.endswith("; 0 commits of main have the subject 'steady the': none")
 
 
 def test_without_a_subject_nothing_is_looked_for(toy: Toy, bench: Bench) -> None:
     """The sentence says what would be needed (row 19.3)."""
     former, _ = rebased(toy)
     sentence = bench.refused(source(toy, picks(former), "allow_subject_match: true"))
-    assert sentence.endswith("; with its `subject`, and the branch under `fetch`, it could be looked for")
+    assert sentence.endswith("; set its `subject`, and the branch in `fetch`, to search for it")
 
 
 def test_a_conflict_ends_the_build_and_leaves_no_half_state(toy: Toy, bench: Bench) -> None:
@@ -159,7 +159,7 @@ def test_a_pick_that_the_source_has_already(toy: Toy, bench: Bench) -> None:
     head = toy.commit("decode.py", "steady = True\n", subject="the same by another name")
     text = source(toy, picks(pick)).replace(toy.base, head)
     assert bench.refused(text) == (
-        f"the commit {pick} changes nothing, the source has it already; take it off the list"
+        f"the commit {pick} changes nothing because the source already contains it; remove it from the inventory"
     )
 
 
@@ -205,22 +205,22 @@ def test_a_pull_request_whose_head_moved_is_refused(toy: Toy, bench: Bench) -> N
     toy.head_of_pull_request(7, head)
     sentence = bench.refused(source(toy, request(7, reviewed)))
     assert sentence == (
-        f"pull request 7 of {toy.address} has moved from {reviewed}: its head is {head} now; read it anew"
+        f"pull request 7 of {toy.address} has moved from {reviewed}: its head is now {head}; review it again"
     )
     sentence = bench.refused(source(toy, request(8, reviewed)))
-    assert sentence.endswith(f"has moved from {reviewed}: it is not there; read it anew")
+    assert sentence.endswith(f"has moved from {reviewed}: it no longer exists; review it again")
     assert bench.asked() == []
 
 
 def test_a_pull_request_that_adds_nothing(toy: Toy, bench: Bench) -> None:
     toy.head_of_pull_request(7, toy.base)
     sentence = bench.refused(source(toy, request(7, toy.base)))
-    assert sentence == f"pull request 7 of {toy.address} adds nothing to the source; take it off the list"
+    assert sentence == f"pull request 7 of {toy.address} adds no commits; remove it from the inventory"
 
 
 def test_a_repository_that_cannot_be_reached(toy: Toy, bench: Bench) -> None:
     text = source(toy).replace(toy.address, "file:///nowhere/at/all")
-    assert bench.refused(text).startswith(f"file:///nowhere/at/all does not give the commit {toy.base}: ")
+    assert bench.refused(text).startswith(f"cannot fetch the commit {toy.base} from file:///nowhere/at/all: ")
 
 
 @pytest.mark.parametrize("place", ["builds/engine/record.json", "builds/record.json", "record.json"])
@@ -229,16 +229,16 @@ def test_nothing_is_written_into_the_generated_tree(toy: Toy, bench: Bench, plac
     (bench.folder / "tree/.sparkiac-manifest.json").write_text("{}")
     done = bench.run(str(bench.folder / "tree" / place))
     assert done.code == 1
-    assert "lies in the generated tree, where nothing else may be" in done.err
+    assert "is in the generated tree, which may contain generated files only" in done.err
     done = bench.run(str(bench.record), "--cache", str(bench.folder / "tree/cache"))
-    assert "lies in the generated tree" in done.err
+    assert "is in the generated tree" in done.err
     assert bench.asked() == []
 
 
 def test_a_record_that_cannot_be_written_is_told_before_the_build(toy: Toy, bench: Bench) -> None:
     bench.render(source(toy))
     done = bench.run(str(bench.folder / "missing/record.json"))
-    assert (done.code, done.err) == (1, f"build: there is no directory {bench.folder / 'missing'}\n")
+    assert (done.code, done.err) == (1, f"build: the directory {bench.folder / 'missing'} does not exist\n")
 
 
 def test_a_spec_that_was_changed_by_hand(toy: Toy, bench: Bench) -> None:
@@ -246,13 +246,16 @@ def test_a_spec_that_was_changed_by_hand(toy: Toy, bench: Bench) -> None:
     spec = bench.build / "spec.json"
     spec.write_text(spec.read_text().replace(toy.base, "1" * 40))
     done = bench.run()
-    assert done.err == "build: spec.json was changed by hand; change the inventory and generate it again\n"
+    assert done.err == "build: spec.json was edited; change the inventory and generate it again\n"
 
 
 def test_a_base_image_that_nobody_pinned(toy: Toy, bench: Bench) -> None:
     bench.render(source(toy), locked="version: 1\nimages: {}\n")
     done = bench.run()
-    assert done.err == "build: the lock does not pin example.org/base:1, which the build starts from; pin it first\n"
+    assert (
+        done.err
+        == "build: the lock does not pin the base image example.org/base:1; run sparkiac lock and generate first\n"
+    )
 
 
 def test_the_usual_cache_is_that_of_the_user(toy: Toy, bench: Bench) -> None:

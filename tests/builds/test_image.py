@@ -80,7 +80,7 @@ def test_a_mod_that_is_not_there(toy: Toy, bench: Bench) -> None:
     assert bench.refused(source(toy, "mods: [{path: mods/none}]")).startswith("there is no mods/none in ")
     assert bench.refused(source(toy, "mods: [{path: mods/empty}]")) == "the mod mods/empty has no run.sh"
     gone = f"{{path: mods/empty, repository: {toy.address}, commit: '{'1' * 40}'}}"
-    assert f"does not give the commit {'1' * 40}" in bench.refused(source(toy, f"mods: [{gone}]"))
+    assert f"cannot fetch the commit {'1' * 40}" in bench.refused(source(toy, f"mods: [{gone}]"))
 
 
 def test_an_import_that_works_is_tried_in_the_finished_image(toy: Toy, bench: Bench) -> None:
@@ -99,14 +99,14 @@ def test_an_import_that_fails_leaves_no_record(toy: Toy, bench: Bench) -> None:
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
     sentence = bench.refused(source(toy, "check: from cutlass.cute.arch import fmin"))
-    assert sentence == "the check `from cutlass.cute.arch import fmin` failed, see above"
+    assert sentence == "the check `from cutlass.cute.arch import fmin` failed; see its output above"
 
 
 def test_a_build_that_fails_keeps_the_former_record(toy: Toy, bench: Bench) -> None:
     before = bench.made(source(toy))
     (bench.folder / "stub/broken").touch()
     done = bench.run()
-    assert (done.code, done.err.strip().split("\n")[-1]) == (1, "build: docker build failed, see above")
+    assert (done.code, done.err.strip().split("\n")[-1]) == (1, "build: docker build failed; see its output above")
     assert json.loads(bench.record.read_text()) == before
 
 
@@ -125,7 +125,7 @@ def test_the_repositorys_own_program_builds_and_the_mods_go_on_top(toy: Toy, ben
 def test_a_program_that_fails_or_makes_no_image(toy: Toy, bench: Bench) -> None:
     """Its exit code is not all that counts (row 19.2)."""
     with_program(toy, "#!/bin/sh\nexit 3\n")
-    assert bench.refused(program(toy)) == "make.sh failed, see above"
+    assert bench.refused(program(toy)) == "make.sh failed; see its output above"
     with_program(toy, "#!/bin/sh\nexit 0\n")
     assert bench.refused(program(toy)).startswith("docker has no image sparkiac/engine:")
 
@@ -138,7 +138,7 @@ def test_a_pull_request_that_moves_while_the_program_runs(toy: Toy, bench: Bench
     toy.head_of_pull_request(41834, head)
     text = program(toy, f"pull_requests: [{{number: 41834, commit: '{head}'}}]")
     sentence = bench.refused(text)
-    assert sentence.startswith(f"pull request 41834 of {toy.address} has moved from {head}: its head is {toy.base}")
+    assert sentence.startswith(f"pull request 41834 of {toy.address} has moved from {head}: its head is now {toy.base}")
     with_program(toy)
     head = toy.git("rev-parse", "HEAD")
     toy.head_of_pull_request(41834, head)

@@ -116,7 +116,7 @@ def test_until_the_lock_is_complete_its_check_fails_and_says_what_to_do(folder: 
     assert cli("init", "lab", *SERVED).code == 0
     done = run("sh", "ci/check.sh", cwd=folder / "lab")
     assert done.returncode == 1
-    words = "ci/check.sh: the lock is not complete: sparkiac lock inventories/lab.yaml, then commit it\n"
+    words = "ci/check.sh: the lock is incomplete: run sparkiac lock inventories/lab.yaml and commit it\n"
     assert done.stderr.endswith(words)
 
 
@@ -364,7 +364,7 @@ def test_its_check_tells_a_missing_program_and_a_bad_inventory_from_an_open_lock
     assert done.stderr == "ci/check.sh: sparkiac is not in the PATH: pip install -r requirements.txt\n"
     (folder / "lab/inventories/lab.yaml").write_text("name: lab\n")
     done = run("sh", "ci/check.sh", cwd=folder / "lab")
-    assert (done.returncode, "the lock is not complete" in done.stderr) == (1, False)
+    assert (done.returncode, "the lock is incomplete" in done.stderr) == (1, False)
     assert done.stderr.endswith("ci/check.sh: inventories/lab.yaml or its lock cannot be read\n")
 
 

@@ -149,8 +149,8 @@ def test_another_start_than_the_planned_one_is_told(cli: Cli, folder: Path) -> N
     (folder / "start.log").write_text(other)
     notes = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))["notes"]
     assert notes == [
-        "The log is of requests of 131,072 tokens, and the plan of 65,536.",
-        "The server of the log asked for 101.7 GiB, and the one of the plan asks for 59.8 GiB.",
+        "max_model_len is 131,072 in the log and 65,536 in the plan.",
+        "The server requested 101.7 GiB in the log and requests 59.8 GiB in the plan.",
     ]
 
 
@@ -158,7 +158,7 @@ def test_a_log_that_tells_a_part_gives_a_part(cli: Cli, folder: Path) -> None:
     (folder / "start.log").write_text(LOG.splitlines()[0])
     found = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))
     assert found["measured"] == {"weights_bytes": round(15.21 * GIB)}
-    assert found["notes"] == ["The log does not tell what is taken beside weights and KV cache."]
+    assert found["notes"] == ["The log does not contain the memory used in addition to weights and KV cache."]
 
 
 def test_an_engine_whose_memory_is_not_worked_out_has_nothing_to_compare(cli: Cli, folder: Path) -> None:
@@ -166,7 +166,9 @@ def test_an_engine_whose_memory_is_not_worked_out_has_nothing_to_compare(cli: Cl
     (folder / "lab.yaml").write_text(text)
     outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
     assert outcome.code == 0
-    assert outcome.out.startswith("Nothing can be compared: unknown without decode_context_parallel_size.\n")
+    assert outcome.out.startswith(
+        "Nothing can be compared: options are unknown, missing: decode_context_parallel_size.\n"
+    )
 
 
 def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) -> None:

@@ -63,17 +63,17 @@ def test_the_legend_names_every_part_in_the_order_of_the_bar(cli: Cli, written: 
         "▓ chat CUDA graphs 1.0 GiB [1]",
         "▞ asr 8.0 GiB the inventory",
         "░ system and page cache 11.9 GiB assumed [2]",
-        "· left free 38.6 GiB what nothing takes",
+        "· left free 38.6 GiB not used",
     ]
     notes = " ".join(" ".join(lines[lines.index("Where sizes come from:") :]).split())
-    assert "[2] SM121 reference L17: never take more than 0.90 of the memory" in notes
+    assert "[2] SM121 reference L17: use at most 0.90 of the memory" in notes
 
 
 def test_what_is_not_known_is_no_free_memory(cli: Cli, written: Callable[[str], None]) -> None:
     written(deployment("set: {gpu_memory_utilization: 0.5}"))
     out = cli("plan", "lab.yaml").out
     assert re.search(r"░\?+\n", out)
-    assert "? left free             at most 47.6 GiB unknown without CUDA graphs;" in out
+    assert "? left free             at most 47.6 GiB unknown, missing: CUDA graphs;" in out
 
 
 def test_where_the_memory_ends_is_marked(cli: Cli, written: Callable[[str], None]) -> None:

@@ -160,7 +160,7 @@ def test_an_apply_refuses_a_server_that_answers_garbage(lab: Lab) -> None:
     recap = lab.apply()
     behave(lab.bed, "spark-01", "ok")
     assert recap.code != 0
-    assert "/v1/chat/completions: one token again and again: " in " ".join(recap.output.split())
+    assert "/v1/chat/completions: one token repeated: " in " ".join(recap.output.split())
     recap = lab.apply()
     assert recap.code == 0, recap.output
 
@@ -202,7 +202,7 @@ def test_a_controller_that_dies_leaves_no_unit_stopped(lab: Lab) -> None:
     restart_both(lab, 122)
     with lab.applying() as process:
         assert process.stdout
-        next(line for line in process.stdout if line.startswith("TASK [services : Restart what changed]"))
+        next(line for line in process.stdout if line.startswith("TASK [services : Restart changed units]"))
         wait_for(lambda: not active(lab.bed, "spark-01"), "the restart to begin", timeout=60)
         os.killpg(process.pid, signal.SIGKILL)
     for host in UNITS:

@@ -131,7 +131,7 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
 def test_a_dry_run_says_what_would_come(staged: Staged) -> None:
     recap = staged.apply("--check", "--diff")
     assert recap.code == 0, recap.output
-    assert "would fetch" in recap.output
+    assert "would download" in recap.output
     assert "would pull" in recap.output
     assert "would copy" in recap.output
     assert staged.asked() == []
@@ -181,7 +181,7 @@ def test_without_the_fabric_the_hub_gives_what_is_missing(staged: Staged) -> Non
     finally:
         staged.lab.bed.restore_fabric()
     assert recap.code == 0, recap.output
-    assert "so the hub was asked:" in recap.output
+    assert "downloaded from the hub instead:" in recap.output
     assert len(staged.asked()) > len(FILES) - 1
     assert staged.hashes("spark-02") == staged.hashes("spark-01")
 

@@ -55,7 +55,7 @@ def preflight() -> ModuleType:
 @pytest.fixture(scope="session")
 def parsers(preflight: ModuleType) -> ModuleType:
     """Return the part of preflight that reads what commands say."""
-    return sys.modules[preflight.Host.__module__]
+    return sys.modules[preflight.LocalHost.__module__]
 
 
 @pytest.fixture(scope="session")
@@ -101,7 +101,7 @@ def machine(preflight: ModuleType, tmp_path: Path) -> Callable[..., Any]:
     """Give a function that makes a host of files under a directory and of what commands answer."""
 
     def make(commands: dict[str, str | Exception] | None = None, **files: str) -> Any:  # noqa: ANN401
-        class Machine(preflight.Host):
+        class Machine(preflight.LocalHost):
             """A host whose commands are a table: the beginning of a command line → its output, or its error."""
 
             root = tmp_path

@@ -14,7 +14,7 @@ from tests.host.plays import Played, play
 PLAYBOOKS = Path(__file__).parents[2] / "playbooks"
 NOTHING = {"files": [], "sysctls": [], "units": []}
 FILE = {**NOTHING, "files": ["etc/x"]}
-UNIT = {**NOTHING, "units": [{"unit": "u", "action": "start", "because": "it failed"}]}
+UNIT = {**NOTHING, "units": [{"unit": "u", "action": "start", "because": "failed"}]}
 
 
 def played(folder: Path, plays: list[dict[str, Any]], together: dict[str, list[str]], *words: str) -> Played:
@@ -61,5 +61,5 @@ def test_no_host_of_a_group_changes_without_the_others(tmp_path: Path) -> None:
     assert played(tmp_path, plays, together, "--limit", "a").code == 0
     code, _, said = played(tmp_path, plays, together, "--limit", "a,b")
     assert code != 0
-    assert "b runs a model together with c: they change together" in " ".join(said.split())
+    assert "b runs a model together with c, so these hosts must change" in " ".join(said.split())
     assert "changes a" not in said

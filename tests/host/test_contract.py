@@ -78,7 +78,7 @@ def test_misspelt_expectations_fail(preflight: Any, capsys: pytest.CaptureFixtur
     wanted = {"host": "x", "architekture": "aarch64", "memory_bites": 5}
     with pytest.raises(ValueError, match=f"^{said}$"):
         preflight.check_host(wanted, None)
-    assert preflight.main(["--expect-json", json.dumps(wanted)], preflight.Host()) == 1
+    assert preflight.main(["--expect-json", json.dumps(wanted)], preflight.LocalHost()) == 1
     assert capsys.readouterr() == ("", f"{said}\n")
 
 
@@ -102,9 +102,9 @@ WHOLE = {
         (("gpu", "name"), ..., "gpu.name is missing"),
         (("store", 0, "gated"), ..., "store[0].gated is missing"),
         (("units", "chat", "files"), ..., "units.chat.files is missing"),
-        (("ports", 0, "port"), "80", "this preflight reads another type of ports[0].port"),
-        (("memory_bytes",), True, "this preflight reads another type of memory_bytes"),
-        (("units",), [], "this preflight reads another type of units"),
+        (("ports", 0, "port"), "80", "this preflight expects another type for ports[0].port"),
+        (("memory_bytes",), True, "this preflight expects another type for memory_bytes"),
+        (("units",), [], "this preflight expects another type for units"),
         (("x\ny",), 1, "this preflight does not know x\\ny"),
     ],
 )
@@ -124,7 +124,7 @@ def test_each_other_key_stops_the_preflight(  # noqa: PLR0913, PLR0917
     inner[key] = change
     if change is ...:
         del inner[key]
-    code = preflight.main([*start, "--expect-json", json.dumps(wanted)], preflight.Host())
+    code = preflight.main([*start, "--expect-json", json.dumps(wanted)], preflight.LocalHost())
     assert (code, *capsys.readouterr()) == (1, "", f"expectations: {said}: generate and apply again\n")
 
 
@@ -133,8 +133,8 @@ def test_each_other_key_stops_the_preflight(  # noqa: PLR0913, PLR0917
     [("units_host.py", "UNITS", '{"memory_bites": 5, "units": []}'), ("stage_store.py", "STORES", '[{"pth": "/srv"}]')],
 )
 def test_another_key_of_another_file_is_named(program: str, name: str, text: str) -> None:
-    agreed, known = load("contract.py").agreed, getattr(load(program), name)
+    validated, known = load("contract.py").validated, getattr(load(program), name)
     place = "memory_bites" if name == "UNITS" else "[0].pth"
     with pytest.raises(ValueError, match="does not know") as found:
-        agreed("program", "file", json.loads(text), known)
+        validated("program", "file", json.loads(text), known)
     assert str(found.value) == f"file: this program does not know {place}: generate and apply again"

@@ -123,12 +123,12 @@ def test_check_tells_what_would_happen_and_does_nothing(host: Host) -> None:
     before = host.apply("--check")
     assert before.code == 0, before.said
     assert before.changed["localhost"] > 0
-    assert f"would fetch file://{host.folder}/source/parser.py" in before.said
+    assert f"would download file://{host.folder}/source/parser.py" in before.said
     assert not host.root.exists()
     assert host.apply().code == 0
     after = host.apply("--check")
     assert (after.code, after.changed) == (0, {"localhost": 0}), after.said
-    assert "would fetch file" not in after.said
+    assert "would download file" not in after.said
 
 
 def test_a_wrong_content_fails_the_play_and_leaves_nothing(host: Host) -> None:
@@ -157,7 +157,7 @@ def test_a_file_that_was_changed_on_the_host_is_fetched_anew(host: Host) -> None
     place = host.root / sha256(PARSER) / "parser.py"
     place.write_bytes(TEMPLATE)
     place.chmod(0o600)
-    assert "would fetch" in host.apply("--check").said
+    assert "would download" in host.apply("--check").said
     done = host.apply()
     assert (done.code, done.changed) == (0, {"localhost": 1}), done.said
     assert (place.read_bytes(), place.stat().st_mode & 0o777) == (PARSER, 0o644)

@@ -118,7 +118,7 @@ def test_a_wrong_image_is_removed_and_ends_the_play(pair: Pair) -> None:
     (pair.folder / "giver/saves-as").write_text(f"{WRONG}\n")
     code, _, said = pair.apply()
     assert code == 2
-    assert f"gave {WRONG} for the image {ID}; it was removed" in said
+    assert f"sent {WRONG} instead of the image {ID}; it was removed" in said
     assert pair.images("taker") == ["sha256:old"]
     assert not (pair.folder / "taker/share").exists()
 
@@ -133,7 +133,7 @@ def test_without_the_giver_the_registry_is_asked_and_the_id_compared(pair: Pair)
     (pair.folder / "taker/pulls-as").write_text(WRONG)
     code, _, said = pair.apply("--limit", "taker")
     assert code == 2
-    assert f"taker knows {IMAGE} by another ID than the lock" in said
+    assert f"On taker, {IMAGE} has another ID than in the lock" in said
     assert "containerd-snapshotter" in said
 
 

@@ -51,7 +51,7 @@ def test_an_image_that_only_a_build_makes_stops_the_play_and_says_what_to_run(be
         code, _, said = play(bench, *words)
         assert code == 2
         sentence = re.sub(r"\s+", " ", said)
-        assert f"spark-01 lacks {BUILT}, which comes from the build engine and from no registry." in sentence
+        assert f"spark-01 does not have the image {BUILT} of the build engine, and no registry has it." in sentence
         assert f"docker save {BUILT} | ssh spark-01 docker load" in sentence
         assert "run builds/engine/build here" in sentence
     assert not (bench / "pulled").exists()
@@ -99,7 +99,7 @@ def test_another_registry_wants_another_account(bench: Path, prefix: str, regist
     written = bench / "play.yml"
     written.write_text(written.read_text().replace("nvcr.io/", prefix))
     said = play(bench).sentence
-    assert f"docker login {registry}, with an account that may pull it" in said
+    assert f"docker login {registry}, with an account that can pull it" in said
     assert "oauthtoken" not in said
 
 
@@ -132,7 +132,7 @@ def test_an_engines_image_tries_the_gpu_before_anything_is_replaced(bench: Path)
         code, _, said = play(bench, *words)
         assert code == 2
         sentence = re.sub(r"\s+", " ", said)
-        assert "HST002: no container of spark-01 gets the GPU: could not select device driver" in sentence
+        assert "HST002: containers on spark-01 cannot use the GPU: could not select device driver" in sentence
         assert "nvidia-ctk runtime configure --runtime=docker" in sentence
 
 

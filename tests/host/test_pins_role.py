@@ -16,7 +16,7 @@ from tests.plan.fleets import LOCK, checked, deployment
 if TYPE_CHECKING:
     from pathlib import Path
 
-FIRST = "Refuse pins that name nothing real"
+FIRST = "Reject example pins and missing pins"
 
 
 def applied(tree: Path, *words: str) -> Played:

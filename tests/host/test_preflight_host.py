@@ -84,7 +84,7 @@ def test_driver_that_does_not_answer_is_quoted(states: States, machine: Make) ->
 
 def test_kernel_parameters(states: States, machine: Make) -> None:
     wanted = {"kernel_parameters": {"nvidia-drm.modeset": "Y"}}
-    assert states(machine(), **wanted) == {"nvidia-drm.modeset": "unknown not known (No such file or directory)"}
+    assert states(machine(), **wanted) == {"nvidia-drm.modeset": "unknown unknown (No such file or directory)"}
     path = "sys/module/nvidia_drm/parameters/modeset"
     assert states(machine(**{path: "Y\n"}), **wanted) == {"nvidia-drm.modeset": "ok Y"}
     assert states(machine(**{path: "N\n"}), **wanted) == {"nvidia-drm.modeset": "warn N"}
@@ -131,11 +131,11 @@ def expect(port: int) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("former", "state", "result"),
     [
-        (None, "active", "ok held by sparkiac-new"),
-        (None, "inactive", "FAIL held by somebody else"),
-        ("sparkiac-old", "activating", "ok held by sparkiac-old"),
-        ("sparkiac-old", "failed", "FAIL held by somebody else"),
-        ("not-this-port", "active", "FAIL held by somebody else"),
+        (None, "active", "ok used by sparkiac-new"),
+        (None, "inactive", "FAIL used by another program"),
+        ("sparkiac-old", "activating", "ok used by sparkiac-old"),
+        ("sparkiac-old", "failed", "FAIL used by another program"),
+        ("not-this-port", "active", "FAIL used by another program"),
     ],
 )
 def test_a_port_in_use(states: States, machine: Make, former: str | None, state: str, result: str) -> None:
@@ -167,7 +167,7 @@ def test_secrets(states: States, machine: Make, tmp_path: Path) -> None:
     file.chmod(0o644)
     assert states(host, **wanted) == {"secret key": "FAIL 0644 root"}
     file.write_text("")
-    assert states(host, **wanted) == {"secret key": "FAIL 0644 root empty, or no regular file"}
+    assert states(host, **wanted) == {"secret key": "FAIL 0644 root empty or not a regular file"}
 
 
 def test_a_secret_of_somebody_else(states: States, machine: Make, tmp_path: Path) -> None:
@@ -193,8 +193,8 @@ def test_store(preflight: ModuleType, machine: Make, hub: str) -> None:
     )
     assert [line.state for line in lines] == ["ok", "ok", "FAIL", "FAIL"]
     where = f"--cache-dir /srv/models{'/hub' if hub else ''}"
-    assert lines[2].hint == f"stage it: hf download a/b --revision def {where}"
-    assert lines[3].hint == f"stage it: hf download c/d {where}"
+    assert lines[2].hint == f"download it: hf download a/b --revision def {where}"
+    assert lines[3].hint == f"download it: hf download c/d {where}"
 
 
 def test_a_store_that_holds_a_plain_directory(preflight: ModuleType, machine: Make) -> None:
@@ -202,7 +202,7 @@ def test_a_store_that_holds_a_plain_directory(preflight: ModuleType, machine: Ma
     wanted = {"store": [{"path": "/srv/models", "models": ["a/b", "c/d"]}]}
     lines = preflight.check_host(complete(preflight.EXPECTED, wanted), host)
     assert [line.state for line in lines] == ["ok", "FAIL"]
-    assert lines[1].hint == "stage it: hf download c/d --local-dir /srv/models/c/d"
+    assert lines[1].hint == "download it: hf download c/d --local-dir /srv/models/c/d"
 
 
 def test_a_check_that_breaks_has_failed_and_the_others_go_on(states: States, machine: Make) -> None:

@@ -86,7 +86,7 @@ def test_a_doubt_says_why(preflight: ModuleType, machine: Make) -> None:
     [
         ("590.44", ("DRV003", "ok", "590.44")),
         ("595.71.05", ("DRV003", "ok", "595.71.05")),
-        ("580.142", ("DRV002", "warn", "580.142, by forward compatibility")),
+        ("580.142", ("DRV002", "warn", "580.142, with forward compatibility")),
         ("590.43", ("DRV003", "FAIL", "590.43")),
         ("570.86", ("DRV003", "FAIL", "570.86")),
     ],
@@ -149,7 +149,7 @@ def test_load_tuning_is_shown_with_what_is_against_it(preflight: ModuleType, che
     ]
     lines = preflight.check_host(complete(preflight.EXPECTED, {"load_tuning": wanted}), machine())
     assert all(line.hint for line in lines)
-    assert lines[0].hint.startswith("contested: ")
+    assert lines[0].hint.startswith("disputed: ")
 
 
 def test_load_tuning_is_not_looked_at_where_nobody_asks(check: Check, machine: Make) -> None:
@@ -178,7 +178,7 @@ ACCESS = {"user": "sparkiac", "group": "docker"}
     [
         ("sparkiac docker\n", ("HST001", "ok", "in sparkiac, docker")),
         ("sparkiac\n", ("HST001", "warn", "in sparkiac")),
-        (RuntimeError("id: 'sparkiac': no such user"), ("HST001", "ok", "not there yet")),
+        (RuntimeError("id: 'sparkiac': no such user"), ("HST001", "ok", "does not exist yet")),
     ],
 )
 def test_the_units_user_and_dockers_group(
@@ -203,7 +203,7 @@ def test_a_socket_that_the_group_may_not_use(
 
 def test_a_host_without_the_group_or_the_socket(preflight: ModuleType, machine: Make) -> None:
     """(HST001) Docker is not installed, or not as its packages do it."""
-    no_group = machine({"getent": RuntimeError("getent ended with 2")})
+    no_group = machine({"getent": RuntimeError("getent failed with exit status 2")})
     no_socket = machine(docker(1, "docker\n"))
     for host in (no_group, no_socket):
         [line] = preflight.check_host(complete(preflight.EXPECTED, {"docker_access": ACCESS}), host)

@@ -93,7 +93,7 @@ def test_it_runs_on_the_oldest_python(bench: Bench) -> None:
     code, said = bench.apply("-e", '{"sparkiac_secrets": {"key": "x"}}')
     assert code == 2
     assert re.search(
-        r"here is not as expected:.{0,9}FAIL HST009 architecture found \S+ wanted vax hint: the images", said
+        r"here: preflight checks failed:.{0,9}FAIL HST009 architecture found \S+ wanted vax hint: the images", said
     )
     assert "key found" not in said, "what is well is not shown"
     assert "Traceback" not in said
@@ -129,7 +129,7 @@ def test_two_revisions_in_one_group_stop_the_play(bench: Bench) -> None:
         bench.expect(host, store=bench.stage(host, commit))
     code, said = bench.apply()
     assert code == 2
-    assert "The nodes of a group must have one revision of each model" in said
+    assert "The hosts of a group must have the same revision of each model" in said
     for commit in ("abc", "def"):
         assert f"ok MN008 revision of a/b for big found {commit}" in said
 

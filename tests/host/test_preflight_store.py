@@ -40,7 +40,7 @@ def test_missing_weights_are_staged_before_anything_starts(store: Checked, machi
     """(HST006) Nothing is pulled at start, so it fails here, with the command that stages them."""
     [line] = store(machine(), "models--a--b")
     assert (line.code, line.state, line.found) == ("HST006", "FAIL", "missing")
-    assert line.hint == "stage it: hf download a/b --cache-dir /srv/models"
+    assert line.hint == "download it: hf download a/b --cache-dir /srv/models"
 
 
 @pytest.mark.parametrize("name", ["models--a--b", "a/b"])
@@ -69,8 +69,8 @@ def test_a_drafter_that_was_fetched_too_early(
     host = machine(**{f"{STORE}/snapshots/abc/config.json": "{}"})
     fetched(tmp_path / STORE, day)
     line = store(host, "models--a--b", not_before={"models--a--b": "2026-04-19"})[1]
-    assert (line.code, line.state, line.found) == ("SPD007", state, f"fetched {day}")
-    assert line.wanted == "fetched 2026-04-19 or later"
+    assert (line.code, line.state, line.found) == ("SPD007", state, f"downloaded {day}")
+    assert line.wanted == "downloaded 2026-04-19 or later"
     assert ("stage it anew" in line.hint) or state == "ok"
 
 

@@ -54,12 +54,12 @@ def test_the_url_may_have_a_path(service: Service, ask: Ask) -> None:
         ("/health", (503, "loading"), '/health: HTTP 503 "loading"'),
         ("/v1/models", (200, {"data": [{"id": "x"}]}), "/v1/models: serves x, not chat"),
         ("/v1/models", (200, {}), "/v1/models: serves nothing, not chat"),
-        ("/v1/models", (200, [1]), "/v1/models: no JSON object: b'[1]'"),
+        ("/v1/models", (200, [1]), "/v1/models: response is not a JSON object: b'[1]'"),
         (CHAT, (500, "no"), f'{CHAT}: HTTP 500 "no"'),
         (CHAT, (400, "no"), f'{CHAT}: HTTP 400 "no"'),
-        (CHAT, (200, {}), f"{CHAT}: an answer without choices"),
-        (CHAT, (200, {"choices": []}), f"{CHAT}: an answer without choices"),
-        (CHAT, (200, {"choices": [{"message": None}]}), f"{CHAT}: a null answer"),
+        (CHAT, (200, {}), f"{CHAT}: response has no choices"),
+        (CHAT, (200, {"choices": []}), f"{CHAT}: response has no choices"),
+        (CHAT, (200, {"choices": [{"message": None}]}), f"{CHAT}: null answer"),
     ],
 )
 def test_one_line_says_why_not(service: Service, ask: Ask, path: str, answer: tuple[int, object], reason: str) -> None:

@@ -36,26 +36,26 @@ def test_these_are_right_or_not_proven_wrong(answers: ModuleType, answer: dict[s
 @pytest.mark.parametrize(
     ("answer", "fault"),
     [
-        (choice(None), "a null answer"),
-        ({"message": None}, "a null answer"),
-        ({}, "a null answer"),
-        (choice(None, reasoning=None, reason="length"), "a null answer"),
-        (choice(""), "an empty answer"),
-        (choice(" \n\t"), "an empty answer"),
-        (choice("!!!!"), "one token again and again: '!!!!'"),
-        (choice("!" * 128, reason="length"), f"one token again and again: {'!' * 60!r}"),
-        (choice("the the the the the"), "one token again and again: 'the the the the the'"),
-        (choice("371" * 40), "one token again and again: "),
-        (choice("371 " + "!" * 40), "one token again and again: "),
-        (choice("的" * 30), "one token again and again: "),
-        (choice("\n".join(["0"] * 20)), "one token again and again: "),
-        (choice(None, reasoning="!" * 128, reason="length"), "one token again and again: "),
-        (choice("!!!!", reasoning=f"{THOUGHT} 371"), "one token again and again: "),
-        (choice("\ufffd\no}"), r"no readable text: '�\no}'"),  # weights that were never trained
-        (choice(None, reasoning="\ufffd\no}\x03", reason="length"), "no readable text: "),
-        (choice("Hello! How can I help?"), "a wrong answer, 'Hello! How can I help?' instead of 371"),
-        (choice("I am at a loss", reason="length"), "a wrong answer, "),
-        (choice(None, reasoning=THOUGHT), "a wrong answer, "),  # it ended by itself
+        (choice(None), "null answer"),
+        ({"message": None}, "null answer"),
+        ({}, "null answer"),
+        (choice(None, reasoning=None, reason="length"), "null answer"),
+        (choice(""), "empty answer"),
+        (choice(" \n\t"), "empty answer"),
+        (choice("!!!!"), "one token repeated: '!!!!'"),
+        (choice("!" * 128, reason="length"), f"one token repeated: {'!' * 60!r}"),
+        (choice("the the the the the"), "one token repeated: 'the the the the the'"),
+        (choice("371" * 40), "one token repeated: "),
+        (choice("371 " + "!" * 40), "one token repeated: "),
+        (choice("的" * 30), "one token repeated: "),
+        (choice("\n".join(["0"] * 20)), "one token repeated: "),
+        (choice(None, reasoning="!" * 128, reason="length"), "one token repeated: "),
+        (choice("!!!!", reasoning=f"{THOUGHT} 371"), "one token repeated: "),
+        (choice("\ufffd\no}"), r"unreadable text: '�\no}'"),  # weights that were never trained
+        (choice(None, reasoning="\ufffd\no}\x03", reason="length"), "unreadable text: "),
+        (choice("Hello! How can I help?"), "wrong answer: 'Hello! How can I help?' instead of 371"),
+        (choice("I am at a loss", reason="length"), "wrong answer: "),
+        (choice(None, reasoning=THOUGHT), "wrong answer: "),  # it ended by itself
     ],
 )
 def test_these_are_wrong(answers: ModuleType, answer: dict[str, Any], fault: str) -> None:

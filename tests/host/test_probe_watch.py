@@ -118,7 +118,7 @@ def test_garbage_stays_a_failure_while_tokens_come(service: Service, ask: Ask, c
     service.answers[CHAT] = GARBAGE
     clock.now += 300
     for step in range(5):
-        assert ask(service.url, "chat") == (1, f"{CHAT}: one token again and again: '!!!!'\n")
+        assert ask(service.url, "chat") == (1, f"{CHAT}: one token repeated: '!!!!'\n")
         service.answers["/metrics"] = count(step)
         clock.now += 15
     service.answers[CHAT] = RIGHT
@@ -137,7 +137,7 @@ def test_a_request_with_tools_must_be_taken(service: Service, ask: Ask) -> None:
     assert ask(service.url, "chat") == (0, "")
     code, said = ask("--warm-up", "--tools", service.url, "chat")
     assert code == 1
-    assert said.startswith(f"a request with tools is refused: {CHAT}: HTTP 400 ")
+    assert said.startswith(f"a request with tools is rejected: {CHAT}: HTTP 400 ")
     service.answers[CHAT] = RIGHT
     assert ask("--warm-up", "--tools", service.url, "chat") == (0, "")
 
@@ -149,9 +149,9 @@ def test_a_base_model_continues_a_text(service: Service, ask: Ask, message: str)
     service.answers[COMPLETIONS] = (200, {"choices": [{"text": " six, seven, eight"}]})
     assert ask("--warm-up", service.url, "chat") == (0, "")
     for text, fault in (
-        (None, "a null answer"),
-        ("", "an empty answer"),
-        ("!!!!", "one token again and again: '!!!!'"),
+        (None, "null answer"),
+        ("", "empty answer"),
+        ("!!!!", "one token repeated: '!!!!'"),
     ):
         service.answers[COMPLETIONS] = (200, {"choices": [{"text": text}]})
         assert ask("--warm-up", service.url, "chat") == (1, f"{COMPLETIONS}: {fault}\n")
@@ -193,13 +193,13 @@ def standin() -> Iterator[str]:
 
 
 FOUND = {
-    "garbage": f"{CHAT}: one token again and again: '!!!!",
-    "repeating": f"{CHAT}: one token again and again: ' the the",
-    "null": f"{CHAT}: a null answer",
-    "empty": f"{CHAT}: an empty answer",
-    "wrong": f"{CHAT}: a wrong answer, 'forty-two' instead of 371",
-    "refuse-tools": f"a request with tools is refused: {CHAT}: HTTP 400",
-    "base": "a request with tools is refused: ",
+    "garbage": f"{CHAT}: one token repeated: '!!!!",
+    "repeating": f"{CHAT}: one token repeated: ' the the",
+    "null": f"{CHAT}: null answer",
+    "empty": f"{CHAT}: empty answer",
+    "wrong": f"{CHAT}: wrong answer: 'forty-two' instead of 371",
+    "refuse-tools": f"a request with tools is rejected: {CHAT}: HTTP 400",
+    "base": "a request with tools is rejected: ",
     "stall": f"{CHAT}: no answer within 2 s",
     "unhealthy": "/health: HTTP 503",
 }

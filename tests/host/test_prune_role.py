@@ -88,4 +88,4 @@ def test_a_generation_that_was_never_applied_prunes_nothing(folder: Path) -> Non
     assert play(folder, tasks="record", generation="one", images=[NAME])[0] == 0
     code, _, said = play(folder, generation="new")
     assert code == 2
-    assert "generation new has no record here: apply it first; nothing was removed" in said
+    assert "generation new has no record on this host: apply it first; nothing was removed" in said

@@ -233,7 +233,7 @@ def test_a_manifest_that_leads_out_of_the_store_is_refused(store: Store, path: s
     manifest.write_text(json.dumps(data))
     done = store.fetch("http://127.0.0.1:9")
     assert (done.code, done.lines) == (1, [])
-    assert "acme--tiny.json: not a file of a model" in done.error
+    assert "acme--tiny.json: invalid file entry" in done.error
     assert list(store.path.iterdir()) == []
 
 
@@ -259,7 +259,7 @@ def test_a_list_that_does_not_fit_its_manifest_is_refused(store: Store, key: str
     store.wanted[0][key] = value
     done = store.verify()
     assert (done.code, done.error.count("\n")) == (1, 1)
-    assert "no usable list of models or manifest" in done.error
+    assert "cannot read the list of models or a manifest" in done.error
 
 
 def test_no_room_is_said_with_numbers_before_anything_is_asked(store: Store) -> None:
@@ -271,9 +271,9 @@ def test_no_room_is_said_with_numbers_before_anything_is_asked(store: Store) -> 
         assert hub.requests == []
     size = sum(map(len, FILES.values()))
     assert done.code == 1
-    assert done.error.startswith(f"{store.path}: {size} bytes are to come and ")
-    assert "GiB must stay free, but " in done.error
-    assert "make room for " in done.error
+    assert done.error.startswith(f"{store.path}: free ")
+    assert f" more: {size} bytes must be downloaded and " in done.error
+    assert "GiB must stay free, but only " in done.error
     looked = store.verify("--reserve-bytes", str(reserve))
     assert (looked.code, looked.last["room"]) == (3, looked.last["room"])
     assert looked.last["room"].startswith(f"{store.path}: {size} bytes are to come")
@@ -301,7 +301,7 @@ def test_a_second_run_beside_a_first_is_told_whose_turn_it_is(store: Store) -> N
         first.wait()
         first.stdout.close()
         assert second.code == 1
-        assert second.error == f"process {first.pid} works in {store.repo()}: wait for it, or end it\n"
+        assert second.error == f"process {first.pid} uses {store.repo()}: wait for it or stop it\n"
         assert store.fetch(hub.url).last == {"changed": True}  # a lock dies with who held it
 
 
@@ -316,7 +316,7 @@ def test_a_link_in_the_place_of_a_file_of_ours_leads_nowhere(store: Store, at: s
     place.hardlink_to(victim) if hard else place.symlink_to(victim)
     with Hub(repository) as hub:
         done = store.fetch(hub.url)
-    said = f"{place} is not a file of its own, but a link or something else: look whose it is, and remove it\n"
+    said = f"{place} is not a regular file or has other links: check who created it, and remove it\n"
     assert (done.code, done.error) == (1, said)
     assert victim.read_bytes() == bytes(1 << 20)
     assert store.verify().code == 3
@@ -361,7 +361,7 @@ def test_a_really_full_disk_is_said_and_the_rest_is_kept(store: Store) -> None:
         with Hub(repository) as hub:
             refused = store.fetch(hub.url)
             assert (refused.code, hub.requests) == (1, [])
-            assert "make room for" in refused.error
+            assert " must be downloaded and " in refused.error
             data = json.loads((store.manifests / "acme--tiny.json").read_text())
             data["files"].pop("model-00002.safetensors")
             (store.manifests / "acme--tiny.json").write_text(json.dumps(data))

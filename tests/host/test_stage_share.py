@@ -237,11 +237,11 @@ def test_another_image_is_removed_again(giver: Giver, token: Path, stub: dict[st
     (tmp_path / "archive").write_text(f"image {OTHER}\nimage sha256:old\n")
     code, said = load(giver, token, stub)
     assert code == 1
-    assert f"{giver.url} gave {OTHER} for the image {IMAGE}; it was removed." in said
-    assert "Its archive was another one than the lock names" in said
+    assert f"{giver.url} sent {OTHER} instead of the image {IMAGE}; it was removed." in said
+    assert "The archive contains another image than the lock names" in said
     assert set(images(stub)) == {"sha256:old"}
     (tmp_path / "info").write_text('[["driver-type","io.containerd.snapshotter.v1"]]')
-    assert "keeps images in containerd's store, whose IDs are other ones" in load(giver, token, stub)[1]
+    assert "uses containerd's image store, which has other IDs" in load(giver, token, stub)[1]
 
 
 def test_an_image_in_company_is_refused_with_it(
@@ -271,4 +271,4 @@ def test_an_image_that_the_peer_has_not_is_said(giver: Giver, token: Path, stub:
     assert load(giver, token, stub, OTHER) == (4, f"{giver.url}/image/{OTHER}: HTTP 404\n")
     assert load(giver, token, stub, "sha256:9" + "0" * 63) == (4, f"{giver.url}/image/sha256:9{'0' * 63}: HTTP 404\n")
     assert load(giver, token, stub, "--force")[0] == 2
-    assert load(giver, token, stub, "busybox") == (1, "not the ID of an image: busybox\n")
+    assert load(giver, token, stub, "busybox") == (1, "not an image ID: busybox\n")

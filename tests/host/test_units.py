@@ -157,7 +157,7 @@ def test_a_new_secret_restarts_who_reads_it(fleet: Fleet) -> None:
 def test_what_is_not_known_of_a_running_unit_restarts_it(record: str | None, fleet: Fleet) -> None:
     path = fleet.root / "run/sparkiac/started/a.json"
     path.unlink() if record is None else path.write_text(record)
-    assert fleet.steps() == [("a", "restart", "no record of what it runs from")]
+    assert fleet.steps() == [("a", "restart", "no record of its files")]
 
 
 def test_a_crash_between_two_versions_does_not_hide_what_runs(fleet: Fleet) -> None:
@@ -182,12 +182,12 @@ def test_a_unit_that_systemd_has_not_read_anew_is_not_taken_for_the_new_one(flee
 @pytest.mark.parametrize(
     ("active", "sub", "enabled", "step"),
     [
-        ("inactive", "dead", "enabled", ("a", "start", "it does not run")),
-        ("failed", "failed", "enabled", ("a", "start", "it failed")),
-        ("activating", "auto-restart", "enabled", ("a", "start", "it failed")),
-        ("activating", "start", "enabled", ("a", "wait", "it is starting")),
-        ("deactivating", "stop", "enabled", ("a", "restart", "it is deactivating")),
-        ("active", "running", "disabled", ("a", "enable", "it does not start at boot")),
+        ("inactive", "dead", "enabled", ("a", "start", "not running")),
+        ("failed", "failed", "enabled", ("a", "start", "failed")),
+        ("activating", "auto-restart", "enabled", ("a", "start", "failed")),
+        ("activating", "start", "enabled", ("a", "wait", "starting")),
+        ("deactivating", "stop", "enabled", ("a", "restart", "deactivating")),
+        ("active", "running", "disabled", ("a", "enable", "not enabled at boot")),
     ],
 )
 def test_states(active: str, sub: str, enabled: str, step: tuple[str, str, str], fleet: Fleet) -> None:
@@ -247,7 +247,7 @@ INFO:     127.0.0.1 - "GET /health HTTP/1.1" 503 -
 supervise: starting /health: HTTP 503
 INFO:     127.0.0.1 - "GET /health HTTP/1.1" 503 - error
 a.service: start operation timed out. Terminating.
-supervise: told to stop while starting /health: HTTP 503
+supervise: stopping, last state: starting /health: HTTP 503
 """
 
 
@@ -265,7 +265,7 @@ def test_a_failed_start_is_told_in_ten_lines_and_keeps_no_other_unit_down(fleet:
         *(f"  RuntimeError: {number}" for number in range(4)),
         "whole log: journalctl --unit=a",
     ]
-    assert fleet.steps() == [("a", "start", "it failed")]
+    assert fleet.steps() == [("a", "start", "failed")]
 
 
 def test_a_report_is_short_whatever_was_logged(fleet: Fleet) -> None:

@@ -139,7 +139,9 @@ def test_a_dry_run_tells_what_would_come_and_writes_nothing(fleet: Fleet) -> Non
         code, changed, said = fleet.apply(hub.url, "--check", "--diff")
         assert code == 0, said
         size = sum(map(len, FILES.values()))
-        assert f"would fetch {size} bytes of acme/tiny@{repository.head()} into {fleet.stores['one'].path}, 5" in said
+        assert (
+            f"would download {size} bytes of acme/tiny@{repository.head()} into {fleet.stores['one'].path}, 5" in said
+        )
         assert [path for path in fleet.stores["one"].folder.rglob("*") if path not in before] == []
         assert hub.requests == []
         assert fleet.apply(hub.url)[0] == 0
@@ -193,7 +195,7 @@ def test_a_host_that_cannot_share_is_named_and_the_hub_gives_all(fleet: Fleet) -
         code, _, said = fleet.apply(hub.url)
         assert code == 0, said
         assert large_from_hub(hub) == 2
-    assert "so the hub was asked:" in said
+    assert "downloaded from the hub instead:" in said
     assert "Connection refused" in said
     assert fleet.stores["two"].snapshot(commit) == FILES
 

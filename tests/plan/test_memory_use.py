@@ -75,17 +75,17 @@ def test_a_share_of_which_a_part_is_not_known_still_adds_up() -> None:
 def test_a_share_that_is_too_small_for_the_weights_is_shown_as_a_whole() -> None:
     text = deployment("set: {gpu_memory_utilization: 0.1}", MEASURED)
     assert host(text).segments[0][:3] == ("chat", "share", "share")
-    assert said(text)["start"] == "refused: weights and overhead need 6.0 GiB more than the request"
+    assert said(text)["start"] == "fails: weights and overhead exceed the requested memory by 6.0 GiB"
 
 
 def test_what_nobody_knows_is_never_nothing() -> None:
     found = host(deployment("set: {gpu_memory_utilization: 0.5}") + ASR.replace(", memory_gib: 4", ""))
     assert found.headroom_bytes == Unknown(("CUDA graphs", "asr"))
     lines = {line.label: (line.size, line.source_text) for line in labels.lines(found)}
-    assert lines["asr"] == ("unknown", "unknown: memory_gib of a service says it")
+    assert lines["asr"] == ("unknown", "unknown: set memory_gib of the service")
     assert lines["left free"] == (
         "at most 47.6 GiB",
-        "unknown without CUDA graphs, asr; sparkiac memory --from-log reads it from the log of a start",
+        "unknown, missing: CUDA graphs, asr; run sparkiac memory --from-log to read it from a startup log",
     )
     assert labels.free(found) == "unsure"
 
@@ -100,7 +100,7 @@ def test_more_than_there_is_says_how_much_lacks() -> None:
     asr = ASR.replace("memory_gib: 4", "memory_gib: 40")
     found = host(deployment("set: {gpu_memory_utilization: 0.8}", MEASURED) + asr)
     assert found.width_bytes > 119 * GIB
-    assert labels.lines(found)[-1][2:4] == ("29.1 GiB over budget", "more is asked for than there is")
+    assert labels.lines(found)[-1][2:4] == ("29.1 GiB over budget", "the host has less memory than requested")
     unsure = host(deployment("set: {gpu_memory_utilization: 0.8}") + asr)
     assert labels.lines(unsure)[-1].size == "28.1 GiB over budget"
 
@@ -113,17 +113,17 @@ def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
     )
     found = said(text)
     assert list(found.items())[:6] == [
-        ("KV cache", "29.7 GiB: 216,256 tokens, as the log counts them"),
-        ("one request of 65,536 tokens", "fits: it needs 9.0 GiB"),
+        ("KV cache", "29.7 GiB: 216,256 tokens, as counted in vLLM's log"),
+        ("one request of 65,536 tokens", "fits: needs 9.0 GiB"),
         ("concurrent full-length requests", "about 3 (max_num_seqs allows 2)"),
-        ("2 requests of 65,536 tokens", "fit: they need 18.0 GiB"),
+        ("2 requests of 65,536 tokens", "fits: needs 18.0 GiB"),
         ("equivalent kv_cache_memory_bytes for these requests", "19327352832"),
-        ("least utilization for these requests", "0.31; the host gains 10.7 GiB"),
+        ("minimum utilization for these requests", "0.31; 10.7 GiB more free on the host"),
     ]
     steps = labels.steps(account(text))
     assert [row[0] for row in steps] == ["0.35", "0.40", "0.45"]
-    assert steps[1] == ("0.40", "29.7 GiB", "216,256", "3.3", "as set")
-    assert (steps[0][-1], steps[2][-1]) == ("gains 6.0 GiB", "loses 6.0 GiB")
+    assert steps[1] == ("0.40", "29.7 GiB", "216,256", "3.3", "current")
+    assert (steps[0][-1], steps[2][-1]) == ("6.0 GiB more", "6.0 GiB less")
 
 
 @pytest.mark.parametrize(
@@ -135,14 +135,19 @@ def test_what_a_pool_holds_and_what_a_workload_needs() -> None:
             "concurrent full-length requests",
             "about 3 (max_num_seqs allows 1,024; the rest queue or are preempted)",
         ),
-        ("max_model_len: 262144", "", "one request of 262,144 tokens", "does not fit: it needs 36.0 GiB, and vLLM"),
-        ("", "{users: 9, context: 65536}", "9 requests of 65,536 tokens", "do not fit: they need 81.0 GiB"),
-        ("", "{users: 9, context: 65536}", "least utilization for these requests", "0.84; the host loses 52.4 GiB"),
+        ("max_model_len: 262144", "", "one request of 262,144 tokens", "does not fit: needs 36.0 GiB; vLLM"),
+        ("", "{users: 9, context: 65536}", "9 requests of 65,536 tokens", "does not fit: needs 81.0 GiB"),
+        (
+            "",
+            "{users: 9, context: 65536}",
+            "minimum utilization for these requests",
+            "0.84; 52.4 GiB less free on the host",
+        ),
         (
             "",
             "{users: 99, context: 65536}",
-            "least utilization for these requests",
-            "none: all memory of the host is not",
+            "minimum utilization for these requests",
+            "none: the memory of the host is not",
         ),
         ("", "{users: 1, context: 131072}", "1 requests of 131,072 tokens", "too long: max_model_len is 65,536;"),
     ],
@@ -167,11 +172,11 @@ def test_a_pool_of_a_told_size_has_no_steps() -> None:
 
 def test_an_unknown_proof_names_what_lacks_and_who_could_tell() -> None:
     found = said(deployment("workload: {users: 2, context: 8192}"), locked=LOCK.partition("models:")[0])
-    hub = "sparkiac lock reads it from the model hub"
+    hub = "run sparkiac lock to read it from the model hub"
     assert found == {
-        "KV cache": f"unknown without config.json, weights; {hub}",
-        "2 requests of 8,192 tokens": f"unknown without config.json; {hub}",
-        "decode": f"unknown without weights, config.json; {hub}",
+        "KV cache": f"unknown, missing: config.json, weights; {hub}",
+        "2 requests of 8,192 tokens": f"unknown, missing: config.json; {hub}",
+        "decode": f"unknown, missing: weights, config.json; {hub}",
         "time to first token": "unknown (no published prefill rate)",
     }
 
@@ -180,17 +185,17 @@ def test_what_lacks_for_everything_is_said_once() -> None:
     found = account(deployment("set: {gpu_memory_utilization: 0.5}"))
     lacks = Unknown(("weights", "weights"))
     assert labels.speeds(found._replace(decode=lacks, first_token=lacks)) == (
-        ("speed", "unknown without weights; sparkiac lock reads it from the model hub"),
+        ("speed", "unknown, missing: weights; run sparkiac lock to read it from the model hub"),
     )
 
 
 def test_without_a_workload_one_request_is_the_least() -> None:
     found = said(deployment("set: {gpu_memory_utilization: 0.4, max_model_len: 65536}", MEASURED))
     assert list(found.items())[1:5] == [
-        ("one request of 65,536 tokens", "fits: it needs 9.0 GiB"),
+        ("one request of 65,536 tokens", "fits: needs 9.0 GiB"),
         ("equivalent kv_cache_memory_bytes for one request", str(9 * GIB)),
         ("concurrent full-length requests", "about 3 (max_num_seqs allows 4; the rest queue or are preempted)"),
-        ("least utilization for one request", "0.23; the host gains 20.2 GiB"),
+        ("minimum utilization for one request", "0.23; 20.2 GiB more free on the host"),
     ]
 
 

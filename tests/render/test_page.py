@@ -199,7 +199,7 @@ def test_units_have_ports_and_short_digests() -> None:
     reader = read(planned(asking(1, "m2")))
     for word in ("192.168.1.12:8001", f"nvcr.io/nvidia/vllm@{ONES[7:19]}"):
         assert word in reader.texts
-    assert "asks m2 for example/model at http://192.168.1.12:8001/v1" in reader.texts
+    assert "uses m2 for example/model at http://192.168.1.12:8001/v1" in reader.texts
     assert f"nvcr.io/nvidia/vllm@{ONES}" in [found.get("title") for _, found in reader.elements]
 
 
@@ -239,9 +239,9 @@ def test_boxes_do_not_overlap_and_hold_their_units(columns: int) -> None:
 def test_what_asks_what_is_drawn_from_unit_to_unit() -> None:
     drawn = draw(planned(asking(1, "m1", "m2", "m3")).hosts, columns=3, box=280, gap=90)
     assert [(line.kind, line.title) for line in drawn.asks] == [
-        ("ask", "chat asks m1"),
-        ("ask", "chat asks m2"),
-        ("ask", "chat asks m3"),
+        ("ask", "chat uses m1"),
+        ("ask", "chat uses m2"),
+        ("ask", "chat uses m3"),
     ]
     chips = {chip.name: chip for box in drawn.boxes for chip in box.chips}
     for line, name in zip(drawn.asks, ("m1", "m2", "m3"), strict=True):
@@ -255,7 +255,7 @@ def test_what_cannot_be_reached_is_drawn_as_broken() -> None:
     [line] = draw(
         planned(asking(1, "m2").replace("bind: lan", "bind: loopback")).hosts, columns=3, box=280, gap=90
     ).asks
-    assert (line.kind, line.title) == ("broken", "chat asks m2, which it cannot reach")
+    assert (line.kind, line.title) == ("broken", "chat uses m2, but cannot reach it")
 
 
 def test_hosts_of_one_direct_link_are_joined() -> None:

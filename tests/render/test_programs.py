@@ -133,10 +133,10 @@ def test_data_has_directories_and_a_way_to_them(rendered: Rendered) -> None:
 
 def test_the_plan_shows_who_asks_whom(rendered: Rendered) -> None:
     text = rendered(FLEET)["PLAN.md"].content.decode()
-    assert "Program of the host, run as spark. Ready within 120 s of its start" in text
+    assert "Program on the host, runs as user spark. Start timeout 120 s" in text
     assert "| chat | http://127.0.0.1:8001/v1 | example/model | team_key |" in text
     assert "| agent | http://192.168.1.11:8642/v1 | hermes-agent | hermes_key |" in text
-    assert "### /etc/sparkiac/claw/openclaw.json\n\nmodels \\| aliases: a configuration file, and no unit." in text
+    assert "### /etc/sparkiac/claw/openclaw.json\n\nmodels \\| aliases: a configuration file without a unit." in text
 
 
 def test_the_table_shows_programs_and_documents(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:  # noqa: ANN401

@@ -41,8 +41,8 @@ def test_a_hosts_memory_with_every_term(rendered: Rendered) -> None:
         ["chat runtime", "3.0 GiB", measured],
         ["chat KV cache", "83.2 GiB", "what the other terms leave"],
         ["chat CUDA graphs", "1.0 GiB", GRAPHS],
-        ["system and page cache", "11.9 GiB", "assumed: SM121 reference L17: never take more than 0.90 of the memory"],
-        ["left free", "5.0 GiB", "what nothing takes"],
+        ["system and page cache", "11.9 GiB", "assumed: SM121 reference L17: use at most 0.90 of the memory"],
+        ["left free", "5.0 GiB", "not used"],
     ]
 
 
@@ -51,16 +51,16 @@ def test_what_is_not_known_says_so(rendered: Rendered) -> None:
     assert "| driver | not checked |" in text
     [left] = [row for row in rows(text) if row[0] == "left free"]
     assert left[1] == "at most 6.0 GiB"
-    assert left[2].startswith("unknown without CUDA graphs; sparkiac memory")
+    assert left[2].startswith("unknown, missing: CUDA graphs; run sparkiac memory")
 
 
 def test_what_a_deployment_holds_and_what_is_expected_of_it(rendered: Rendered) -> None:
     text = page(rendered(deployment("set: {gpu_memory_utilization: 0.5}", "workload: {users: 2, context: 65536}")))
     facts = {row[0]: row[1] for row in rows(text) if len(row) == 2}
-    assert facts["one request of 65,536 tokens"].startswith("fits: it needs ")
-    assert facts["2 requests of 65,536 tokens"].startswith("fit: they need ")
+    assert facts["one request of 65,536 tokens"].startswith("fits: needs ")
+    assert facts["2 requests of 65,536 tokens"].startswith("fits: needs ")
     assert facts["time to first token"] == "unknown (no published prefill rate)"
-    steps = [row for row in rows(text) if len(row) == 5 and row[-1] == "as set"]
+    steps = [row for row in rows(text) if len(row) == 5 and row[-1] == "current"]
     assert [row[0] for row in steps] == ["0.50"]
 
 
@@ -78,8 +78,8 @@ def test_each_unit_has_a_row_and_its_whole_command(rendered: Rendered) -> None:
     [chat] = planned(deployment()).hosts[0].containers
     words = [line.removeprefix("    ") for line in text.splitlines() if line.startswith("    ")]
     assert words == list(chat.argv)
-    assert "Image as written: `nvcr.io/nvidia/vllm:26.04-py3`." in text
-    assert "Ready within 1200 s of its start, stopped within 120 s." in text
+    assert "Image reference: `nvcr.io/nvidia/vllm:26.04-py3`." in text
+    assert "Start timeout 1200 s, stop timeout 120 s." in text
 
 
 def test_what_has_no_port_has_an_empty_cell(rendered: Rendered) -> None:

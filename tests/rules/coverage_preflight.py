@@ -22,7 +22,7 @@ COVERED: Final = {
     "HST011": "by construction: tests/host/test_images_role.py::test_the_image_of_the_former_deployment_stays",
     "HST014": "preflight: extra file, before a start",
     "DRV001": "preflight: driver",
-    "DRV002": "preflight: driver for a unit, by forward compatibility",
+    "DRV002": "preflight: driver for a unit, with forward compatibility",
     "DRV003": "preflight: driver for a unit",
     "MN008": "preflight: revision of a group's model; role preflight: the nodes are compared",
     "CCH002": (

@@ -40,7 +40,7 @@ def test_every_property_is_described() -> None:
     found = dict(properties(SCHEMA))
     assert len(found) > 80
     assert [name for name, field in found.items() if not field.get("description")] == []
-    assert found["Host.address"]["description"] == "Address that Ansible and clients use."
+    assert found["Host.address"]["description"] == "Address of the host for Ansible and for clients."
     assert found["Deployment.set"]["description"].startswith("Engine options in snake_case")
 
 
@@ -74,7 +74,7 @@ def test_the_command_prints_it(sparkiac: Callable[..., Any]) -> None:
 
 
 def test_descriptions() -> None:
-    assert descriptions(Inventory)["name"] == "Name of the fleet; the output goes to generated/<name>."
+    assert descriptions(Inventory)["name"] == "Name of the fleet; files are generated in generated/<name>."
     assert descriptions(Model) == {}
-    assert descriptions(Recipe)["title"] == "One line."
+    assert descriptions(Recipe)["title"] == "Title, in one line."
     assert descriptions(Recipe)["image"].startswith("Image to run"), "of the class that it extends"

@@ -87,13 +87,23 @@ def test_a_wrong_value(keys: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "message", "hint"),
     [
-        ("name: lab\n", (1, 1), "the top level needs the key 'hosts'", "The machines."),
-        ("# a\nname: lab\n", (2, 1), "the top level needs the key 'hosts'", "The machines."),
-        (f"{FLEET}  b: {{}}\n", (4, 3), "hosts.b needs the key 'address'", "Address that Ansible and clients use."),
+        ("name: lab\n", (1, 1), "the top level needs the key 'hosts'", "Hosts of the fleet, by name."),
+        ("# a\nname: lab\n", (2, 1), "the top level needs the key 'hosts'", "Hosts of the fleet, by name."),
+        (
+            f"{FLEET}  b: {{}}\n",
+            (4, 3),
+            "hosts.b needs the key 'address'",
+            "Address of the host for Ansible and for clients.",
+        ),
         (f"{FLEET}x: 1\n", (4, 1), "unknown key 'x' in the top level", "known: allow, builds, defaults,"),
         (f"{FLEET}? {'k' * 99}\n: 1\n", (4, 3), f"unknown key '{'k' * 58}… in the top level", "known: allow"),
         (f"{FLEET}defaults: {{usr: x}}\n", (4, 12), "unknown key 'usr' in defaults", "did you mean 'user'?"),
-        (f"{FLEET}allow: [{{code: ABC123}}]\n", (4, 9), "allow[0] needs the key 'reason'", "Why it is right here."),
+        (
+            f"{FLEET}allow: [{{code: ABC123}}]\n",
+            (4, 9),
+            "allow[0] needs the key 'reason'",
+            "Why the finding does not apply here.",
+        ),
         (
             f"{FLEET}defaults: {{bind: lann}}\n",
             (4, 18),

@@ -69,7 +69,7 @@ def facts() -> Iterator[ModuleType]:
 def host(facts: ModuleType, root: Path, **said: str) -> Any:  # noqa: ANN401  the program's own class
     """Give a machine whose files lie under `root` and whose programs say these texts."""
 
-    class Machine(facts.Host):  # type: ignore[name-defined,misc]
+    class Machine(facts.LocalHost):  # type: ignore[name-defined,misc]
         machine = "aarch64"
 
         def run(self, *argv: str) -> str:

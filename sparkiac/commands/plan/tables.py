@@ -149,7 +149,7 @@ def _deployment(account: DeploymentMemory) -> Iterator[RenderableType]:
     yield terminal.grid([tuple(fact) for fact in (*labels.facts(account), *labels.speeds(account))])
     sources = labels.speed_sources(account)
     if sources:
-        yield terminal.grid([(Text(f"expected, not measured: {'; '.join(sources)}", style="dim"),)])
+        yield terminal.grid([(Text(f"speeds are estimates: {'; '.join(sources)}", style="dim"),)])
     steps = labels.steps(account)
     if steps:
         yield Text()
@@ -160,7 +160,7 @@ def _deployment(account: DeploymentMemory) -> Iterator[RenderableType]:
 def _steps(steps: tuple[tuple[str, ...], ...]) -> Table:
     table = terminal.table(*labels.STEP_HEADS, right=labels.STEP_HEADS[:-1])
     for step in steps:
-        table.add_row(*(Text(cell) for cell in step), style="bold" if step[-1] == "as set" else "")
+        table.add_row(*(Text(cell) for cell in step), style="bold" if step[-1] == labels.CURRENT else "")
     return table
 
 

@@ -267,7 +267,7 @@ def _unit(name: str) -> str:
     return (stem if stem[0].isalpha() else f"m-{stem}")[:40].rstrip("-")
 
 
-def hit(found: search.Match) -> dict[str, Any]:
+def hit(found: search.SearchResult) -> dict[str, Any]:
     """Return the values of an entry that a search shows."""
     variants = [each.name for each in found.variants]
     needed = {each.name: needs(each) for each in (found.found, *found.variants) if needs(each)}

@@ -1,17 +1,17 @@
 #!/bin/sh
-# What CI runs, and what runs on any machine with sparkiac alike: sh ci/check.sh
-# It writes nothing, and asks no registry and no model hub.
+# The checks that CI runs; they also run on any machine with sparkiac: sh ci/check.sh
+# They write no files and send no requests.
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
 
-wrong() {
+fail() {
   echo "ci/check.sh: $1" >&2
   failed=1
 }
 
 if ! command -v sparkiac >/dev/null; then
-  wrong "sparkiac is not in the PATH: pip install -r requirements.txt"
+  fail "sparkiac is not in the PATH: pip install -r requirements.txt"
   exit 1
 fi
 
@@ -21,13 +21,13 @@ for inventory in inventories/*.yaml; do
   sparkiac lock --check "$inventory" || status=$?
   case $status in
     0)
-      sparkiac check "$inventory" || wrong "$inventory has findings"
-      sparkiac generate --check "$inventory" || wrong "not up to date: sparkiac generate $inventory, then commit generated/"
+      sparkiac check "$inventory" || fail "$inventory has findings"
+      sparkiac generate --check "$inventory" || fail "generated files are not up to date: run sparkiac generate $inventory and commit generated/"
       ;;
-    3) wrong "the lock is not complete: sparkiac lock $inventory, then commit it" ;;
-    *) wrong "$inventory or its lock cannot be read" ;;
+    3) fail "the lock is incomplete: run sparkiac lock $inventory and commit it" ;;
+    *) fail "$inventory or its lock cannot be read" ;;
   esac
-  # The plan, where those who review a change see it.
+  # Add the plan to the summary of the job, for reviewers.
   {
     echo '```text'
     sparkiac plan "$inventory" 2>/dev/null || true

@@ -1,7 +1,7 @@
-"""See that a JSON value has exactly the keys and types that a program reads. Python 3.8 or newer, no other modules.
+"""Check that a JSON value has exactly the keys and types that a program reads. Needs only Python 3.8 or newer.
 
-A shape is written like the value: {"key": shape} is an object with these keys, {str: shape} an object with any keys,
-[shape] a list, (shape, None) a value that may be null; the rest is a type.
+A shape looks like the value: {"key": shape} is an object with these keys, {str: shape} an object with any keys,
+[shape] a list, (shape, None) a value that may be null; anything else is a type.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ UNKNOWN, MISSING, OTHER = "unknown", "missing", "other"
 
 
 class ContractError(ValueError):
-    """What is read was not written for this version of the program."""
+    """A file or argument was written for another version of the program."""
 
 
-def agreed(program: str, name: str, value: Any, shape: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return the value as it is, or raise which keys the program does not know or lacks; `name` is that of the file."""
+def validated(program: str, name: str, value: Any, shape: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return the value, or raise ContractError with its unknown and missing keys; `name` is the name of the file."""
     found = list(differences(value, shape, ""))
     if found:
-        message = f"{name}: {sentence(program, found)}: {AGAIN}"
+        message = f"{name}: {message_for(program, found)}: {AGAIN}"
         raise ContractError(message)
     return value
 
 
-def sentence(program: str, found: list[tuple[str, str]]) -> str:
-    """Say what differs. A key with another name is both unknown and missing: the unknown one is the one to look for."""
+def message_for(program: str, found: list[tuple[str, str]]) -> str:
+    """Return the message. A renamed key is both unknown and missing; only the unknown key is reported."""
     places = {kind: ", ".join(place for each, place in found if each == kind) for kind, _ in found}
     if UNKNOWN in places:
         return f"this {program} does not know {places[UNKNOWN]}"
     if MISSING in places:
         return f"{places[MISSING]} {'are' if ', ' in places[MISSING] else 'is'} missing"
-    return f"this {program} reads another type of {places[OTHER]}"
+    return f"this {program} expects another type for {places[OTHER]}"
 
 
 def differences(value: Any, shape: Any, place: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - JSON
-    """Give each difference between a value and its shape, with its place."""
+    """Return the kind and the place of each difference between a value and its shape."""
     if isinstance(shape, tuple):
         if value is not None:
             yield from differences(value, shape[0], place)
     elif isinstance(shape, type):
-        if type(value) is not shape:  # True is no number
+        if type(value) is not shape:  # isinstance(True, int) is true, but True is not a number here
             yield OTHER, place or "the value"
     elif not isinstance(value, type(shape)):
         yield OTHER, place or "the value"
@@ -50,13 +50,13 @@ def differences(value: Any, shape: Any, place: str) -> Iterator[tuple[str, str]]
             yield from differences(each, shape[0], f"{place}[{number}]")
     else:
         keys = dict.fromkeys(value, shape[str]) if str in shape else shape
-        yield from ((UNKNOWN, below(place, key)) for key in value if key not in keys)
-        yield from ((MISSING, below(place, key)) for key in keys if key not in value)
+        yield from ((UNKNOWN, key_path(place, key)) for key in value if key not in keys)
+        yield from ((MISSING, key_path(place, key)) for key in keys if key not in value)
         for key in [key for key in keys if key in value]:
-            yield from differences(value[key], keys[key], below(place, key))
+            yield from differences(value[key], keys[key], key_path(place, key))
 
 
-def below(place: str, key: str) -> str:
-    """Name a key of an object, below the place of the object; what is not printable is shown as an escape."""
+def key_path(place: str, key: str) -> str:
+    """Return the dotted path of a key in the object at `place`, with control characters as escapes."""
     shown = key.encode("unicode_escape").decode("ascii")
     return f"{place}.{shown}" if place else shown

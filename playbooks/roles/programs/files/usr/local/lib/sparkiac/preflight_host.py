@@ -1,4 +1,4 @@
-"""What every check of preflight is made of: the machine, what it says, and a line for what was found."""
+"""Basics for the checks of preflight: access to the host, parsers of command output, and the result of a check."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 EXPECTATIONS = "/etc/sparkiac/preflight.json"
 GIB = 1 << 30
 COMMAND_TIMEOUT_S = 60
-# Pages of single names, where a check is made for each of many.
+# Codes of checks that run once for each of several names.
 CODES = {"nvidia_drm.modeset": "MEM009", "container_toolkit": "HST002", "vm.min_free_kbytes": "MEM012"}
 
 
-class Line(NamedTuple):
-    """One result."""
+class CheckResult(NamedTuple):
+    """Result of one check; preflight prints it as one line."""
 
     state: str
     check: str
@@ -28,15 +28,15 @@ class Line(NamedTuple):
 
 
 class Check(NamedTuple):
-    """What a key of the expectations is checked by, what to do when it fails, and whose page says why."""
+    """The function that checks a key of the expectations, the hint if it fails, and the code of its page."""
 
     run: Any
     hint: str = ""
     code: str = ""
 
 
-class Host:
-    """All contact with the machine. Tests give it another root and other commands."""
+class LocalHost:
+    """Access to files and commands of this host. Tests replace the root directory and the commands."""
 
     root = Path("/")
     root_uid = 0
@@ -44,7 +44,7 @@ class Host:
     provided_secrets: tuple[str, ...] = ()
 
     def path(self, name: str) -> Path:
-        """Return where an absolute path of the host is."""
+        """Return an absolute path of the host below `root`."""
         return self.root / name.lstrip("/")
 
     def read(self, name: str) -> str:
@@ -52,12 +52,12 @@ class Host:
         return self.path(name).read_text(encoding="utf-8", errors="replace")
 
     def run(self, *argv: str) -> str:
-        """Return what a command prints; when it fails, what it says is the error."""
+        """Return the output of a command; if it fails, raise an error with its output."""
         pipe, env = subprocess.PIPE, {**os.environ, "LC_ALL": "C"}
         done = subprocess.run(argv, stdout=pipe, stderr=pipe, timeout=COMMAND_TIMEOUT_S, check=False, env=env)  # noqa: S603
         if done.returncode:
-            said = b" ".join((done.stdout + b" " + done.stderr).split()).decode("utf-8", "replace")
-            raise RuntimeError(said or f"{argv[0]} ended with {done.returncode}")
+            output = b" ".join((done.stdout + b" " + done.stderr).split()).decode("utf-8", "replace")
+            raise RuntimeError(output or f"{argv[0]} failed with exit status {done.returncode}")
         return done.stdout.decode("utf-8", "replace")
 
 
@@ -69,10 +69,10 @@ def parse_version(text: str) -> tuple[int, ...]:
 
 
 def parse_gpus(text: str) -> list[list[str]]:
-    """Read name, compute capability and driver of each GPU; never memory, GB10 says [N/A]."""
+    """Read name, compute capability and driver version of each GPU. Memory is not read: GB10 reports [N/A]."""
     rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines() if line.strip()]
     if not rows or any(len(row) != 3 for row in rows):  # noqa: PLR2004
-        raise RuntimeError(f"nvidia-smi said {text!r}")  # noqa: EM102, TRY003
+        raise RuntimeError(f"unexpected output of nvidia-smi: {text!r}")  # noqa: EM102, TRY003
     return rows
 
 
@@ -82,23 +82,23 @@ def parse_meminfo(text: str) -> dict[str, int]:
 
 
 def gib(size_bytes: float) -> str:
-    """Write a size for people."""
+    """Format a size in GiB."""
     return f"{size_bytes / GIB:.1f} GiB"
 
 
-def judge(good: bool, check: str, found: str, wanted: str, hint: str = "", code: str = "") -> Line:  # noqa: FBT001, PLR0913, PLR0917
-    """Make the line of a comparison."""
-    return Line("ok" if good else "FAIL", check, found, wanted, hint, code)
+def compare(good: bool, check: str, found: str, wanted: str, hint: str = "", code: str = "") -> CheckResult:  # noqa: FBT001, PLR0913, PLR0917
+    """Return the result of a comparison: ok or FAIL."""
+    return CheckResult("ok" if good else "FAIL", check, found, wanted, hint, code)
 
 
-def guarded(key: str, check: Check, wanted: object, host: Host) -> list[Line]:
-    """Run a check. One that cannot be made has failed."""
+def run_check(key: str, check: Check, wanted: object, host: LocalHost) -> list[CheckResult]:
+    """Run a check. An exception counts as a failure."""
     lines = []
     try:
         lines += check.run(wanted, host)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other checks go on
+    except Exception as error:  # noqa: BLE001 - an error in one check must not stop the others
         reason = f"{error.filename or key}: {error.strerror}" if isinstance(error, OSError) else str(error)
         label = wanted[0] if isinstance(wanted, tuple) else key
         shown = {key: value for key, value in wanted.items() if value} if isinstance(wanted, dict) else wanted
-        lines.append(Line("FAIL", label, reason, json.dumps(shown), code=check.code or CODES.get(label, "")))
+        lines.append(CheckResult("FAIL", label, reason, json.dumps(shown), code=check.code or CODES.get(label, "")))
     return [line._replace(hint=line.hint or check.hint) if line.state == "FAIL" else line for line in lines]

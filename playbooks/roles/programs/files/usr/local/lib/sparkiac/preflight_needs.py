@@ -1,4 +1,4 @@
-"""Checks of what units need beside the machine: room, ports, secrets, images, and the weights in the store."""
+"""Checks of what units need: disk space, ports, secrets, registry logins, and weights in the model store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import stat
 import time
 from typing import TYPE_CHECKING, Any, Iterator  # noqa: UP035 - Python 3.8
 
-from preflight_host import EXPECTATIONS, Check, Host, Line, gib, judge
+from preflight_host import EXPECTATIONS, Check, CheckResult, LocalHost, compare, gib
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 COMMIT = 40  # hexadecimal digits of a commit
 
 
-def check_disk(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
-    """Compare the free space where a directory is or will be."""
+def check_disk(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
+    """Check the free space on the file system of a directory, which need not exist yet."""
     place = host.path(wanted["path"])
     status = os.statvfs(str(next(p for p in (place, *place.parents) if p.exists())))
     free, need = status.f_bavail * status.f_frsize, wanted["free_bytes"]
-    yield judge(free >= need, f"disk {wanted['path']}", f"{gib(free)} free", f">= {gib(need)}")
+    yield compare(free >= need, f"disk {wanted['path']}", f"{gib(free)} free", f">= {gib(need)}")
 
 
-def port_holders(port: int, unit: str, host: Host) -> list[str]:
-    """Return our active units that may hold a port: those which the last deployment gave it to."""
-    try:  # its file may be one of another version
+def port_holders(port: int, unit: str, host: LocalHost) -> list[str]:
+    """Return the active units that use a port according to the expectations of the last apply."""
+    try:  # another version of sparkiac may have written the file
         former = json.loads(host.read(EXPECTATIONS)).get("ports", [])
         units = [entry["unit"] for entry in former if entry["port"] == port]
     except (OSError, ValueError, KeyError):
@@ -38,8 +38,8 @@ def port_holders(port: int, unit: str, host: Host) -> list[str]:
     return [name for name in units if states[name].strip() in ("active", "activating", "reloading")]
 
 
-def check_port(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
-    """See that a port is free, or held by a unit of ours, which gives it up when it restarts."""
+def check_port(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
+    """Check that a port is free or used by a unit of sparkiac, which releases it when it restarts."""
     port, address = wanted["port"], wanted["address"]
     found, ours = "free", []
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
@@ -50,25 +50,25 @@ def check_port(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
             if error.errno != errno.EADDRINUSE:
                 raise
             ours = port_holders(port, wanted["unit"], host)
-            found = "held by " + (", ".join(ours) or "somebody else")
-    yield judge(found == "free" or bool(ours), f"port {address}:{port}", found, f"free for {wanted['unit']}")
+            found = "used by " + (", ".join(ours) or "another program")
+    yield compare(found == "free" or bool(ours), f"port {address}:{port}", found, f"free for {wanted['unit']}")
 
 
-def check_secret(wanted: dict[str, str], host: Host) -> Iterator[Line]:
-    """See that a secret is there for root alone, or is about to be written."""
+def check_secret(wanted: dict[str, str], host: LocalHost) -> Iterator[CheckResult]:
+    """Check that a secret exists and only root can read it, or that the playbook will write it."""
     label, mode = f"secret {wanted['name']}", wanted["mode"] + " root"
     if wanted["name"] in host.provided_secrets:
-        yield Line("ok", label, "provided", mode)
+        yield CheckResult("ok", label, "provided", mode)
         return
     status = host.path(f"/etc/sparkiac/secrets/{wanted['name']}").lstat()
     owner = "root" if status.st_uid == host.root_uid else f"uid {status.st_uid}"
-    kind = "" if stat.S_ISREG(status.st_mode) and status.st_size else " empty, or no regular file"
+    kind = "" if stat.S_ISREG(status.st_mode) and status.st_size else " empty or not a regular file"
     found = f"{stat.S_IMODE(status.st_mode):04o} {owner}{kind}"
-    yield judge(found == mode, label, found, mode)
+    yield compare(found == mode, label, found, mode)
 
 
-def check_login(wanted: dict[str, str], host: Host) -> Iterator[Line]:
-    """See that root is logged in at the registry of an image that is still to be pulled."""
+def check_login(wanted: dict[str, str], host: LocalHost) -> Iterator[CheckResult]:
+    """Check that root is logged in to the registry of an image that must still be pulled."""
     registry, image = wanted["registry"], wanted["image"]
     try:
         host.run("docker", "image", "inspect", image)
@@ -78,44 +78,44 @@ def check_login(wanted: dict[str, str], host: Host) -> Iterator[Line]:
         except (OSError, ValueError):
             config = {}
         known = config.get("credsStore") or any(registry in config.get(key, {}) for key in ("auths", "credHelpers"))
-        hint = f"if the pull answers 401: docker login {registry} --username '$oauthtoken', password: an NGC API key"
+        hint = f"if the pull fails with 401: docker login {registry} --username '$oauthtoken', password: an NGC API key"
         found = f"missing, and {'a' if known else 'no'} login for {registry}"
-        yield Line("ok" if known else "warn", "image", found, image, "" if known else hint, "HST003")
+        yield CheckResult("ok" if known else "warn", "image", found, image, "" if known else hint, "HST003")
     else:
-        yield Line("ok", "image", "present", image, code="HST003")
+        yield CheckResult("ok", "image", "present", image, code="HST003")
 
 
-def check_store(wanted: dict[str, Any], host: Host) -> Iterator[Line]:
-    """Look for models in a Hugging Face cache directory or its hub/ (models--…, …@commit), or beside it (org/name)."""
+def check_store(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
+    """Check that a store has the models: in a Hugging Face cache, with or without hub/, or as directories org/name."""
     path = wanted["path"]
     hub = f"{path}/hub" if host.path(f"{path}/hub").is_dir() else path
     for entry in wanted["models"]:
         name, _, commit = entry.partition("@")
         places = [f"{path}/{name}"] if "/" in name else [f"{root}/{name}/snapshots" for root in (path, hub)]
-        staged = [place for root in places for place in [host.path(root) / commit] if filled(place)]
+        staged = [place for root in places for place in [host.path(root) / commit] if has_content(place)]
         model = name.replace("models--", "", 1).replace("--", "/")
         target = f"--local-dir {path}/{name}" if "/" in name else f"--cache-dir {hub}"
-        hint = f"stage it: hf download {model}{' --revision ' + commit if commit else ''} {target}"
+        hint = f"download it: hf download {model}{' --revision ' + commit if commit else ''} {target}"
         code = "HST006"
         if name in wanted["gated"] and not staged:
             hint = f"accept its licence on https://huggingface.co/{model}, set HF_TOKEN to your token, then {hint}"
             code = "HST004"
-        yield judge(bool(staged), f"store {entry}", "staged" if staged else "missing", path, hint, code)
+        yield compare(bool(staged), f"store {entry}", "staged" if staged else "missing", path, hint, code)
         for place in staged[:1]:
-            chosen = place if commit or "/" in name else served(place)
+            chosen = place if commit or "/" in name else offline_snapshot(place)
             if name in wanted["not_before"]:
                 yield age(model, wanted["not_before"][name], chosen)
             for group in wanted["compared"].get(name, []):
                 yield revision(f"{model} for {group}", chosen)
 
 
-def filled(place: Path) -> bool:
-    """Tell whether a directory holds anything."""
+def has_content(place: Path) -> bool:
+    """Return whether a directory exists and is not empty."""
     return place.is_dir() and any(place.iterdir())
 
 
-def served(snapshots: Path) -> Path:
-    """Give the snapshot that an offline start takes: the one that main was when it was fetched, or the only one."""
+def offline_snapshot(snapshots: Path) -> Path:
+    """Return the snapshot that an offline start loads: the one that refs/main names, or the only one."""
     try:
         chosen = snapshots / (snapshots.parent / "refs/main").read_text(encoding="ascii").strip()
     except OSError:
@@ -127,29 +127,30 @@ def served(snapshots: Path) -> Path:
     return only[0] if len(only) == 1 else snapshots
 
 
-def age(model: str, limit: str, place: Path) -> Line:
-    """Tell when a snapshot was fetched. Its commit can be older than that, and never younger."""
+def age(model: str, limit: str, place: Path) -> CheckResult:
+    """Check when a snapshot was downloaded. The download date is an upper bound for the age of its commit."""
     newest = max(entry.lstat().st_mtime for entry in place.rglob("*"))
     fetched = time.strftime("%Y-%m-%d", time.gmtime(newest))
-    hint = "a crash at long context was mended on that day: remove this copy and stage it anew"
-    return judge(fetched >= limit, f"age of {model}", f"fetched {fetched}", f"fetched {limit} or later", hint, "SPD007")
+    hint = "a crash at long context was fixed on that day: remove this copy and download it again"
+    good = fetched >= limit
+    return compare(good, f"age of {model}", f"downloaded {fetched}", f"downloaded {limit} or later", hint, "SPD007")
 
 
-def revision(what: str, place: Path) -> Line:
-    """Name the commit of a group's model, which the playbook compares between the nodes."""
-    # A directory that the playbooks staged is a link to one that is named after its commit.
+def revision(what: str, place: Path) -> CheckResult:
+    """Return the commit of a group's model; the playbook compares it between the hosts of the group."""
+    # A directory that the playbooks downloaded is a link to a directory with the commit as its name.
     commit = place.resolve().name
     label, wanted = f"revision of {what}", "the same on every node"
     found = commit if len(commit) == COMMIT and set(commit) <= set("0123456789abcdef") else place.name
     if place.name == "snapshots":
         found = ", ".join(sorted(each.name for each in place.iterdir()))
     elif found == place.name and place.parent.name != "snapshots":
-        try:  # hf download --local-dir notes the commit of each file
+        try:  # hf download --local-dir records the commit of each file
             note = place / ".cache/huggingface/download/config.json.metadata"
             found = note.read_text(encoding="ascii").split()[0]
         except (OSError, IndexError):
-            return Line("unknown", label, "not recorded", wanted, code="MN008")
-    return Line("ok", label, found, wanted, code="MN008")
+            return CheckResult("unknown", label, "not recorded", wanted, code="MN008")
+    return CheckResult("ok", label, found, wanted, code="MN008")
 
 
 EXPECTED = {
@@ -160,9 +161,11 @@ EXPECTED = {
     "store": [{"path": str, "models": [str], "gated": [str], "not_before": {str: str}, "compared": {str: [str]}}],
 }
 CHECKS = {
-    "disk": Check(check_disk, "make room; docker system df shows what images take"),
-    "ports": Check(check_port, "see who listens (ss -ltnp) and that the address is this host's (ip -br address)"),
-    "secrets": Check(check_secret, "pass it in sparkiac_secrets (-e @vault.yml), or write it there: 0600, root"),
-    "logins": Check(check_login, "see that Docker runs", "HST003"),
-    "store": Check(check_store, "see that the model store can be read", "HST006"),
+    "disk": Check(check_disk, "free disk space; docker system df shows the size of images"),
+    "ports": Check(check_port, "check what listens (ss -ltnp) and that this host has the address (ip -br address)"),
+    "secrets": Check(
+        check_secret, "pass it in sparkiac_secrets (-e @vault.yml), or create the file with mode 0600 and owner root"
+    ),
+    "logins": Check(check_login, "check that Docker runs", "HST003"),
+    "store": Check(check_store, "check that the model store is readable", "HST006"),
 }

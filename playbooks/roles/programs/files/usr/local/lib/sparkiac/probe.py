@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Check that a server serves. Python 3.8 or newer, standard library only.
+"""Check that a model server works. Needs only Python 3.8 or newer.
 
-probe.py [options] URL [MODEL...]: /health answers 200, /v1/models lists every MODEL, and the first MODEL repeats a
-number when it is asked to. An answer that is null, empty, one token again and again, unreadable or another number is
-a failure; with --tools, so is a refused request with tools. The first answer may take a minute: engines compile then.
+probe.py [options] URL [MODEL...] checks that /health returns 200, that /v1/models lists every MODEL, and that the first
+MODEL repeats a number. An answer that is null, empty, unreadable, wrong or one token repeated many times is a failure;
+with --tools, so is a rejected request with tools. The first answer may take a minute because engines compile kernels.
 
-As a container's health check it keeps a state file with the time of the last good answer. When that is 5 minutes ago
-and the engine's counters in /metrics stand still, it asks again, because /health stays 200 when an engine hangs.
-On the host it verifies a deployment. Its other part lies beside it.
-Exit: 0 it serves, 1 it does not (one line on stderr says why), 2 wrong usage.
+As the health check of a container, it keeps a state file with the time of the last good answer. If that is 5 minutes
+old and the engine's counters in /metrics have not changed, it requests another answer, because /health still returns
+200 when an engine hangs. On the host, it verifies a deployment. The module probe_answers.py is in the same directory.
+Exit status: 0 the server works, 1 it does not (one line on stderr says why), 2 usage.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any, Iterator  # noqa: UP035 - Python 3.8
 from urllib.parse import urlsplit
 
-sys.dont_write_bytecode = True  # the directory holds what was deployed, and nothing else
+sys.dont_write_bytecode = True  # keep the directory free of files that were not deployed
 import probe_answers as answers  # noqa: E402
 
 HEALTH_TIMEOUT_S = 4
 FIRST_ANSWER_TIMEOUT_S = 120
-"""For all requests of the first check together. Docker ends a health check after 150 s."""
+"""Limit for all requests of the first check together. Docker stops a health check after 150 s."""
 ANSWER_TIMEOUT_S = 60
 ANSWER_PERIOD_S = 300
 WAIT_STEP_S = 2
@@ -42,29 +42,29 @@ COUNTERS = re.compile(
     r"^(?:vllm|sglang):(?:prompt_tokens_total|generation_tokens_total|kv_cache_usage_perc|token_usage)[{ ].*$",
     re.MULTILINE,
 )
-"""Series that change while an engine works. During a long prefill only the use of the KV cache does."""
+"""Metrics that change while an engine works. During a long prefill only the KV cache usage changes."""
 
 
 class NotServingError(Exception):
-    """The server does not serve (yet)."""
+    """The server does not work, or not yet."""
 
 
 class WrongError(NotServingError):
-    """The server answers, but will never answer as wanted: waiting does not help."""
+    """The server gives a wrong answer; waiting does not help."""
 
 
 class RefusedError(WrongError):
-    """The server refuses the request."""
+    """The server rejects the request."""
 
     def __init__(self, message: str, text: str) -> None:
-        """Keep the text of the answer."""
+        """Store the text of the response."""
         super().__init__(message)
         self.text = text
 
 
 @contextmanager
 def limit(seconds: int) -> Iterator[None]:
-    """Bound everything inside: a socket's timeout alone lets a server drip bytes for ever."""
+    """Limit the total time of a block; a socket timeout alone would not stop a server that sends single bytes."""
 
     def stop(_signal: int, _frame: object) -> None:
         message = f"no answer within {seconds} s"
@@ -80,15 +80,15 @@ def limit(seconds: int) -> Iterator[None]:
 
 
 class Server:
-    """The server at a URL. Asked without a proxy, whatever the environment says."""
+    """HTTP client for the server at a URL; it ignores proxy settings in the environment."""
 
     def __init__(self, url: str, token_file: Path) -> None:
-        """Remember where it is; the token is read when it is used."""
+        """Store the URL and the path of the token file, which is read for each request."""
         self.parts = urlsplit(url)
         self.token_file = token_file
 
-    def ask(self, path: str, *, within: int, body: dict[str, Any] | None = None) -> bytes:
-        """Send a request and return what came back with a 200."""
+    def request(self, path: str, *, within: int, body: dict[str, Any] | None = None) -> bytes:
+        """Send a request and return the body of a 200 response."""
         headers = {"Content-Type": "application/json"}
         if self.token_file.exists():
             headers["Authorization"] = "Bearer " + self.token_file.read_text(encoding="utf-8").strip()
@@ -116,28 +116,28 @@ class Server:
             raise NotServingError(message)
         return content
 
-    def ask_json(self, path: str, *, within: int, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request and return the JSON object that came back."""
-        content = self.ask(path, within=within, body=body)
+    def request_json(self, path: str, *, within: int, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request and return the JSON object of the response."""
+        content = self.request(path, within=within, body=body)
         try:
             return dict(json.loads(content))
         except (ValueError, TypeError):
-            message = f"{path}: no JSON object: {content[:80]!r}"
+            message = f"{path}: response is not a JSON object: {content[:80]!r}"
             raise WrongError(message) from None
 
-    def ask_model(self, path: str, *, within: int, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request to a model and return the first choice of its answer."""
-        answer = self.ask_json(path, within=within, body=body)
+    def request_choice(self, path: str, *, within: int, body: dict[str, Any]) -> dict[str, Any]:
+        """Send a request to a model and return the first choice of the response."""
+        answer = self.request_json(path, within=within, body=body)
         try:
             return dict(answer["choices"][0])
         except (KeyError, IndexError, TypeError, ValueError):
-            message = f"{path}: an answer without choices"
+            message = f"{path}: response has no choices"
             raise WrongError(message) from None
 
 
 def check_models(server: Server, wanted: list[str]) -> None:
-    """Compare the served names with the wanted ones. llama.cpp lists one model, and its other names as aliases."""
-    data = server.ask_json("/v1/models", within=HEALTH_TIMEOUT_S).get("data") or []
+    """Check that all names are served. llama.cpp lists one model and its other names as aliases."""
+    data = server.request_json("/v1/models", within=HEALTH_TIMEOUT_S).get("data") or []
     served = [name for entry in data for name in [entry.get("id"), *(entry.get("aliases") or ())]]
     missing = [name for name in wanted if name not in served]
     if missing:
@@ -146,10 +146,10 @@ def check_models(server: Server, wanted: list[str]) -> None:
 
 
 def check_answer(server: Server, model: str, *, within: int) -> None:
-    """Ask for the known answer. A base model, which has no chat, continues a text; one without text is not asked."""
+    """Request the known answer. A model without a chat template must continue a text; one without text is skipped."""
     path = CHAT
     try:
-        choice = server.ask_model(path, within=within, body={"model": model, **answers.QUESTION})
+        choice = server.request_choice(path, within=within, body={"model": model, **answers.QUESTION})
         fault = answers.fault_of_answer(choice)
     except RefusedError as refusal:
         if answers.NO_CHAT.search(refusal.text):
@@ -157,7 +157,7 @@ def check_answer(server: Server, model: str, *, within: int) -> None:
         if not answers.NO_TEMPLATE.search(refusal.text):
             raise
         path = COMPLETIONS
-        choice = server.ask_model(path, within=within, body={"model": model, **answers.TEXT_TO_CONTINUE})
+        choice = server.request_choice(path, within=within, body={"model": model, **answers.TEXT_TO_CONTINUE})
         fault = answers.fault_of_text(choice.get("text"))
     if fault:
         message = f"{path}: {fault}"
@@ -165,16 +165,16 @@ def check_answer(server: Server, model: str, *, within: int) -> None:
 
 
 def check_tools(server: Server, model: str, *, within: int) -> None:
-    """Send a request with tools, as agents do. Whether the model calls one is its own decision."""
+    """Send a request with tools, as agents do. The model need not call a tool."""
     try:
-        server.ask_model(CHAT, within=within, body={"model": model, **answers.QUESTION_WITH_TOOLS})
+        server.request_choice(CHAT, within=within, body={"model": model, **answers.QUESTION_WITH_TOOLS})
     except RefusedError as refusal:
-        message = f"a request with tools is refused: {refusal}"
+        message = f"a request with tools is rejected: {refusal}"
         raise WrongError(message) from None
 
 
 def check_all_answers(server: Server, model: str, *, tools: bool) -> None:
-    """Ask everything that a model must answer."""
+    """Check all answers that a model must give."""
     end = time.monotonic() + FIRST_ANSWER_TIMEOUT_S
     check_answer(server, model, within=FIRST_ANSWER_TIMEOUT_S)
     if tools:
@@ -182,19 +182,19 @@ def check_all_answers(server: Server, model: str, *, tools: bool) -> None:
 
 
 def counters(server: Server) -> str:
-    """Return the engine's counters; nothing where it has none of these metrics."""
+    """Return the engine's counters; empty if it has none of these metrics."""
     try:
-        metrics = server.ask("/metrics", within=HEALTH_TIMEOUT_S).decode("utf-8", "replace")
+        metrics = server.request("/metrics", within=HEALTH_TIMEOUT_S).decode("utf-8", "replace")
     except NotServingError:
         return ""
     return "\n".join(COUNTERS.findall(metrics))
 
 
 def watch(server: Server, model: str, *, tools: bool, state: Path) -> None:
-    """Ask everything once; later ask again when the last good answer is old and the engine seems to do nothing.
+    """Check all answers once; check one answer again if the last good one is old and the engine seems idle.
 
-    The state is the time of that answer and the counters that were read last. After a wrong answer there is none: then
-    moving counters prove nothing, for the engine may generate garbage.
+    The state file has the time of the last good answer and the counters of the last check. After a wrong answer it is
+    deleted, because changing counters do not prove that the engine generates correct answers.
     """
     answered, _, before = state.read_text(encoding="utf-8").partition("\n") if state.exists() else ("", "", "")
     if answered and time.monotonic() - float(answered) < ANSWER_PERIOD_S:
@@ -215,9 +215,9 @@ def watch(server: Server, model: str, *, tools: bool, state: Path) -> None:
 
 
 def check(server: Server, arguments: argparse.Namespace) -> None:
-    """Make every check once."""
+    """Run every check once."""
     if arguments.health:
-        server.ask(arguments.health, within=HEALTH_TIMEOUT_S)
+        server.request(arguments.health, within=HEALTH_TIMEOUT_S)
     if not arguments.models:
         return
     check_models(server, arguments.models)
@@ -228,23 +228,27 @@ def check(server: Server, arguments: argparse.Namespace) -> None:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """Read the command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(prog="probe.py", description=__doc__.partition("\n")[0])
     parser.add_argument("url", metavar="URL", help="http://host:port")
     parser.add_argument("models", metavar="MODEL", nargs="*", help="names that must be served")
-    parser.add_argument("--health", default="/health", metavar="PATH", help="'' for none (default: %(default)s)")
+    parser.add_argument(
+        "--health", default="/health", metavar="PATH", help="'' to skip the check (default: %(default)s)"
+    )
     parser.add_argument("--token-file", type=Path, default=Path("/run/secrets/vllm_api_key"), metavar="FILE")
-    parser.add_argument("--tools", action="store_true", help="clients send tools: a request with tools must be taken")
+    parser.add_argument("--tools", action="store_true", help="check that the server accepts a request with tools")
     parser.add_argument(
         "--state",
         type=Path,
         default=Path("/tmp/sparkiac-answered"),  # noqa: S108 - inside the container
         metavar="FILE",
-        help="when the model last answered: ask once, and then now and then",
+        help="state file with the time of the last answer; limits how often an answer is requested",
     )
-    parser.add_argument("--warm-up", dest="state", action="store_const", const=None, help="ask now, and keep no state")
-    parser.add_argument("--no-warm-up", dest="answer", action="store_false", help="never ask for an answer")
-    parser.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="try again until then")
+    parser.add_argument(
+        "--warm-up", dest="state", action="store_const", const=None, help="request an answer now, and keep no state"
+    )
+    parser.add_argument("--no-warm-up", dest="answer", action="store_false", help="do not request an answer")
+    parser.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="retry for so long")
     arguments = parser.parse_args(argv)
     if urlsplit(arguments.url).scheme != "http":
         parser.error("URL must begin with http://")
@@ -252,7 +256,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def main(argv: list[str]) -> int:
-    """Run the command."""
+    """Run the probe and return its exit status."""
     arguments = parse(argv)
     server, deadline = Server(arguments.url, arguments.token_file), time.monotonic() + arguments.wait
     while True:

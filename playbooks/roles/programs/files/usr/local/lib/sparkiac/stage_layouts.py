@@ -1,4 +1,4 @@
-"""The two layouts of a model store: where the files lie, and the one rename after which all of them are seen."""
+"""The two layouts of a model store: the paths of the files, and the rename that publishes all of them at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-from stage_store import File, Found, Model, StageError, give, make_directory, replace, write_text
+from stage_store import ModelFile, StagedModel, StageError, StoreScan, make_directory, match_owner, replace, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 GIT_HASH = re.compile(r"[0-9a-f]{40}")
 
 
-def layout_of(model: Model) -> Hub | Directory:
-    """Return the layout that a model is wanted in. Its `base` is a directory of ours, which no engine reads."""
-    return Hub(model) if model.layout == "hub" else Directory(model)
+def layout_of(model: StagedModel) -> HubLayout | DirectoryLayout:
+    """Return the layout of a model. Its `base` is a directory of sparkiac that engines do not read."""
+    return HubLayout(model) if model.layout == "hub" else DirectoryLayout(model)
 
 
-class Hub:
-    """The cache of huggingface_hub: blobs, and a snapshot of links for each commit.
+class HubLayout:
+    """The cache of huggingface_hub: blobs, and a snapshot with links for each commit.
 
-    Its offline look-up (huggingface_hub 2.4, snapshot_download) wants refs/main, which holds the commit and no line's
-    end, and the directory snapshots/<commit>. Blobs are named by etags: sha256, and a git hash for small files.
+    Offline lookup (huggingface_hub 2.4, snapshot_download) needs the directory snapshots/<commit> and refs/main, which
+    contains the commit without a line end. Blobs are named by their etags: SHA-256, or a Git hash for small files.
     """
 
-    def __init__(self, model: Model) -> None:
-        """Find the places of a model."""
+    def __init__(self, model: StagedModel) -> None:
+        """Set the paths of a model."""
         self.model = model
         self.root = model.store / "hub" / f"models--{model.name.replace('/', '--')}"
         self.base = self.root / ".sparkiac"
@@ -41,12 +41,12 @@ class Hub:
             if GIT_HASH.fullmatch(blob.name) and blob.is_file():
                 self.by_size.setdefault(blob.stat().st_size, []).append(blob)
 
-    def target(self, file: File) -> Path:
-        """Return the blob of a file."""
+    def target(self, file: ModelFile) -> Path:
+        """Return the path of the blob of a file."""
         return self.root / "blobs" / file.sha256
 
-    def candidates(self, file: File) -> Iterator[Path]:
-        """Give what the snapshot has, then the blob of that content, then blobs named by git that are as long."""
+    def candidates(self, file: ModelFile) -> Iterator[Path]:
+        """Return where a file may be: in the snapshot, as a blob of that hash, or as a Git-named blob of that size."""
         for seen in (self.snapshot / file.path, self.scratch / file.path):
             if seen.is_file():
                 yield self._place(seen)
@@ -54,24 +54,24 @@ class Hub:
         yield from self.by_size.get(file.size_bytes, ())
 
     def _place(self, seen: Path) -> Path:
-        """Return the blob that a link of a snapshot names, or the file itself when it is no link."""
+        """Return the blob that a link in a snapshot points to, or the file itself if it is not a link."""
         return self.root / "blobs" / seen.readlink().name if seen.is_symlink() else seen
 
-    def is_published(self, found: Found) -> bool:
-        """Tell whether the snapshot has just these files under their names, and main is this commit."""
+    def is_published(self, found: StoreScan) -> bool:
+        """Return whether the snapshot has exactly these files and refs/main contains this commit."""
         return not found.wrong and self._has(found) and self._main() == self.model.commit
 
     def _main(self) -> str:
-        """Return what main is."""
+        """Return the content of refs/main."""
         main = self.root / "refs/main"
         return main.read_text(encoding="ascii", errors="replace") if main.is_file() else ""
 
-    def _has(self, found: Found) -> bool:
+    def _has(self, found: StoreScan) -> bool:
         seen = {self.snapshot / path: place for path, place in found.places.items()}
         return all(path.exists() and path.samefile(place) for path, place in seen.items())
 
-    def publish(self, found: Found) -> None:
-        """Make the snapshot whole where nobody looks, and rename it. What a user has in it besides stays."""
+    def publish(self, found: StoreScan) -> None:
+        """Build the snapshot in a scratch directory and rename it. Other files in the snapshot are kept."""
         make_directory(self.snapshot.parent)
         if not self._has(found):
             if self.snapshot.exists():
@@ -84,56 +84,56 @@ class Hub:
 
     def _link(self, link: Path, place: Path) -> None:
         if place.parent != self.root / "blobs":
-            return  # a file that lies in the snapshot itself
+            return  # the file itself is in the snapshot
         make_directory(link.parent)
         if link.is_symlink() or link.exists():
             link.unlink()
         link.symlink_to(os.path.relpath(place, self.snapshot / link.relative_to(self.scratch).parent))
-        give(link)
+        match_owner(link)
 
 
-class Directory:
-    """Plain files in <store>/<org>/<name>, which is a link to the directory of a commit; a rename switches it."""
+class DirectoryLayout:
+    """Plain files in <store>/<org>/<name>, a link to the directory of a commit; a rename replaces the link."""
 
-    def __init__(self, model: Model) -> None:
-        """Find the places of a model."""
+    def __init__(self, model: StagedModel) -> None:
+        """Set the paths of a model."""
         self.model = model
         self.base = model.store / ".sparkiac" / model.name
         self.whole = self.base / model.commit
         self.seen = model.store / model.name
 
-    def target(self, file: File) -> Path:
-        """Return where a file lies for this commit."""
+    def target(self, file: ModelFile) -> Path:
+        """Return the path of a file of this commit."""
         return self.whole / file.path
 
-    def candidates(self, file: File) -> Iterator[Path]:
-        """Give our own place, what was there before sparkiac, and what another commit has of the same name."""
+    def candidates(self, file: ModelFile) -> Iterator[Path]:
+        """Return where a file may be: in the directory of this commit, of the user, or of another commit."""
         yield self.target(file)
         if not self._is_ours():
             yield self.seen / file.path
         with contextlib.suppress(OSError):
             yield from sorted(each / file.path for each in self.base.iterdir() if GIT_HASH.fullmatch(each.name))
 
-    def is_published(self, found: Found) -> bool:
-        """Tell whether the name leads to these files: by our link, or as a directory of the user's that has them."""
+    def is_published(self, found: StoreScan) -> bool:
+        """Return whether the name points to these files: by sparkiac's link, or as a directory of the user."""
         leads = self.seen.resolve() == self.whole.resolve()
         if not found.wrong and not leads:
             return all(place == self.seen / path for path, place in found.places.items()) and not self._is_ours()
         return not found.wrong and all(place == self.whole / path for path, place in found.places.items())
 
     def _is_ours(self) -> bool:
-        """Tell whether the name is a link that sparkiac made."""
+        """Return whether the name is a link that sparkiac created."""
         return self.seen.is_symlink() and self.base.resolve() in self.seen.resolve().parents
 
-    def publish(self, found: Found) -> None:
-        """Switch the name to this commit. A directory that was there before sparkiac is kept beside it."""
+    def publish(self, found: StoreScan) -> None:
+        """Switch the name to this commit. A directory of the user with this name is renamed and kept."""
         for path, place in found.places.items():
-            take(place, self.whole / path)
+            hard_link(place, self.whole / path)
         link = self.base / "link"
         link.unlink(missing_ok=True)
         make_directory(self.seen.parent)
         link.symlink_to(os.path.relpath(self.whole, self.seen.parent))
-        give(link)
+        match_owner(link)
         if self.seen.exists() and not self._is_ours():
             self.seen.rename(self._aside())
         replace(link, self.seen)
@@ -143,8 +143,8 @@ class Directory:
         return next(name for name in names if not name.exists())
 
 
-def take(place: Path, target: Path) -> None:
-    """Give a file a second name, in the directory of a commit."""
+def hard_link(place: Path, target: Path) -> None:
+    """Create a hard link to a file in the directory of a commit."""
     if target.exists() and target.samefile(place):
         return
     make_directory(target.parent)
@@ -153,6 +153,6 @@ def take(place: Path, target: Path) -> None:
     try:
         os.link(place, scratch)
     except OSError as error:
-        message = f"{place} cannot be used for {target} ({error.strerror}): move it there, or away"
+        message = f"cannot link {target} to {place} ({error.strerror}): move {place} there, or away"
         raise StageError(message) from None
     replace(scratch, target)

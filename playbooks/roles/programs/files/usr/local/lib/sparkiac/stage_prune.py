@@ -1,4 +1,4 @@
-"""What each applied generation needed, and the removal of what no kept one needs. The rest is not touched."""
+"""Record what each applied generation needs, and remove what no kept generation needs. Nothing else is removed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from contract import agreed
+from contract import validated
 from stage_images import docker, inspect
-from stage_layouts import GIT_HASH, Directory, Hub, layout_of
-from stage_store import COMMIT, NAME, SHA256, STORES, Model, StageError, locked, write_text
+from stage_layouts import GIT_HASH, DirectoryLayout, HubLayout, layout_of
+from stage_store import COMMIT, NAME, SHA256, STORES, StagedModel, StageError, locked, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,15 +25,15 @@ GENERATION = re.compile(r"[0-9a-zA-Z][\w.-]*")
 
 
 class Roots(NamedTuple):
-    """Where records, compile caches and extra files are."""
+    """Directories of records, compile caches and extra files."""
 
     generations: Path = GENERATIONS
     caches: Path = CACHES
     files: Path = FILES
 
 
-class Record(NamedTuple):
-    """What one generation needs."""
+class GenerationRecord(NamedTuple):
+    """Images, models and directories that one generation needs."""
 
     generation: str
     sequence: int
@@ -45,34 +45,34 @@ class Record(NamedTuple):
     """Compile caches and extra files."""
 
 
-class Waste(NamedTuple):
-    """One thing that goes: what it is, its size, and the paths or the name of the image."""
+class Removable(NamedTuple):
+    """One item to remove: its kind and size, and its paths or the name of the image."""
 
     kind: str
     name: str
     size_bytes: int
     paths: tuple[Path, ...] = ()
-    model: Model | None = None
+    model: StagedModel | None = None
 
 
-def records(roots: Roots) -> list[Record]:
-    """Read all records, the newest first; one that cannot be read stops everything."""
+def records(roots: Roots) -> list[GenerationRecord]:
+    """Read all records, newest first; raise StageError if one cannot be read."""
     found = []
     for path in roots.generations.glob("*.json"):
         try:
-            found.append(Record(**json.loads(path.read_text(encoding="utf-8"))))
+            found.append(GenerationRecord(**json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError, TypeError) as error:
-            message = f"{path} cannot be read, so it is not known what it needs ({error}): mend it, or remove it"
+            message = f"{path} cannot be read ({error}), so its needs are unknown: fix or remove it"
             raise StageError(message) from None
     return sorted(found, key=lambda record: record.sequence, reverse=True)
 
 
 def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool) -> bool:
-    """Note what a generation needs, as the newest; return whether that is new."""
+    """Record what a generation needs, as the newest record; return whether the record has changed."""
     if not GENERATION.fullmatch(generation):
-        message = f"not the name of a generation: {generation!r}"
+        message = f"not a valid generation name: {generation!r}"
         raise StageError(message)
-    agreed("program", "needs", needs, NEEDS)
+    validated("program", "needs", needs, NEEDS)
     former = records(roots)
     newest = max((each.sequence for each in former), default=0)
     images = {name: (inspect(name) or ("", 0))[0] for name in sorted(needs["images"])}
@@ -82,7 +82,7 @@ def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool)
         for model in store["models"]
     )
     directories = sorted(set(needs["caches"]) | {str((roots.files / path).parent) for path in needs["extra_files"]})
-    now = Record(generation, newest, images, models, directories)
+    now = GenerationRecord(generation, newest, images, models, directories)
     if now in former:
         return False
     if write:
@@ -91,17 +91,19 @@ def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool)
     return True
 
 
-def divide(found: list[Record], *, current: str, keep: int) -> tuple[list[Record], list[Record]]:
-    """Divide the records into those that are kept, the current one always, and the others."""
+def divide(
+    found: list[GenerationRecord], *, current: str, keep: int
+) -> tuple[list[GenerationRecord], list[GenerationRecord]]:
+    """Split the records into those to keep, which always include the current one, and the others."""
     ordered = sorted(found, key=lambda each: each.generation != current)
     if not ordered or ordered[0].generation != current:
-        message = f"generation {current} has no record here: apply it first; nothing was removed"
+        message = f"generation {current} has no record on this host: apply it first; nothing was removed"
         raise StageError(message)
     return ordered[:keep], ordered[keep:]
 
 
-def waste(kept: list[Record], old: list[Record], roots: Roots) -> Iterator[Waste]:
-    """Find what only old records need."""
+def removable(kept: list[GenerationRecord], old: list[GenerationRecord], roots: Roots) -> Iterator[Removable]:
+    """Return what only old records need."""
     yield from _images(kept, old)
     needed = [model for each in kept for model in each.models]
     for entry in _unique(model for each in old for model in each.models if model not in needed):
@@ -112,36 +114,36 @@ def waste(kept: list[Record], old: list[Record], roots: Roots) -> Iterator[Waste
         ours = path.parent == roots.files or roots.caches in path.parents
         if ours and ".." not in path.parts and path.is_dir() and not path.is_symlink():
             kind = "extra file" if path.parent == roots.files else "compile cache"
-            yield Waste(kind, name, size_of(path), (path,))
+            yield Removable(kind, name, size_of(path), (path,))
 
 
 def _unique(values: Iterator[Any]) -> list[Any]:
     return sorted({json.dumps(value): value for value in values}.values())
 
 
-def _images(kept: list[Record], old: list[Record]) -> Iterator[Waste]:
+def _images(kept: list[GenerationRecord], old: list[GenerationRecord]) -> Iterator[Removable]:
     names = {name for each in kept for name in each.images}
     identities = {identity for each in kept for identity in each.images.values()}
     for name in sorted({name for each in old for name in each.images} - names):
         there = inspect(name)
         if there and there[0] not in identities:
-            yield Waste("image", name, there[1])
+            yield Removable("image", name, there[1])
 
 
-def _model(store: str, layout: str, name: str, commit: str) -> Iterator[Waste]:
-    """Find what goes with a commit of a model."""
+def _model(store: str, layout: str, name: str, commit: str) -> Iterator[Removable]:
+    """Return what to remove for a commit of a model."""
     if not (NAME.fullmatch(name) and ".." not in name and COMMIT.fullmatch(commit) and Path(store).is_absolute()):
-        message = f"a record names what is no model: {store} {name}@{commit}"
+        message = f"a record contains an invalid model: {store} {name}@{commit}"
         raise StageError(message)
-    model = Model(Path(store), name, commit, layout, gated=False, files=())
+    model = StagedModel(Path(store), name, commit, layout, gated=False, files=())
     place = layout_of(model)
-    paths = hub_paths(place) if isinstance(place, Hub) else directory_paths(place)
+    paths = hub_paths(place) if isinstance(place, HubLayout) else directory_paths(place)
     if paths:
-        yield Waste("model", f"{model.id} in {store}", sum(map(size_of, paths)), tuple(paths), model)
+        yield Removable("model", f"{model.id} in {store}", sum(map(size_of, paths)), tuple(paths), model)
 
 
-def hub_paths(place: Hub) -> list[Path]:
-    """Return the snapshot and the blobs that no other snapshot links to; nothing when a user's ref wants it."""
+def hub_paths(place: HubLayout) -> list[Path]:
+    """Return the snapshot and the blobs that only it uses; empty if another ref than main needs the commit."""
     removed = place.base / f"removed-{place.snapshot.name}"
     snapshots = [each for each in (place.snapshot, removed) if each.is_dir()]
     if not snapshots or set(refs_to(place)) - {place.root / "refs/main"}:
@@ -153,8 +155,8 @@ def hub_paths(place: Hub) -> list[Path]:
     return [*snapshots, *(blob for blob in blobs if blob.is_file())]
 
 
-def refs_to(place: Hub) -> Iterator[Path]:
-    """Give the refs of a model that hold this commit."""
+def refs_to(place: HubLayout) -> Iterator[Path]:
+    """Return the refs of a model that contain this commit."""
     for path in (place.root / "refs").rglob("*"):
         with contextlib.suppress(OSError, ValueError):
             if path.is_file() and path.read_text(encoding="ascii").strip() == place.snapshot.name:
@@ -162,40 +164,40 @@ def refs_to(place: Hub) -> Iterator[Path]:
 
 
 def blobs_of(snapshot: Path) -> set[str]:
-    """Return the names of the blobs that a snapshot links to: hashes, wherever the links lead besides."""
+    """Return the names of the blobs that a snapshot links to; other links are ignored."""
     names = {path.readlink().name for path in snapshot.rglob("*") if path.is_symlink()}
     return {name for name in names if SHA256.fullmatch(name) or GIT_HASH.fullmatch(name)}
 
 
-def directory_paths(place: Directory) -> list[Path]:
-    """Return the directory of a commit; one that was there before sparkiac is not ours."""
+def directory_paths(place: DirectoryLayout) -> list[Path]:
+    """Return the directory of a commit; directories of the user are never removed."""
     return [place.whole] if place.whole.is_dir() else []
 
 
 def size_of(path: Path) -> int:
-    """Return what the files below a path, or the file itself, take; links and second names take nothing."""
+    """Return the bytes that removing a path would free; links and files with several hard links count as 0."""
     paths = [path, *path.rglob("*")] if path.is_dir() else [path]
     statuses = [each.lstat() for each in paths if each.is_file() and not each.is_symlink()]
     return sum(status.st_size for status in statuses if status.st_nlink == 1)
 
 
-def remove(each: Waste) -> str:
-    """Remove one thing; return why not, when it stays."""
+def remove(each: Removable) -> str:
+    """Remove one item; return the reason if it cannot be removed."""
     if each.kind == "image":
-        status, said = docker("image", "rm", each.name)
-        return said if status else ""
+        status, output = docker("image", "rm", each.name)
+        return output if status else ""
     if each.model is None:
         shutil.rmtree(each.paths[0])
         return ""
     place = layout_of(each.model)
     with locked(place.base):
         (place.base / f"{each.model.commit}.json").unlink(missing_ok=True)
-        remove_snapshot(place) if isinstance(place, Hub) else remove_directory(place)
+        remove_snapshot(place) if isinstance(place, HubLayout) else remove_directory(place)
     return ""
 
 
-def remove_snapshot(place: Hub) -> None:
-    """Remove a snapshot, out of sight first, then its blobs, then the list of them: killed, it can go on."""
+def remove_snapshot(place: HubLayout) -> None:
+    """Remove a snapshot: rename it, remove its blobs, then the renamed directory, so that a killed run can resume."""
     paths = hub_paths(place)
     removed = place.base / f"removed-{place.snapshot.name}"
     for ref in list(refs_to(place)):
@@ -209,23 +211,23 @@ def remove_snapshot(place: Hub) -> None:
         shutil.rmtree(each, ignore_errors=True)
 
 
-def remove_directory(place: Directory) -> None:
-    """Remove the directory of a commit, and first the name that leads to it."""
+def remove_directory(place: DirectoryLayout) -> None:
+    """Remove the link to the directory of a commit, and then the directory."""
     if place.seen.is_symlink() and place.seen.resolve() == place.whole.resolve():
         place.seen.unlink()
     shutil.rmtree(place.whole)
 
 
 def prune(roots: Roots, *, current: str, keep: int, write: bool) -> Iterator[dict[str, Any]]:
-    """Remove what only old generations need, and then their records; give a line for each thing."""
+    """Remove what only old generations need, and then their records; return one line per item."""
     kept, old = divide(records(roots), current=current, keep=keep)
     stay = False
-    for each in list(waste(kept, old, roots)):
+    for each in list(removable(kept, old, roots)):
         why = remove(each) if write else ""
         stay = stay or bool(why)
         yield {"kind": each.kind, "name": each.name, "size_bytes": each.size_bytes, "kept_because": why}
     for former in old:
         if write and not stay:
             (roots.generations / f"{former.generation}.json").unlink()
-        why = "not all of it could be removed" if stay else ""
+        why = "some of its items could not be removed" if stay else ""
         yield {"kind": "record", "name": former.generation, "size_bytes": 0, "kept_because": why}

@@ -1,4 +1,4 @@
-"""Restart units one by one. Nothing is stopped for longer than its own restart takes."""
+"""Restart units one by one, so that each unit is stopped only during its own restart."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import units_host
 import units_look
 import units_report
-from units_host import Machine
-from units_look import Step
+from units_host import LocalHost
+from units_look import UnitAction
 
 
-def restart(machine: Machine, plan: dict[str, Any], also: list[str]) -> dict[str, Any]:
-    """Do what is needed, unit by unit, and return what was done and a report of each unit that is not ready."""
+def restart(machine: LocalHost, plan: dict[str, Any], also: list[str]) -> dict[str, Any]:
+    """Enable, start or restart units one by one; return the actions, and a report for each unit that is not ready."""
     machine.run("systemctl", "daemon-reload")
     steps = {step.unit: step for step in units_look.steps(machine, plan, tree={})}
     for name in also:
         if name not in steps or steps[name].action in ("enable", "wait"):
-            steps[name] = Step(name, "restart", "its group restarts")
+            steps[name] = UnitAction(name, "restart", "the group restarts")
     for name in steps:
         machine.run("systemctl", "enable", f"{name}.service")
     records = running(machine, plan)
@@ -34,21 +34,21 @@ def restart(machine: Machine, plan: dict[str, Any], also: list[str]) -> dict[str
     return {"changed": any(step.action != "wait" for step in steps.values()), "done": done, "failed": reports}
 
 
-def execute(machine: Machine, unit: dict[str, Any], step: Step) -> list[str]:
-    """Do one step and wait for its end; return a report if the unit is not ready then."""
+def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[str]:
+    """Execute one action and wait for its end; return a report if the unit is not ready."""
     if step.action == "enable":
         return []
     began = time.time()
     print(f"{step.action} {step.unit}: {step.because}", file=sys.stderr, flush=True)  # noqa: T201
-    # Type=notify: this returns when the server is ready, or has failed.
+    # With Type=notify, systemctl returns when the server is ready or has failed.
     machine.run("systemctl", "start" if step.action == "wait" else "restart", f"{step.unit}.service")
     if units_host.states(machine, [step.unit])[step.unit]["ActiveState"] in units_look.RUNNING:
         return []
     return [units_report.report(machine, unit, began)]
 
 
-def running(machine: Machine, plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the record of each unit that runs; what is not recorded counts as planned."""
+def running(machine: LocalHost, plan: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the record of each running unit; for a unit without a record, return its plan."""
     states = units_host.states(machine, [unit["name"] for unit in plan["units"]])
     found = {}
     for unit in plan["units"]:
@@ -61,7 +61,7 @@ def running(machine: Machine, plan: dict[str, Any]) -> dict[str, dict[str, Any]]
 def ordered(
     todo: list[dict[str, Any]], records: dict[str, dict[str, Any]], plan: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Keep the order of the plan, unless old and new sizes would not fit beside each other: then shrink first."""
+    """Return units in plan order, or first those that shrink if memory would be exceeded during the restarts."""
     used = {name: record["memory_bytes"] or 0 for name, record in records.items()}
     before, limit = dict(used), plan["memory_bytes"]
     fits = True
@@ -74,6 +74,6 @@ def ordered(
 
 
 def port_holders(unit: dict[str, Any], later: list[dict[str, Any]], records: dict[str, dict[str, Any]]) -> list[str]:
-    """Name the units that restart later and still hold the port that this one wants."""
+    """Return the units that restart later and still use the port that this unit needs."""
     held = {other["name"]: records.get(other["name"], {}).get("listen") for other in later}
     return [name for name, listen in held.items() if listen is not None and listen == unit["listen"]]

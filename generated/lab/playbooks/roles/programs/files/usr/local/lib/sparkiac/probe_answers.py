@@ -1,4 +1,4 @@
-"""What a model server is asked, and what is wrong with an answer. Python 3.8 or newer, standard library only."""
+"""Requests for a model server, and checks of its answers. Needs only Python 3.8 or newer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from typing import Any
 
 NUMBER = "371"
-"""The known answer. A number of three digits has one spelling, in every language and without a thousands separator."""
+"""The known answer. A number with three digits is written in the same way in all languages."""
 QUESTION = {
     "messages": [{"role": "user", "content": f"Repeat this number and say nothing else: {NUMBER}"}],
     "max_tokens": 128,
@@ -27,40 +27,40 @@ QUESTION_WITH_TOOLS = {
     "temperature": 0,
 }
 RUN = re.compile(r"(.{1,16}?)\1{3,}", re.DOTALL)
-"""Up to 16 characters, which is about a token, four times or more in a row."""
+"""Up to 16 characters, about one token, repeated at least four times in a row."""
 UNREADABLE = frozenset({"Cc", "Cn", "Co"})
 NO_TEMPLATE = re.compile("provide a chat template|chat_template is not set")
-"""What vLLM and transformers say of a base model, whose tokenizer has no chat template."""
+"""Messages of vLLM and Transformers for a base model, whose tokenizer has no chat template."""
 NO_CHAT = re.compile(r'does not support Chat Completions|^\{"detail": ?"Not Found"\}$')
-"""What vLLM says where the model generates no text, such as one for embeddings: a refusal, or no such route."""
+"""Messages of vLLM for a model that generates no text, such as an embedding model."""
 
 
 def is_repeated(text: str) -> bool:
-    """Tell whether more than half of a text is one token again and again."""
+    """Return whether more than half of a text is one token repeated."""
     words = " ".join(text.split()) + " "
     return 2 * max((len(run.group()) for run in RUN.finditer(words)), default=0) > len(words)
 
 
 def is_unreadable(text: str) -> bool:
-    """Tell whether more than a tenth of a text is control characters, or bytes and code points without a meaning."""
+    """Return whether more than a tenth of a text is control characters, invalid bytes or unassigned code points."""
     readable = [each.isspace() or (each != "\ufffd" and unicodedata.category(each) not in UNREADABLE) for each in text]
     return 10 * readable.count(False) > len(text)
 
 
 def fault_of_text(text: object) -> str | None:
-    """Say why a model did not generate this, whatever it was asked; None if it may have."""
+    """Return why a text cannot be a proper answer to any request; None if it can."""
     if text is None:
-        return "a null answer"
+        return "null answer"
     text = str(text)
     if not text.strip():
-        return "an empty answer"
+        return "empty answer"
     if is_repeated(text):
-        return f"one token again and again: {text[:60]!r}"
-    return f"no readable text: {text[:60]!r}" if is_unreadable(text) else None
+        return f"one token repeated: {text[:60]!r}"
+    return f"unreadable text: {text[:60]!r}" if is_unreadable(text) else None
 
 
 def fault_of_answer(choice: dict[str, Any]) -> str | None:
-    """Say why an answer to QUESTION is wrong; None if it is right, or ends within the reasoning for want of tokens."""
+    """Return why an answer to QUESTION is wrong; None if it is right, or if max_tokens ended it during reasoning."""
     message = choice.get("message") or {}
     content, reasoning = message.get("content"), message.get("reasoning") or message.get("reasoning_content")
     reasons_only = bool(reasoning) and not str(content or "").strip()
@@ -68,4 +68,4 @@ def fault_of_answer(choice: dict[str, Any]) -> str | None:
     fault = fault_of_text(text)
     if fault or NUMBER in str(text) or (reasons_only and choice.get("finish_reason") == "length"):
         return fault
-    return f"a wrong answer, {str(text)[:60]!r} instead of {NUMBER}"
+    return f"wrong answer: {str(text)[:60]!r} instead of {NUMBER}"

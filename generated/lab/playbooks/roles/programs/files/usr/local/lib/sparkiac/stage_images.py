@@ -1,4 +1,4 @@
-"""Images: those that come from another host, and what Docker says of those that are here."""
+"""Load images from another host, and inspect the images of this host with Docker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import re
 import subprocess
 
-from stage_http import Address, CutError, RefusedError, open_at, plain
+from stage_http import Address, IncompleteError, SourceRefusedError, open_at, without_query
 from stage_store import CHUNK_BYTES, StageError
 
 IMAGE_ID = re.compile(r"sha256:[0-9a-f]{64}")
@@ -15,7 +15,7 @@ LOADED = re.compile(r"Loaded image(?: ID)?: (\S+)")
 
 
 def docker(*words: str) -> tuple[int, str]:
-    """Run docker; return its status and all that it says, on one line."""
+    """Run docker; return its exit status and its output on one line."""
     try:
         argv = ("docker", *words)
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)  # noqa: S603
@@ -26,7 +26,7 @@ def docker(*words: str) -> tuple[int, str]:
 
 
 def inspect(name: str) -> tuple[str, int] | None:
-    """Return the ID and the size in bytes of an image; None when it is not here."""
+    """Return the ID and the size in bytes of an image; None if it does not exist on this host."""
     status, said = docker("image", "inspect", "--format", "{{.Id}} {{.Size}}", name)
     if status and "no such image" not in said.lower():
         message = f"docker image inspect {name}: {said}"
@@ -45,30 +45,30 @@ def here() -> set[str]:
 
 
 def load(name: str, url: str, token: str) -> bool:
-    """Load the image of an ID from a host that shares it; return whether it was missing.
+    """Load the image with this ID from a host that shares it; return whether it was missing.
 
-    Whatever else comes with it, or in its stead, is removed again.
+    All other images in the received archive are removed again.
     """
     if not IMAGE_ID.fullmatch(name):
-        message = f"not the ID of an image: {name}"
+        message = f"not an image ID: {name}"
         raise StageError(message)
     before = here()
     if name in before:
         return False
-    said = receive(Address(f"{url}/image/{name}", token, (), direct=True))
-    # Not all that is new: somebody may pull or build another image meanwhile.
-    strange = sorted({found[0] for each in LOADED.findall(said) if (found := inspect(each))} - before - {name})
-    for each in strange:
+    output = receive(Address(f"{url}/image/{name}", token, (), direct=True))
+    # Only images that docker reports as loaded: other new images may have been pulled or built in the meantime.
+    unexpected = sorted({found[0] for each in LOADED.findall(output) if (found := inspect(each))} - before - {name})
+    for each in unexpected:
         docker("image", "rm", "--force", each)
-    if strange or not inspect(name):
-        got = ", ".join(strange) or said or "nothing"
-        message = f"{url} gave {got} for the image {name}; it was removed. {store_of_images()}"
+    if unexpected or not inspect(name):
+        received = ", ".join(unexpected) or output or "nothing"
+        message = f"{url} sent {received} instead of the image {name}; it was removed. {image_store_hint()}"
         raise StageError(message)
     return True
 
 
 def receive(address: Address) -> str:
-    """Stream an archive into docker; return what docker says of it."""
+    """Stream an archive into `docker load`; return its output."""
     try:
         with open_at(address, 0) as answer:
             argv, pipe = ("docker", "load"), subprocess.PIPE
@@ -82,18 +82,18 @@ def receive(address: Address) -> str:
                 loading.wait()
                 raise
             said = " ".join(loading.communicate()[0].decode("utf-8", "replace").split())
-    except (OSError, CutError, http.client.HTTPException) as error:
-        message = f"{plain(address.url)}: {type(error).__name__}: {error}"
-        raise RefusedError(message) from None
+    except (OSError, IncompleteError, http.client.HTTPException) as error:
+        message = f"{without_query(address.url)}: {type(error).__name__}: {error}"
+        raise SourceRefusedError(message) from None
     if loading.returncode:
-        message = f"{plain(address.url)}: docker load: {said}"
-        raise RefusedError(message)
+        message = f"{without_query(address.url)}: docker load: {said}"
+        raise SourceRefusedError(message)
     return said
 
 
-def store_of_images() -> str:
-    """Say which kind of image store this is: in containerd's, an ID is not that of the classic store."""
+def image_store_hint() -> str:
+    """Return why an image ID may be wrong: IDs in containerd's image store differ from those in the classic one."""
     status, said = docker("info", "--format", "{{json .DriverStatus}}")
     if status == 0 and "io.containerd.snapshotter" in json.dumps(said):
-        return "Docker here keeps images in containerd's store, whose IDs are other ones: pull by digest on this host"
-    return "Its archive was another one than the lock names"
+        return "Docker on this host uses containerd's image store, which has other IDs: pull by digest on this host"
+    return "The archive contains another image than the lock names"

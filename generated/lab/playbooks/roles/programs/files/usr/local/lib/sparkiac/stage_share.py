@@ -1,4 +1,4 @@
-"""Lends what this host has to the other hosts of the fleet, for the length of one play: files by their hash, images."""
+"""Serve model files and images of this host to the other hosts of the fleet during one play."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, NamedTuple
 
 from stage_layouts import layout_of
-from stage_store import CHUNK_BYTES, Model, StageError, Stamps
+from stage_store import CHUNK_BYTES, HashCache, StagedModel, StageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,18 +23,18 @@ IDLE_S = 60
 RANGE = re.compile(r"bytes=([0-9]{1,18})-")
 
 
-class Shelf(NamedTuple):
-    """What is lent, and to whom."""
+class SharedContent(NamedTuple):
+    """Models and images that are shared, and the token that clients must send."""
 
-    models: list[Model]
+    models: list[StagedModel]
     images: frozenset[str]
     token: str
 
     def place(self, sha256: str) -> Path | None:
-        """Return where a content is that was verified here and has not been touched since."""
+        """Return the path of a file with this hash that was verified and has not changed since."""
         for model in self.models:
             layout, wanted = layout_of(model), [file for file in model.files if file.sha256 == sha256]
-            stamps = Stamps(layout.base, model.commit)
+            stamps = HashCache(layout.base, model.commit)
             for place in (place for file in wanted[:1] for place in layout.candidates(file)):
                 with contextlib.suppress(OSError):
                     if stamps.knows(place.stat(), wanted[0]):
@@ -43,22 +43,22 @@ class Shelf(NamedTuple):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers GET /file/<sha256>, from a byte on when asked, and GET /image/<id>."""
+    """Handles GET /file/<sha256>, with an optional Range, and GET /image/<id>."""
 
     protocol_version = "HTTP/1.1"
     timeout = IDLE_S
-    shelf: Shelf
+    shelf: SharedContent
 
     def do_GET(self) -> None:
-        """Give what is asked for to who has the token."""
+        """Send a file or an image to a client that has the token."""
         wanted = f"Bearer {self.shelf.token}".encode()
         if not hmac.compare_digest((self.headers.get("Authorization") or "").encode(), wanted):
             return self._refuse(401)
         kind, _, name = self.path.removeprefix("/").partition("/")
         if kind == "file" and (place := self.shelf.place(name)):
-            return self._give_file(place)
+            return self._send_file(place)
         if kind == "image" and name in self.shelf.images:
-            return self._give_image(name)
+            return self._send_image(name)
         return self._refuse(404)
 
     def _refuse(self, status: int) -> None:
@@ -67,7 +67,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def _give_file(self, place: Path) -> None:
+    def _send_file(self, place: Path) -> None:
         with place.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             asked = RANGE.fullmatch(self.headers.get("Range") or "")
@@ -82,8 +82,8 @@ class Handler(BaseHTTPRequestHandler):
             self.connection.sendfile(file, start)
         return None
 
-    def _give_image(self, name: str) -> None:
-        """Send what docker saves, in chunks: an archive that is cut has no last one."""
+    def _send_image(self, name: str) -> None:
+        """Send the output of `docker save` in chunks. A missing last chunk tells the client that it is incomplete."""
         saving = subprocess.Popen(["docker", "save", name], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)  # noqa: S603, S607
         assert saving.stdout  # noqa: S101 - a pipe was asked for
         try:
@@ -105,17 +105,17 @@ class Handler(BaseHTTPRequestHandler):
         return None
 
     def log_message(self, *words: object) -> None:
-        """Note who took what, for the journal."""
+        """Log the request to stderr, which goes to the journal."""
         sys.stderr.write(f"{self.address_string()} {str(words[0]) % words[1:]}\n")
 
 
-class Server(ThreadingHTTPServer):
-    """A server at one address, of either family."""
+class ShareServer(ThreadingHTTPServer):
+    """HTTP server at one IPv4 or IPv6 address."""
 
     daemon_threads = True
 
     def __init__(self, listen: str, handler: type[Handler]) -> None:
-        """Listen at address:port."""
+        """Listen on address:port."""
         host, _, port = listen.rpartition(":")
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
@@ -125,9 +125,9 @@ class Server(ThreadingHTTPServer):
             raise StageError(message) from None
 
 
-def share(shelf: Shelf, listen: list[str]) -> None:
-    """Serve until ended; tell systemd, and who reads the output, when the first request may come."""
-    servers = [Server(each, type("Bound", (Handler,), {"shelf": shelf})) for each in listen]
+def share(shelf: SharedContent, listen: list[str]) -> None:
+    """Serve until stopped; when ready, print the addresses and notify systemd."""
+    servers = [ShareServer(each, type("Bound", (Handler,), {"shelf": shelf})) for each in listen]
     for server in servers[1:]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     for server in servers:
@@ -138,7 +138,7 @@ def share(shelf: Shelf, listen: list[str]) -> None:
 
 
 def notify(message: str) -> None:
-    """Tell systemd, when it listens."""
+    """Send a message to systemd if there is a notification socket."""
     if address := os.environ.get("NOTIFY_SOCKET"):
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
             channel.connect("\0" + address[1:] if address.startswith("@") else address)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import units_host
-from contract import agreed
-from units_host import UNITS, Machine
+from contract import validated
+from units_host import UNITS, LocalHost
 
 RUNNING = ("active", "reloading")
 TREE = {
@@ -18,19 +18,19 @@ TREE = {
 }
 
 
-class Step(NamedTuple):
-    """What must be done to a unit: enable, wait, start or restart; and why."""
+class UnitAction(NamedTuple):
+    """What must be done with a unit (enable, wait, start or restart), and why."""
 
     unit: str
     action: str
     because: str
 
 
-def look(machine: Machine, tree: dict[str, Any]) -> dict[str, Any]:
-    """Return all that differs: `tree` has files and their hashes, sysctls, the plan of the units, new secrets."""
-    agreed("program", "tree", tree, TREE)
+def look(machine: LocalHost, tree: dict[str, Any]) -> dict[str, Any]:
+    """Return all differences between the host and the tree; TREE describes the keys of `tree`."""
+    validated("program", "tree", tree, TREE)
     hashes = {file["path"]: digest for file, digest in zip(tree["files"], tree["hashes"])}  # noqa: B905 - Python 3.8
-    # The value of a secret that is about to be written is not known here: it counts as another one.
+    # The value of a secret that will be written is unknown here, so it counts as changed.
     hashes.update({f"etc/sparkiac/secrets/{name}": "new" for name in tree["new_secrets"]})
     return {
         "files": [file["path"] for file in tree["files"] if not same_file(machine, file, hashes[file["path"]])],
@@ -39,8 +39,8 @@ def look(machine: Machine, tree: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def same_file(machine: Machine, file: dict[str, str], sha256: str) -> bool:
-    """Compare content, mode and owner."""
+def same_file(machine: LocalHost, file: dict[str, str], sha256: str) -> bool:
+    """Return whether a file has the expected content, mode and owner."""
     path = machine.path(file["path"])
     try:
         status = path.lstat()
@@ -50,8 +50,8 @@ def same_file(machine: Machine, file: dict[str, str], sha256: str) -> bool:
     return owned and status.st_mode & 0o7777 == int(file["mode"], 8) and machine.sha256(file["path"]) == sha256
 
 
-def same_sysctl(machine: Machine, wanted: dict[str, str]) -> bool:
-    """Compare word by word: a value of several numbers is read with tabs."""
+def same_sysctl(machine: LocalHost, wanted: dict[str, str]) -> bool:
+    """Return whether a kernel setting has the expected value; the kernel may separate words by tabs."""
     try:
         found = machine.read("/proc/sys/" + wanted["key"].replace(".", "/"))
     except OSError:
@@ -59,32 +59,32 @@ def same_sysctl(machine: Machine, wanted: dict[str, str]) -> bool:
     return found.split() == wanted["value"].split()
 
 
-def steps(machine: Machine, plan: dict[str, Any], *, tree: dict[str, str]) -> list[Step]:
-    """Return what must be done to the units, in the order of the plan."""
+def steps(machine: LocalHost, plan: dict[str, Any], *, tree: dict[str, str]) -> list[UnitAction]:
+    """Return what must be done with the units, in the order of the plan."""
     states = units_host.states(machine, [unit["name"] for unit in plan["units"]])
     found = []
     for unit in plan["units"]:
         state = states[unit["name"]]
         action, because = decide(machine, unit, state, tree)
         if not action and state["UnitFileState"] != "enabled":
-            action, because = "enable", "it does not start at boot"
+            action, because = "enable", "not enabled at boot"
         if action:
-            found.append(Step(unit["name"], action, because))
+            found.append(UnitAction(unit["name"], action, because))
     return found
 
 
-def decide(machine: Machine, unit: dict[str, Any], state: dict[str, str], tree: dict[str, str]) -> tuple[str, str]:
-    """Say what must be done to a unit. What is not known of a running one restarts it."""
+def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree: dict[str, str]) -> tuple[str, str]:
+    """Return action and reason for a unit, or empty texts. A running unit without a record is restarted."""
     active, retrying = state["ActiveState"], state["SubState"].startswith("auto-restart")
     if active in ("inactive", "failed") or retrying:
-        return "start", "it failed" if retrying or active == "failed" else "it does not run"
+        return "start", "failed" if retrying or active == "failed" else "not running"
     record = units_host.recorded(machine, unit["name"], state)
     if record is None:
-        return "restart", "no record of what it runs from"
+        return "restart", "no record of its files"
     before, now = record["content"], units_host.content(machine, unit, state, tree)
     changed = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
     if changed:
         return "restart", "changed: /" + ", /".join(changed)
     if active in RUNNING:
         return "", ""
-    return ("wait", "it is starting") if active == "activating" else ("restart", f"it is {active}")
+    return ("wait", "starting") if active == "activating" else ("restart", active)

@@ -1,4 +1,4 @@
-"""Say in ten lines why a unit did not become ready."""
+"""Summarise in ten lines why a unit did not become ready."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from units_host import Machine
+    from units_host import LocalHost
 
 ENGINE_LINES = 6
 WIDTH = 200
@@ -14,22 +14,22 @@ ACCESS = re.compile(r'"(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) [^"]* HTTP/[\d
 ERROR = re.compile(
     r"error|exception|traceback|fatal|critical|fail|killed|refused|denied|cannot|out of memory|no such", re.IGNORECASE
 )
-HEALTH = re.compile(r"supervise: (?:told to stop while )?((?:starting|unhealthy|healthy)\b.*)")
+HEALTH = re.compile(r"supervise: (?:stopping, last state: )?((?:starting|unhealthy|healthy)\b.*)")
 NOT_ENGINE = re.compile(
     r"sparkiac-[a-z0-9-]+\.service: |(?:Starting|Started|Stopping|Stopped|Failed to start) sparkiac-"  # systemd
-    r"|supervise: |(?:ok|info) {2}| *(?:Container|Compose|Attaching to) "  # the programs of the unit, and Compose
+    r"|supervise: |(?:ok|info) {2}| *(?:Container|Compose|Attaching to) "  # programs of the unit, and Compose
 )
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 RESULTS = {
     "timeout": "it was not ready in time",
     "exit-code": "its process ended with an error",
-    "watchdog": "it stopped answering",
-    "oom-kill": "it was killed for memory",
+    "watchdog": "its health check failed for too long",
+    "oom-kill": "it was killed because memory ran out",
 }
 
 
-def report(machine: Machine, unit: dict[str, Any], began: float) -> str:
-    """Collect the unit's result, the last health check and the last errors of the engine."""
+def report(machine: LocalHost, unit: dict[str, Any], began: float) -> str:
+    """Return the result of the unit, its last health check and the last errors of the engine."""
     name = unit["name"]
     shown = machine.run("systemctl", "show", "--property=Result", "--value", f"{name}.service").output.strip()
     argv = (
@@ -45,7 +45,7 @@ def report(machine: Machine, unit: dict[str, Any], began: float) -> str:
     return "\n".join(
         [
             f"{name} did not become ready: {RESULTS.get(shown, shown)}. systemd keeps trying to start it.",
-            f"last health check: {checks[-1] if checks else 'none was made'}",
+            f"last health check: {checks[-1] if checks else 'none'}",
             *[f"  {line}" for line in engine(lines)],
             f"whole log: journalctl --unit={name}",
         ]
@@ -53,14 +53,14 @@ def report(machine: Machine, unit: dict[str, Any], began: float) -> str:
 
 
 def engine(lines: list[str]) -> list[str]:
-    """Return the last errors that the engine printed, or its last lines if none looks like an error."""
-    told = [line for line in lines if line and not ACCESS.search(line) and not NOT_ENGINE.match(line)]
-    errors = [line for line in told if ERROR.search(line)]
-    return list(dict.fromkeys(errors or told))[-ENGINE_LINES:]
+    """Return the last errors that the engine printed, or its last lines if no line looks like an error."""
+    printed = [line for line in lines if line and not ACCESS.search(line) and not NOT_ENGINE.match(line)]
+    errors = [line for line in printed if ERROR.search(line)]
+    return list(dict.fromkeys(errors or printed))[-ENGINE_LINES:]
 
 
 def clean(line: str) -> str:
-    """Take away colours and show other control characters as escapes; cut a long line."""
+    """Remove colours, escape other control characters, and cut a long line."""
     plain = COLOUR.sub("", line).rstrip()
     shown = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in plain)
     return shown if len(shown) <= WIDTH else shown[: WIDTH - 1] + "…"
