@@ -1,6 +1,6 @@
 """Rules: checks of a plan that need more than one field, such as a release, the image or the memory of a host.
 
-What is known about a combination of model, image, release and options is a fact: a file of `facts/`, evaluated by
+What is known about a combination of model, image, release and options is a fact of the catalog, evaluated by
 `evaluator`. A rule that needs logic of its own is a module `<code>_<slug>.py` with `RULE` and `check`. Either way, one
 rule is one file, its page is in that file, and the examples on the page run as tests.
 """
@@ -12,17 +12,19 @@ import pkgutil
 from functools import cache, partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.catalog.evidence import FactSheet, sheets
 from sparkiac.report import Finding, Loc, Severity
 from sparkiac.rules import evaluator, fixes, waivers
-from sparkiac.rules.fact import sheets
+from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from types import ModuleType
 
     from sparkiac.plan import Plan
     from sparkiac.report import Mark, Origin
     from sparkiac.resolve import Resolved
-    from sparkiac.rules.rule import Hit, Rule
+    from sparkiac.rules.rule import Hit
 
 _LAYER_OF_USER: Final = "inventory"
 
@@ -31,8 +33,8 @@ class Check(NamedTuple):
     """A rule that can be run."""
 
     rule: Rule
-    page: str
-    """Its page, as Markdown."""
+    page: Callable[[], str]
+    """Returns its page, as Markdown."""
     find: Callable[[Plan], Iterable[Hit]]
 
 
@@ -41,9 +43,18 @@ def checks() -> tuple[Check, ...]:
     """Return all rules, sorted by code."""
     names = (found.name for found in pkgutil.iter_modules(__path__) if found.name[:1].isalpha() and "_" in found.name)
     modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
-    found = [Check(module.RULE, module.__doc__ or "", module.check) for module in modules]
-    found += [Check(sheet.rule, sheet.page, partial(evaluator.find, facts=sheet.facts)) for sheet in sheets()]
+    found = [Check(module.RULE, partial(_page, module), module.check) for module in modules]
+    found += [Check(_rule(sheet), sheet.page, partial(evaluator.find, facts=sheet.facts)) for sheet in sheets()]
     return tuple(sorted(found, key=lambda check: check.rule.code))
+
+
+def _page(module: ModuleType) -> str:
+    return (module.__doc__ or "").strip()
+
+
+def _rule(sheet: FactSheet) -> Rule:
+    severity = max(fact.severity for fact in sheet.facts)
+    return Rule(sheet.code, sheet.slug, severity, sheet.sources, sheet.since)
 
 
 def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = None) -> tuple[Finding, ...]:

@@ -13,9 +13,9 @@ from sparkiac.rules.subject import Subject
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from sparkiac.catalog.evidence import Fact, Releases
     from sparkiac.plan import Plan
     from sparkiac.report import Path
-    from sparkiac.rules.fact import Fact, Releases
 
 _ANY: Final = "any"
 _DEEP: Final = frozenset({"set", "env"})

@@ -38,7 +38,7 @@ class Page(NamedTuple):
 @cache
 def pages() -> dict[str, Page]:
     """Give the page of every code that sparkiac can find, in the order of codes."""
-    found = [read(check.rule, check.page) for check in rules.checks()]
+    found = [read(check.rule, check.page()) for check in rules.checks()]
     found += [read(*other) for other in others.OTHERS]
     return {page.rule.code: page for page in sorted(found, key=lambda page: page.rule.code)}
 

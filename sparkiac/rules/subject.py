@@ -15,8 +15,7 @@ from sparkiac.rules.readings import own
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.model.facts import ModelFacts
-    from sparkiac.plan import Container, HostPlan
+    from sparkiac.plan import Container, HostPlan, ModelFacts
 
 _UNSET: Final = "auto"
 """The word by which vLLM's options say that nothing is chosen."""

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac.catalog import interfaces
-from sparkiac.rules.fact import sheets
+from sparkiac.catalog.evidence import sheets
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from sparkiac.rules.fact import Fact
+    from sparkiac.catalog.evidence import Fact
 
 TOOLS: Final = ROOT / "tools" / "vllm_validators"
 LINK: Final = re.compile(r"https://github\.com/vllm-project/vllm/blob/v([0-9.]+)/(vllm/.+)")
 FACTS: Final = [
-    pytest.param(fact, id=f"{sheet.rule.code}-{number}")
+    pytest.param(fact, id=f"{sheet.code}-{number}")
     for sheet in sheets()
-    if sheet.rule.code.startswith("VAL")
+    if sheet.code.startswith("VAL")
     for number, fact in enumerate(sheet.facts, start=1)
     if fact.releases is not None
 ]

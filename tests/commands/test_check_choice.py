@@ -28,7 +28,7 @@ def rule(code: str, severity: Severity, *, waivable: bool = True, profile: str =
     """Make a rule that finds one thing in every inventory."""
     made = Rule(code, f"is-{code.lower()}", severity, (), "0.1.0", waivable=waivable, profile=profile)
     module = saying(HIT, rule=made)
-    return module._replace(page="It is wrong.\n\nIt would break.\n")
+    return module._replace(page=lambda: "It is wrong.\n\nIt would break.\n")
 
 
 RULES = (

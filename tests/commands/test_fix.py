@@ -64,7 +64,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[rules.Check]:
     """Put a rule with a useless fix in the place of the real ones."""
     hit = Hit(("name",), "wrong", "mend it", fix=(Edit(("name",), "other"),))
     module = saying(hit, rule=Rule("AAA001", "is-wrong", Severity.WARNING, (), "0.1.0"))
-    module = module._replace(page="It is wrong.\n\nIt would break.\n")
+    module = module._replace(page=lambda: "It is wrong.\n\nIt would break.\n")
     monkeypatch.setattr(rules, "checks", lambda: (module,))
     pages.cache_clear()
     yield module

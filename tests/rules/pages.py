@@ -34,10 +34,10 @@ class Case:
 
 def examples(check: Check, kind: str) -> list[str]:
     """Give the page's Bad or Good inventories."""
-    return [text for found, text in _EXAMPLE.findall(check.page.strip()) if found == kind]
+    return [text for found, text in _EXAMPLE.findall(check.page()) if found == kind]
 
 
 def lock(check: Check) -> str | None:
     """Give the lock that the page's examples have, if it shows one."""
-    found = _LOCK.search(check.page.strip())
+    found = _LOCK.search(check.page())
     return found[1] if found else None

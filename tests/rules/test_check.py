@@ -25,7 +25,7 @@ RULE = Rule("TST001", "test", Severity.WARNING, ("one source", "another"), "0.1.
 
 def rule_of(function: Callable[[Plan], Iterator[Hit]], rule: Rule = RULE) -> rules.Check:
     """Make a rule of a function."""
-    return rules.Check(rule, "", function)
+    return rules.Check(rule, str, function)
 
 
 def saying(*hits: Hit, rule: Rule = RULE) -> rules.Check:

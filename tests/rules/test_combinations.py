@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from sparkiac.catalog.evidence import sheets
 from sparkiac.plan import build
 from sparkiac.report import Severity
 from sparkiac.rules import evaluator
-from sparkiac.rules.fact import sheets
 from tests.plan.fleets import checked, resolved, said
 from tests.rules.combinations import Combination, combinations
 from tests.rules.pages import CHECKS, CODES
 
 if TYPE_CHECKING:
-    from sparkiac.rules.fact import Fact
+    from sparkiac.catalog.evidence import Fact
     from sparkiac.rules.rule import Hit
 
 _FOUND: Final = [pytest.param(each, id=each.says) for each in combinations() if each.deployment]

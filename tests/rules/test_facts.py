@@ -7,20 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac.catalog.evidence import (
+    BREAKS,
+    HEARSAY,
+    PROOF,
+    TESTIMONY,
+    VERDICTS,
+    Evidence,
+    Fact,
+    Releases,
+    sheet,
+    sheets,
+)
 from sparkiac.plan import build
 from sparkiac.report import Severity
 from sparkiac.rules import evaluator
 from sparkiac.rules.conditions import holds
 from sparkiac.rules.evaluator import applies
-from sparkiac.rules.fact import BREAKS, HEARSAY, PROOF, TESTIMONY, VERDICTS, Evidence, Fact, Releases, read, sheets
 from sparkiac.rules.subject import NAMES, NETWORK, Subject
+from tests.conftest import generator
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 FACTS = [
-    pytest.param(fact, id=f"{sheet.rule.code}-{number}")
+    pytest.param(fact, id=f"{sheet.code}-{number}")
     for sheet in sheets()
     for number, fact in enumerate(sheet.facts, start=1)
 ]
@@ -218,9 +230,13 @@ def test_a_fact_holds_for_its_releases_alone(tag: str, *, found: bool) -> None:
 
 
 def test_a_key_that_facts_do_not_have_is_refused() -> None:
-    text = "---\nsince: 0.1.0\nfacts:\n- {wehn: {}}\n---\nPage.\n"
     with pytest.raises(TypeError, match="wehn"):
-        read("abc001_a", text)
+        sheet("abc001_a", {"since": "0.1.0", "facts": [{"wehn": {}}]})
+
+
+def test_the_index_is_up_to_date() -> None:
+    module = generator("facts")
+    assert module.text() == module.PAGE.read_text(), "run python docs/facts.py"
 
 
 def test_breaks_are_verdicts() -> None:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac import rules
+from sparkiac.catalog.evidence import sheets
 from sparkiac.plan import build
 from sparkiac.rules import evaluator
-from sparkiac.rules.fact import sheets
 from tests.plan.fleets import LOCK, resolved
 from tests.rules.cases import CASES
 from tests.rules.combinations import inventories
@@ -30,11 +30,11 @@ from tests.rules.pages import CHECKS, examples, lock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sparkiac.catalog.evidence import Fact
     from sparkiac.plan import Plan
     from sparkiac.report import Finding
     from sparkiac.resolve import Resolved
     from sparkiac.rules import Check
-    from sparkiac.rules.fact import Fact
 
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -63,7 +63,7 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
 
 def mutants(check: Check) -> Iterator[tuple[str, Check]]:
     """Give a rule for each single change in its code or facts, and what was changed."""
-    sheet = next((sheet for sheet in sheets() if sheet.rule == check.rule), None)
+    sheet = next((sheet for sheet in sheets() if sheet.code == check.rule.code), None)
     if sheet is not None:
         for what, facts in changed_facts(sheet.facts):
             yield what, check._replace(find=partial(evaluator.find, facts=facts))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sparkiac import rules
+from sparkiac import catalog, rules
 from sparkiac.report import Severity
 from tests.plan.fleets import checked, said
 from tests.rules.cases import CASES
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 every_rule = pytest.mark.parametrize("check", CHECKS, ids=CODES)
 
 
+CATALOG = Path(catalog.__path__[0])
+
+
 def found(text: str, code: str, *, locked: str | None = None) -> tuple[Finding, ...]:
     """Run the pipeline with all rules; give the findings with this code. None may break, and the input is valid."""
     outcome = checked(text, locked=locked, hidden=frozenset())
@@ -31,11 +34,11 @@ def found(text: str, code: str, *, locked: str | None = None) -> tuple[Finding, 
 
 @every_rule
 def test_the_page_starts_with_a_sentence_and_has_both_examples(check: Check) -> None:
-    assert re.match(r"[A-Z`].*\.\n\n", check.page), "the first line says in one sentence what is wrong"
+    assert re.match(r"[A-Z`].*\.\n\n", check.page()), "the first line says in one sentence what is wrong"
     assert examples(check, "Bad"), "a page needs `Bad:` and a yaml block"
     assert examples(check, "Good"), "a page needs `Good:` and a yaml block"
     shown = [*examples(check, "Bad"), *examples(check, "Good"), *([lock(check)] if lock(check) else [])]
-    assert check.page.count("```yaml") == len(shown)
+    assert check.page().count("```yaml") == len(shown)
 
 
 @every_rule
@@ -74,7 +77,7 @@ def test_a_rules_names_fit_together(check: Check) -> None:
 def test_every_file_of_a_rule_is_loaded_once_and_codes_are_unique() -> None:
     root = Path(rules.__path__[0])
     modules = {path.stem for path in root.glob("*_*.py") if not path.stem.startswith("__")}
-    facts = {path.stem.replace("-", "_") for path in root.glob("facts/*")}
+    facts = {path.stem.replace("-", "_") for path in CATALOG.glob("facts/*.md")}
     assert modules.isdisjoint(facts)
     assert {f"{rule.code.lower()}_{rule.slug.replace('-', '_')}" for rule, *_ in CHECKS} == modules | facts
     assert len(set(CODES)) == len(CODES)

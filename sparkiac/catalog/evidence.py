@@ -1,25 +1,23 @@
 """Facts: what is known to fail, to give wrong answers or to be slow, with its scope and its evidence.
 
 A file of `facts/` is one rule. Its front matter (YAML) lists the facts, and its body (Markdown) is the rule's page.
-docs/facts.md explains every key. The severity of a fact is computed from its evidence and is never written.
+docs/facts.md explains every key. The severity of a fact is computed from its evidence and is never written. Facts are
+read from `facts/index.json`, which `docs/facts.py` writes from the files, because JSON is read much faster.
 """
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import yaml
-
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _ROOT: Final = Path(__file__).parent / "facts"
-_LOADER: Final = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 _FENCE: Final = "---\n"
 
 PROOF: Final = frozenset({"parser", "source", "format", "arithmetic"})
@@ -95,35 +93,52 @@ class Fact(NamedTuple):
         return Severity.WARNING if any(each.kind in TESTIMONY for each in self.evidence) else Severity.INFO
 
 
-class Sheet(NamedTuple):
-    """A file of facts: a rule, its facts and its page."""
+class FactSheet(NamedTuple):
+    """A file of facts."""
 
-    rule: Rule
+    name: str
+    """Name of the file, `<code>_<slug>`."""
+    since: str
+    """First version of sparkiac that has it."""
     facts: tuple[Fact, ...]
-    page: str
+
+    @property
+    def code(self) -> str:
+        """Code of the rule."""
+        return self.name.partition("_")[0].upper()
+
+    @property
+    def slug(self) -> str:
+        """Slug of the rule."""
+        return self.name.partition("_")[2]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Sources of all evidence, each once."""
+        found = (each.source for fact in self.facts for each in (*fact.evidence, *fact.against))
+        return tuple(dict.fromkeys(found))
+
+    def page(self) -> str:
+        """Read the page of the rule, as Markdown."""
+        return split((_ROOT / f"{self.name}.md").read_text("utf-8"))[1]
 
 
 @cache
-def sheets() -> tuple[Sheet, ...]:
-    """Read all files of facts, sorted by code."""
-    return tuple(read(path.stem, path.read_text("utf-8")) for path in sorted(_ROOT.glob("*.md")))
+def sheets() -> tuple[FactSheet, ...]:
+    """Return all facts, sorted by code."""
+    return tuple(sheet(name, raw) for name, raw in json.loads((_ROOT / "index.json").read_bytes()).items())
 
 
-def read(name: str, text: str) -> Sheet:
-    """Read one file, named `<code>_<slug>`. A key that is unknown or missing raises TypeError: it is package data."""
+def sheet(name: str, raw: dict[str, Any]) -> FactSheet:
+    """Make a sheet of the data of its front matter. A key that is unknown or missing raises TypeError."""
+    facts = tuple(_fact(dict(each)) for each in raw["facts"])
+    return FactSheet(name, facts=facts, **{key: value for key, value in raw.items() if key != "facts"})
+
+
+def split(text: str) -> tuple[str, str]:
+    """Split the text of a file into its front matter and its page."""
     _, matter, page = text.split(_FENCE, 2)
-    data = yaml.load(matter, Loader=_LOADER)  # noqa: S506  a safe loader
-    facts = tuple(_fact(each) for each in data.pop("facts"))
-    found = (each.source for fact in facts for each in (*fact.evidence, *fact.against))
-    code, _, slug = name.partition("_")
-    rule = Rule(
-        code=code.upper(),
-        slug=slug.replace("_", "-"),
-        severity=max(fact.severity for fact in facts),
-        sources=tuple(dict.fromkeys(found)),
-        **data,
-    )
-    return Sheet(rule, facts, page.strip())
+    return matter, page.strip()
 
 
 def _fact(raw: dict[str, Any]) -> Fact:
