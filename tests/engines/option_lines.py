@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from sparkiac.engines import Engine, Option
 
-_ODD: Final = ("many", "8k", "0x10", "1.5", "-1", "", "auto", "on", "None", "a,b", "ON", "8Ki", "2.5k", "99")
+_ODD: Final = (0, "many", "8k", "0x10", "1.5", "-1", "", "auto", "on", "None", "a,b", "ON", "8Ki", "2.5k", "99")
 _TYPOS: Final = 3
 
 
