@@ -68,6 +68,16 @@ def test_the_releases_of_a_fact_have_its_validators(fact: Fact) -> None:
     assert [each for each in scope if not any(between(low, each, high) for low, high in ranges)] == []
 
 
+@pytest.mark.parametrize("line", (TOOLS / "validators.run").read_text().splitlines()[1:])
+def test_vllm_itself_refuses_what_a_fact_says_in_its_releases_alone(line: str) -> None:
+    release, name, verdict = line.split()
+    releases = next(each.values[0].releases for each in FACTS if each.id == name)
+    first, before = (interfaces.release(each) if each else None for each in releases)
+    number = interfaces.release(release)
+    inside = (first is None or number >= first) and (before is None or number < before)
+    assert verdict == ("refused" if inside else "taken")
+
+
 @pytest.fixture
 def tool(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Load validators.py."""

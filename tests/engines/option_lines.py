@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from sparkiac.engines import Engine, Option
 
-_ODD: Final = ("many", "8k", "0x10", "1.5", "-1", "", "auto", "on", "None", "a,b", "ON", "8Ki", "2.5k", "99")
+_ODD: Final = (0, "many", "8k", "0x10", "1.5", "-1", "", "auto", "on", "None", "a,b", "ON", "8Ki", "2.5k", "99")
 _TYPOS: Final = 3
 
 
@@ -61,4 +61,6 @@ class Maker:
         }
         if self.random.random() < 0.6:
             return good[option.kind]
-        return self.random.choice((*_ODD, True, 3, 0.5, {"a": 1}, ("1",), ("1", "2"), *good.values()))
+        odd = (*_ODD, True, 3, 0.5, {"a": 1}, ("1",), ("1", "2"), *good.values())
+        # llama-server takes the next word, whatever it is, as the value that an option lacks.
+        return self.random.choice([each for each in odd if self.table.abbreviated or each is not True])

@@ -49,6 +49,7 @@ class ServerArgs:
         parser.add_argument("--gone", action=DeprecatedAction)
         parser.add_argument("--open", type=str, choices=[each.name for each in NAMES])
         parser.add_argument("--some", nargs="*")
+        parser.add_argument("--level", type=int, choices=[0, 1])
 """,
     "sglang/srt/speculative/names.py": "NAMES = object()\n",
     "sglang/srt/speculative/spec_info.py": "class SpeculativeAlgorithm:\n    EAGLE = 1\n    NONE = 2\n",
@@ -121,6 +122,7 @@ def test_a_wheel_is_read(tool: dict[str, Any], tmp_path: Path) -> None:
         "--gone": ("removed", (), None),
         "--open": ("text", (), None),
         "--some": ("many", (), None),
+        "--level": ("integer", ("0", "1"), None),
     }
 
 

@@ -110,8 +110,9 @@ def test_a_value_that_came_with_a_later_release() -> None:
     assert finding.message.endswith("0.5.23 have it")
 
 
-def test_a_number_in_quotes_is_a_number() -> None:
-    assert found(EXACT, 'set: {tp_size: "1"}') == []
+def test_a_number_in_quotes_is_a_number_and_0_is_a_choice() -> None:
+    assert found(EXACT, 'set: {tp_size: "1", log_requests_level: 0}') == []
+    assert said(found(EXACT, "set: {log_requests_level: 4}")) == [("ENG002", Severity.ERROR)]
 
 
 def test_the_start_of_a_name_that_one_option_alone_has_is_what_argparse_takes() -> None:

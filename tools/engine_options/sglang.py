@@ -202,7 +202,9 @@ def described(source: Source, given: Mapping[str, ast.expr], scope: list[ast.stm
     with contextlib.suppress(UnknownError):
         words = source.value(given["choices"], scope) if "choices" in given else []
     kind = KINDS.get(reader, "json" if "json" in ast.unparse(given.get("help", ast.Constant(""))).lower() else "text")
-    return Option("text" if words and kind == "json" else kind, tuple(sorted(str(word) for word in words if word)))
+    return Option(
+        "text" if words and kind == "json" else kind, tuple(sorted(str(word) for word in words if word is not None))
+    )
 
 
 def retired(source: Source, given: Mapping[str, ast.expr], scope: list[ast.stmt]) -> bool:
