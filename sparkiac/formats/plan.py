@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.memory.values import Unknown
 from sparkiac.model.base import Model
@@ -10,6 +10,15 @@ from sparkiac.plan import memory_use
 
 if TYPE_CHECKING:
     from sparkiac.plan import Plan
+
+_KEYS: Final = {
+    "config_files": "documents",
+    "dependencies": "links",
+    "pre_start": "prelude",
+    "start_order": "starts",
+    "superseded": "cautions",
+}
+"""Field of the plan → its key in JSON, if they differ: programs read the keys, so they must not change with a field."""
 
 
 def plain(plan: Plan) -> dict[str, Any]:
@@ -23,7 +32,7 @@ def _host(host: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple
 
 
 def _mapping(value: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple
-    return {key: _plain(inner) for key, inner in value._asdict().items()}
+    return {_KEYS.get(key, key): _plain(inner) for key, inner in value._asdict().items()}
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  plain JSON data
