@@ -63,7 +63,7 @@ class MemoryRow(NamedTuple):
 def lines(host: HostMemoryUse) -> tuple[MemoryRow, ...]:
     """Return the rows of a host's memory table; the last one is the free memory."""
     left = MemoryRow("left free", free(host), _left(host), _why_left(host))
-    return (*(_line(part) for part in host.segments), left)
+    return (*(_line(part) for part in host.parts), left)
 
 
 def free(host: HostMemoryUse) -> str:
@@ -78,7 +78,7 @@ def label(part: MemorySegment) -> str:
 
 def facts(account: DeploymentMemory) -> tuple[LabelledValue, ...]:
     """Return what the KV cache of a deployment holds and what its workload needs."""
-    estimate = () if account.assumption is None else (LabelledValue("estimated", f"{account.assumption}; {CAPTURE}"),)
+    estimate = () if account.assumes is None else (LabelledValue("estimated", f"{account.assumes}; {CAPTURE}"),)
     return (*estimate, *_fit(account), *(_workload(account) if account.leads else ()))
 
 

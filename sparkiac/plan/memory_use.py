@@ -1,7 +1,7 @@
 """Memory use of each host and deployment, as rows for the terminal, PLAN.md, the HTML page and JSON. Sizes are bytes.
 
 The figures come from sparkiac.memory and are only arranged here. An unknown figure stays unknown and names the facts
-that are missing.
+that are missing. The names of the fields are keys of `sparkiac plan --format json`: a new name would break its readers.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class DeploymentMemory(NamedTuple):
     """KV cache at other utilizations."""
     decode: tuple[Decode, ...] | Unknown
     first_token: tuple[FirstToken, ...] | Unknown
-    assumption: str | None
+    assumes: str | None
     """Assumption behind all figures, such as a vLLM version; with one, they are an estimate and not a proof."""
 
 
@@ -107,18 +107,18 @@ class HostMemoryUse(NamedTuple):
     """Memory use of one host."""
 
     total_bytes: int | None
-    segments: tuple[MemorySegment, ...]
+    parts: tuple[MemorySegment, ...]
     """Everything that uses its memory, in the order of the bar chart, without the free memory."""
     headroom_bytes: int | Unknown
     """Free memory; negative if the segments exceed the memory of the host."""
     most_bytes: int | None
     """Upper bound of the free memory, without the segments of unknown size."""
-    deployments: tuple[DeploymentMemory, ...]
+    accounts: tuple[DeploymentMemory, ...]
 
     @property
     def width_bytes(self) -> int:
         """Return the bytes that the full width of a bar chart represents: the larger of memory and segments."""
-        return max(self.total_bytes or 0, sum(part.size_bytes or 0 for part in self.segments))
+        return max(self.total_bytes or 0, sum(part.size_bytes or 0 for part in self.parts))
 
 
 def of(host: HostPlan) -> HostMemoryUse:
@@ -129,10 +129,10 @@ def of(host: HostPlan) -> HostMemoryUse:
     budget = host.budget
     return HostMemoryUse(
         total_bytes=host.memory_bytes,
-        segments=(*segments, *_services_and_reserve(host)),
+        parts=(*segments, *_services_and_reserve(host)),
         headroom_bytes=budget.headroom_bytes if budget else Unknown(("total memory",)),
         most_bytes=budget.most_bytes if budget else None,
-        deployments=deployments,
+        accounts=deployments,
     )
 
 
@@ -189,7 +189,7 @@ def _deployment(container: Container, proof: Proof) -> DeploymentMemory:
         steps=proof.steps,
         decode=_decode(proof),
         first_token=_first_token(proof),
-        assumption=proof.assumption,
+        assumes=proof.assumption,
     )
 
 

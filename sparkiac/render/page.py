@@ -78,13 +78,13 @@ def _host(host: HostPlan) -> dict[str, Any]:
         "segments": _segments(account) if account.total_bytes else [],
         "end": _end(account),
         "units": [_unit(each) for each in (*host.units, *host.config_files)],
-        "accounts": [_account(each) for each in account.deployments],
+        "accounts": [_account(each) for each in account.accounts],
     }
 
 
 def _segments(account: HostMemoryUse) -> list[dict[str, str]]:
     """Return the segments of the memory bar, each with its share of the width in per cent."""
-    known = [(part.size_bytes, part, line) for part, line in zip(account.segments, labels.lines(account), strict=False)]
+    known = [(part.size_bytes, part, line) for part, line in zip(account.parts, labels.lines(account), strict=False)]
     drawn = [(size, line, "assumed" if part.assumed else "") for size, part, line in known if size]
     rest = account.width_bytes - sum(size for size, _, _ in drawn)
     if rest:

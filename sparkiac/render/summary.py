@@ -29,7 +29,7 @@ def render(plan: Plan) -> Artifact:
 
 def _host(host: HostPlan) -> dict[str, Any]:
     account = memory_use.of(host)
-    proven = {each.name: _proof(each) for each in account.deployments}
+    proven = {each.name: _proof(each) for each in account.accounts}
     return {
         "name": host.name,
         "address": host.address,

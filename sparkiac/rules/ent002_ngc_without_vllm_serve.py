@@ -36,7 +36,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules import kernels
+from sparkiac.rules import deployments
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def check(plan: Plan) -> Iterator[Hit]:
         for container in host.containers:
             if container.image.repository.endswith(_REPOSITORY) and _no_program(container.command.words[:1]):
                 path = (*container.path, "command")
-                image, word = kernels.image(container), container.command.words[0]
+                image, word = deployments.image(container), container.command.words[0]
                 message = f"{container.name} would run {word} as a program in {image}"
                 yield Hit(path, message, "start the command with `vllm`, `serve`", leaf=path, host=host.name)
 

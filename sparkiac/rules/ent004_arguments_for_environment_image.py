@@ -40,7 +40,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules import kernels
+from sparkiac.rules import deployments
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ def check(plan: Plan) -> Iterator[Hit]:
         for container in host.containers:
             tag = container.image.tag
             if tag is not None and tag.style == "environment" and container.command.words:
-                message = f"{kernels.image(container)} takes variables only, and {container.name} gives it arguments"
+                message = (
+                    f"{deployments.image(container)} takes variables only, and {container.name} gives it arguments"
+                )
                 hint = "take a recipe whose engine is aeon-vllm, or leave `command` out and use `env`"
                 path = (*container.path, "image")
                 yield Hit(path, message, hint, leaf=(*container.path, host.name, "image"), host=host.name)

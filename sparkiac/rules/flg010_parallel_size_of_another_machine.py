@@ -43,7 +43,7 @@ from math import prod
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import deployments, hit
+from sparkiac.rules.deployments import deployments, hit
 from sparkiac.rules.readings import count
 from sparkiac.rules.rule import Rule
 

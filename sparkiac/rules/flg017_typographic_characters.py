@@ -45,7 +45,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import hit
+from sparkiac.rules.deployments import hit
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.hints import nearest
 from sparkiac.report import Severity
-from sparkiac.rules import kernels, release
+from sparkiac.rules import deployments, release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -85,5 +85,5 @@ def _weight(found: Found) -> Severity | None:
     """Make it a warning where the checkpoint may say another format than the word does."""
     if found.fault.registry != "quantization":
         return None
-    known = kernels.known(found.container)
+    known = deployments.known(found.container)
     return Severity.WARNING if known is None or known.checkpoint in {None, "modelopt"} else None

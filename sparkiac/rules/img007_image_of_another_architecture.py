@@ -41,7 +41,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules import kernels
+from sparkiac.rules import deployments
 from sparkiac.rules.rule import Hit, Rule
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find images whose tag names another architecture than the host's."""
     for host in plan.hosts:
         for container in host.containers:
-            _, _, tag = kernels.image(container).rpartition(":")
+            _, _, tag = deployments.image(container).rpartition(":")
             named = [each for each, spellings in _SPELLINGS.items() if any(word in tag for word in spellings)]
             if named and host.architecture not in named:
-                message = f"{kernels.image(container)} is for {named[0]}, and {host.name} is {host.architecture}"
+                message = f"{deployments.image(container)} is for {named[0]}, and {host.name} is {host.architecture}"
                 hint = f"take the tag for {host.architecture}"
                 path, leaf = (*container.path, "image"), (*container.path, host.name, "image")
                 yield Hit(path, message, hint, leaf=leaf, host=host.name)

@@ -43,7 +43,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules import kernels, release
+from sparkiac.rules import deployments, release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ _ARCHITECTURES: Final = {
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find models whose architecture the image's vLLM does not register."""
-    for host, container in kernels.deployments(plan):
+    for host, container in deployments.deployments(plan):
         yield from _hits(host, container)
 
 
@@ -84,7 +84,7 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
         message = f"{container.server.model} is {wanted}, which {found.title} does not support"
         severity = None if found.exact else Severity.WARNING
         hint = f"use an image with another release: {release.having(lambda each: wanted in each.architectures)}"
-        yield kernels.hit(host, container, ("image",), message, hint, severity)
+        yield deployments.hit(host, container, ("image",), message, hint, severity)
 
 
 def _architecture(container: Container) -> str | None:
@@ -93,5 +93,5 @@ def _architecture(container: Container) -> str | None:
     named = overrides.get("architectures") if isinstance(overrides, Mapping) else None
     if isinstance(named, tuple) and named:
         return str(named[0])
-    handle = kernels.model(container)
+    handle = deployments.model(container)
     return next((name for pattern, name in _ARCHITECTURES.items() if fnmatchcase(handle, pattern)), None)

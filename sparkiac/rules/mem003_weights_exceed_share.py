@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.memory.budget import RUNTIME_BYTES
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import hit
+from sparkiac.rules.deployments import hit
 from sparkiac.rules.rule import Rule
 from sparkiac.rules.shares import models, share
 

@@ -54,7 +54,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.memory.values import Unknown
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import hit
+from sparkiac.rules.deployments import hit
 from sparkiac.rules.proofs import certain
 from sparkiac.rules.rule import Rule
 

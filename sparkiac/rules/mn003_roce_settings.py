@@ -60,7 +60,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.kernels import hit
+from sparkiac.rules.deployments import hit
 from sparkiac.rules.readings import own
 from sparkiac.rules.rule import Rule
 from sparkiac.rules.shares import nodes

@@ -54,7 +54,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import REMOVE, Severity
-from sparkiac.rules.kernels import hit, written
+from sparkiac.rules.deployments import hit, written
 from sparkiac.rules.rule import Rule
 from sparkiac.rules.shares import nodes
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.rules import kernels
+from sparkiac.rules import deployments
 from sparkiac.rules.readings import own
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Subject:
 
     @cached_property
     def _known(self) -> ModelFacts | None:
-        return kernels.known(self.container)
+        return deployments.known(self.container)
 
     @property
     def name(self) -> str:
@@ -81,7 +81,7 @@ class Subject:
     @property
     def image(self) -> str:
         """Repository and tag of the image, without its digest."""
-        return kernels.image(self.container)
+        return deployments.image(self.container)
 
     @property
     def repository(self) -> str:

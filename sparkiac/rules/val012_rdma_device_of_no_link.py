@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import placeholders
 from sparkiac.report import REMOVE, Severity
-from sparkiac.rules.kernels import hit, written
+from sparkiac.rules.deployments import hit, written
 from sparkiac.rules.rule import Rule
 from sparkiac.rules.shares import nodes
 

@@ -167,7 +167,7 @@ def test_an_engine_whose_memory_is_not_worked_out_has_nothing_to_compare(cli: Cl
     outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
     assert outcome.code == 0
     assert outcome.out.startswith(
-        "Nothing can be compared: options are unknown, missing: decode_context_parallel_size.\n"
+        "Nothing can be compared: options are unknown, missing:\ndecode_context_parallel_size.\n"
     )
 
 

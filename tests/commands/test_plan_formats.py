@@ -130,6 +130,14 @@ def test_json_has_the_proof_under_stable_keys(cli: Cli, written: Callable[[str],
     assert account["fit"]["one"] is account["fit"]["all"] is True
 
 
+def test_json_keys_do_not_change_with_the_fields_of_the_plan(cli: Cli, written: Callable[[str], None]) -> None:
+    written(deployment())
+    [host] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"]
+    [container] = host["containers"]
+    assert {"documents", "links", "starts"} <= host.keys()
+    assert (container["links"], container["command"]["prelude"], container["server"]["cautions"]) == ([], [], [])
+
+
 def test_json_says_unknown_with_what_lacks(cli: Cli, written: Callable[[str], None]) -> None:
     written(deployment("set: {gpu_memory_utilization: 0.5}"))
     memory = host(cli)

@@ -53,7 +53,7 @@ def test_an_image_that_only_a_build_makes_stops_the_play_and_says_what_to_run(be
         sentence = re.sub(r"\s+", " ", said)
         assert f"spark-01 does not have the image {BUILT} of the build engine, and no registry has it." in sentence
         assert f"docker save {BUILT} | ssh spark-01 docker load" in sentence
-        assert "run builds/engine/build here" in sentence
+        assert "run builds/engine/build on this host" in sentence
     assert not (bench / "pulled").exists()
 
 

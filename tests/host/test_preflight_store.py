@@ -71,7 +71,7 @@ def test_a_drafter_that_was_fetched_too_early(
     line = store(host, "models--a--b", not_before={"models--a--b": "2026-04-19"})[1]
     assert (line.code, line.state, line.found) == ("SPD007", state, f"downloaded {day}")
     assert line.wanted == "downloaded 2026-04-19 or later"
-    assert ("stage it anew" in line.hint) or state == "ok"
+    assert ("download it again" in line.hint) or state == "ok"
 
 
 def test_the_age_is_that_of_the_snapshot_that_is_used(store: Checked, machine: Make, tmp_path: Path) -> None:

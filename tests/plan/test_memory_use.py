@@ -37,7 +37,7 @@ def host(text: str, *, locked: str = LOCK, number: int = 0) -> HostMemoryUse:
 
 def account(text: str, *, locked: str = LOCK) -> DeploymentMemory:
     """Give the account of the one deployment."""
-    [found] = host(text, locked=locked).deployments
+    [found] = host(text, locked=locked).accounts
     return found
 
 
@@ -49,7 +49,7 @@ def said(text: str, *, locked: str = LOCK) -> dict[str, str]:
 
 def test_the_parts_of_a_host_and_what_is_left_add_up_to_its_memory() -> None:
     found = host(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED) + ASR)
-    assert [(part.owner, part.name, part.kind) for part in found.segments] == [
+    assert [(part.owner, part.name, part.kind) for part in found.parts] == [
         ("chat", "weights", "weights"),
         ("chat", "runtime", "runtime"),
         ("chat", "KV cache", "cache"),
@@ -58,23 +58,23 @@ def test_the_parts_of_a_host_and_what_is_left_add_up_to_its_memory() -> None:
         (None, "system and page cache", "reserve"),
     ]
     assert not isinstance(found.headroom_bytes, Unknown)
-    assert sum(part.size_bytes or 0 for part in found.segments) + found.headroom_bytes == 119 * GIB
+    assert sum(part.size_bytes or 0 for part in found.parts) + found.headroom_bytes == 119 * GIB
     assert found.width_bytes == 119 * GIB
 
 
 def test_a_share_of_which_a_part_is_not_known_still_adds_up() -> None:
     locked = LOCK.replace("tensor_bytes: 16000000000, ", "")
     found = host(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED), locked=locked)
-    assert [(part.name, part.kind) for part in found.segments[:2]] == [
+    assert [(part.name, part.kind) for part in found.parts[:2]] == [
         ("runtime", "runtime"),
         ("weights and KV cache", "share"),
     ]
-    assert sum(part.size_bytes or 0 for part in found.segments[:2]) == -(-119 * GIB // 2)
+    assert sum(part.size_bytes or 0 for part in found.parts[:2]) == -(-119 * GIB // 2)
 
 
 def test_a_share_that_is_too_small_for_the_weights_is_shown_as_a_whole() -> None:
     text = deployment("set: {gpu_memory_utilization: 0.1}", MEASURED)
-    assert host(text).segments[0][:3] == ("chat", "share", "share")
+    assert host(text).parts[0][:3] == ("chat", "share", "share")
     assert said(text)["start"] == "fails: weights and overhead exceed the requested memory by 6.0 GiB"
 
 
@@ -218,7 +218,7 @@ def test_speeds_are_ranges_with_their_sources_and_prompts_no_longer_than_the_con
 
 
 def test_of_a_group_the_node_that_answers_says_what_it_is_good_for() -> None:
-    [follows], [leads] = host(PAIR).deployments, host(PAIR, number=1).deployments
+    [follows], [leads] = host(PAIR).accounts, host(PAIR, number=1).accounts
     assert (follows.leads, leads.leads) == (False, True)
     assert labels.speeds(follows) == labels.steps(follows) == labels.speed_sources(follows) == ()
     assert labels.speeds(leads)
@@ -227,7 +227,7 @@ def test_of_a_group_the_node_that_answers_says_what_it_is_good_for() -> None:
 
 def test_a_host_without_anything_keeps_its_reserve() -> None:
     found = host(service(host="spark-01: {address: 192.168.1.11, memory: {total_gib: 100, reserve_gib: 5}}"))
-    assert [(part.name, part.size_bytes) for part in found.segments] == [
+    assert [(part.name, part.size_bytes) for part in found.parts] == [
         ("asr", None),
         ("system and page cache", 5 * GIB),
     ]

@@ -188,7 +188,7 @@ def test_it_says_the_same_as_the_other_outputs() -> None:
     texts = read(plan).texts
     from sparkiac.plan import memory_use  # noqa: PLC0415  beside the page
 
-    [account] = memory_use.of(plan.hosts[0]).deployments
+    [account] = memory_use.of(plan.hosts[0]).accounts
     for label, value in (*labels.facts(account), *labels.speeds(account)):
         assert label in texts
         assert value in texts

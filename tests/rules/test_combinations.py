@@ -25,7 +25,7 @@ _ASKED: Final = 98
 
 def fact(combination: Combination) -> Fact:
     """Return the fact that finds a combination."""
-    sheet = next(each for each in sheets() if each.rule.code == combination.code)
+    sheet = next(each for each in sheets() if each.code == combination.code)
     return sheet.facts[(combination.fact or 1) - 1]
 
 

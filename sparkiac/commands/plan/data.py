@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.characters import escaped
 from sparkiac.memory.values import Unknown
@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 
     from sparkiac.plan import Plan
     from sparkiac.resolve.explain import Explained
+
+_KEYS: Final = {
+    "config_files": "documents",
+    "dependencies": "links",
+    "pre_start": "prelude",
+    "start_order": "starts",
+    "superseded": "cautions",
+}
+"""Field of the plan → its key in JSON, if they differ: programs read the keys, so they must not change with a field."""
 
 
 def plain(plan: Plan) -> dict[str, Any]:
@@ -53,7 +62,7 @@ def _host(host: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple
 
 
 def _mapping(value: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple
-    return {key: _plain(inner) for key, inner in value._asdict().items()}
+    return {_KEYS.get(key, key): _plain(inner) for key, inner in value._asdict().items()}
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  plain JSON data

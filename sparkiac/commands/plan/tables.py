@@ -82,14 +82,14 @@ def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableTy
         yield _end(account, width=width)
     yield _legend(account, notes)
     yield Text()
-    for each in account.deployments:
+    for each in account.accounts:
         yield from _deployment(each)
 
 
 def bar(account: HostMemoryUse, *, width: int) -> Text:
     """Return a bar of a host's memory, `width` columns wide. If the parts do not fit, the bar shows all of them."""
     drawn, done = Text(no_wrap=True), 0
-    for part in account.segments:
+    for part in account.parts:
         before, done = _column(account, done, width), done + (part.size_bytes or 0)
         fill, style = _FILLS[part.kind]
         drawn.append(fill * (_column(account, done, width) - before), style)
