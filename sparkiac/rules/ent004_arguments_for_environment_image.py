@@ -63,9 +63,8 @@ def check(plan: Plan) -> Iterator[Hit]:
         for container in host.containers:
             tag = container.image.tag
             if tag is not None and tag.style == "environment" and container.command.words:
-                message = (
-                    f"{deployments.image(container)} takes variables only, and {container.name} gives it arguments"
-                )
+                image = deployments.image(container)
+                message = f"{image} reads only environment variables, but {container.name} passes arguments"
                 hint = "take a recipe whose engine is aeon-vllm, or leave `command` out and use `env`"
                 path = (*container.path, "image")
                 yield Hit(path, message, hint, leaf=(*container.path, host.name, "image"), host=host.name)
