@@ -61,7 +61,7 @@ FITTING: Final[dict[str, tuple[Any, ...]]] = {
     "Host.platform": ("dgx-spark", "bench"),
     "Host.images_from": ("spark-02", "spark-03"),
     "Deployment.on": ("spark-01", "spark-02"),
-    "_Service.on": ("spark-01", "spark-02"),
+    "_ServiceFields.on": ("spark-01", "spark-02"),
     "Deployment.recipe": ("base/single-spark", "google/gemma-4-26b-a4b-it-fp8"),
     "Deployment.variant": ("chat-template", "flashinfer-cutlass"),
     "HermesAgentService.model": ("first", "second"),

@@ -98,7 +98,7 @@ SHOWN: Final = {
     ): (
         "tests/memory/test_budget.py::test_everything_on_a_host_adds_up",
         "tests/memory/test_budget.py::test_an_unknown_term_of_a_host_is_named_and_bounds_what_is_left",
-        "tests/plan/test_accounts.py::test_what_nobody_knows_is_never_nothing",
+        "tests/plan/test_memory_use.py::test_what_nobody_knows_is_never_nothing",
     ),
 }
 """Line → the tests that show it."""

@@ -26,7 +26,7 @@ RUNTIME_SOURCE: Final = "Spark guide L343-348: 0.85 of 119.21 GiB less 21.94 and
 _RUNTIME_BATCH: Final = 8192
 _RESERVED: Final = 10
 """One tenth of the memory is reserved for the system and the page cache, unless the inventory sets a size."""
-_RESERVE_SOURCE: Final = "SM121 reference L17: never take more than 0.90 of the memory"
+_RESERVE_SOURCE: Final = "SM121 reference L17: use at most 0.90 of the memory"
 _LEAST_RUNTIME_BYTES: Final = GIB
 
 

@@ -89,6 +89,7 @@ def plan(text: str, *, locked: str | None = LOCK) -> Plan:
         "MDL001",
         "MEM100",
         "MN013",
+        "FLG106",
     }
     return outcome.plan
 

@@ -72,7 +72,8 @@ def test_sarif_says_what_json_says(cli: Cli, folder: Path, text: str) -> None:
     found = run(outcome)
     rules_of = found["tool"]["driver"]["rules"]
     assert [seen(result, rules_of) for result in found["results"]] == [
-        tuple(each[key] for key in KEYS) + ((f"hint: {each['hint']}",) if "hint" in each else ())
+        tuple("note" if each[key] == "info" else each[key] for key in KEYS)
+        + ((f"hint: {each['hint']}",) if "hint" in each else ())
         for each in json.loads(plain.out)["findings"]
     ]
     assert found["results"]
@@ -169,7 +170,7 @@ def test_github_gets_a_command_for_each_finding(cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text(WARNED)
     outcome = cli("check", "lab.yaml", "--format", "github")
     assert outcome.code == 1
-    assert outcome.err == "lab.yaml: 3 errors, 1 warning\n"
+    assert outcome.err == "lab.yaml: 3 errors, 1 warning, 1 note\n"
     commands = [read(line) for line in outcome.out.splitlines()]
     assert [(command, found["title"]) for command, found, _ in commands] == [
         ("error", "MDL001 unpinned-model"),

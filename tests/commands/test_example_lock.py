@@ -54,9 +54,8 @@ def test_the_shipped_examples_have_exactly_this_error(cli: Cli, name: str) -> No
     errors = [each for each in json.loads(outcome.out)["findings"] if each["severity"] == "error"]
     assert (outcome.code, [each["code"] for each in errors]) == (1, ["LCK033"])
     assert errors[0]["file"] == str(path.with_name(name.replace(".yaml", ".lock.yaml")))
-    assert [each["code"] for each in json.loads(cli("check", str(path), "--format", "json").out)["findings"]] == [
-        "LCK033"
-    ]
+    shown = json.loads(cli("check", str(path), "--format", "json").out)["findings"]
+    assert [each["code"] for each in shown if each["severity"] != "info"] == ["LCK033"]
 
 
 @pytest.mark.usefixtures("example")

@@ -156,7 +156,7 @@ def test_a_record_of_a_build_that_nothing_runs(lab: Path, lock: Callable[[], Out
     [
         ("", "not a record of a build: Invalid JSON: "),
         ("{", "not a record of a build: Invalid JSON: "),
-        ("[]", "not a record of a build: a mapping is wanted, not a list"),
+        ("[]", "not a record of a build: must be a mapping, not a list"),
         ("[" * 100_000, "Invalid JSON: "),
         ("{}", "not a record of a build: name: Field required"),
         (json.dumps(record(id="latest")), "id: 'latest' is not a digest: sha256: and 64 lower-case hex digits"),

@@ -16,7 +16,6 @@ from sparkiac.memory.values import GIB, Term
 from sparkiac.memory.weights import weights
 from sparkiac.model.facts import Prefill
 from sparkiac.model.inventory import Measured
-from sparkiac.rules.readings import reach
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, laid, told
 
 POOL_BYTES = round(76.49 * GIB)
@@ -157,11 +156,6 @@ def test_v12d_two_requests_of_256k_fit_into_the_pool_of_0_4() -> None:
 
 
 # -- context and YaRN ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("factor", "tokens"), [(2.0, 524_288), (4.0, 1_048_576)], ids=["v13", "v14"])
-def test_v13_v14_factors_stretch_the_native_context(factor: float, tokens: int) -> None:
-    assert reach({"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": 262_144}) == tokens
 
 
 def test_v15_a_million_tokens_fit_into_the_pool_of_0_4() -> None:

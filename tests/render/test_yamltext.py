@@ -245,7 +245,7 @@ def test_c20_the_longest_key_and_no_longer() -> None:
         assert read(dump(longest)) == longest
         assert read(dump({"é" * 255: 1})) == {"é" * 255: 1}
     for key in ("k" * 1025, " " * 1023, "é" * 256):
-        with pytest.raises(ValueError, match="YAML allows at most 1024"):
+        with pytest.raises(ValueError, match="longer than YAML's 1024"):
             dump({key: 1})
 
 
