@@ -175,10 +175,11 @@ def test_github_gets_a_command_for_each_finding(cli: Cli, folder: Path) -> None:
     assert [(command, found["title"]) for command, found, _ in commands] == [
         ("error", "MDL001 unpinned-model"),
         ("error", "ENT100 unknown-entrypoint"),
+        ("notice", "FLG106 unknown-release"),
         ("error", "IMG003 unpinned-image"),
         ("warning", "WVR001 unused-waiver"),
     ]
-    _, properties, message = commands[2]
+    _, properties, message = commands[3]
     place = {"file": "lab.yaml", "line": "10", "endLine": "10", "col": "12", "endColumn": "27"}
     assert properties == place | {"title": "IMG003 unpinned-image"}
     assert message.startswith("chat runs example.org/x:1, which the lock does not pin\nhint: run sparkiac lock")
