@@ -40,7 +40,7 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1"})
 
 
 class HttpTimeouts(NamedTuple):
-    """HttpTimeouts in seconds."""
+    """Timeouts, in seconds."""
 
     connect: float = 10
     read: float = 30
