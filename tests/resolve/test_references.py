@@ -190,3 +190,7 @@ def test_a_deployment_may_start_from_no_recipe() -> None:
 )
 def test_without_a_recipe_engine_image_and_model_are_its_own(text: str, message: str) -> None:
     assert message in faults(text)
+
+
+def test_an_unknown_fragment_beside_a_recipe_is_found() -> None:
+    assert "REF001 10:17 unknown fragment 'dflah'" in faults(deployment("fragments: [dflah]"))
