@@ -100,5 +100,5 @@ def test_an_image_without_vllm_is_refused(bed: Bed, image: str, tmp_path: Path) 
     found = sparkiac(bed, tmp_path, "images", "capture", base, "--output", "x.json", "--host", host)
     assert (found.returncode, found.stderr) == (
         6,
-        f"the python3 of {base} finds no vLLM; it may serve with another engine\n",
+        f"the python3 of {base} has no vLLM; the image may contain another engine\n",
     )
