@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     found = closest(word, words) or _listed("similar names: ", similar)
     if found or len(words) <= _LISTED:
         return found or _listed("known: ", words)
-    return f"the nearest name is {difflib.get_close_matches(word, words, n=1, cutoff=0)[0]!r}"
+    return f"the nearest name is {_closest(word, words, least=0)!r}"
 
 
 def _containing(parts: Iterable[str], words: Iterable[str]) -> list[str]:
@@ -38,8 +37,15 @@ def _listed(label: str, words: list[str]) -> str:
 def closest(word: str, known: Iterable[str]) -> str:
     """Return a hint with the closest known word, whatever its case; empty if none is close."""
     by_lower = {each.lower(): each for each in known}
-    close = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    return f"did you mean {by_lower[close[0]]!r}?" if close else ""
+    close = _closest(word.lower(), by_lower, least=0.6)
+    return f"did you mean {by_lower[close]!r}?" if close is not None else ""
+
+
+def _closest(word: str, known: Iterable[str], *, least: float) -> str | None:
+    """Return the most similar known word, or None if none has this similarity, from 0 to 1."""
+    from difflib import get_close_matches  # noqa: PLC0415  only a mistake needs it
+
+    return next(iter(get_close_matches(word, known, n=1, cutoff=least)), None)
 
 
 def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from sparkiac import catalog, rules, source
 from sparkiac.model.inventory import Inventory
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
-_EXAMPLE = frozenset({"LCK033"})
-_SETTLED_BY_LOCK = _EXAMPLE | {"IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"}
+_EXAMPLE: Final = ("LCK033", "example-lock")
+_SETTLED_BY_LOCK: Final = frozenset({_EXAMPLE[0], "IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"})
 """Codes of findings that a complete lock resolves."""
 
 
@@ -107,7 +107,7 @@ def check(
     findings = [each for each in rules.check(plan, found) if (each.code, each.severity) not in hidden]
     if lock is not None and found.lock is not None and found.lock.example:
         findings.append(_example(inventory, lock))
-    tolerated = _SETTLED_BY_LOCK if allow_unlocked else _EXAMPLE if allow_example else frozenset()
+    tolerated = _SETTLED_BY_LOCK if allow_unlocked else frozenset({_EXAMPLE[0]}) if allow_example else frozenset()
     return Outcome(Report.of(_as_warning(each) if each.code in tolerated else each for each in findings), plan)
 
 
@@ -240,9 +240,10 @@ def _outside_default() -> Hidden:
 
 
 def _example(inventory: InputFile, lock: InputFile) -> Finding:
-    from sparkiac import lock as locks  # noqa: PLC0415  only an example needs it
-
-    return locks.example(read_lock(lock).document, inventory=inventory.name)
+    message = "this lock is an example with invented digests, commits and hashes"
+    hint = f"run `sparkiac lock {inventory.name}`: it replaces all of them"
+    loc = read_lock(lock).document.at_key(("example",))
+    return Finding(*_EXAMPLE, Severity.ERROR, message, loc, hint)
 
 
 def _as_warning(finding: Finding) -> Finding:

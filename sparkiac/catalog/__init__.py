@@ -17,12 +17,13 @@ from sparkiac.model.images import ImageFamily
 from sparkiac.model.kinds import ServiceKind
 from sparkiac.model.platform import Platform
 from sparkiac.model.references import DOCKER_HUB, full
-from sparkiac.model.symptoms import Symptom
 from sparkiac.model.tables import DrafterPair, DrafterTable, Drivers, DriverSeries, Profiles
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from sparkiac.model.symptoms import Symptom
 
 M = TypeVar("M", bound=BaseModel)
 _ROOT: Final = Path(__file__).parent
@@ -140,6 +141,8 @@ def image_family(repository: str) -> Source[ImageFamily] | None:
 @cache
 def symptoms() -> tuple[Symptom, ...]:
     """Return all known symptoms, sorted by code."""
+    from sparkiac.model.symptoms import Symptom  # noqa: PLC0415  no check needs them
+
     return tuple(_shipped(f"symptoms/{name}.yaml", Symptom) for name in _names("symptoms"))
 
 

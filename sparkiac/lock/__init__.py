@@ -4,7 +4,7 @@ Reads and writes no file and sends no request.
 """
 
 from sparkiac.lock.changes import FileChanges, PinChange, ValueChange, changes
-from sparkiac.lock.findings import conflicts, example, only_silence, outdated, refused, stale, unbuilt
+from sparkiac.lock.findings import conflicts, only_silence, outdated, refused, stale, unbuilt
 from sparkiac.lock.merge import Key, LockEntry, PinRequest, UnusedPin, entry, merged, requests, unused
 from sparkiac.lock.record import BuildRecord, RecordError, read
 from sparkiac.lock.required import RequiredPin, required
@@ -24,7 +24,6 @@ __all__ = [
     "changes",
     "conflicts",
     "entry",
-    "example",
     "merged",
     "only_silence",
     "outdated",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 _TWO_ARCHITECTURES: Final = ("LCK030", "two-architectures")
 _STALE: Final = ("LCK031", "stale-lock")
-_EXAMPLE: Final = ("LCK033", "example-lock")
 _OUTDATED: Final = ("LCK032", "stale-interface")
 _LOCK_IT: Final = "run `sparkiac lock {}`"
 _SILENT: Final = frozenset({"LCK004", "LCK013", "LCK021"})
@@ -59,13 +58,6 @@ def stale(
     for kind, name in unused:
         loc = lock.at_key((SECTIONS[kind], name)) if lock else None
         yield Finding(*_STALE, Severity.ERROR, f"{kind} {name}: no longer used", loc, hint)
-
-
-def example(lock: Document, *, inventory: str) -> Finding:
-    """Return one finding for an example lock, at its line `example: true`."""
-    message = "this lock is an example with invented digests, commits and hashes"
-    hint = f"{_LOCK_IT.format(inventory)}: it replaces all of them"
-    return Finding(*_EXAMPLE, Severity.ERROR, message, lock.at_key(("example",)), hint)
 
 
 def unbuilt(plan: Plan, lock: Lock | None, *, inventory: Document) -> Iterator[Finding]:

@@ -1,10 +1,8 @@
 """Images that are built from source. Every input has a full commit or an exact version."""
 
-from __future__ import annotations
+from typing import Annotated, Final
 
-from typing import TYPE_CHECKING, Annotated, Final
-
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from sparkiac.model.base import (
     Commit,
@@ -20,9 +18,6 @@ from sparkiac.model.base import (
     ShortText,
     VariableName,
 )
-
-if TYPE_CHECKING:
-    from pydantic import ValidationInfo
 
 IMAGE: Final = "{image}"
 """Placeholder in `program` for the name that the program must give to its image."""

@@ -1,7 +1,5 @@
 """Catalog entries: recipes, their variants, and fragments that can be added to any recipe of an engine."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

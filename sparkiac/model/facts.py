@@ -3,8 +3,6 @@
 The catalog is read into these models, the memory arithmetic computes with them, and the plan carries them.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Final, Literal
 
 from pydantic import Field

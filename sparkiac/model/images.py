@@ -1,7 +1,5 @@
 """What the catalog records about images: families with the same build and start, and facts about each tag."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """The inventory: hosts, deployments, services and defaults."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -32,7 +30,7 @@ from sparkiac.model.base import (
     Word,
 )
 from sparkiac.model.build import Build
-from sparkiac.model.catalog import EngineName  # noqa: TC001  pydantic reads the annotation
+from sparkiac.model.catalog import EngineName
 from sparkiac.model.platform import Platform
 from sparkiac.model.services import Service
 from sparkiac.model.settings import Serving, Settings

@@ -1,7 +1,5 @@
 """Kinds of services in the catalog: the defaults that the inventory's services override."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

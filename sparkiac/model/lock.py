@@ -1,7 +1,5 @@
 """The lock file: the exact version of every image, model, file and build that an inventory uses."""
 
-from __future__ import annotations
-
 from typing import Literal, TypeAlias
 
 from sparkiac.model.base import (

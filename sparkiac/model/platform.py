@@ -1,7 +1,5 @@
 """A hardware profile: what preflight expects of a host before an apply."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import Field

@@ -4,9 +4,7 @@ Fields that the plan needs are required here. Each class extends a class of the 
 only the fields whose type becomes stricter.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping  # noqa: TC003  pydantic reads the annotation
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -34,7 +32,7 @@ from sparkiac.model.base import (
     UserName,
 )
 from sparkiac.model.build import Build
-from sparkiac.model.catalog import EngineName  # noqa: TC001  pydantic reads the annotation
+from sparkiac.model.catalog import EngineName
 from sparkiac.model.inventory import Fabric, Measured, Ssh, Workload
 from sparkiac.model.platform import Platform
 from sparkiac.model.services import (

@@ -5,8 +5,6 @@ sparkiac/model/kinds.py. A new kind with the fields of an existing class needs a
 Literal here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal
 

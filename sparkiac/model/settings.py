@@ -1,7 +1,5 @@
 """Settings of a deployment that each layer may set: recipe, variant, defaults, deployment, and one of its hosts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal
 

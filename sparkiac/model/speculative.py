@@ -4,8 +4,6 @@ The keys are those of vLLM's speculative_config (docs.vllm.ai, "Speculative Deco
 into its own options.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Symptoms of problems at run time, with causes and remedies."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal, Self
 

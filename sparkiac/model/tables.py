@@ -1,7 +1,5 @@
 """Tables of the catalog: drafters, driver series and profiles of rules."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints

@@ -21,7 +21,7 @@ def start(engine: Engine, values: Serving, options: Mapping[str, Any], *, commit
 
 def speculative(values: Serving) -> dict[str, Any] | None:
     """Return the method of speculative decoding and its settings, with the keys of the inventory."""
-    return values.speculative.model_dump(exclude_none=True) if values.speculative else None
+    return {key: value for key, value in values.speculative if value is not None} if values.speculative else None
 
 
 def served(values: Serving) -> tuple[str, ...]:

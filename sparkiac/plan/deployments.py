@@ -167,13 +167,14 @@ def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> 
 
 def _confinement(node: _Node) -> Confinement:
     container_settings, rdma = node.values.container, any(link.hca for link in links_of(node.host))
+    limits = container_settings.ulimits or ()
     return Confinement(
         read_only=container_settings.read_only,
         gpu=node.host.gpu is not None,
         ipc=container_settings.ipc,
         shm_size_bytes=stated_bytes(container_settings.shm_size_gib),
         tmp_size_bytes=int(container_settings.tmp_size_gib * GIB),
-        ulimits=container_settings.ulimits.model_dump(exclude_none=True) if container_settings.ulimits else {},
+        ulimits={name: limit for name, limit in limits if limit is not None},
         devices=("/dev/infiniband",) if rdma and not node.alone else (),
     )
 

@@ -45,9 +45,14 @@ def _matches(value: Any, wanted: Any, values: Values) -> bool:  # noqa: ANN401  
             return any(_matches(value, each, values) for each in wanted)
         case str():
             texts = value if isinstance(value, tuple) else (value,)
-            return any(isinstance(each, str) and fnmatchcase(each.casefold(), wanted.casefold()) for each in texts)
+            return any(isinstance(each, str) and _like(each.casefold(), wanted.casefold()) for each in texts)
         case _:
             return type(value) is type(wanted) and bool(value == wanted)
+
+
+def _like(text: str, pattern: str) -> bool:
+    """Return whether a text matches a pattern. Most texts lack a part of it: then no regular expression is built."""
+    return all(part in text for part in pattern.replace("?", "*").split("*")) and fnmatchcase(text, pattern)
 
 
 def _not(value: Any, operand: Any, values: Values) -> bool:  # noqa: ANN401  plain data

@@ -20,7 +20,8 @@ SILENT = {errors.REGISTRY_SILENT, errors.HUB_SILENT, errors.FILE_SILENT}
 
 
 def test_every_code_of_the_lock_has_a_page_and_no_page_is_of_another() -> None:
-    sources = [*(ROOT / "sparkiac/upstream").rglob("*.py"), *(ROOT / "sparkiac/lock").rglob("*.py")]
+    package = ROOT / "sparkiac"
+    sources = [*(package / "upstream").rglob("*.py"), *(package / "lock").rglob("*.py"), package / "pipeline.py"]
     texts = [
         node.value
         for path in sources
