@@ -44,8 +44,9 @@ MODEL: Final = "model: example/model"
 RAY: Final = "set: {distributed_executor_backend: ray}"
 OMNI: Final = "nvidia/nemotron-3-nano-omni-30b-a3b-nvfp4"
 OMNI_UNSUPPORTED: Final = (
-    "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is NemotronH_Nano_Omni_Reasoning_V3, which "
-    "vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not support"
+    "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 has the architecture "
+    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not "
+    "support"
 )
 MTP: Final = "speculative: {method: mtp, moe_backend: null}"
 FLASHINFER: Final = "set: {attention_backend: flashinfer}"
@@ -81,7 +82,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
         Case(service()),
         Case(
             service().replace("example.org/asr@", "example.org/asr:1-amd64@"),
-            ("IMG007 7:12 example.org/asr:1-amd64 is for amd64, and spark-01 is arm64",),
+            ("IMG007 7:12 example.org/asr:1-amd64 is built for amd64, but spark-01 is arm64",),
         ),
         Case(_serving("base/single-spark", PREVIEW, "model: example/model")),
     ],
@@ -108,7 +109,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             _serving(OMNI, V020, "container: {prelude: [[echo, hello]]}", "set: {limit_mm_per_prompt: null}"),
             (
                 (
-                    f"IMG009 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 accepts audio, and {V020} has "
+                    f"IMG009 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 accepts audio, but {V020} has "
                     "no audio packages: requests with audio fail"
                 ),
             ),
@@ -121,8 +122,9 @@ KERNELS: Final[dict[str, list[Case]]] = {
             _serving("redhatai/qwen3.5-122b-a10b-nvfp4", NGC_02),
             (
                 (
-                    "IMG011 9:12 RedHatAI/Qwen3.5-122B-A10B-NVFP4 is Qwen3_5MoeForConditionalGeneration, which "
-                    "vLLM 0.15.1 (nvcr.io/nvidia/vllm:26.02-py3) does not support"
+                    "IMG011 9:12 RedHatAI/Qwen3.5-122B-A10B-NVFP4 has the architecture "
+                    "Qwen3_5MoeForConditionalGeneration, which vLLM 0.15.1 (nvcr.io/nvidia/vllm:26.02-py3) does not "
+                    "support"
                 ),
             ),
         ),
@@ -132,8 +134,8 @@ KERNELS: Final[dict[str, list[Case]]] = {
             _serving("base/single-spark", NGC_03, "model: google/gemma-4-26B-A4B-it"),
             (
                 (
-                    "IMG011 9:12 google/gemma-4-26B-A4B-it is Gemma4ForConditionalGeneration, which vLLM "
-                    "0.17.1 (nvcr.io/nvidia/vllm:26.03-py3) does not support"
+                    "IMG011 9:12 google/gemma-4-26B-A4B-it has the architecture Gemma4ForConditionalGeneration, "
+                    "which vLLM 0.17.1 (nvcr.io/nvidia/vllm:26.03-py3) does not support"
                 ),
             ),
         ),
