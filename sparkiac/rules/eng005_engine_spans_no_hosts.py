@@ -1,4 +1,4 @@
-"""One model is to span several hosts on an engine for which sparkiac writes no groups.
+"""A deployment spans several hosts on an engine for which sparkiac writes no groups.
 
 sparkiac writes distributed groups for vLLM only: each node has its rank, the leader's address and the same master port.
 The other engines can span hosts too: SGLang with --nnodes, --node-rank and --dist-init-addr (in all its releases from
@@ -76,7 +76,7 @@ def check(plan: Plan) -> Iterator[Hit]:
                 if not engine.groups:
                     message = (
                         f"{container.name} spans {container.server.node[1]} hosts, "
-                        f"and sparkiac writes no groups for {engine.title} yet"
+                        f"but sparkiac writes no groups for {engine.title} yet"
                     )
-                    hint = "name one host, or take a recipe on vLLM"
+                    hint = "name one host, or use a recipe for vLLM"
                     yield Hit((*container.path, "on"), message, hint, host=host.name)

@@ -1,7 +1,7 @@
-"""Which findings a profile shows.
+"""The findings that a profile shows.
 
-A profile has all that the profiles before it have. The severity of a finding decides, unless its rule names the
-smallest profile that has it. So a new rule needs no line outside its own file.
+A profile includes all smaller profiles. The severity of a finding decides, unless its rule names the smallest profile
+that includes it. So a new rule needs no line outside its own file.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def firm(rule: Rule) -> bool:
-    """Whether its findings are always shown: an error that no inventory may waive cannot be left out either."""
+    """Return whether a rule's findings are always shown: errors that cannot be waived cannot be hidden either."""
     return rule.severity is Severity.ERROR and not rule.waivable
 
 
 def smallest(rule: Rule, floors: Floors) -> str:
-    """Name the smallest profile that has a rule; `floors` gives each profile's least severity, smallest first."""
+    """Return the smallest profile that includes a rule; `floors` maps profiles, smallest first, to severities."""
     if firm(rule):
         return next(iter(floors))
     return rule.profile or next(name for name, least in floors.items() if rule.severity >= least)
@@ -38,7 +38,7 @@ def whole(codes: Iterable[str]) -> Hidden:
 
 
 def outside(rules: Iterable[Rule], floors: Floors, profile: str) -> Hidden:
-    """Return what a profile does not show."""
+    """Return the codes and severities that a profile does not show."""
     names, rules = list(floors), tuple(rules)
     within = set(names[: names.index(profile) + 1])
     mild = frozenset(
