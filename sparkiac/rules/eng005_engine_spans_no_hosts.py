@@ -61,7 +61,7 @@ RULE: Final = Rule(
     code="ENG005",
     slug="engine-spans-no-hosts",
     severity=Severity.ERROR,
-    sources=("dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM alone",),
+    sources=("dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM only",),
     since="0.1.0",
     waivable=False,
 )

@@ -1,4 +1,4 @@
-"""A quantized V cache is used without flash attention, which llama.cpp requires for it.
+"""A quantized V cache is used without flash attention, which llama.cpp refuses.
 
 The server loads the model and then exits with "V cache quantization requires flash_attn", or in later builds "quantized
 V cache requires flash_attn to be enabled". All builds that were read, b9093 to b11434, do so. Their default, "auto",

@@ -52,7 +52,7 @@ RULE: Final = Rule(
     code="ENT100",
     slug="unknown-entrypoint",
     severity=Severity.ERROR,
-    sources=("Spark guide L98-100: the two image families take their command differently",),
+    sources=("Spark guide L98-100: the two image families handle their command differently",),
     since="0.1.0",
     waivable=False,
 )

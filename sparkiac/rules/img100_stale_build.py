@@ -66,7 +66,7 @@ RULE: Final = Rule(
     code="IMG100",
     slug="stale-build",
     severity=Severity.ERROR,
-    sources=("DeepSeek-V4 thread L5, L361-362: commits move, and a later one locked both machines up",),
+    sources=("DeepSeek-V4 thread L5, L361-362: commits move, and a later one hung both machines",),
     since="0.1.0",
     waivable=False,
 )

@@ -54,7 +54,7 @@ RULE: Final = Rule(
     code="IMG101",
     slug="copied-image-without-id",
     severity=Severity.ERROR,
-    sources=("Docker: docker save and docker load keep no digest of a registry",),
+    sources=("Docker: docker save and docker load keep no registry digest",),
     since="0.1.0",
     waivable=False,
 )

@@ -51,7 +51,7 @@ RULE: Final = Rule(
     code="MDL001",
     slug="unpinned-model",
     severity=Severity.ERROR,
-    sources=("Spark guide L164: a drafter that was mended under its old name",),
+    sources=("Spark guide L164: a drafter that was fixed under its old name",),
     since="0.1.0",
     waivable=False,
 )

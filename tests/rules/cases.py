@@ -388,7 +388,7 @@ CASES: Final[dict[str, list[Case]]] = {
             _guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}"),
             (
                 (
-                    "SPD002 11:31 chat drafts with DFlash and does not set VLLM_USE_DEEP_GEMM=0; DeepGEMM ended on "
+                    "SPD002 11:31 chat drafts with DFlash and does not set VLLM_USE_DEEP_GEMM=0; DeepGEMM crashed on "
                     "sm_121 in builds of vLLM up to August 2026"
                 ),
             ),

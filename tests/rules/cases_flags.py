@@ -72,7 +72,7 @@ _SLOW_DRAFT: Final = (
     "vllm/vllm-openai:gemma4-0505-arm64-cu130 runs it as a separate model, which is slower"
 )
 _NO_MTP: Final = (
-    "SPD019 9:18 nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4 has no MTP layers: vLLM ends with "
+    "SPD019 9:18 nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4 has no MTP layers: vLLM exits with "
     "\"Unsupported speculative method: 'mtp'\""
 )
 
@@ -88,7 +88,7 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(serving("Qwen/Qwen3.6-35B-A3B", "set: {enable_prefix_caching: true, max_num_batched_tokens: 2k}")),
         Case(
             serving("Qwen/Qwen3.6-35B-A3B", "set: {enable_prefix_caching: true, max_num_batched_tokens: 1k}"),
-            (("FLG007 10:64 chat batches 1k tokens, fewer than one block of the prefix cache: vLLM ends at start"),),
+            (("FLG007 10:64 chat batches 1k tokens, fewer than one block of the prefix cache: vLLM exits at start"),),
         ),
         Case(
             serving(

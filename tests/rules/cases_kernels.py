@@ -63,7 +63,7 @@ def _cuda(tag: str) -> tuple[str, ...]:
 
 def _experts(model: str, said: str, release: str = "0.19.0", *, at: str = "5:3") -> tuple[str, ...]:
     has = f"MOE001 {at} {model} has FP4 experts, and chat has {said} on vLLM {release}"
-    return (f"{has}; answers were wrong or the server ended",)
+    return (f"{has}; answers were wrong or the server crashed",)
 
 
 KERNELS: Final[dict[str, list[Case]]] = {
@@ -181,8 +181,8 @@ KERNELS: Final[dict[str, list[Case]]] = {
             _serving("base/single-spark", GEMMA, "model: nvidia/Gemma-4-26B-A4B-NVFP4"),
             (
                 (
-                    "QNT006 9:12 gemma4.py of vLLM 0.19 does not map the expert scales of nvidia/Gemma-4-26B-A4B-NVFP4"
-                    ": chat ends with a KeyError while it loads"
+                    "QNT006 9:12 gemma4.py of vLLM 0.19 does not map the expert scales of "
+                    "nvidia/Gemma-4-26B-A4B-NVFP4: chat exits with a KeyError while it loads"
                 ),
             ),
         ),
@@ -246,8 +246,8 @@ KERNELS: Final[dict[str, list[Case]]] = {
             ),
             (
                 (
-                    "MOE008 11:24 moe_backend: flashinfer_cutedsl of chat needs an SM100 GPU, and this GPU is sm_121: "
-                    "the server ends at start"
+                    "MOE008 11:24 moe_backend: flashinfer_cutedsl of chat needs an SM100 GPU, and this GPU is "
+                    "sm_121: the server exits at start"
                 ),
             ),
         ),

@@ -108,7 +108,7 @@ may have been deleted, and a commit is gone if its history was rewritten. Set an
         "LCK013",
         "hub-silent",
         """\
-The model hub does not respond, or requests to it are switched off.
+The model hub does not respond, or its settings prevent requests.
 
 Several requests failed, or `HF_HUB_OFFLINE` is set, or `HF_ENDPOINT` is not an address. The lock is unchanged. A
 complete lock needs no network, so `check`, `plan` and `generate` still work.

@@ -69,7 +69,7 @@ This is checked only if the inventory names one of the related settings.
         "MEM014",
         "readahead",
         """\
-The readahead of an NVMe drive, which one source lowers while a model loads.
+One source lowers the readahead of an NVMe drive while a model loads.
 
 `blockdev --setra 16` before the load and `--setra 256` after 180 s (DeepSeek-V4 thread L327): for a while the cache
 uses less memory, and loading takes longer. If it stays low, it slows every later load. sparkiac does not change it. The
@@ -122,7 +122,7 @@ Stage the model again, or copy it from node to node.
         "SPD007",
         "old-drafter",
         """\
-The copy of a drafter is older than the fix of a defect in it.
+The copy of a drafter is older than the fix for a crash.
 
 `z-lab/Qwen3.6-35B-A3B-DFlash` crashed at long context until 2026-04-19. The hub's cache records no commit dates, but a
 copy from before that day cannot contain the fix. The reverse does not hold: a later copy can still be an old revision,
