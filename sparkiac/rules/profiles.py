@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     """Codes with the severities whose findings are not shown."""
 
 
-def firm(rule: Rule) -> bool:
+def always_shown(rule: Rule) -> bool:
     """Return whether a rule's findings are always shown: errors that cannot be waived cannot be hidden either."""
     return rule.severity is Severity.ERROR and not rule.waivable
 
 
 def smallest(rule: Rule, floors: Floors) -> str:
     """Return the smallest profile that includes a rule; `floors` maps profiles, smallest first, to severities."""
-    if firm(rule):
+    if always_shown(rule):
         return next(iter(floors))
     return rule.profile or next(name for name, least in floors.items() if rule.severity >= least)
 
 
-def whole(codes: Iterable[str]) -> Hidden:
+def every_severity(codes: Iterable[str]) -> Hidden:
     """Return the codes with all severities."""
     return frozenset((code, severity) for code in codes for severity in Severity)
 
 
-def outside(rules: Iterable[Rule], floors: Floors, profile: str) -> Hidden:
+def hidden(rules: Iterable[Rule], floors: Floors, profile: str) -> Hidden:
     """Return the codes and severities that a profile does not show."""
     names, rules = list(floors), tuple(rules)
     within = set(names[: names.index(profile) + 1])
@@ -47,4 +47,4 @@ def outside(rules: Iterable[Rule], floors: Floors, profile: str) -> Hidden:
         for severity in Severity
         if severity < floors[profile] and not rule.profile
     )
-    return mild | whole(rule.code for rule in rules if smallest(rule, floors) not in within)
+    return mild | every_severity(rule.code for rule in rules if smallest(rule, floors) not in within)
