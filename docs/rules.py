@@ -19,12 +19,11 @@ HEAD = """\
 # Rules
 
 Written by `make docs` from the files of `sparkiac/rules`. `sparkiac rules explain CODE` prints one page.
-[checks.md](checks.md) tells how much is shown and how a finding is waived; [sources.md](sources.md)
-says which documents the sources are. Both examples of a rule run as tests: the bad one triggers the rule, the good one
-does not.
+[checks.md](checks.md) explains profiles and waivers; [sources.md](sources.md) lists the documents behind the sources.
+Both examples of a rule run as tests: the bad one triggers the rule, the good one does not.
 
 Findings are errors, warnings or notes (info). A profile shows its own findings and those of the smaller ones:
-`minimal`, `recommended`, `strict`. What `preflight` finds is found on a host, before anything is changed there.
+`minimal`, `recommended`, `strict`. Findings of `preflight` are made on a host, before anything is changed there.
 """
 FAMILIES = {
     "YML": "Text of the file",
@@ -32,14 +31,14 @@ FAMILIES = {
     "REF": "Names",
     "WVR": "Waivers",
     "IMP": "Files of other tools",
-    "OPN": "What is left to fill in",
+    "OPN": "Placeholders",
     "INT": "Defects of sparkiac",
     "CAT": "Entries of the catalog",
     "LCK": "The lock",
     "IMG": "Images",
     "MDL": "Models",
     "FIL": "Extra files",
-    "ENT": "How an image starts",
+    "ENT": "Entrypoints of images",
     "ENG": "Engines",
     "FLG": "Options",
     "ENV": "Environment variables",
@@ -47,7 +46,7 @@ FAMILIES = {
     "MOE": "Mixtures of experts",
     "ATT": "Attention backends",
     "SPD": "Speculative decoding",
-    "VAL": "What vLLM's own validators refuse",
+    "VAL": "Combinations that vLLM refuses",
     "API": "What clients need",
     "MEM": "Memory",
     "HST": "Hosts and their containers",
@@ -56,13 +55,13 @@ FAMILIES = {
     "NET": "Addresses and ports",
     "MN": "Groups over several machines",
     "SEC": "Keys, secrets and trust",
-    "MON": "What to watch",
+    "MON": "Monitoring",
 }
-"""Letters of a code → what its family is about, in the order of the page."""
+"""Letters of a code → the title of its family, in the order of the page."""
 
 
 def text() -> str:
-    """Give the page."""
+    """Return the page."""
     found = [data.explained(page) for page in pages().values()]
     families = {letters: [each for each in found if family(each["code"]) == letters] for letters in FAMILIES}
     contents = (part for letters, rules in families.items() if rules for part in listed(letters, rules))
@@ -71,7 +70,7 @@ def text() -> str:
 
 
 def family(code: str) -> str:
-    """Give the letters of a code."""
+    """Return the letters of a code."""
     return code.rstrip("0123456789")
 
 
@@ -107,7 +106,7 @@ def page(rule: Data) -> Iterator[str]:
 
 
 def plain_text(given: str) -> str:
-    """Keep Markdown from reading signs of the text as its own."""
+    """Escape characters that have a meaning in Markdown."""
     return re.sub(r"([<>*_`\[\]~\\])", r"\\\1", given)
 
 

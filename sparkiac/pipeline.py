@@ -236,7 +236,7 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
 
 def _outside_default() -> Hidden:
     known = catalog.profiles()
-    return profiles.outside((check.rule for check in rules.checks()), known.floors, known.default)
+    return profiles.hidden((check.rule for check in rules.checks()), known.floors, known.default)
 
 
 def _example(inventory: InputFile, lock: InputFile) -> Finding:

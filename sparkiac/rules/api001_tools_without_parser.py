@@ -1,9 +1,9 @@
-"""A client sends tools to a model whose server was not told how to take them.
+"""A client sends tools to a deployment that has no tool parser.
 
 An agent sends `tool_choice: "auto"` with each request. Without `enable_auto_tool_choice` and `tool_call_parser` the
-server loads and lists the model, and refuses every such request with HTTP 400. The parser follows the model's family
-and not the client: recipes name it. Hermes Agent always sends tools; of other clients a deployment says so with
-`clients: [tools]`. With `enable_auto_tool_choice` and no parser vLLM does not start at all.
+server loads and lists the model, but answers every such request with HTTP 400. The right parser depends on the model's
+family, not on the client; recipes name it. Hermes Agent always sends tools; for other clients, set `clients: [tools]`
+on the deployment. With `enable_auto_tool_choice` and no parser vLLM does not start at all.
 
 Bad:
 
@@ -70,13 +70,13 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _NEEDED: Final = ("enable_auto_tool_choice", "tool_call_parser")
-_HINT: Final = "add it under `set`; the parser is that of the model's family: qwen3_xml, qwen3_coder, gemma4"
+_HINT: Final = "add it under `set`; choose the parser of the model's family: qwen3_xml, qwen3_coder, gemma4"
 _ENGINES: Final = frozenset({"vllm", "aeon-vllm"})
-"""Engines that want both options; others have ways of their own."""
+"""Engines that need both options; others have options of their own."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find deployments that agents use and that lack one of the options, and those that end for want of a parser."""
+    """Find deployments that lack an option which their clients or vLLM itself require."""
     programs = [program for host in plan.hosts for program in host.programs]
     agents = {link.name: program.name for program in programs for link in program.dependencies}
     for host in plan.hosts:
@@ -89,7 +89,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: str, container: Container, who: str | None) -> Iterator[Hit]:
     missing = [option for option in _NEEDED if not container.server.options.get(option)]
     if who is not None and missing:
-        message = f"{who} would send tools to {container.name}, which refuses them without {' and '.join(missing)}"
+        message = f"{container.name} refuses requests with tools from {who}: {' and '.join(missing)} not set"
         yield Hit(container.path, message, _HINT, host=host)
     elif missing == [_NEEDED[1]]:
         message = f"{container.name} does not start: {_NEEDED[0]} needs a {_NEEDED[1]}"

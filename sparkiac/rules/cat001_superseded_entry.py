@@ -1,7 +1,7 @@
-"""The inventory takes an entry of the catalog that its own source took back.
+"""The inventory uses a catalog entry that its own source withdrew.
 
-A superseded recipe, variant or fragment is kept so that nobody has to find out again why it was left. It can be
-planned, to be looked at, and should not serve.
+A superseded recipe, variant or fragment stays in the catalog to record why it was replaced. You can still plan it to
+look at it, but it should not be deployed.
 
 Bad:
 
@@ -58,6 +58,6 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host in plan.hosts:
         for container in host.containers:
             for caution in container.server.superseded:
-                message = f"{caution.entry}, which {container.name} takes, is superseded: {caution.why}"
-                hint = f"take {caution.instead}" if caution.instead is not None else "leave it out"
+                message = f"{container.name} uses {caution.entry}, which is superseded: {caution.why}"
+                hint = f"use {caution.instead}" if caution.instead is not None else "remove it"
                 yield Hit(caution.path, message, hint, host=host.name)

@@ -1,7 +1,7 @@
-"""Conditions of facts: mappings of a deployment's values to what they must be.
+"""Conditions of facts: mappings from names of a deployment's values to required values.
 
 A condition is true if all its entries are. `any: [condition, …]` is true if one of them is, `none: […]` if none is.
-A wanted value is a number, a switch, a pattern (`*` and `?`, letter case ignored), null for "not set", a list of
+A required value is a number, a switch, a pattern (`*` and `?`, letter case ignored), null for "not set", a list of
 these, or a mapping of operators. An operand such as `set.max_num_seqs` stands for that value of the same deployment.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Values(Protocol):
-    """The values that conditions look at."""
+    """The values that conditions read."""
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  plain data
         """Return a value by its dotted name; None where it is not set or unknown."""

@@ -1,4 +1,4 @@
-"""What rules about deployments share: the deployments of vLLM on GPUs of sm_121, facts about a model, and hits."""
+"""Helpers for rules about deployments: vLLM deployments on sm_121 GPUs, facts about a model, and hits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DOCKER_HUB: Final = "docker.io/"
 
 
 def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
-    """Return the deployments on vLLM on GPUs of sm_121; of a group, its leader."""
+    """Return the vLLM deployments on sm_121 GPUs; for a group, its leader."""
     for host in sparks(plan):
         for container in host.containers:
             if container.server.engine == "vllm" and (container.server.node or (0, 1))[0] == 0:
@@ -37,7 +37,7 @@ def image(container: Container) -> str:
 
 
 def known(container: Container) -> ModelFacts | None:
-    """Return the facts of the catalog about the model, from whichever recipe serves it."""
+    """Return the facts of the catalog about the model, from any recipe that serves it."""
     return facts.known(container.server)
 
 

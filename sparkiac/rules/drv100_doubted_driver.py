@@ -1,4 +1,4 @@
-"""The inventory names a driver series that sources disagree on.
+"""The inventory names a driver series on which sources disagree.
 
 SM121 reference saw CUDA graphs hang on GB10 with 590 and stays on 580.142 (L20-23); the dual-Spark post serves on 590
 in production (L3). Test such a driver under load first. The preflight reports the driver that a host runs (DRV001).
@@ -61,5 +61,5 @@ def check(plan: Plan) -> Iterator[Hit]:
         for doubt in host.preflight.doubted_drivers:
             if f"{host.driver}.".startswith(f"{doubt.series}."):
                 message = f"driver {host.driver} of {host.name}: {doubt.why}"
-                hint = "use driver 580.142, or allow DRV100 when this driver has run under load"
+                hint = "use driver 580.142, or allow DRV100 once this driver has run under load"
                 yield Hit(("hosts", host.name, "driver"), message, hint, host=host.name)

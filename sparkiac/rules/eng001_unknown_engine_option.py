@@ -1,12 +1,12 @@
-"""An option is not among those that the engine has.
+"""The engine has no such option.
 
-The server ends at once on an option that it does not know. The options of SGLang and llama.cpp are read from the
-parsers of their releases. Where upstream's tag names such a release, as lmsysorg/sglang:v0.5.23 or
-ghcr.io/ggml-org/llama.cpp:server-cuda-b10405 do, this is an error, and it names the releases that have the option. For
-a release that was not read it is a warning, if the releases next to it lack the option. Where the release is unknown,
-it is a warning, and only for an option that no known release has. The releases of TensorRT-LLM and AEON-7's images are
-not known: they have one table each. Options are spelled in snake_case, whatever the server itself writes. Model,
-names, drafter and key have keys of their own in the inventory. FLG101 checks vLLM.
+The server exits at once on an unknown option. The options of SGLang and llama.cpp are read from the parsers of their
+releases. If an upstream tag names such a release, as lmsysorg/sglang:v0.5.23 or
+ghcr.io/ggml-org/llama.cpp:server-cuda-b10405 do, this is an error, and the message names the releases that have the
+option. For a release that was not read, it is a warning if the neighbouring releases lack the option. If the release is
+unknown, it is a warning, and only for an option that no known release has. TensorRT-LLM and AEON-7's images have one
+table of options each, because their releases are unknown. Write options in snake_case, whatever spelling the server
+uses. The model, its names, the drafter and the API key have their own keys in the inventory. FLG101 checks vLLM.
 
 Bad:
 
@@ -69,12 +69,12 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find options that the release lacks. What a group adds to its options is the engine's own business."""
+    """Find options that the release lacks. Groups are not checked: sparkiac adds options to them."""
     for server in serverrelease.servers(plan):
         for name in server.container.server.options if server.container.server.node is None else ():
             key = server.engine.elsewhere.get(server.table.aliases.get(name, name))
             if key is not None:
-                message = f"{server.container.name} cannot set {name} on {server.engine.title}"
+                message = f"{name} of {server.container.name} cannot be set under `set` for {server.engine.title}"
                 yield _hit(server, name, message, f"use the key `{key}:` of the deployment", None)
             elif not server.takes(name) and (name not in server.table.earlier or server.exact):
                 yield _hit(server, name, _message(server, name), _hint(server, name), server.severity)
@@ -96,9 +96,9 @@ def _message(server: Server, name: str) -> str:
 
 def _hint(server: Server, name: str) -> str:
     if name in server.engine.of_vllm:
-        return f"that is vLLM's name: {server.engine.title} calls it {server.engine.of_vllm[name]}"
+        return f"this is vLLM's name: {server.engine.title} calls it {server.engine.of_vllm[name]}"
     names = {each for release in server.releases for each in server.table.names(release)}
     if name in server.table.options or name in server.table.earlier:
-        other = "remove it, or choose an image of such a release"
+        other = "remove it, or use an image with such a release"
         return "; ".join(filter(None, (other, closest(name, names))))
     return nearest(name, names)

@@ -1,10 +1,10 @@
-"""An option has a value that the engine does not take.
+"""An option has a value that the engine does not accept.
 
-A switch takes true or false, a number a number, and some options one of a few words. The server ends at once on
-anything else. In YAML 1.2, which inventories are written in, `on` and `off` are words, and `true` is not one of them:
-llama.cpp's flash_attn takes "on", "off" or "auto". What an option takes is read from the parser of the release, as for
-ENG001: this is an error where upstream's tag names a release that was read, and otherwise a warning, of values that no
-release takes that the image may hold.
+A switch accepts true or false, a number a number, and some options one of a few words. The server exits at once on
+anything else. In YAML 1.2, the format of inventories, `on` and `off` are words, and `true` is not: llama.cpp's
+flash_attn accepts "on", "off" or "auto". The accepted values are read from the parser of the release, as for ENG001:
+this is an error if an upstream tag names a release that was read. Otherwise it is a warning, and only for values that
+every release the image may contain refuses.
 
 Bad:
 
@@ -67,7 +67,7 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find values of another kind than the option's, or none of its words."""
+    """Find values of the wrong type, or outside the choices of the option."""
     for server in serverrelease.servers(plan):
         for name, value in server.container.server.options.items():
             hints = [values.problem(option, value) for option in server.takes(name)]
@@ -81,7 +81,7 @@ def _hit(server: Server, name: str, value: object, hint: str) -> Hit:
         message = f"{message} in {server.title}{_elsewhere(server, name, value)}"
     if _read_in_part(server, name, value):
         message = (
-            f"{name} of {server.container.name} is {value!r}, of which {server.engine.title} reads the number alone"
+            f"{name} of {server.container.name} is {value!r}, of which {server.engine.title} reads only the number"
         )
     path, host = server.container.path, server.host.name
     severity = _severity(server, name, value)
@@ -89,10 +89,10 @@ def _hit(server: Server, name: str, value: object, hint: str) -> Hit:
 
 
 def _severity(server: Server, name: str, value: object) -> Severity | None:
-    """Give the weight: what the server leaves away or reads in part does not stop it."""
+    """Return the severity: a value that the server omits or reads in part is a warning, because the server starts."""
     choices = [option.choices for option in server.takes(name)]
     if server.table.releases == ("",) and len(choices[0]) == 1:
-        return None  # such an image leaves no choice
+        return None  # the table has one set of choices
     return Severity.WARNING if value is False or _read_in_part(server, name, value) else server.severity
 
 
@@ -101,7 +101,7 @@ def _read_in_part(server: Server, name: str, value: object) -> bool:
 
 
 def _elsewhere(server: Server, name: str, value: object) -> str:
-    """Say which releases take a value, if any does."""
+    """Return which releases accept a value, as the end of a sentence; empty if none does."""
 
     def takes(release: str) -> bool:
         option = server.table.option(name, release)

@@ -1,9 +1,9 @@
-"""The engine cannot take an API key without showing it.
+"""The engine cannot use an API key without exposing it.
 
-SGLang takes a key in its arguments or from a file, and shows it in `/server_info`; TensorRT-LLM takes none; the start
-script of AEON-7's images puts VLLM_API_KEY into the server's arguments and prints them into its log. Arguments are read
-by everybody on the host, and logs are kept and copied. A server without a key belongs on loopback, with a gateway in
-front that asks for one.
+SGLang reads a key from its arguments or from a file and shows it in `/server_info`; TensorRT-LLM does not support a
+key; the start script of AEON-7's images puts VLLM_API_KEY into the server's arguments and prints them to its log. Every
+user of the host can read the arguments of a process, and logs are kept and copied. Bind a server without a key to
+loopback, behind a gateway that requires one.
 
 Bad:
 
@@ -64,13 +64,13 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find deployments with a key that the server would show."""
+    """Find deployments with a key that the server would expose."""
     for host in plan.hosts:
         for container in host.containers:
             if container.server.engine is not None and container.secrets:
                 engine = engines.named(container.server.engine)
                 if engine.key_variable is None:
-                    message = f"{engine.title} cannot take the API key of {container.name} without showing it"
-                    hint = "write `api_key: null` and `bind: loopback`, and let a gateway ask for the key"
+                    message = f"{engine.title} cannot use the API key of {container.name} without exposing it"
+                    hint = "set `api_key: null` and `bind: loopback`, and put a gateway with the key in front"
                     leaf = (*container.path, host.name, "api_key")
                     yield Hit((*container.path, "api_key"), message, hint, leaf=leaf, host=host.name)

@@ -1,4 +1,4 @@
-"""One model is to span several hosts on an engine for which sparkiac writes no groups.
+"""A deployment spans several hosts on an engine for which sparkiac writes no groups.
 
 sparkiac writes distributed groups for vLLM only: each node has its rank, the leader's address and the same master port.
 The other engines can span hosts too: SGLang with --nnodes, --node-rank and --dist-init-addr (in all its releases from
@@ -61,7 +61,7 @@ RULE: Final = Rule(
     code="ENG005",
     slug="engine-spans-no-hosts",
     severity=Severity.ERROR,
-    sources=("dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM alone",),
+    sources=("dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM only",),
     since="0.1.0",
     waivable=False,
 )
@@ -76,7 +76,7 @@ def check(plan: Plan) -> Iterator[Hit]:
                 if not engine.groups:
                     message = (
                         f"{container.name} spans {container.server.node[1]} hosts, "
-                        f"and sparkiac writes no groups for {engine.title} yet"
+                        f"but sparkiac writes no groups for {engine.title} yet"
                     )
-                    hint = "name one host, or take a recipe on vLLM"
+                    hint = "name one host, or use a recipe for vLLM"
                     yield Hit((*container.path, "on"), message, hint, host=host.name)

@@ -1,9 +1,9 @@
-"""The engine has no such method of speculative decoding.
+"""The engine does not support this method of speculative decoding.
 
-`speculative` uses vLLM's names for all engines, and each engine writes them in its own form, as far as it has the
-method. Methods come with releases: SGLang has DSpark since 0.5.16. A method that the release lacks is an error where
-upstream's tag names a release that was read, and otherwise a warning. llama.cpp has five kinds of n-gram guessing,
-which `set.spec_type` chooses; TensorRT-LLM takes the method from a YAML file, which `set.config` names.
+`speculative` uses vLLM's names for all engines, and sparkiac writes each method in the engine's own form if the engine
+has it. Which methods exist depends on the release: SGLang has had DSpark since 0.5.16. A method that the release lacks
+is an error if an upstream tag names a release that was read, and a warning otherwise. llama.cpp has five kinds of
+n-gram speculation, chosen by `set.spec_type`; TensorRT-LLM reads the method from a YAML file, named by `set.config`.
 
 Bad:
 
@@ -67,27 +67,29 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find methods that the deployment's engine, or the release of it in the image, does not have."""
+    """Find methods that the engine, or its release in the image, does not support."""
     for host in plan.hosts:
         for container in host.containers:
             if container.server.engine is not None and container.server.speculative is not None:
                 engine, method = engines.named(container.server.engine), container.server.speculative["method"]
                 if method not in engine.speculative:
-                    message = f"{engine.title}, which {container.name} runs on, has no method {method}"
-                    hint = f"it has: {', '.join(sorted(engine.speculative)) or 'none that `speculative` can say'}"
+                    message = f"{container.name} runs on {engine.title}, which does not support the method {method}"
+                    hint = f"supported: {', '.join(sorted(engine.speculative)) or 'none under `speculative`'}"
                     leaf = (*container.path, host.name, "speculative")
                     yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host.name)
     for server in serverrelease.servers(plan):
-        yield from _of_a_release(server)
+        yield from _release_hits(server)
 
 
-def _of_a_release(server: Server) -> Iterator[Hit]:
+def _release_hits(server: Server) -> Iterator[Hit]:
     option, chosen = server.engine.method_option or "", server.container.server.speculative or {}
     word = server.engine.methods.get(chosen.get("method", ""))
     if word is not None and not any(word in each.choices for each in server.takes(option)):
         held = server.table.options[option]
-        message = f"{server.title}, which {server.container.name} runs on, has no method {chosen['method']}"
+        message = (
+            f"{server.container.name} runs on {server.title}, which does not support the method {chosen['method']}"
+        )
         message += server.elsewhere(lambda release: word in held[release].choices)
         path, host = server.container.path, server.host.name
-        hint, leaf = "take another method, or an image of such a release", (*path, host, "speculative")
+        hint, leaf = "use another method, or an image with such a release", (*path, host, "speculative")
         yield Hit((*path, "speculative"), message, hint, leaf, host, server.severity)

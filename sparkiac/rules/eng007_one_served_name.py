@@ -1,7 +1,7 @@
-"""Several names are to be served by an engine that serves under one.
+"""The deployment has several served names, and the engine supports only one.
 
-vLLM and llama.cpp answer to each of their names. SGLang, TensorRT-LLM and AEON-7's images have one: a client that asks
-for another gets an error.
+vLLM and llama.cpp answer to each of their names. SGLang, TensorRT-LLM and AEON-7's images have one: a client that
+requests another name gets an error.
 
 Bad:
 
@@ -62,15 +62,14 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find deployments with more names than their engine takes."""
+    """Find deployments with more served names than their engine supports."""
     for host in plan.hosts:
         for container in host.containers:
             if container.server.engine is not None and len(container.server.served) > 1:
                 engine = engines.named(container.server.engine)
                 if engine.one_name:
-                    message = (
-                        f"{engine.title} serves under one name, and {container.name} has {len(container.server.served)}"
-                    )
-                    hint = f"keep one: served_names: [{container.server.served[0]}]"
+                    names = len(container.server.served)
+                    message = f"{engine.title} supports one served name, but {container.name} has {names}"
+                    hint = f"keep one name: served_names: [{container.server.served[0]}]"
                     leaf = (*container.path, host.name, "served_names")
                     yield Hit((*container.path, "served_names"), message, hint, leaf=leaf, host=host.name)

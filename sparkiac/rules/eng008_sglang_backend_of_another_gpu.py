@@ -1,10 +1,11 @@
 """SGLang refuses this attention backend on the GPU of a DGX Spark.
 
-SGLang checks the compute capability when it starts and ends: GB10 has 12.1. `fa3` wants 8 or 9. `trtllm_mha` wanted 10
-until 0.5.9; from 0.5.10 to 0.5.18 only its prefill did, and since 0.5.19 its prefill refuses an FP8 KV cache on 12.1.
-`trtllm_mla` wanted 10 until 0.5.4.post1, and `cutedsl_mla` wants it in all releases from 0.5.13 to 0.5.23. This is an
-error where upstream's tag names one of these releases, and a warning where all releases that the image may hold refuse
-it. `moe_runner_backend: flashinfer_trtllm` is no finding: SGLang does not check the GPU for it.
+SGLang checks the compute capability at start and exits if it does not match: GB10 has 12.1. `fa3` requires 8 or 9.
+`trtllm_mha` required 10 until 0.5.9; from 0.5.10 to 0.5.18 only its prefill did, and since 0.5.19 its prefill refuses
+an FP8 KV cache on 12.1. `trtllm_mla` required 10 until 0.5.4.post1, and `cutedsl_mla` requires it in all releases from
+0.5.13 to 0.5.23. This is an error if an upstream tag names one of these releases, and a warning if every release that
+the image may contain refuses the backend. `moe_runner_backend: flashinfer_trtllm` is not reported, because SGLang does
+not check the GPU for it.
 
 Bad:
 
@@ -66,7 +67,7 @@ _SM_12: Final = "12."
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find backends that every release refuses that the image may hold."""
+    """Find backends that are refused by every release that the image may contain."""
     for server in serverrelease.servers(plan):
         gpu = server.host.gpu
         if server.engine.name == "sglang" and gpu is not None and gpu.compute_capability.startswith(_SM_12):
@@ -79,7 +80,7 @@ def _hits(server: Server, capability: str) -> Iterator[Hit]:
     for name, refusal in found[-1].items():
         if all(name in each for each in found):
             message = f"{server.title} refuses {name}: {refusal.backend} of {server.container.name}"
-            message = f"{message}: it wants {refusal.wants}, and the GPU of {server.host.name} has {capability}"
+            message = f"{message}: it requires {refusal.wants}, and the GPU of {server.host.name} has {capability}"
             path, host = server.container.path, server.host.name
-            hint = "remove it, or write triton or flashinfer"
+            hint = "remove it, or set it to triton or flashinfer"
             yield Hit((*path, "set", name), message, hint, (*path, host, "set", name), host, server.severity)

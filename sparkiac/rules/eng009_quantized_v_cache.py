@@ -1,9 +1,9 @@
-"""A quantized V cache needs flash attention, and llama.cpp refuses it without.
+"""A quantized V cache is used without flash attention, which llama.cpp refuses.
 
-The server loads the model and then ends with "V cache quantization requires flash_attn", or in later builds "quantized
+The server loads the model and then exits with "V cache quantization requires flash_attn", or in later builds "quantized
 V cache requires flash_attn to be enabled". All builds that were read, b9093 to b11434, do so. Their default, "auto",
-turns flash attention on for such a cache where the model can. This is an error where upstream's tag names a build that
-was read, and otherwise a warning.
+turns flash attention on for such a cache if the model supports it. This is an error if an upstream tag names a build
+that was read, and a warning otherwise.
 
 Bad:
 
@@ -72,7 +72,7 @@ def check(plan: Plan) -> Iterator[Hit]:
         off = flash is not False and str(flash) in _OFF
         if server.engine.name == "llama-cpp" and off and cache not in _PLAIN:
             message = f"{name} sets cache_type_v: {cache} and turns flash attention off, which llama.cpp refuses"
-            hint = 'leave `flash_attn` away, or write `flash_attn: "on"` or `cache_type_v: f16`'
+            hint = 'remove `flash_attn`, or set `flash_attn: "on"` or `cache_type_v: f16`'
             path, host = server.container.path, server.host.name
             leaf = (*path, host, "set", "flash_attn")
             yield Hit((*path, "set", "flash_attn"), message, hint, leaf, host, server.severity)

@@ -1,10 +1,10 @@
-"""The image's entrypoint already is `vllm serve`, and the command says it once more.
+"""The command repeats `vllm serve`, which is already the image's entrypoint.
 
-Upstream vllm/vllm-openai images start with the entrypoint `vllm serve`; NVIDIA's NGC images run the command as it
-is written. A command copied from one to the other becomes `vllm serve vllm serve …`, which ends with
-`unrecognized arguments: serve`, and a restart policy turns that into a loop. `vllm --version` becomes `vllm serve vllm
---version`. Deployments are safe: their command is derived from the image. A service with a command of its own can
-have the fault.
+Upstream vllm/vllm-openai images start with the entrypoint `vllm serve`; NVIDIA's NGC images run the command as it is
+written. A command copied from one to the other becomes `vllm serve vllm serve …`, which exits with `unrecognized
+arguments: serve`, and a restart policy turns that into a loop. `vllm --version` becomes `vllm serve vllm --version`.
+Deployments are not affected: their command is derived from the image. Only a service with its own command can have this
+fault.
 
 Bad:
 
@@ -57,7 +57,7 @@ _SERVE: Final = ("vllm", "serve")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find containers whose words start vLLM a second time."""
+    """Find containers whose command starts vLLM a second time."""
     for host in plan.hosts:
         for container in host.containers:
             again = _again(container)
@@ -65,7 +65,7 @@ def check(plan: Plan) -> Iterator[Hit]:
                 path = (*container.path, "command")
                 message = (
                     f"{container.name} would run `vllm serve {again} …`: "
-                    f"the entrypoint of {container.image.reference} is `vllm serve` already"
+                    f"the entrypoint of {container.image.reference} is already `vllm serve`"
                 )
                 fix = tuple(Edit((*path, index), REMOVE) for index in range(len(_SERVE)))
                 starts = container.command.words[: len(_SERVE)] == _SERVE
@@ -74,7 +74,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _again(container: Container) -> str:
-    """Give the words that start vLLM once more; nothing where none do."""
+    """Return the words that start vLLM a second time; empty if there are none."""
     if sum(pair == _SERVE for pair in pairwise(container.argv)) > 1:
         return "vllm serve"
     named = container.command.words[:1] == _SERVE[:1]

@@ -1,8 +1,8 @@
-"""A service gives NVIDIA's vLLM image a model, and no program to run it.
+"""The command of a service on NVIDIA's vLLM image names a model but no program.
 
-The entrypoint of nvcr.io/nvidia/vllm runs the words that follow as a command. A command that starts with the model, as
-vllm/vllm-openai takes it, makes it look for a program of that name. Deployments are safe: their command is derived
-from the image. Write `vllm`, `serve` before the model.
+The entrypoint of nvcr.io/nvidia/vllm runs its arguments as a command. If the command starts with the model, as
+vllm/vllm-openai expects it, the image tries to run a program of that name. Deployments are not affected: their command
+is derived from the image. Write `vllm`, `serve` before the model.
 
 Bad:
 
@@ -66,5 +66,5 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _no_program(words: tuple[str, ...]) -> bool:
-    """Whether the first word, if there is one, is an option or a handle such as google/gemma-4-26B-A4B-it."""
+    """Return whether the first word, if there is one, is an option or a handle such as google/gemma-4-26B-A4B-it."""
     return any(word.startswith("-") or ("/" in word[1:] and not word.startswith("/")) for word in words)

@@ -1,8 +1,8 @@
-"""An image that is started by variables alone is given arguments.
+"""The container passes arguments to an image that reads only environment variables.
 
-AEON-7's ghcr.io/aeon-7/vllm-dflash puts the server's command line together from variables: MODEL_PATH, DFLASH_DRAFTER,
+AEON-7's ghcr.io/aeon-7/vllm-dflash builds the server's command line from variables: MODEL_PATH, DFLASH_DRAFTER,
 MAX_MODEL_LEN and others. Arguments are ignored, or they break its start script. A recipe for that image, such as
-aeon-7/dflash-qwen3.5-27b-nvfp4, has the options written as those variables.
+aeon-7/dflash-qwen3.5-27b-nvfp4, writes the options as those variables.
 
 Bad:
 
@@ -58,13 +58,13 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find containers of such images that have a command."""
+    """Find containers with such an image that have a command."""
     for host in plan.hosts:
         for container in host.containers:
             tag = container.image.tag
             if tag is not None and tag.style == "environment" and container.command.words:
                 image = deployments.image(container)
                 message = f"{image} reads only environment variables, but {container.name} passes arguments"
-                hint = "take a recipe whose engine is aeon-vllm, or leave `command` out and use `env`"
+                hint = "use a recipe whose engine is aeon-vllm, or remove `command` and use `env`"
                 path = (*container.path, "image")
                 yield Hit(path, message, hint, leaf=(*container.path, host.name, "image"), host=host.name)

@@ -1,8 +1,9 @@
-"""Nothing says how the image of a deployment starts.
+"""The entrypoint of a deployment's image is unknown.
 
-The command of a deployment follows the image: `vllm serve` is written where the image's entrypoint does not say it
-already. For an image that is neither in the catalog nor locked with its entrypoint, that is a guess, and a wrong guess
-is a container that ends at once. Write the image's entrypoint into the lock, or run an image of the catalog.
+The command of a deployment depends on the image: sparkiac writes `vllm serve` unless the image's entrypoint already
+contains it. For an image that is neither in the catalog nor locked with its entrypoint, the command would be a guess,
+and with a wrong guess the container exits at once. Write the image's entrypoint into the lock, or use an image from the
+catalog.
 
 Bad:
 
@@ -51,7 +52,7 @@ RULE: Final = Rule(
     code="ENT100",
     slug="unknown-entrypoint",
     severity=Severity.ERROR,
-    sources=("Spark guide L98-100: the two image families take their command differently",),
+    sources=("Spark guide L98-100: the two image families handle their command differently",),
     since="0.1.0",
     waivable=False,
 )
@@ -65,6 +66,6 @@ def check(plan: Plan) -> Iterator[Hit]:
             derived = command.needs_shell or (container.kind == "deployment" and bool(command.words))
             if derived and container.image.entrypoint is None and container.image.command is None:
                 path = (*container.path, "image")
-                message = f"nothing says how {container.image.reference} starts, which {container.name} runs"
+                message = f"the entrypoint of {container.image.reference}, the image of {container.name}, is unknown"
                 leaf = (*container.path, host.name, "image")
-                yield Hit(path, message, "add its entrypoint to the lock's entry", leaf=leaf, host=host.name)
+                yield Hit(path, message, "add its entrypoint to its entry in the lock", leaf=leaf, host=host.name)

@@ -1,9 +1,9 @@
-"""The vLLM in the image does not know a variable that begins with VLLM_.
+"""The vLLM in the image has no such VLLM_ variable.
 
-The setting has no effect. Up to 0.16.0 vLLM says nothing at all; from 0.17.1 on it warns at start, and with
-`fail_on_environ_validation` it ends. Variables go from release to release: VLLM_ATTENTION_BACKEND went with 0.15, and
-became the option --attention-backend. A variable of a fork or a patch is named under `extra_flags:`, with the reason.
-Where the release is not known, only variables are named that no release has.
+The setting has no effect. Up to 0.16.0 vLLM logs nothing; from 0.17.1 on it warns at start, and with
+`fail_on_environ_validation` it exits. Variables differ between releases: VLLM_ATTENTION_BACKEND was removed in 0.15 and
+became the option --attention-backend. Name a variable of a fork or a patch under `extra_flags:`, with the reason. If
+the release is unknown, only variables that no release has are reported.
 
 Bad:
 
@@ -63,7 +63,7 @@ RULE: Final = Rule(
 
 _OF_ANOTHER_RULE: Final = "VLLM_USE_V1"
 """The variable of FLG019."""
-_BECAME: Final = dict.fromkeys(
+_REPLACED_BY: Final = dict.fromkeys(
     (
         *("VLLM_MXFP4_BACKEND", "VLLM_FP8_MOE_BACKEND", "VLLM_FLASHINFER_MOE_BACKEND"),
         *("VLLM_USE_FLASHINFER_MOE_FP4", "VLLM_USE_FLASHINFER_MOE_FP8"),
@@ -74,7 +74,7 @@ _BECAME: Final = dict.fromkeys(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find variables that the release does not declare, or no release where it is not known."""
+    """Find variables that the release does not declare; if it is unknown, those that no release declares."""
     for container, host in release.servers(plan):
         added = container.image.tag.added.variables if container.image.tag else ()
         for name in sorted({*container.command.env} - {*added, *container.server.extra.variables, _OF_ANOTHER_RULE}):
@@ -91,27 +91,27 @@ def _hits(container: Container, host: str, name: str) -> Iterator[Hit]:
             hint = f"{nearest(name, release.variables())}; name a variable of a patch under `extra_flags:`"
             yield Hit(path, message, hint, leaf, host, at_key=True)
     elif not found.has(knows):
-        how = "warns of it" if _ENDS in found.interface.spellings else "says nothing"
-        has = release.having(knows)
-        message = f"{name} of {container.name} has no effect: {found.title} does not know it and {how}; {has}"
+        how = "logs a warning" if _EXITS in found.interface.spellings else "logs nothing"
+        has = release.releases_with(knows)
+        message = f"{name} of {container.name} has no effect: {found.title} does not read it and {how}; {has}"
         yield Hit(path, message, _hint(name, found), leaf, host, _weight(container, found), at_key=True)
 
 
 def _hint(name: str, found: Release) -> str:
-    """Say what a variable became: an option of its name, nothing, or what was meant by it."""
-    option = _BECAME.get(name, name.removeprefix("VLLM_").lower())
+    """Return what to use instead: the option that replaced it, an image of a release that has it, or a similar name."""
+    option = _REPLACED_BY.get(name, name.removeprefix("VLLM_").lower())
     if release.with_option(option)(found.interface):
-        return f"remove it, and write `set: {{{option}: …}}`"
+        return f"replace it with `set: {{{option}: …}}`"
     if release.anywhere(release.with_variable(name)):
-        return "remove it, or choose an image of such a release"
+        return "remove it, or use an image with such a release"
     return nearest(name, found.interface.variables)
 
 
 def _weight(container: Container, found: Release) -> Severity | None:
-    """Make it an error where vLLM is told to end on it."""
+    """Return error if vLLM is set to exit on an unknown variable."""
     ends = container.server.options.get("fail_on_environ_validation") is True
     return Severity.ERROR if ends and found.exact else None
 
 
-_ENDS: Final = "--fail-on-environ-validation"
-"""The option that came with the warning, in 0.17.1."""
+_EXITS: Final = "--fail-on-environ-validation"
+"""The option that was added together with the warning, in 0.17.1."""

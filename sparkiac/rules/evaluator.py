@@ -23,7 +23,7 @@ _DEEP: Final = frozenset({"set", "env"})
 
 
 def find(plan: Plan, facts: Iterable[Fact]) -> Iterator[Hit]:
-    """Find the deployments that facts apply to; of a group, its leader stands for all nodes."""
+    """Find the deployments that facts apply to; for a group, only its leader is checked."""
     facts = tuple(facts)
     for host in plan.hosts:
         for container in host.containers:
@@ -44,7 +44,7 @@ def applies(fact: Fact, subject: Subject) -> bool:
 
 
 def _within(releases: Releases, found: str | None) -> bool:
-    """Return whether a release is in a range; a pre-release is if its neighbours are, for it may be like either."""
+    """Return whether a release is in a range. A pre-release is if both neighbours are: it may be like either."""
     if found is None:
         return False
     final = interfaces.release(found)[1]
@@ -77,8 +77,8 @@ def _hit(fact: Fact, subject: Subject) -> Hit:
 def _severity(fact: Fact, subject: Subject) -> Severity:
     """Return the fact's severity.
 
-    What is proven for releases of a project is likely, and not certain, for builds by others, which may be patched. A
-    proof says nothing of releases that are newer than all that were read.
+    A proof for upstream releases is only likely for builds by others, which may be patched. It does not apply to
+    releases that are newer than all that were read.
     """
     if fact.releases is None or subject.release is None:
         return fact.severity
@@ -89,7 +89,7 @@ def _severity(fact: Fact, subject: Subject) -> Severity:
 
 
 def _split(at: str) -> tuple[Path, Path]:
-    """Split the place of a fact into the path of a leaf and the keys inside of its value."""
+    """Split the position of a fact into the path of a leaf and the keys inside its value."""
     space, *rest = at.split(".")
     depth = 1 if space in _DEEP else 0
     return (space, *rest[:depth]), tuple(rest[depth:])

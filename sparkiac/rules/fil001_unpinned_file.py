@@ -1,8 +1,8 @@
 """A file that is fetched to a host has no sha256.
 
-A plugin or a chat template is code that runs with the model. What its address gives can change from day to day,
-and nobody would see it. The lock holds the sha256 of every file, under its address as the inventory or recipe writes
-it; the playbook refuses anything else. A file that you put on the host yourself is a mount.
+A plugin or a chat template is code that runs with the model. The content behind its address can change at any time
+without anybody noticing. The lock records the sha256 of every file, under its address as the inventory or recipe writes
+it; the playbook refuses any other content. A file that you put on the host yourself is a mount.
 
 The lock of both examples:
 
@@ -74,6 +74,6 @@ def check(plan: Plan) -> Iterator[Hit]:
             for file in container.storage.files:
                 if file.sha256 is None:
                     path = ("container", "files", file.target)
-                    message = f"{container.name} fetches {file.url}, which the lock does not pin"
+                    message = f"{container.name} uses {file.url}, which the lock does not pin"
                     leaf = (*container.path, host.name, *path)
                     yield Hit((*container.path, *path), message, "run sparkiac lock", leaf=leaf, host=host.name)

@@ -1,4 +1,4 @@
-"""Which fixes may be offered: a rule sees what would run, and not in which layer each value was written."""
+"""Decide which fixes to offer: a rule sees the resolved values, not the layer in which each was written."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def offered(hit: Hit, resolved: Resolved) -> tuple[Edit, ...]:
-    """Give the fix of a hit, unless what it changes or removes stands elsewhere.
+    """Return the fix of a hit; empty if the value comes from another layer.
 
-    A value of the recipe is not the user's to edit, and one of the defaults is for other deployments as well. Where
-    two layers of the inventory have it, taking one away would only show the other. What stands nowhere may be added.
+    The user cannot edit a value of the recipe, and a value of the defaults also applies to other deployments. If two
+    layers of the inventory set it, removing one would only reveal the other. A value that no layer sets may be added.
     """
-    stands = hit.leaf in resolved.leaves
+    present = hit.leaf in resolved.leaves
     values = resolved.inventory.document.values
     for edit in hit.fix:
-        if (stands or edit.value is REMOVE) and not _alone(edit.path, hit.host, values.keys()):
+        if (present or edit.value is REMOVE) and not _alone(edit.path, hit.host, values.keys()):
             return ()
     return hit.fix
 
 
 def _alone(path: Path, host: str | None, known: AbstractSet[Path]) -> bool:
-    """Whether a value stands at this path of a deployment or service, and in no other layer of the inventory."""
+    """Return whether a value is set at this path of a deployment or service and in no other layer of the inventory."""
     entry, rest = path[:2], path[2:]
     return path in known and ("defaults", *rest) not in known and (*entry, "per_host", host, *rest) not in known

@@ -1,8 +1,8 @@
-"""The model is split over another number of GPUs than there are.
+"""The model is split over a different number of GPUs than the deployment has.
 
-A Spark has one. Cards print `--tensor-parallel-size 8` for a server with eight, and vLLM ends when it finds fewer. On
-one Spark leave the option away; a group of hosts gets the right number by itself. With pipelines or copies of the
-data, the product of all sizes is the number of hosts.
+A Spark has one. Model cards print `--tensor-parallel-size 8` for a server with eight, and vLLM exits when it finds
+fewer. On one Spark leave the option out; sparkiac sets the right number for a group of hosts. With pipeline or data
+parallelism, the product of all sizes is the number of hosts.
 
 Bad:
 
@@ -67,7 +67,7 @@ _SIZES: Final = ("tensor_parallel_size", "pipeline_parallel_size", "data_paralle
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find splits that do not fit the hosts."""
+    """Find sizes whose product is not the number of GPUs."""
     for host, container in deployments(plan):
         yield from _hits(host, container)
 
@@ -76,6 +76,6 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     split = prod(count(container, option) or 1 for option in _SIZES)
     gpus = container.server.node[1] if container.server.node else 1
     if split != gpus:
-        message = f"{container.name} is split over {split} GPUs, and has {gpus}"
+        message = f"{container.name} is split over {split} GPUs, but has {gpus}"
         option = next((option for option in _SIZES if option in container.server.options), _SIZES[0])
         yield hit(host, container, ("set", option), message, "remove it: sparkiac sets it for a group of hosts")

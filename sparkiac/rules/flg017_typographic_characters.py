@@ -1,10 +1,11 @@
-r"""An option is written with a dash or with quotes that a word processor made.
+r"""An option contains a dash or quotes that a word processor changed.
 
-Forums and documents turn `--` into a dash and straight quotes into curly ones. Copied into options they are ordinary
-letters: the server does not know the option, or cannot read the JSON. Type them anew.
+Forums and documents turn `--` into a dash and straight quotes into curly ones. The server treats these as ordinary
+characters: it does not recognise the option, or cannot parse the JSON. Type them again.
 
-Options of an engine take no such character. Commands and variables may hold any text, so there it is only this: a dash
-before the name of an option, and a quote where JSON has a straight one. Descriptions and reasons are not looked at.
+No engine option accepts such a character. Commands and variables may contain any text, so only two cases are reported
+there: such a dash before the name of an option, and such a quote where JSON has a straight one. Descriptions and
+reasons are not checked.
 
 Bad:
 
@@ -65,22 +66,22 @@ _DASH: Final = "\u2012-\u2015\u2212"
 _QUOTE: Final = "\u2018-\u201f"
 _FOREIGN: Final = re.compile(f"[{_DASH}{_QUOTE}]")
 _OPTION: Final = re.compile(rf"(?:^|\s)-?[{_DASH}][-{_DASH}]?[a-z0-9]+(?:[-_][a-z0-9]+)*(?=[\s=]|$)")
-"""A word that would be an option if its dash were one."""
+"""A word that would be an option if its dash were a plain one."""
 _JSON: Final = re.compile(rf"[{{\[:,][{_QUOTE}]|^[{_QUOTE}][{{\[]")
-"""A quote that opens a key or a value, or the whole of them."""
+"""A quote that opens a key, a value or the whole text."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find such characters in what a server is started with."""
+    """Find such characters in the options, variables and commands of a container."""
     for host in plan.hosts:
         for container in host.containers:
             for key, character in _settings(container):
-                message = f"{key[-1]} of {container.name} holds the typographic character {character}"
-                yield hit(host, container, key, message, "type it anew: - and straight quotes")
+                message = f"{key[-1]} of {container.name} contains the typographic character {character}"
+                yield hit(host, container, key, message, "type it again with - and straight quotes")
 
 
 def _settings(container: Container) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Give each setting that holds such a character, and the first one of it."""
+    """Return each setting that contains such a character, with the first such character."""
     for name, value in container.server.options.items():
         found = _FOREIGN.search(str(value))
         if found:
@@ -98,6 +99,6 @@ def _settings(container: Container) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def _copied(word: str) -> str | None:
-    """Give the typographic character by which a word of any text is known as a copied option."""
+    """Return the typographic character in a word that looks like a copied option or JSON; None if there is none."""
     found = _OPTION.search(word) or _JSON.search(word)
     return _FOREIGN.findall(found[0])[0] if found else None

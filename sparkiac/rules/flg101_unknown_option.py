@@ -1,11 +1,11 @@
 """The vLLM in the image has no such option.
 
-The server ends at once on an option that it does not know. Options come and go: --swap-space went with 0.18, and
---moe-backend came with 0.17. The options are read from the sources of the release in the image. For an upstream release
-and for an image that `sparkiac images capture` asked, this is an error. For a vendor's or private build it is a
-warning: its maker may have added options. Where the release is unknown, it is a warning, and only for an option that no
-known release has. vLLM takes a shortened name as long as one option alone begins like it. Name an option of a fork or a
-patch under `extra_flags:`, with the reason.
+The server exits at once on an unknown option. Options are added and removed: --swap-space was removed in 0.18, and
+--moe-backend was added in 0.17. The options are read from the sources of the release in the image. For an upstream
+release and for an image whose interface `sparkiac images capture` recorded, this is an error. For a vendor's or private
+build it is a warning: its maker may have added options. If the release is unknown, it is a warning, and only for an
+option that no known release has. vLLM accepts a shortened name as long as only one option starts with it. Name an
+option of a fork or a patch under `extra_flags:`, with the reason.
 
 Bad:
 
@@ -74,17 +74,17 @@ _ELSEWHERE: Final = {
     "model_path": "the key `model:` of the deployment",
     "alias": "the key `served_names:` of the deployment",
 }
-"""Option of SGLang or llama.cpp → what says the same here."""
+"""Option of SGLang or llama.cpp → its equivalent here."""
 _OF_ANOTHER_RULE: Final = "speculative_disable_by_batch_size"
-"""The option that SPD014 speaks of."""
+"""The option of SPD014."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find options that the release lacks, or that no release has where it is unknown."""
+    """Find options that the release lacks; if it is unknown, those that no release has."""
     for found in release.faults(plan, "option", "short"):
         if found.fault.kind == "short":
             message = f"{found.name} {found.fault.said} in {found.release.title}"
-            yield found.hit(message, "write the whole name", Severity.WARNING)
+            yield found.hit(message, "write the full name", Severity.WARNING)
         elif found.fault.option != _OF_ANOTHER_RULE:
             has = found.release.elsewhere(release.with_option(found.fault.wrong))
             yield found.hit(f"{found.name} is not an option of {found.release.title}{has}", _hint(found))
@@ -93,10 +93,10 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hint(found: Found) -> str:
     fault = found.fault
     if fault.option in _ELSEWHERE:
-        return f"that is another engine's name: vLLM calls it {_ELSEWHERE[fault.option]}"
+        return f"this is another engine's name: vLLM calls it {_ELSEWHERE[fault.option]}"
     options = [name[2:].replace("-", "_") for name in fault.known if name.startswith("--")]
     if release.anywhere(release.with_option(fault.wrong)):
-        other = "remove it, or choose an image of such a release"
+        other = "remove it, or use an image with such a release"
         return "; ".join(filter(None, (other, closest(fault.option, options))))
     close = nearest(fault.option, options)
     return close if found.release.exact else f"{close}; name an option of a patch under `extra_flags:`"

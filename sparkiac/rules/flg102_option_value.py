@@ -1,9 +1,9 @@
-"""An option has a value that the vLLM in the image does not take.
+"""An option has a value that the vLLM in the image does not accept.
 
-A number, a switch, one of a few words, or JSON: the server ends at once on anything else, and on an option that
-lacks its value. A switch takes true or false. Numbers such as 8k and 8K are taken by some options only. What is said
-here is read from the sources of the release in the image; where the nearest release stands for it, this is a
-warning.
+An option accepts a number, a switch, one of a few words, or JSON. The server exits at once on anything else, and on an
+option whose value is missing. A switch accepts true or false. Only some options accept numbers such as 8k and 8K. The
+accepted values are read from the sources of the release in the image; if the image is compared with the nearest
+release, this is a warning.
 
 Bad:
 
@@ -64,7 +64,7 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find values that the release does not read."""
+    """Find values that the release does not accept."""
     for found in release.faults(plan, "value"):
         fault = found.fault
         hint = _HINTS.get(fault.said, "correct the value")
@@ -75,7 +75,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _fix(found: Found) -> tuple[Edit, ...]:
-    """Write a switch that stands as a text or number as what it means; not every one can say no."""
+    """Return the fix that writes a text or number of a switch as true or false, if the switch can be negated."""
     name, interface = found.fault.option, found.release.interface
     word = str(found.container.server.options.get(name)).lower()
     pair = found.fault.said == _SWITCH and interface.options[f"--{name.replace('_', '-')}"].kind == "pair"
@@ -89,5 +89,5 @@ _TRUE: Final = frozenset({"true", "1", "yes", "on"})
 _FALSE: Final = frozenset({"false", "0", "no", "off"})
 _HINTS: Final = {
     _SWITCH: "it is a switch: write true or false",
-    "lacks its value": "it is no switch: write its value",
+    "lacks its value": "it is not a switch: write its value",
 }

@@ -1,7 +1,7 @@
 """An option is deprecated in the vLLM in the image.
 
-It works still, and a later release ends on it. Whoever moves the image must then change the option as well, so it
-is better changed now.
+It still works, and a later release will exit on it. The option must change when the image is upgraded, so it is better
+to change it now.
 
 Bad:
 
@@ -60,7 +60,7 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find options, and names that options are given, that the release calls deprecated."""
+    """Find options and values that the release marks as deprecated."""
     for found in release.faults(plan, "deprecated"):
         fault = found.fault
         if fault.wrong:
@@ -68,4 +68,4 @@ def check(plan: Plan) -> Iterator[Hit]:
         else:
             has = found.release.elsewhere(release.with_option(fault.option))
         message = f"{found.name} {fault.said} in {found.release.title}{has}"
-        yield found.hit(message, "see vLLM's release notes for what replaces it")
+        yield found.hit(message, "see vLLM's release notes for its replacement")

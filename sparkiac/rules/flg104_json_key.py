@@ -1,8 +1,8 @@
 """A JSON option has a key that the vLLM in the image does not have.
 
-vLLM reads such an option into a class of its own, and the server ends on a key that the class lacks. Releases before
-0.16 leave an unknown key of most classes out and say nothing, so that the setting has no effect: then this is a
-warning. `speculative:` is such an option too.
+vLLM reads each JSON option into a configuration class, and the server exits on a key that the class lacks. Releases
+before 0.16 silently ignore an unknown key of most classes, so the setting has no effect: then this is a warning.
+`speculative:` is such an option too.
 
 Bad:
 
@@ -62,11 +62,11 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find keys that the release's classes of settings lack."""
+    """Find keys that the release's configuration classes lack."""
     for found in release.faults(plan, "key", "ignored"):
         fault, message = found.fault, f"{found.name} is not a key of {found.release.title}"
         hint = nearest(fault.wrong, fault.known)
         if fault.kind == "ignored":
-            yield found.hit(f"{message}, which leaves it out", hint, Severity.WARNING)
+            yield found.hit(f"{message}, which ignores it", hint, Severity.WARNING)
         else:
             yield found.hit(message, hint)

@@ -1,11 +1,11 @@
 """The vLLM in the image has no parser, format, backend or method of this name.
 
-vLLM's own parser lets most of these names through. The server ends later: when it builds its endpoints, or after the
-weights have been loaded. nano_v3, for one, is a file of NVIDIA's that comes with --reasoning-parser-plugin, and no
-release has it. Where a plugin is given, its option is not checked.
+vLLM's argument parser accepts most of these names. The server exits later: when it builds its endpoints, or after it
+has loaded the weights. For example, nano_v3 is a file from NVIDIA that is loaded with --reasoning-parser-plugin, and no
+release contains it. If a plugin is set, its option is not checked.
 
-Of --quantization this is a warning where the checkpoint is of ModelOpt, or nothing is known of it: vLLM takes the
-format that such a checkpoint says of itself, whatever the word is. A word that is not read is still better left away.
+For --quantization this is a warning if the checkpoint is a ModelOpt one or unknown: vLLM reads the format from such a
+checkpoint, whatever the option says. It is still better to remove a value that is not read.
 
 Bad:
 
@@ -66,13 +66,13 @@ RULE: Final = Rule(
 
 _OF_CHECKPOINTS: Final = dict.fromkeys(
     ("nvfp4", "fp4", "w4a16", "w4a4", "w8a8", "int4", "int8"),
-    "that is a format of weights: write modelopt for NVIDIA's checkpoints, and nothing for others",
+    "this is a format of weights: write modelopt for NVIDIA's checkpoints, and remove it for others",
 )
-"""What is taken for the word that vLLM wants."""
+"""Formats of weights that are mistaken for vLLM's names."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find names that are not among those of the release."""
+    """Find names that the release does not have."""
     for found in release.faults(plan, "name"):
         fault = found.fault
         has = found.release.elsewhere(release.with_name(fault.registry, fault.wrong))
@@ -82,7 +82,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _weight(found: Found) -> Severity | None:
-    """Make it a warning where the checkpoint may say another format than the word does."""
+    """Return warning if vLLM may read the format from the checkpoint instead of the option."""
     if found.fault.registry != "quantization":
         return None
     known = deployments.known(found.container)

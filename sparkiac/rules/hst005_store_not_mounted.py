@@ -1,7 +1,7 @@
 """The model store is not mounted where the server looks for its weights.
 
 The server reads the hub's cache under HF_HOME, or under /root/.cache/huggingface. Without a mount there it finds
-nothing and ends, since no container fetches anything; a container that did would fetch 27 to 120 billion parameters
+nothing and exits, because no container downloads weights; if one did, it would download 27 to 120 billion parameters
 again at every start (Spark guide L62). The sources mount the store at /models with HF_HOME=/models (Spark guide
 L46-57), or at /root/.cache/huggingface (vLLM blog L66, dual-Spark post L42): both are fine.
 
@@ -65,13 +65,11 @@ _DEFAULT: Final = "/root/.cache/huggingface"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find deployments that load from the hub's cache and have none."""
+    """Find deployments that load from the hub's cache without a mount for it."""
     for host, container in models(plan):
         home = container.command.env.get("HF_HOME", _DEFAULT)
         if container.weights.models and not any(_holds(mount.target, home) for mount in container.storage.mounts):
-            message = (
-                f"{container.name} looks for {container.weights.models[0]} under {home}, and nothing is mounted there"
-            )
+            message = f"{container.name} reads {container.weights.models[0]} from {home}, but nothing is mounted there"
             hint = f"add container.mounts: {{{home}: {{source: model_store}}}}"
             yield Hit((*container.path, "container", "mounts"), message, hint, host=host.name)
 

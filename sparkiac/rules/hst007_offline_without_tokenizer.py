@@ -1,9 +1,10 @@
-"""The server loads a tokenizer that nothing puts into the model store.
+"""The server loads a tokenizer that is not staged in the model store.
 
-HF_HUB_OFFLINE=1 is set in every deployment, so that a restart depends on no network: whatever the server loads must be
-in the store (Spark guide L58-60). The model, its drafter and all under `needs_models` are looked for before the start;
-a tokenizer or configuration of another repository is only known as an option, and the server ends without it. The
-dual-Spark post serves RedHatAI's checkpoint of Qwen3.6-35B-A3B with the tokenizer of the original (L45).
+Every deployment sets HF_HUB_OFFLINE=1, so that a restart depends on no network: everything that the server loads must
+be in the store (Spark guide L58-60). The preflight checks the model, its drafter and all entries of `needs_models`
+before the start. It does not check a tokenizer or configuration of another repository that only an option names, and
+the server exits without it. The dual-Spark post serves RedHatAI's checkpoint of Qwen3.6-35B-A3B with the tokenizer of
+the original (L45).
 
 Bad:
 
@@ -66,10 +67,10 @@ _OPTIONS: Final = ("tokenizer", "hf_config_path")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find options that name a repository which is not asked for."""
+    """Find options that name a repository which is missing in needs_models."""
     for host, container in deployments(plan):
         for name in _OPTIONS:
             wanted = str(container.server.options.get(name) or "/")
             if not wanted.startswith("/") and wanted not in container.weights.models:
-                message = f"{container.name} loads {wanted} as its {name}, and does not ask for it in the store"
+                message = f"{container.name} loads {wanted} as its {name}, but does not list it under needs_models"
                 yield hit(host, container, ("set", name), message, f"add needs_models: [{wanted}]")

@@ -1,8 +1,8 @@
-"""The model is served by its handle, and its sources serve it from a directory.
+"""The model is served by its handle, but its sources serve it from a directory.
 
-Its repository holds more than weights: a drafter in a folder of its own, a loader, files that the command names by
-their path. In the hub's cache those have no path that a command could name, so the sources download the repository
-into a directory and mount that. The catalog's recipe of the model does so.
+Its repository contains more than weights: a drafter in its own folder, a loader, or files that the command names by
+path. In the hub's cache these have no fixed path that a command could name, so the sources download the repository into
+a directory and mount that. The catalog's recipe for the model does so.
 
 Bad:
 
@@ -58,11 +58,11 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find models that no entry of the catalog serves by handle, and one serves from a directory."""
+    """Find models that are served by handle although all catalog entries serve them from a directory."""
     for host, container in models(plan):
         model = container.server.model
         recipe = served_from_directory(model) if model else None
         if recipe is not None and model not in container.weights.directories:
             message = f"{container.name} loads {model} by its handle; {recipe} serves it from a directory"
-            hint = f"take the recipe {recipe}, or set model_path and keep the model in <model_store>/{model}"
+            hint = f"use the recipe {recipe}, or set model_path and keep the model in <model_store>/{model}"
             yield Hit((*container.path, "model"), message, hint, host=host.name)

@@ -1,8 +1,8 @@
-"""The container has no shared memory to speak of.
+"""The container has only 64 MB of shared memory.
 
-The server's processes hand tensors to each other through /dev/shm, of which a container has 64 MB unless told
-otherwise. All commands of the sources share the host's by --ipc=host; some also name a size, from 16 GB up (Spark guide
-L186, L309). It is memory and no volume (L65).
+The server's processes exchange tensors through /dev/shm, which is 64 MB in a container by default. All commands of the
+sources share the host's with --ipc=host; some also set a size, from 16 GB up (Spark guide L186, L309). It is memory,
+not a volume (L65).
 
 Bad:
 
@@ -63,10 +63,10 @@ _ENGINES: Final = frozenset({"vllm", "aeon-vllm", "sglang", "tensorrt-llm"})
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find private shared memory of Docker's own size."""
+    """Find private shared memory of Docker's default size."""
     for host, container in models(plan):
         private = container.confinement.ipc != "host" and container.confinement.shm_size_bytes is None
         if private and container.server.engine in _ENGINES:
-            message = f"{container.name} has 64 MB of shared memory of its own"
+            message = f"{container.name} has only 64 MB of shared memory"
             hint = "set container.ipc: host, or container.shm_size_gib: 16"
             yield hit(host, container, ("container", "ipc"), message, hint)

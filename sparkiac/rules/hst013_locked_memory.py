@@ -1,6 +1,6 @@
-"""A node that uses RDMA may lock little memory.
+"""A node that uses RDMA has a limit on locked memory.
 
-RDMA registers buffers by locking them, and a container locks no more than its limit. The sources' commands for one
+RDMA locks the buffers that it registers, and a container cannot lock more than its limit. The sources' commands for one
 machine set memlock to -1 as well (dual-Spark post L37, Spark guide L725); other limits are rendered where a recipe has
 them.
 
@@ -76,9 +76,9 @@ _UNLIMITED: Final = -1
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find nodes with RDMA devices and a limit of locked memory."""
+    """Find nodes with RDMA devices and a limit on locked memory."""
     for host, container in nodes(plan):
         if container.confinement.devices and container.confinement.ulimits.get("memlock") != _UNLIMITED:
-            message = f"{container.name} uses RDMA on {host.name} under Docker's limit of locked memory"
+            message = f"{container.name} uses RDMA on {host.name} with Docker's limit on locked memory"
             hint = "set container.ulimits: {memlock: -1}"
             yield hit(host, container, ("container", "ulimits", "memlock"), message, hint)

@@ -1,8 +1,8 @@
 """An image has no digest.
 
-A tag is a name that its owner can move: what was reviewed is then not what runs, and nobody sees the change. The
-lock holds the digest of every image. A reference with `@sha256:…` is pinned by itself. An image that is built from
-source has no digest in any registry: it is pinned by its ID, which `sparkiac lock --record` writes once it is built.
+The owner of a tag can move it: then the image that runs is not the one that was reviewed, and nobody notices. The lock
+records the digest of every image. A reference with `@sha256:…` is pinned by itself. An image that is built from source
+has no digest in any registry: it is pinned by its ID, which `sparkiac lock --record` writes once it is built.
 
 Bad:
 

@@ -1,9 +1,9 @@
 """The image's tag names an architecture that the host does not have.
 
-DGX Spark is an ARM64 machine: an image for x86-64 ends with `exec format error`. Images with one build for each
-architecture need no such name, and the host pulls its own; some tags hold one build alone and say which. Take the tag
-for arm64, also spelled aarch64, or one that says nothing of it. Whether an image without such a word has a build for
-arm64 shows when it is pulled.
+DGX Spark is an ARM64 machine: an image for x86-64 exits with `exec format error`. Multi-architecture images do not name
+one in the tag, and the host pulls its own build; some tags contain a single build and name its architecture. Use the
+tag for arm64, also spelled aarch64, or one that names no architecture. Whether an image without such a tag has a build
+for arm64 is only known when it is pulled.
 
 Bad:
 
@@ -66,7 +66,9 @@ def check(plan: Plan) -> Iterator[Hit]:
             _, _, tag = deployments.image(container).rpartition(":")
             named = [each for each, spellings in _SPELLINGS.items() if any(word in tag for word in spellings)]
             if named and host.architecture not in named:
-                message = f"{deployments.image(container)} is for {named[0]}, and {host.name} is {host.architecture}"
-                hint = f"take the tag for {host.architecture}"
+                message = (
+                    f"{deployments.image(container)} is built for {named[0]}, but {host.name} is {host.architecture}"
+                )
+                hint = f"use the tag for {host.architecture}"
                 path, leaf = (*container.path, "image"), (*container.path, host.name, "image")
                 yield Hit(path, message, hint, leaf=leaf, host=host.name)

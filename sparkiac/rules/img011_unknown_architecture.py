@@ -1,11 +1,12 @@
 """The vLLM release in the image does not support the model's architecture.
 
-A release of vLLM serves the architectures of its registry, and ends with an error on any other. Gemma 4 needs 0.19, the
+A vLLM release serves the architectures of its registry and exits with an error on any other. Gemma 4 needs 0.19, the
 12B coder with its unified architecture 0.23, Nemotron-3-Nano-Omni 0.20, Qwen3.5-122B 0.17. NGC 26.04 runs Omni under an
 older architecture, without audio: `hf_overrides: {architectures: [NemotronH_Nano_VL_V2]}`.
 
-For an upstream release and for an image that `sparkiac images capture` asked, this is an error. For a vendor's or
-private build it is a warning, because its maker may have added the model. An unknown release gives no finding.
+For an upstream release and for an image whose interface `sparkiac images capture` recorded, this is an error. For a
+vendor's or private build it is a warning, because its maker may have added the model. If the release is unknown,
+nothing is reported.
 
 Bad:
 
@@ -69,7 +70,7 @@ _ARCHITECTURES: Final = {
     "*/qwen3.5-122b-a10b*": "Qwen3_5MoeForConditionalGeneration",
     "*/nemotron-3-nano-omni*": "NemotronH_Nano_Omni_Reasoning_V3",
 }
-"""Handle in lower case → architecture; the first that fits."""
+"""Pattern of handles in lower case → architecture; the first match counts."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -81,14 +82,14 @@ def check(plan: Plan) -> Iterator[Hit]:
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     found, wanted = release.known(container), _architecture(container)
     if found is not None and wanted is not None and not found.has(lambda each: wanted in each.architectures):
-        message = f"{container.server.model} is {wanted}, which {found.title} does not support"
+        message = f"{container.server.model} has the architecture {wanted}, which {found.title} does not support"
         severity = None if found.exact else Severity.WARNING
-        hint = f"use an image with another release: {release.having(lambda each: wanted in each.architectures)}"
+        hint = f"use an image with another release: {release.releases_with(lambda each: wanted in each.architectures)}"
         yield deployments.hit(host, container, ("image",), message, hint, severity)
 
 
 def _architecture(container: Container) -> str | None:
-    """Give the architecture of a model that is known to need a newer release, or what overrides it."""
+    """Return the architecture from hf_overrides, or that of a model that is known to need a newer release."""
     overrides = container.server.options.get("hf_overrides")
     named = overrides.get("architectures") if isinstance(overrides, Mapping) else None
     if isinstance(named, tuple) and named:

@@ -1,8 +1,8 @@
-"""An image was built from something else than the inventory says now.
+"""The build changed in the inventory after its image was built.
 
-The lock holds the ID of the image that came out of a build, and a hash of what went into it: repository, commit, picks,
-base image, pinned packages. The build was changed after that, so what would run is not what is reviewed. Build it again
-and record it with `sparkiac lock --record`, or take the change back.
+The lock records the ID of the built image and a hash of the build's inputs: repository, commit, picks, base image,
+pinned packages. The build was changed after that, so the image that would run is not the one that the inventory
+describes. Build it again and record it with `sparkiac lock --record`, or revert the change.
 
 The lock of both examples:
 
@@ -66,18 +66,18 @@ RULE: Final = Rule(
     code="IMG100",
     slug="stale-build",
     severity=Severity.ERROR,
-    sources=("DeepSeek-V4 thread L5, L361-362: commits move, and a later one locked both machines up",),
+    sources=("DeepSeek-V4 thread L5, L361-362: commits move, and a later one hung both machines",),
     since="0.1.0",
     waivable=False,
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find containers whose image the lock has from a build that was changed since."""
+    """Find containers whose image was built before its build changed."""
     for host in plan.hosts:
         for container in host.containers:
             if container.image.stale:
                 leaf = container.path if container.kind == "service" else (*container.path, host.name)
-                message = f"{container.name} runs {container.image.reference}, which was built from something else"
+                message = f"{container.name} runs {container.image.reference}, which was built before its build changed"
                 hint = build_hint(str(container.image.build))
                 yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)

@@ -1,8 +1,8 @@
-"""A host gets its images from another one, and the lock does not know the ID of one of them.
+"""A host copies its images from another host, and the lock lacks the ID of one of them.
 
-An image that is copied from host to host leaves its registry's digest behind: the host knows it by the ID alone, which
-is the digest of its configuration. The playbook compares that ID after the copy, and the unit runs it. `sparkiac lock`
-writes it into the lock (`config`).
+An image that is copied from host to host loses its registry digest: the host identifies it only by its ID, which is the
+digest of its configuration. The playbook compares that ID after the copy, and the unit runs it. `sparkiac lock` writes
+it into the lock (`config`).
 
 The lock of both examples:
 
@@ -54,19 +54,19 @@ RULE: Final = Rule(
     code="IMG101",
     slug="copied-image-without-id",
     severity=Severity.ERROR,
-    sources=("Docker: docker save and docker load keep no digest of a registry",),
+    sources=("Docker: docker save and docker load keep no registry digest",),
     since="0.1.0",
     waivable=False,
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find images that a host is to copy and cannot name. What is built is known by its ID alone anyway."""
+    """Find images that a host copies without a known ID. A built image always has one."""
     for host in plan.hosts:
         for container in host.containers:
             image = container.image
             if image.copied and image.id is None and image.build is None:
-                message = f"{host.name} gets {image.reference} from another host, and the lock does not know its ID"
+                message = f"{host.name} copies {image.reference} from another host, but the lock has no ID for it"
                 leaf = container.path if container.kind == "service" else (*container.path, host.name)
                 yield Hit(
                     (*container.path, "image"), message, "run sparkiac lock", leaf=(*leaf, "image"), host=host.name

@@ -1,8 +1,8 @@
-"""Weights, a tokenizer or a drafter have no commit.
+"""A model, tokenizer or drafter is not pinned to a commit.
 
-A name on the model hub is a branch, and its owner can move it: weights, chat template and code of the repository are
-then not what was reviewed. `sparkiac lock` pins the commit and lists every file with its sha256. The server is told the
-commit where it can be (`--revision`), and the playbooks download just that one.
+A name on the model hub refers to a branch, and its owner can move it: then the weights, chat template and code of the
+repository are not what was reviewed. `sparkiac lock` pins the commit and lists every file with its sha256. The commit
+is passed to the server where it supports that (`--revision`), and the playbooks download only that commit.
 
 The lock of both examples:
 
@@ -51,7 +51,7 @@ RULE: Final = Rule(
     code="MDL001",
     slug="unpinned-model",
     severity=Severity.ERROR,
-    sources=("Spark guide L164: a drafter that was mended under its old name",),
+    sources=("Spark guide L164: a drafter that was fixed under its old name",),
     since="0.1.0",
     waivable=False,
 )
@@ -63,6 +63,6 @@ def check(plan: Plan) -> Iterator[Hit]:
         for container in host.containers:
             for name in needed(container):
                 if name not in container.weights.commits:
-                    message = f"{container.name} loads {name}, whose commit the lock does not pin"
+                    message = f"{container.name} loads {name}, which the lock does not pin to a commit"
                     leaf = (*container.path, host.name, "model")
                     yield Hit((*container.path, "model"), message, "run sparkiac lock", leaf=leaf, host=host.name)

@@ -1,13 +1,13 @@
-"""The engine takes so much of the shared memory that the machine can fail under load.
+"""The engine reserves so much of the shared memory that the machine can fail under load.
 
-CPU, GPU, page cache and every other process draw from one pool. Above 0.90 the SM121 reference saw out-of-memory
+CPU, GPU, page cache and every other process share one pool of memory. Above 0.90 the SM121 reference saw out-of-memory
 crashes and Xid 43 (L15-17, L68); 0.85 to 0.87 is its safe range, and 0.82 on two machines with 131072 tokens of
-context. NVIDIA's recipe for Nemotron-3-Super sets 0.85, as a DGX Spark cannot give 0.92
-(https://github.com/vllm-project/recipes/pull/632). The Spark guide runs 0.92 all the same, for 9 GB of weights and
-16384 tokens (L268), so up to that it is a warning.
+context. NVIDIA's recipe for Nemotron-3-Super sets 0.85, because a DGX Spark cannot provide 0.92
+(https://github.com/vllm-project/recipes/pull/632). The Spark guide still runs 0.92, for 9 GB of weights and 16384
+tokens (L268), so up to that value it is a warning.
 
-Where `gpu_memory_utilization` is not set, vLLM takes its default: 0.9, and 0.92 from 0.20.0 on. Lower values are fine
-as long as weights and KV cache fit: the dual-Spark post runs 0.80 to keep headroom (L18).
+If `gpu_memory_utilization` is not set, vLLM uses its default: 0.9, and 0.92 from 0.20.0 on. Lower values are fine as
+long as weights and KV cache fit: the dual-Spark post runs 0.80 to keep headroom (L18).
 
 Bad:
 
@@ -72,15 +72,15 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _HARD: Final = 0.92
-"""vLLM's own default, and the most that a source runs."""
+"""vLLM's default, and the highest value that a source runs."""
 _SAFE: Final = 0.87
 _LONG_GROUP: Final = 0.82
 _LONG: Final = 131_072
-"""Tokens of context from which two machines need more room."""
+"""Context length from which two machines need more headroom."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find shares above the ceiling, and above what is safe."""
+    """Find shares above the safe value."""
     for host, container in models(plan):
         found = share(host, container)
         if found is not None:
@@ -92,6 +92,6 @@ def _hits(host: HostPlan, container: Container, found: Share) -> Iterator[Hit]:
     most = _LONG_GROUP if long else _SAFE
     if found.value > most:
         severity = Severity.ERROR if found.value > _HARD else Severity.WARNING
-        where = f" with {_LONG} tokens and more on several machines" if long else ""
-        message = f"{container.name} takes {found.value} of the memory{found.default}; up to {most} is safe{where}"
+        where = f" for {_LONG} tokens or more on several machines" if long else ""
+        message = f"{container.name} uses {found.value} of the memory{found.default}; up to {most} is safe{where}"
         yield hit(host, container, ("set", found.option), message, f"set {found.option} to {most} or less", severity)

@@ -1,10 +1,10 @@
-"""The weights do not fit into the share of the memory that the engine may take.
+"""The weights do not fit into the engine's share of the memory.
 
-The share holds the weights, about 3 GiB of overhead, and the KV cache in what is left: at 0.85 of 119 GiB the Spark
-guide's log has 21.94 GiB of weights and 76.49 GiB of KV cache (L345-347). Where the weights alone are larger, the
-server ends after it has loaded them. One machine serves up to about 100 GB of weights (L657); bytes decide, and not
-parameters. Sizes come from the lock, or else from
-the catalog; a model that neither knows is not judged (MEM100).
+The share contains the weights, about 3 GiB of overhead, and the KV cache in what is left: at 0.85 of 119 GiB the Spark
+guide's log has 21.94 GiB of weights and 76.49 GiB of KV cache (L345-347). If the weights alone are larger, the server
+exits after it has loaded them. One machine serves up to about 100 GB of weights (L657); the size in bytes counts, not
+the number of parameters. Sizes come from the lock, or else from the catalog; a model that is in neither is not checked
+here (see MEM100).
 
 Bad:
 
@@ -76,14 +76,14 @@ def check(plan: Plan) -> Iterator[Hit]:
             continue
         if loaded + RUNTIME_BYTES > container.memory_bytes:
             message = (
-                f"{container.name} needs {gib(loaded + RUNTIME_BYTES)} for weights and overhead, and may take "
-                f"{gib(container.memory_bytes)} on {host.name}"
+                f"{container.name} needs {gib(loaded + RUNTIME_BYTES)} for weights and overhead, but its share of "
+                f"{host.name} is {gib(container.memory_bytes)}"
             )
-            hint = f"raise {found.option}, or choose a smaller model or more hosts"
+            hint = f"raise {found.option}, or use a smaller model or more hosts"
             yield hit(host, container, ("set", found.option), message, hint)
 
 
 def _loaded(proof: Proof) -> int | None:
-    """Give the bytes of weights and drafter on one machine, as far as they are known."""
+    """Return the bytes of weights and drafter on one machine; None if both are unknown."""
     sizes = [term.size_bytes for term in proof.server.inside if term.name in {"weights", "drafter"}]
     return sum(size or 0 for size in sizes) if any(sizes) else None

@@ -1,9 +1,9 @@
 """Two models share the memory of one machine.
 
-Each takes its share at the start, and both slow each other down: the dual-Spark post took its second model off both
+Each allocates its share at start, and they slow each other down: the dual-Spark post removed its second model from both
 machines again (L111-113). The Spark guide lowers a model's share to make room for other services (L304), and an idle
-Ollama beside the model is fine (dual-Spark post L108): those are services here. Where the shares add up to more than
-0.90, the machine runs out of memory: that is an error.
+Ollama beside the model is fine (dual-Spark post L108): those are services here. If the shares add up to more than 0.90,
+the machine runs out of memory: that is an error.
 
 Bad:
 
@@ -79,7 +79,7 @@ def check(plan: Plan) -> Iterator[Hit]:
         if len(found) > 1:
             total = sum(part.value for each in found if (part := share(host, each)) is not None)
             names = " and ".join(each.name for each in found)
-            message = f"{host.name} runs {names}, which take {total:.2f} of its memory together"
+            message = f"{host.name} runs {names}, which together use {total:.2f} of its memory"
             severity = Severity.ERROR if total > _MOST else None
-            hint = f"give each a host of its own; if not, keep the sum of their shares at {_MOST:.2f} or less"
+            hint = f"move one to another host, or keep the sum of their shares at {_MOST:.2f} or less"
             yield Hit(("hosts", host.name), message, hint, host=host.name, severity=severity)

@@ -1,9 +1,9 @@
 """The smaller machine of a group keeps less memory free than the larger one.
 
-Each node takes the same share of its own memory, so that the smaller machine has less left for the system and the page
-cache of the load: in the DeepSeek-V4 thread the one with 119 GiB failed every time, beside one with 121 GiB (L313-315).
-The KV cache of a group is as large as its smallest part, so the larger machine gains nothing. Say both sizes under
-`memory`, and give the smaller machine a smaller share under `per_host`.
+Each node uses the same share of its own memory, so the smaller machine has less left for the system and for the page
+cache while the weights load: in the DeepSeek-V4 thread the one with 119 GiB failed every time, beside one with 121 GiB
+(L313-315). The KV cache of a group is as large as its smallest part, so the larger machine gains nothing. Set both
+sizes under `memory`, and a smaller share for the smaller machine under `per_host`.
 
 Bad:
 
@@ -77,7 +77,7 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find the nodes that keep less free than the largest machine of their group."""
+    """Find nodes that keep less memory free than the largest machine of their group."""
     groups: dict[str, list[tuple[HostPlan, Container]]] = {}
     for host, container in nodes(plan):
         groups.setdefault(container.name, []).append((host, container))
@@ -91,7 +91,7 @@ def _hits(group: list[tuple[HostPlan, Container]]) -> Iterator[Hit]:
     for (host, container), (total, free) in zip(group, sizes, strict=True):
         if 0 < total < largest and free < kept:
             most = (total - kept) * 100 // total / 100
-            message = f"{container.name} leaves {gib(free)} free on {host.name}, and {gib(kept)} on the largest machine"
+            message = f"{container.name} leaves {gib(free)} free on {host.name}, but {gib(kept)} on the largest machine"
             hint = f"write per_host: {{{host.name}: {{set: {{gpu_memory_utilization: {most}}}}}}}"
             yield Hit((*container.path, "on"), message, hint, host=host.name)
 

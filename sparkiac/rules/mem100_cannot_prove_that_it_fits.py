@@ -1,8 +1,8 @@
-"""It cannot be proven that a model fits, because something is not known.
+"""It cannot be proven that a model fits, because a value is unknown.
 
-On unified memory a server that takes too much brings the whole machine down, and it is seen after a load of up to 15
-minutes. `sparkiac plan` works out every term from the lock (tensors, config.json), from what the image holds and from
-what the inventory measured. What lacks is named here. It is never taken for a pass.
+On unified memory a server that allocates too much brings the whole machine down, and that only shows after a load of up
+to 15 minutes. `sparkiac plan` computes every term from the lock (tensors, config.json), from the contents of the image
+and from the measurements in the inventory. The message names what is missing. A missing value never counts as a pass.
 
 The lock of both examples:
 
@@ -77,16 +77,15 @@ RULE: Final = Rule(
 )
 
 
-_TRY: Final = "try it under load, then allow this with what you measured"
+_TRY: Final = "test it under load, then allow MEM100 with the measured value as the reason"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find servers whose KV cache cannot be worked out."""
+    """Find servers whose KV cache cannot be computed."""
     for host, container, proof in proven(plan):
         if isinstance(proof.fit, Unknown) and container.server.model in container.weights.commits:
-            lacking = ", ".join(proof.fit.missing)
-            verb = "is" if len(proof.fit.missing) == 1 else "are"
-            message = f"it cannot be proven that {container.name} fits on {host.name}: {lacking} {verb} not known"
+            missing = ", ".join(proof.fit.missing)
+            message = f"cannot prove that {container.name} fits on {host.name}; unknown: {missing}"
             yield hit(host, container, ("model",), message, "; ".join(remedies(proof.fit)) or _TRY)
         elif not isinstance(proof.fit, Unknown) and proof.assumption is not None:
             message = f"the memory of {container.name} on {host.name} is estimated {proof.assumption}"

@@ -1,8 +1,8 @@
-"""The KV cache does not hold one request of the longest length.
+"""The KV cache is too small for one request of the longest length.
 
-vLLM works out at the start whether one request of `max_model_len` tokens fits into what weights and overhead leave of
-its share, and ends if it does not: after the weights were loaded, which takes minutes. The plan shows the same
-arithmetic before.
+At start vLLM checks whether one request of `max_model_len` tokens fits into the memory that weights and overhead leave
+of its share, and exits if it does not: only after it has loaded the weights, which takes minutes. The plan shows the
+same arithmetic beforehand.
 
 The lock of both examples:
 
@@ -77,14 +77,15 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find servers that would not start. One that has no room for its weights is told that alone (MEM003)."""
+    """Find servers that would not start. If the weights alone do not fit, only MEM003 is reported."""
     for host, container, proof in certain(plan):
         if isinstance(proof.fit, Unknown) or isinstance(proof.cache, Unknown) or proof.server.shortage.size_bytes:
             continue
         if not proof.fit.one:
             message = (
                 f"one request of {proof.cache.context} tokens of {container.name} needs "
-                f"{gib(proof.cache.pool_bytes(1))} of KV cache on {host.name}, and {gib(proof.fit.pool_bytes)} are left"
+                f"{gib(proof.cache.pool_bytes(1))} of KV cache on {host.name}, "
+                f"but only {gib(proof.fit.pool_bytes)} are left"
             )
             hint = f"set max_model_len to {proof.fit.tokens} or less, or raise gpu_memory_utilization"
             yield hit(host, container, ("set", "max_model_len"), message, hint)

@@ -1,7 +1,7 @@
-"""Fewer requests of the longest length fit than the server lets in at once.
+"""Fewer requests of the longest length fit than the server admits at once.
 
-That is no fault: requests are rarely that long. When they are, the last ones wait, or are put aside and computed again.
-A lower `max_num_seqs` or `max_model_len` says what the memory can hold.
+This is not an error: requests are rarely that long. When they are, the last ones are queued, or preempted and computed
+again. Lower `max_num_seqs` or `max_model_len` to match the memory.
 
 The lock of both examples:
 
@@ -75,13 +75,14 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find servers that start, and whose stated number of requests does not fit."""
+    """Find servers that start, but whose max_num_seqs requests of full length do not fit at once."""
     for host, container, proof in certain(plan):
         stated = container.server.options.get("max_num_seqs")
         if isinstance(proof.fit, Unknown) or stated is None or proof.fit.all or not proof.fit.one:
             continue
         message = (
-            f"{container.name} lets {stated} requests in, and its KV cache holds {proof.fit.concurrency:.1f} whole ones"
+            f"{container.name} admits {stated} requests at once; "
+            f"its KV cache is enough for {proof.fit.concurrency:.1f} of full length"
         )
-        hint = f"set max_num_seqs to {int(proof.fit.concurrency)} if all of them may be that long"
+        hint = f"set max_num_seqs to {int(proof.fit.concurrency)} if all requests can be that long"
         yield hit(host, container, ("set", "max_num_seqs"), message, hint)

@@ -1,8 +1,8 @@
-"""What shares the memory of a machine is more than it has.
+"""The containers and the reserve of a host need more memory than it has.
 
-Servers, services and what is kept for the system draw from one pool. Where they ask for more than there is, the machine
-does not slow down: it hangs or resets. The plan shows every term; `memory_gib` of a service and `memory.reserve_gib` of
-a host say what is not known otherwise.
+Servers, services and the reserve for the system share one pool of memory. If together they need more than there is, the
+machine does not slow down: it hangs or resets. The plan shows every term; set `memory_gib` of a service and
+`memory.reserve_gib` of a host where the value is not known otherwise.
 
 The lock of both examples:
 
@@ -93,6 +93,6 @@ def check(plan: Plan) -> Iterator[Hit]:
         proven = sum(term.size_bytes or 0 for term in host.budget.terms if not term.assumed)
         if total is not None and most is not None and proven > total:
             listed = ", ".join(f"{term.name} {gib(term.size_bytes)}" for term in host.budget.terms if term.size_bytes)
-            message = f"{host.name} is {over_budget(-most)}: it has {gib(total)}, and this is asked for: {listed}"
-            hint = "lower a share, move something to another host, or say memory.reserve_gib if less is enough"
+            message = f"{host.name} is {over_budget(-most)}: it has {gib(total)}, and these are needed: {listed}"
+            hint = "lower a share, move a container to another host, or lower memory.reserve_gib if less is enough"
             yield Hit(("hosts", host.name), message, hint, host=host.name)

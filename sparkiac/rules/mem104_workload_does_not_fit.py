@@ -1,7 +1,7 @@
-"""The memory does not hold the work that the inventory says a deployment is for.
+"""The memory is too small for the workload of a deployment.
 
-`workload: {users: 4, context: 65536}` says what a deployment is for; the plan then proves that as many requests of that
-length fit at once, and names the smallest share of the memory for it.
+`workload: {users: 4, context: 65536}` states the load that a deployment must serve; the plan then checks whether that
+many requests of that length fit at once, and computes the smallest share of the memory for it.
 
 The lock of both examples:
 
@@ -85,8 +85,8 @@ def check(plan: Plan) -> Iterator[Hit]:
             continue
         if advice.pool_bytes > proof.fit.pool_bytes:
             message = (
-                f"{container.name} is for {workload.users} requests of {workload.context} tokens, which need "
-                f"{gib(advice.pool_bytes)} of KV cache on {host.name}, and {gib(proof.fit.pool_bytes)} are left"
+                f"the workload of {container.name}, {workload.users} requests of {workload.context} tokens, needs "
+                f"{gib(advice.pool_bytes)} of KV cache on {host.name}, but only {gib(proof.fit.pool_bytes)} are left"
             )
             enough = (
                 f"set gpu_memory_utilization to {advice.utilization}"
@@ -96,6 +96,9 @@ def check(plan: Plan) -> Iterator[Hit]:
             yield hit(host, container, ("workload",), message, enough)
         longest = container.server.options.get("max_model_len")
         if isinstance(longest, int) and longest < workload.context:
-            message = f"{container.name} is for requests of {workload.context} tokens, and takes {longest}"
+            message = (
+                f"the workload of {container.name} has requests of {workload.context} tokens, "
+                f"but max_model_len is {longest}"
+            )
             hint = f"set max_model_len to {workload.context}"
             yield hit(host, container, ("set", "max_model_len"), message, hint)

@@ -1,8 +1,8 @@
-"""Nothing says which RDMA devices a node of a group uses.
+"""The inventory does not name the RDMA devices of a group's node.
 
-NCCL that is not told its devices can wait for ever on this machine, without an error (SM121 reference L40-41, L74).
-Name the device beside each interface under `fabric.links`, as `ibdev2netdev` shows it: NCCL_IB_HCA follows from them.
-The recipe of the DeepSeek-V4 thread (L268-278) does not set it, since the cluster scripts that it is for do so.
+Without NCCL_IB_HCA, NCCL can hang forever on this machine without an error (SM121 reference L40-41, L74). Name the
+device beside each interface under `fabric.links`, as `ibdev2netdev` shows it: NCCL_IB_HCA is derived from them. The
+recipe of the DeepSeek-V4 thread (L268-278) does not set it, because the cluster scripts that it is written for do so.
 
 Bad:
 
@@ -73,9 +73,9 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find nodes without the variable."""
+    """Find nodes without NCCL_IB_HCA."""
     for host, container in nodes(plan):
         if "NCCL_IB_HCA" not in container.command.env:
             message = f"{container.name} runs on {host.name} without NCCL_IB_HCA"
-            hint = f"add hca to hosts.{host.name}.fabric.links, as ibdev2netdev names it"
+            hint = f"add hca to hosts.{host.name}.fabric.links, as ibdev2netdev shows it"
             yield Hit((*container.path, "on"), message, hint, host=host.name)

@@ -1,9 +1,8 @@
-"""A group with RDMA leaves settings of RoCE to chance.
+"""A group with RDMA does not set all RoCE variables.
 
 NCCL then falls back to TCP, or runs into timeouts. The SM121 reference sets five variables (L42-46); its GID index 3 is
-RoCEv2 with IPv4 there, and `show_gids` tells yours. Another value of yours is not judged, a missing one is. A recipe
-that was made for several machines is taken as its source ran it: that of the DeepSeek-V4 thread sets NCCL_IB_DISABLE
-alone (L277).
+RoCEv2 with IPv4 there, and `show_gids` shows yours. A value that differs is not reported, a missing one is. A recipe
+for several machines is used as its source ran it: that of the DeepSeek-V4 thread sets only NCCL_IB_DISABLE (L277).
 
 Bad:
 
@@ -97,6 +96,7 @@ def check(plan: Plan) -> Iterator[Hit]:
         made_for_groups = own(container).get("nodes", 1) > 1
         if container.confinement.devices and (off or (missing and not made_for_groups)):
             wanted = ["NCCL_IB_DISABLE"] if off else missing
-            message = f"{container.name} runs over RDMA, and leaves open or off: {', '.join(wanted)}"
+            state = "turns it off with" if off else "does not set"
+            message = f"{container.name} uses RDMA, but {state} {', '.join(wanted)}"
             values = ", ".join(f"{name}: {_SETTINGS[name]}" for name in wanted)
             yield hit(host, container, ("env", wanted[0]), message, f"add under env: {values}")

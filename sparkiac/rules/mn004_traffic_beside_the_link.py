@@ -1,9 +1,9 @@
-"""The traffic of a group is bound to an interface that is none of its links.
+"""The traffic of a group is bound to an interface that is not one of its links.
 
-NCCL and Gloo then meet over the office network: Ethernet costs 10 to 20 times the speed (Spark guide L659-660), and Ray
-may pick any interface (SM121 reference L53-54). Each group is bound to the first link of its hosts by itself. The two
-sources print two names, enP2p1s0f1np1 and enp1s0f1np1: both are ports of the same card, so the name is each host's own
-and is written under `fabric.links`.
+NCCL and Gloo then use the office network: Ethernet is 10 to 20 times slower (Spark guide L659-660), and Ray may pick
+any interface (SM121 reference L53-54). By default each group is bound to the first link of its hosts. The two sources
+print two names, enP2p1s0f1np1 and enp1s0f1np1: both are ports of the same card, so the name differs between hosts and
+belongs under `fabric.links`.
 
 Bad:
 
@@ -77,7 +77,7 @@ _VARIABLES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find nodes that are bound elsewhere. NCCL reads beginnings of names, and `=` before a whole one."""
+    """Find nodes that are bound to other interfaces. NCCL matches prefixes of names, and whole names after `=`."""
     for host, container in nodes(plan):
         links = [link.interface for link in host.links]
         for variable in _VARIABLES:
@@ -85,7 +85,9 @@ def check(plan: Plan) -> Iterator[Hit]:
             excludes = chosen[0].startswith("^")
             if not excludes and not any(link.startswith(name) for link in links for name in chosen):
                 there = ", ".join(links)
-                message = f"{container.name} binds {variable} to {','.join(chosen)}, and {host.name} has {there}"
+                message = (
+                    f"{container.name} sets {variable} to {','.join(chosen)}, but the links of {host.name} use {there}"
+                )
                 fix = written(container, "env", variable, value=REMOVE)
-                hint = "remove it: it follows from fabric.links"
+                hint = "remove it: sparkiac derives it from fabric.links"
                 yield hit(host, container, ("env", variable), message, hint, fix=fix)

@@ -1,7 +1,7 @@
-"""The hosts of a group have no network of links in common.
+"""The first links of a group's hosts are not in the same network.
 
-The nodes meet at the address of the first link of the leading host, which must be reached from all. Two machines are
-joined by one direct cable; three or more need a switch, since a cable for each pair makes a network for each pair
+The nodes connect to the address of the leader's first link, which must be reachable from all of them. Two machines are
+joined by one direct cable; three or more need a switch, because a cable for each pair makes a network for each pair
 (Spark guide L657-658). The sources' links run at 200 Gb/s (L657) or at twice that (SM121 reference L37).
 
 Bad:
@@ -85,5 +85,5 @@ def check(plan: Plan) -> Iterator[Hit]:
     for name, found in groups.items():
         if len({network for _, network in found}) > 1:
             where = ", ".join(f"{host} in {network}" for host, network in found)
-            hint = "give the first links addresses of one network; three hosts or more need a switch"
-            yield Hit(paths[name], f"the first links of {name} do not meet: {where}", hint)
+            hint = "give the first links addresses in one network; three or more hosts need a switch"
+            yield Hit(paths[name], f"the first links of the hosts of {name} are in different networks: {where}", hint)

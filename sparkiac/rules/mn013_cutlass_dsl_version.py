@@ -1,6 +1,6 @@
-"""The build uses a version of nvidia-cutlass-dsl that its code failed with.
+"""The build uses a version of nvidia-cutlass-dsl with which its code failed.
 
-jasl/vllm imports `fmin` from cutlass.cute.arch. A source saw the server end with an ImportError on 4.5.1 and run on
+jasl/vllm imports `fmin` from cutlass.cute.arch. A source saw the server exit with an ImportError on 4.5.1 and run on
 4.5.0 (DeepSeek-V4 thread L27-35). Without a pin the build installs the newest version of that day.
 
 Bad:

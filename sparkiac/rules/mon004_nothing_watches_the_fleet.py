@@ -1,9 +1,9 @@
-"""Nothing asks the servers of the fleet from outside and tells somebody.
+"""The servers of the fleet have no external monitoring.
 
-A unit that dies or hangs is restarted on its host. A host that is off, a network that is cut, or a server that crashes
-again and again is seen by nobody. In the dual-Spark post a timer asked seven addresses every 15 minutes, sent a message
-on a failure and was silent otherwise: it found the crash by prefix caching within 15 minutes (L119-121). The hint names
-the addresses to ask; allow it once something does.
+A unit that dies or hangs is restarted on its host. Nobody notices a host that is off, a network that is down, or a
+server that crashes again and again. In the dual-Spark post a timer checked seven addresses every 15 minutes, sent a
+message on a failure and was silent otherwise: it found the crash by prefix caching within 15 minutes (L119-121). The
+hint lists the addresses to check; allow this finding once they are monitored.
 
 Bad:
 
@@ -50,15 +50,16 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find a fleet with servers that can be asked."""
-    asked = [address for host in plan.hosts for each in host.containers for address in _asked(each)]
-    if asked:
-        message = f"nothing asks the fleet's {len(asked)} addresses from outside and tells somebody when one fails"
-        yield Hit(("name",), message, f"ask each every 15 minutes: {', '.join(asked)}")
+    """Find a fleet with servers that have a health address."""
+    watched = [address for host in plan.hosts for each in host.containers for address in _addresses(each)]
+    if watched:
+        message = f"no external monitoring checks the fleet's {len(watched)} health addresses"
+        hint = f"check each every 15 minutes and send a message when one fails: {', '.join(watched)}"
+        yield Hit(("name",), message, hint)
 
 
-def _asked(container: Container) -> Iterator[str]:
-    """Give the address at which a server tells whether it is well, if it listens and has one."""
+def _addresses(container: Container) -> Iterator[str]:
+    """Return the health address of a server, if it listens and has one."""
     if container.network.listen is not None and container.checks.path is not None:
         address, port = container.network.listen
         yield f"http://{address}:{port}{container.checks.path}"

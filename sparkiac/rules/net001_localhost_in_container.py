@@ -1,8 +1,9 @@
-"""A container asks localhost, which is the container itself.
+"""A container connects to localhost, which is the container itself.
 
-`http://localhost:8000/v1` points at the asking container and not at its host: the connection fails although the server
-is up. Name a deployment or service of this inventory under `uses`, and its address follows. For anything else write
-the host's own address, or host.docker.internal, which sparkiac then makes known inside the container.
+`http://localhost:8000/v1` points at the container that connects and not at its host: the connection fails although the
+server is up. Name a deployment or service of this inventory under `uses`, and sparkiac fills in its address. For
+anything else write the host's own address, or host.docker.internal, which sparkiac then makes available inside the
+container.
 
 Bad:
 
@@ -55,12 +56,15 @@ _SELF: Final = {"localhost", "0.0.0.0"}  # noqa: S104  compared, not bound
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find addresses of the user that name the asking container."""
+    """Find addresses in the inventory that name the container itself."""
     for host in plan.hosts:
         for container in host.containers:
             for link in container.dependencies:
                 name = link.hostname or ""
                 if link.target is None and (name in _SELF or name.startswith("127.")):
-                    message = f"{container.name} asks {link.url}, and {name} inside a container is that container"
+                    message = (
+                        f"{container.name} connects to {link.url}, "
+                        f"but inside a container {name} is the container itself"
+                    )
                     hint = "name it under `uses`, or write the host's address, or host.docker.internal"
                     yield Hit(link.path, message, hint, host=host.name)

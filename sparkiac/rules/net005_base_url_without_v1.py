@@ -1,7 +1,7 @@
 """The base URL of an OpenAI-compatible server does not end in /v1.
 
-Clients append /models and /chat/completions to it. Without /v1 the connection test passes and no model appears. What
-stands under `uses` has it by itself.
+Clients append /models and /chat/completions to it. Without /v1 the connection test passes, but no model appears.
+Entries under `uses` get /v1 automatically.
 
 Bad:
 
@@ -50,17 +50,17 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _SLASHES: Final = 2
-"""In an address without a path."""
+"""Number of slashes in an address without a path."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find addresses of the user without /v1."""
+    """Find addresses in the inventory without /v1."""
     for host in plan.hosts:
         for container in host.containers:
             for link in container.dependencies:
                 if link.target is None and not (link.url or "").endswith("/v1"):
-                    # A path of the user may be wrong in another way than by what it lacks.
+                    # A path may have another fault than the missing /v1.
                     bare = (link.url or "").count("/") == _SLASHES
-                    message = f"{container.name} asks {link.url}, which does not end in /v1"
+                    message = f"{container.name} connects to {link.url}, which does not end in /v1"
                     fix = (Edit(link.path, f"{link.url}/v1"),) if bare else ()
                     yield Hit(link.path, message, f"write {link.url}/v1", host=host.name, fix=fix)

@@ -1,7 +1,7 @@
-"""Two services of one host want the same port.
+"""Two services of one host use the same port.
 
-The second one cannot start: the port is taken. Ports on different addresses of a host do not collide; 0.0.0.0 is all
-addresses.
+The second one cannot start, because the port is in use. Ports on different addresses of a host do not collide; 0.0.0.0
+means all addresses.
 
 Bad:
 
@@ -75,7 +75,7 @@ def check(plan: Plan) -> Iterator[Hit]:
                 and _collide(first.network.listen, second.network.listen)
             ):
                 port = second.network.listen[1]
-                message = f"port {port} of {host.name} is used twice: by {first.name} and by {second.name}"
+                message = f"port {port} of {host.name} is used twice, by {first.name} and by {second.name}"
                 yield Hit((*second.path, "port"), message, f"give {second.name} another port", host=host.name)
 
 

@@ -1,8 +1,8 @@
 """A service uses another one that it cannot reach from where it runs.
 
-What listens on loopback is reached from its own host alone, and a container has a loopback of its own: there only a
-container of the same host is reached, over the network that both then share. An address of the direct link is reached
-from hosts that have one. Publish what is used where it can be reached.
+A port on loopback is reachable only from its own host, and a container has its own loopback: only a container of the
+same host can reach it, over the network that the two then share. An address of the direct link is reachable only from
+hosts that have such a link. Publish each service where its clients can reach it.
 
 Bad:
 
@@ -72,19 +72,19 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find links that lead nowhere."""
+    """Find services that use an address which they cannot reach."""
     for host in plan.hosts:
         for asker in host.dependents:
             for link in asker.dependencies:
                 if link.url is None and link.listen is not None:
                     where = "{}:{}".format(*link.listen)
                     message = (
-                        f"{asker.name} on {host.name} cannot reach {link.name}, which is at {where} of {link.host}"
+                        f"{asker.name} on {host.name} cannot reach {link.name}, which listens on {where} of {link.host}"
                     )
                     why = (
-                        "only that machine itself reaches it"
+                        "only that host can reach it"
                         if link.obstacle == "loopback"
-                        else "no fabric leads there"
+                        else "the two hosts share no fabric"
                     )
                     key = ".".join(map(str, link.target or ()))
                     yield Hit(link.path, f"{message}: {why}", f"write `bind: lan` under {key}", host=host.name)

@@ -1,8 +1,8 @@
-"""The server listens to its own container alone.
+"""The server listens only inside its own container.
 
-With `host: 127.0.0.1` or `localhost` a server in a container hears what is sent from inside that container, and nothing
-else: its probe finds it well, and every client is refused. What is said for a server on the bare machine, `bind` says
-here: it decides on which address of the host the port is published.
+With `host: 127.0.0.1` or `localhost`, a server in a container accepts connections only from inside that container: its
+probe succeeds, and every client is refused. Use `bind` instead of `host`: it sets the address of the host on which the
+port is published.
 
 Bad:
 
@@ -64,10 +64,10 @@ _ITSELF: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find servers in a network of their own that listen on its loopback."""
+    """Find servers in a separate network that listen on its loopback."""
     for host, container in models(plan):
         address = container.server.options.get("host")
         if not container.network.host and address in _ITSELF:
-            message = f"{container.name} listens on {address} inside its container, where no client reaches it"
+            message = f"{container.name} listens on {address} inside its container, where no client can reach it"
             fix = written(container, *_KEY, value=REMOVE)
-            yield hit(host, container, _KEY, message, "remove host; `bind` says who reaches the server", fix=fix)
+            yield hit(host, container, _KEY, message, "remove host; `bind` sets the address of the host", fix=fix)

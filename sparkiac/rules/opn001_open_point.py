@@ -1,9 +1,9 @@
-"""A placeholder is still to be filled in.
+"""A placeholder has not been filled in.
 
-`sparkiac import` writes one where the imported file does not say what an inventory needs: the address of a host, the
-links between the hosts of a group, a model, an image, where a file comes from. A placeholder is a value that cannot be
+`sparkiac import` writes one where the imported file lacks something that an inventory needs: the address of a host, the
+links between the hosts of a group, a model, an image, the source of a file. A placeholder is a value that cannot be
 real: the name `placeholder`, the domain `placeholder.invalid` (RFC 2606), or an address that is reserved for
-documentation (RFC 5737, RFC 3849). Every other check runs all the same; `generate` writes nothing while one is left.
+documentation (RFC 5737, RFC 3849). All other checks still run; `generate` writes nothing while a placeholder is left.
 
 Bad:
 
@@ -68,7 +68,7 @@ def _machine(host: HostPlan) -> Iterator[Hit]:
     path = ("hosts", host.name)
     if is_placeholder(host.address):
         message = f"the address of {host.name} is a placeholder: {host.address}"
-        yield Hit((*path, "address"), message, "write the address at which Ansible and clients reach it")
+        yield Hit((*path, "address"), message, "write the address that Ansible and clients use")
     for number, link in enumerate(host.links):
         left = [key for key, value in link if is_placeholder(value or "")]
         if left:
@@ -90,5 +90,5 @@ def _container(container: Container) -> Iterator[Hit]:
     for file in container.storage.files:
         if is_placeholder(file.url):
             path = (*container.path, "container", "files", file.target)
-            message = f"where {container.name} gets {file.target} from is a placeholder"
+            message = f"the source of {file.target} of {container.name} is a placeholder"
             yield Hit(path, message, "write its url: https://…, hf://organisation/model/path or file:///…")

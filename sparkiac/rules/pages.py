@@ -1,7 +1,7 @@
-"""Pages: what each code means, why it matters, and an inventory with the finding beside one without it.
+"""Pages: the meaning of each code, why it matters, and an inventory with and without the finding.
 
-A rule's page is the docstring of its module, or the body of its file of facts. `others` holds the pages of findings
-that are made outside the rules.
+A rule's page is the docstring of its module, or the body of its file of facts. `others` contains the pages of
+findings that are made outside the rules.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ class Page(NamedTuple):
     title: str
     """What is wrong, in one sentence."""
     why: str
-    """What happens then; Markdown."""
+    """The consequences, as Markdown."""
     bad: tuple[str, ...]
     good: tuple[str, ...]
     lock: str
-    """The lock of the examples, if they need another one than none."""
+    """The lock of the examples; empty if they need none."""
     text: str
     """The whole page, as Markdown."""
 
 
 @cache
 def pages() -> dict[str, Page]:
-    """Give the page of every code that sparkiac can find, in the order of codes."""
+    """Return the page of every code that sparkiac can report, sorted by code."""
     found = [read(check.rule, check.page()) for check in rules.checks()]
     found += [read(*other) for other in others.OTHERS]
     return {page.rule.code: page for page in sorted(found, key=lambda page: page.rule.code)}
 
 
 def read(rule: Rule, text: str) -> Page:
-    """Cut a page into its parts."""
+    """Split a page into its parts."""
     text = text.strip()
     title, _, rest = text.partition("\n\n")
     first = _BLOCK.search(rest)

@@ -1,7 +1,7 @@
-"""Which findings a profile shows.
+"""The findings that a profile shows.
 
-A profile has all that the profiles before it have. The severity of a finding decides, unless its rule names the
-smallest profile that has it. So a new rule needs no line outside its own file.
+A profile includes all smaller profiles. The severity of a finding decides, unless its rule names the smallest profile
+that includes it. So a new rule needs no line outside its own file.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     """Codes with the severities whose findings are not shown."""
 
 
-def firm(rule: Rule) -> bool:
-    """Whether its findings are always shown: an error that no inventory may waive cannot be left out either."""
+def always_shown(rule: Rule) -> bool:
+    """Return whether a rule's findings are always shown: errors that cannot be waived cannot be hidden either."""
     return rule.severity is Severity.ERROR and not rule.waivable
 
 
 def smallest(rule: Rule, floors: Floors) -> str:
-    """Name the smallest profile that has a rule; `floors` gives each profile's least severity, smallest first."""
-    if firm(rule):
+    """Return the smallest profile that includes a rule; `floors` maps profiles, smallest first, to severities."""
+    if always_shown(rule):
         return next(iter(floors))
     return rule.profile or next(name for name, least in floors.items() if rule.severity >= least)
 
 
-def whole(codes: Iterable[str]) -> Hidden:
+def every_severity(codes: Iterable[str]) -> Hidden:
     """Return the codes with all severities."""
     return frozenset((code, severity) for code in codes for severity in Severity)
 
 
-def outside(rules: Iterable[Rule], floors: Floors, profile: str) -> Hidden:
-    """Return what a profile does not show."""
+def hidden(rules: Iterable[Rule], floors: Floors, profile: str) -> Hidden:
+    """Return the codes and severities that a profile does not show."""
     names, rules = list(floors), tuple(rules)
     within = set(names[: names.index(profile) + 1])
     mild = frozenset(
@@ -47,4 +47,4 @@ def outside(rules: Iterable[Rule], floors: Floors, profile: str) -> Hidden:
         for severity in Severity
         if severity < floors[profile] and not rule.profile
     )
-    return mild | whole(rule.code for rule in rules if smallest(rule, floors) not in within)
+    return mild | every_severity(rule.code for rule in rules if smallest(rule, floors) not in within)

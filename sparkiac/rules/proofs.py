@@ -1,4 +1,4 @@
-"""What the rules about the proof of memory share: the servers on unified memory, each with its proof."""
+"""Helpers for rules about memory proofs: the servers on unified memory, each with its proof."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
-    """Give those whose figures rest on no assumption."""
+    """Return the deployments whose proof rests on no assumption."""
     return (each for each in proven(plan) if each[2].assumption is None)
 
 
 def proven(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
-    """Give every deployment with its proof, of a group the node that leads: all its nodes have the smallest memory."""
+    """Return every deployment with its proof; for a group, its leader: all nodes use the smallest memory."""
     for host, container in models(plan):
         if container.server.node is None or container.server.node[0] == 0:
             yield host, container, host.proofs[container.name]

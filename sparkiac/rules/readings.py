@@ -1,4 +1,4 @@
-"""What the rules about options share: how numbers and releases are read, and what a recipe itself says."""
+"""Helpers for rules about options: parse numbers, compare releases, and read the values of a recipe."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ _UNITS: Final = {"": 1, "k": 1000, "K": 1024, "m": 1000**2, "M": 1024**2}
 
 
 def before(container: Container, version: str) -> bool:
-    """Whether the image is known to hold an older vLLM."""
+    """Return whether the image is known to contain an older vLLM."""
     found = container.image.vllm
     return found is not None and release(found) < release(version)
 
 
 def since(container: Container, version: str) -> bool:
-    """Whether the image is known to hold this vLLM, or a newer one."""
+    """Return whether the image is known to contain this vLLM or a newer one."""
     found = container.image.vllm
     return found is not None and release(found) >= release(version)
 
 
 def count(container: Container, option: str) -> int | None:
-    """Give an option that counts something; None is not set."""
+    """Return the integer value of an option; None if it is not set."""
     found = quantity(container.server.options.get(option))
     return None if found is None else int(found)
 
 
 def quantity(value: object) -> float | None:
-    """Return the number that a value means: vLLM reads 64k as 64000 and 64K as 65536. None is no number."""
+    """Return the number of a value: vLLM reads 64k as 64000 and 64K as 65536. None if it is not a number."""
     found = _COUNT.fullmatch(str(value))
     return float(found[1]) * _UNITS[found[2]] if found else None
 
 
 def own(container: Container) -> dict[str, Any]:
-    """Give the values of the recipe, before the inventory says anything; none for a service."""
+    """Return the values of the recipe without the inventory; empty for a service."""
     return values_of(container.server.recipe) if container.server.recipe is not None else {}
 
 
 @cache
 def served_from_directory(model: str) -> str | None:
-    """Give the first entry that serves a model, if all that do serve it from a directory.
+    """Return the first catalog entry that serves a model, if all such entries serve it from a directory.
 
-    No entry is parsed where the text of none names both.
+    Entries are parsed only if the text of one names both.
     """
     if set(catalog.holding(f"model: {model}")).isdisjoint(catalog.holding(f"{_DIRECTORY}:")):
         return None
@@ -65,5 +65,5 @@ def served_from_directory(model: str) -> str | None:
 
 @cache
 def values_of(entry: str) -> dict[str, Any]:
-    """Give the values of a recipe or variant as it would be deployed."""
+    """Return the values of a recipe or variant as it would be deployed."""
     return catalogued.named(entry).values

@@ -1,8 +1,8 @@
-"""What the rules about vLLM's interface have in common: the release in an image, and what it finds in a container.
+"""Helpers for rules about vLLM's interface: the release in an image, and the faults in a container's options.
 
-How much a finding weighs follows from how well the release is known. A release of upstream and an image that was asked
-itself are exact. A vendor's or private build of a release, and a release whose interface is not shipped, are guesses:
-then a finding is a warning, and what one of the releases takes that the image may hold is not refused.
+The severity of a finding depends on how certain the release is. An upstream release and a captured image are exact. A
+vendor's or private build of a release, and a release whose interface is not shipped, are guesses: then a finding is a
+warning, and only what all releases refuse that the image may contain is reported.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ SOURCES: Final = ("vLLM's released sources: its parser, its classes of settings,
 _SPECULATION: Final = "speculative_config"
 _UPSTREAM: Final = "upstream"
 _MILD: Final = frozenset({"short", "deprecated"})
-"""Kinds of faults with which the server starts all the same."""
+"""Kinds of faults with which the server still starts."""
 _OF_NAMES: Final = frozenset({"option", "short", "key", "ignored"})
-"""Kinds of faults that are in a name and not in its value."""
+"""Kinds of faults in a name, not in its value."""
 
 
 class Release(NamedTuple):
-    """What the vLLM in an image is checked against."""
+    """The vLLM release, or releases, against which an image is checked."""
 
     interface: Interface
-    """Of the release itself, or of the first of those that it may be."""
+    """The interface of the release, or of the first possible release."""
     exact: bool
-    """Whether it is what the image holds."""
+    """Whether the image contains exactly this release."""
     title: str
     others: tuple[str, ...] = ()
-    """Further releases that it may be."""
+    """Other possible releases."""
 
     def has(self, holds: Callable[[Interface], bool]) -> bool:
-        """Whether it has something, or one of the releases that it may be has it."""
+        """Return whether it, or one of the other possible releases, has something."""
         return holds(self.interface) or any(holds(_interface(each)) for each in self.others)
 
     def elsewhere(self, has: Callable[[Interface], bool]) -> str:
-        """Say which other releases have something, as the end of a sentence; nothing where all were asked."""
-        return "" if self.title == _ANY else f": {having(has)}"
+        """Return which other releases have something, as the end of a sentence; empty if all were checked."""
+        return "" if self.title == _ANY else f": {releases_with(has)}"
 
 
 _ANY: Final = "any known vLLM release"
-_ASK: Final = "`sparkiac images capture` reads from the image what it takes"
+_CAPTURE: Final = "`sparkiac images capture` reads the accepted options from the image"
 
 
 def known(container: Container) -> Release | None:
-    """Give the release in a container's image; None where it is unknown."""
+    """Return the release in a container's image; None if it is unknown."""
     captured, version = container.image.interface, container.image.vllm
     if captured is not None:
         return Release(captured, exact=True, title=f"the vLLM {captured.version} of {_tagged(container)}")
@@ -71,18 +71,18 @@ def known(container: Container) -> Release | None:
 
 
 def variables() -> set[str]:
-    """Give the variables of all known releases."""
+    """Return the variables of all known releases."""
     return {name for version in interfaces.versions() for name in _interface(version).variables}
 
 
-def judged(container: Container) -> Release:
-    """Give the release in a container's image, or all known releases where it is unknown: the newest comes first."""
+def compared_release(container: Container) -> Release:
+    """Return the release in a container's image; if it is unknown, all known releases, newest first."""
     newest, *others = reversed(interfaces.versions())
     return known(container) or Release(_interface(newest), exact=False, title=_ANY, others=(*others,))
 
 
 def servers(plan: Plan) -> Iterator[tuple[Container, str]]:
-    """Give the containers that run vLLM, with their hosts; of a group the first one, for all have the same options."""
+    """Return the containers that run vLLM, with their hosts; for a group only its leader."""
     for host in plan.hosts:
         for container in host.containers:
             if container.server.engine == "vllm" and not (container.server.node and container.server.node[0]):
@@ -98,33 +98,33 @@ class Found(NamedTuple):
     release: Release
 
     def hit(self, message: str, hint: str, severity: Severity | None = None) -> Hit:
-        """Point at the option's name or value, or at the key in it. What is not certain is a warning."""
+        """Return a hit at the option's name or value, or at a key inside it; a warning if the release is not exact."""
         first = ("speculative",) if self.fault.option == _SPECULATION else ("set", self.fault.option)
         path, leaf = (*self.container.path, *first), (*self.container.path, self.host, *first)
         hit = Hit(path, message, hint, leaf=leaf, host=self.host, severity=severity)
         hit = hit._replace(inside=self.fault.path, at_key=self.fault.kind in _OF_NAMES)
         if self.release.exact:
             return hit
-        return hit._replace(hint=f"{hint}; {_ASK}", severity=severity or Severity.WARNING)
+        return hit._replace(hint=f"{hint}; {_CAPTURE}", severity=severity or Severity.WARNING)
 
     @property
     def name(self) -> str:
-        """Write the option with the keys that lead to the fault, and whose it is."""
+        """The option with the keys that lead to the fault, and the name of its deployment."""
         first = "speculative" if self.fault.option == _SPECULATION else self.fault.option
         return f"{'.'.join((first, *self.fault.path))} of {self.container.name}"
 
 
 def faults(plan: Plan, *kinds: str) -> Iterator[Found]:
-    """Find faults of these kinds."""
+    """Return the faults of these kinds."""
     for container, host in servers(plan):
-        release = judged(container)
-        for fault in _agreed(said(container), release):
+        release = compared_release(container)
+        for fault in _common(_checked_options(container), release):
             if fault.kind in kinds and fault.wrong not in _parsers(container):
                 yield Found(fault, container, host, release)
 
 
-def _agreed(options: dict[str, object], release: Release) -> tuple[Fault, ...]:
-    """Give the faults on which all releases agree that the image may hold."""
+def _common(options: dict[str, object], release: Release) -> tuple[Fault, ...]:
+    """Return the faults that all possible releases of the image have in common."""
     found = vllm_check.check(options, release.interface)
     for version in release.others:
         if found:
@@ -134,13 +134,13 @@ def _agreed(options: dict[str, object], release: Release) -> tuple[Fault, ...]:
 
 
 def _covers(other: Fault, fault: Fault) -> bool:
-    """Whether another release refuses, for whatever reason, what this fault is about."""
+    """Return whether another release refuses the same option, for any reason."""
     about = other.option == fault.option and other.path == fault.path[: len(other.path)]
     return about and (other.kind not in _MILD or fault.kind in _MILD)
 
 
-def said(container: Container) -> dict[str, object]:
-    """Give the options that are to be checked: those that neither image nor inventory adds to a release."""
+def _checked_options(container: Container) -> dict[str, object]:
+    """Return the options to check: without those that the image or the inventory adds to a release."""
     added = container.image.tag.added.options if container.image.tag else ()
     unchecked = {*added, *container.server.extra.options}
     options = {name: value for name, value in container.server.options.items() if name not in unchecked}
@@ -149,8 +149,8 @@ def said(container: Container) -> dict[str, object]:
     return options
 
 
-def having(has: Callable[[Interface], bool]) -> str:
-    """Say which of the known releases have something."""
+def releases_with(has: Callable[[Interface], bool]) -> str:
+    """Return which of the known releases have something, as a clause."""
     versions = interfaces.versions()
     found = [version for version in versions if has(_interface(version))]
     if not found:
@@ -166,23 +166,23 @@ def having(has: Callable[[Interface], bool]) -> str:
 
 
 def anywhere(has: Callable[[Interface], bool]) -> bool:
-    """Whether any known release has something: the newest are asked first."""
+    """Return whether any known release has something; the newest is checked first."""
     return any(has(_interface(version)) for version in reversed(interfaces.versions()))
 
 
 def with_option(name: str) -> Callable[[Interface], bool]:
-    """Ask for an option, in the inventory's spelling or its own."""
+    """Return a test for an option, in the inventory's spelling or vLLM's own."""
     spelling = name if name.startswith("-") else f"--{name.replace('_', '-')}"
     return lambda each: spelling in each.spellings
 
 
 def with_name(registry: str, name: str) -> Callable[[Interface], bool]:
-    """Ask for a parser, format, backend or method."""
+    """Return a test for a parser, format, backend or method."""
     return lambda each: name.lower() in {known.lower() for known in getattr(each, registry)}
 
 
 def with_variable(name: str) -> Callable[[Interface], bool]:
-    """Ask for a variable, whether it is declared or only read."""
+    """Return a test for a variable, declared or only read."""
     return lambda each: name in each.variables or name in each.undeclared_variables
 
 

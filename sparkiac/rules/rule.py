@@ -1,4 +1,4 @@
-"""What a rule is made of."""
+"""The data of a rule and of its hits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Rule(NamedTuple):
-    """A rule's name, weight and sources."""
+    """A rule's code, severity and sources."""
 
     code: str
     slug: str
@@ -18,32 +18,32 @@ class Rule(NamedTuple):
     since: str
     """First version of sparkiac that has it."""
     waivable: bool = True
-    """Whether an inventory may allow what the rule refuses."""
+    """Whether an inventory may waive its findings."""
     profile: str = ""
-    """Smallest profile that has it, if its severity alone would say another one."""
+    """Smallest profile that includes it, if the severity does not decide."""
     phase: str = "generate"
-    """Where it is found: `generate`, in the inventory; `preflight`, on a host, before anything is changed there;
-    `lock`, in the lock or when upstream is asked."""
+    """When it is reported: `generate`, for the inventory; `preflight`, on a host, before anything is changed there;
+    `lock`, for the lock and its upstream requests."""
 
 
 class Hit(NamedTuple):
     """One thing that a rule found."""
 
     path: Path
-    """Where it shows in the inventory."""
+    """Its position in the inventory."""
     message: str
     hint: str
     leaf: Path | None = None
-    """The resolved value that is at fault, for its origin."""
+    """The resolved value that causes it, for its origin."""
     host: str | None = None
-    """The host that it is about, for that host's waivers."""
+    """The host that it concerns, for the waivers of that host."""
     severity: Severity | None = None
-    """Its weight, if that is not the rule's: what is only likely is no error."""
+    """Its severity, if it differs from the rule's: a finding that is only likely is not an error."""
     fix: tuple[Edit, ...] = ()
-    """What mends it in the inventory, if that is mechanical."""
+    """Edits of the inventory that fix it, if it can be fixed automatically."""
     inside: Path = ()
-    """Keys of the value at `leaf` that lead to the fault."""
+    """Keys inside the value at `leaf` that lead to the fault."""
     sources: tuple[str, ...] = ()
-    """Where it is known from, if that is not all of the rule's sources."""
+    """Its sources, if they differ from the rule's."""
     at_key: bool = False
-    """Whether the key is at fault, and not its value."""
+    """Whether the key is at fault, not its value."""

@@ -1,8 +1,8 @@
-"""Every interface of the host offers the model to whoever asks, without a key.
+"""The model is available without a key on every interface of the host.
 
-The server asks nobody for a key unless it is given one (Spark guide L623-624), and all commands of the sources but one
-listen on 0.0.0.0 without one. Give the deployment a key, or let it listen where only those reach it who should. Ollama
-knows no keys at all: keep it on loopback. If the network itself is guarded, allow the finding and say so.
+The server requires no key unless one is set (Spark guide L623-624), and all commands of the sources but one listen on
+0.0.0.0 without one. Set a key for the deployment, or bind it to an address that only its clients can reach. Ollama does
+not support keys: keep it on loopback. If the network itself is protected, allow the finding and give the reason.
 
 Bad:
 
@@ -61,12 +61,12 @@ _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find engines that listen everywhere, and ask for no key."""
+    """Find engines that listen on all interfaces and require no key."""
     for host in plan.hosts:
         for container in host.containers:
             open_to_all = (container.network.listen or ("",))[0] == _EVERY and not container.secrets
             if container.server.engine is not None and open_to_all:
-                message = f"{container.name} answers whoever reaches {host.name}, on every interface"
+                message = f"{container.name} answers without a key on every interface of {host.name}"
                 hint = "add api_key: {secret: vllm_api_key}, or bind: loopback, lan or fabric"
                 leaf = (*container.path, host.name, "bind")
                 yield Hit((*container.path, "bind"), message, hint, leaf=leaf, host=host.name)

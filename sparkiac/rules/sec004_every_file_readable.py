@@ -1,8 +1,8 @@
-"""Whoever may send a request may read every file in the container.
+"""Any client of the server can read every file in the container.
 
-A request may name media by their path, and `allowed_local_media_path: /` allows every path: the model store, mounted
-files, the secret that the key is read from. vLLM's own help calls the option a security risk. The Spark guide's recipe
-of Nemotron 3 Nano Omni has it (L319). Mount a directory with the media and allow that.
+A request can name media by their path, and `allowed_local_media_path: /` allows every path: the model store, mounted
+files, and the secret that contains the API key. vLLM's own help calls the option a security risk. The Spark guide's
+recipe of Nemotron 3 Nano Omni has it (L319). Mount a directory with the media and allow only that.
 
 Bad:
 
@@ -63,9 +63,9 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find deployments that open the root directory."""
+    """Find deployments that allow the root directory."""
     for host, container in deployments(plan):
         if str(container.server.options.get("allowed_local_media_path")).strip("/") == "":
-            message = f"{container.name} lets requests read every file in its container"
+            message = f"{container.name} allows requests to read every file in its container"
             hint = "set allowed_local_media_path: /media, and mount the media there"
             yield hit(host, container, ("set", "allowed_local_media_path"), message, hint)

@@ -1,8 +1,8 @@
-"""The model brings code of its own, and no commit of it is named.
+"""The model runs its own code, and its commit is not pinned.
 
-`trust_remote_code` runs what lies in the model's repository, with all that the container has. Which code that is was
-decided when the weights were staged: stage a commit that somebody has read, which the lock names or `revision` does, so
-that the server takes no other. A model in a directory of its own has one state alone.
+`trust_remote_code` runs the code in the model's repository with all permissions of the container. Which code that is
+was decided when the weights were staged: stage a commit that somebody has read, and name it in the lock or in
+`revision`, so that the server loads no other. A model in its own directory has only one version.
 
 Bad:
 
@@ -65,11 +65,11 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find models whose code may be any: the lock has no commit of them."""
+    """Find models with code of their own that no commit pins."""
     for host, container in deployments(plan):
         known = container.server.model in {*container.weights.directories, *container.weights.commits}
         pinned = known or container.server.options.get("revision") is not None
         if container.server.options.get("trust_remote_code") and not pinned:
-            message = f"{container.name} runs code of {container.server.model} at whatever commit is staged"
+            message = f"{container.name} runs code from {container.server.model}, which is not pinned to a commit"
             hint = "set revision to the full commit that you read and staged"
             yield hit(host, container, ("set", "trust_remote_code"), message, hint)

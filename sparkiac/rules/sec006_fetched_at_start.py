@@ -1,8 +1,8 @@
-"""Packages or files are fetched at each start, whatever they are on that day.
+"""A container installs packages or downloads files without a fixed version at each start.
 
-A restart then depends on the network and on what its owners put there: what runs is not what was reviewed. The Spark
-guide fetches audio packages by pip (L313) and a parser by wget (L283-284). Build an image with the packages, or name
-each version; a file belongs under `container.files`, where the lock holds its sha256.
+A restart then depends on the network and on what the owners publish: what runs is not what was reviewed. The Spark
+guide installs audio packages with pip (L313) and downloads a parser with wget (L283-284). Build an image with the
+packages, or name each version; put a file under `container.files`, so that the lock records its sha256.
 
 Bad:
 
@@ -63,19 +63,19 @@ _PIP: Final = re.compile(r"(^|[\s/;&|(])(pip3?|uv pip) install\s(?P<words>.*)")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find commands before the server that fetch something."""
+    """Find commands before the server that download something."""
     for host in plan.hosts:
         for container in host.containers:
             for command in container.command.pre_start:
                 line = " ".join(command)
                 if _FETCHERS.search(line) or _floats(line):
-                    message = f"{container.name} runs `{line}` at each start"
-                    hint = "build an image with it (`builds:`), or name each version as name==version"
+                    message = f"{container.name} downloads with `{line}` at each start"
+                    hint = "build an image with it (`builds:`), or pin each package as name==version"
                     yield hit(host, container, ("container", "prelude"), message, hint)
 
 
 def _floats(line: str) -> bool:
-    """Whether pip installs something that has no version."""
+    """Return whether pip installs a package without a version."""
     found = _PIP.search(line)
     words = found["words"].split() if found else ()
     return any("==" not in word for word in words if not word.startswith("-"))

@@ -1,8 +1,8 @@
-"""Whoever is on the network may use the model.
+"""Everyone on the network can use the model.
 
-A deployment listens on its host's own address unless told otherwise, and asks nobody for a key unless it is given one
-(Spark guide L623-624). That is meant on a network of one's own; elsewhere give it a key, or keep it on loopback or on
-the direct links. Ollama knows no keys at all.
+By default a deployment listens on its host's own address, and it requires no key unless one is set (Spark guide
+L623-624). That is intended on a private network; elsewhere set a key, or bind the deployment to loopback or to the
+direct links. Ollama does not support keys.
 
 Bad:
 
@@ -62,13 +62,13 @@ _ELSEWHERE: Final = frozenset({"127.0.0.1", "0.0.0.0"})  # noqa: S104  compared,
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find engines that listen on the host's own address, and ask for no key."""
+    """Find engines that listen on the host's own address and require no key."""
     for host in plan.hosts:
         inside = _ELSEWHERE | {link.address.partition("/")[0] for link in host.links}
         for container in host.containers:
             address, port = container.network.listen or ("0.0.0.0", 0)  # noqa: S104  compared, not bound
             if container.server.engine is not None and not container.secrets and address not in inside:
-                message = f"{container.name} answers whoever reaches {address}:{port}"
+                message = f"{container.name} answers without a key at {address}:{port}"
                 hint = "add api_key: {secret: vllm_api_key}, or bind: loopback"
                 leaf = (*container.path, host.name, "bind")
                 yield Hit((*container.path, "bind"), message, hint, leaf=leaf, host=host.name)

@@ -1,7 +1,7 @@
-"""What the rules about SGLang, llama.cpp, TensorRT-LLM and AEON-7's images share: the release that a server is of.
+"""Helpers for rules about SGLang, llama.cpp, TensorRT-LLM and AEON-7's images: the release of a server.
 
-A finding is an error where upstream's tag or the lock names a release whose parser was read. Between two such releases,
-in a vendor's image, and where the release is unknown, it is a warning, of what no release has that the image may hold.
+A finding is an error if an upstream tag names a release whose parser was read. For a release between two such
+releases, a vendor's image or an unknown release it is a warning, and only if no possible release accepts the option.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Server(NamedTuple):
-    """A server, and the releases that it may be of."""
+    """A server and its possible releases."""
 
     container: Container
     host: HostPlan
@@ -29,16 +29,16 @@ class Server(NamedTuple):
     table: Table
     releases: tuple[str, ...]
     exact: bool
-    """Whether the image holds the one release."""
+    """Whether the image contains exactly one known release."""
     title: str
 
     def takes(self, name: str) -> tuple[Option, ...]:
-        """Give what a name takes in each release that has it."""
+        """Return the option of this name in each release that has it."""
         found = (self.table.option(name, release) for release in self.releases)
         return tuple(option for option in found if option is not None)
 
     def elsewhere(self, holds: Callable[[str], bool]) -> str:
-        """Say which releases have something, as the end of a sentence; nothing where all were asked."""
+        """Return which releases have something, as the end of a sentence; empty if all were checked."""
         if set(self.releases) == set(self.table.releases):
             return ""
         where = self.table.where(holds)
@@ -47,12 +47,12 @@ class Server(NamedTuple):
 
     @property
     def severity(self) -> Severity | None:
-        """Give the weight of a finding: the rule's own if the release is certain."""
+        """The severity of a finding: None, the rule's own, if the release is certain."""
         return None if self.exact else Severity.WARNING
 
 
 def servers(plan: Plan) -> Iterator[Server]:
-    """Give the servers of engines that have a table of options."""
+    """Return the servers of engines that have a table of options."""
     for host in plan.hosts:
         for container in host.containers:
             if container.server.engine is not None:
@@ -76,7 +76,7 @@ def _server(container: Container, host: HostPlan, engine: Engine, table: Table) 
 
 
 def _tagged(container: Container, engine: Engine) -> str | None:
-    """Give the release that a tag of upstream's names."""
+    """Return the release that an upstream tag names; None if it names none."""
     repository, _, tag = container.image.reference.partition("@")[0].removeprefix("docker.io/").rpartition(":")
     found = re.fullmatch(engine.images.get(repository, "(?!)"), tag)
     return found[1] if found else None

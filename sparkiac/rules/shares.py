@@ -1,4 +1,4 @@
-"""What the rules about memory and groups share: engines with their share of the memory, and the nodes of groups."""
+"""Helpers for rules about memory and groups: the memory share of each engine, and the nodes of groups."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ _SM_121: Final = "12.1"
 
 
 def sparks(plan: Plan) -> Iterator[HostPlan]:
-    """Give the hosts whose GPU shares the machine's memory as that of a DGX Spark does."""
+    """Return the hosts with unified memory, such as a DGX Spark."""
     return (host for host in plan.hosts if host.gpu is not None and host.gpu.compute_capability == _SM_121)
 
 
 def models(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
-    """Give every deployment on such a host, of a group each node."""
+    """Return every deployment on such a host; for a group, each node."""
     return ((host, each) for host in sparks(plan) for each in host.containers if each.kind == "deployment")
 
 
 def nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
-    """Give the nodes of groups."""
+    """Return the nodes of groups."""
     return ((host, each) for host, each in models(plan) if each.server.node is not None)
 
 
 class Share(NamedTuple):
-    """What an engine takes of a host's memory."""
+    """The share of a host's memory that an engine uses."""
 
     option: str
     value: float
     default: str = ""
-    """Where the value comes from if the option is not set, to follow the value in a sentence."""
+    """The origin of the value if the option is not set, to follow the value in a sentence."""
 
 
 def share(host: HostPlan, container: Container) -> Share | None:
-    """Give the share of the memory that an engine takes, if it is known: what is set, or else vLLM's default."""
+    """Return the share of the memory that an engine uses: the value set, or vLLM's default; None if unknown."""
     option = engines.named(container.server.engine).memory_share if container.server.engine else None
     value = container.server.options.get(option or "")
     if option is None:

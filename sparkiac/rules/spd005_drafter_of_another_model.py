@@ -1,10 +1,10 @@
 """The drafter was trained for another model.
 
-A drafter guesses the tokens of the model that it was trained with. With another model few guesses are right, and each
-step costs more than it saves; where the vocabularies differ, vLLM refuses the pair
+A drafter predicts the tokens of the model that it was trained with. With another model few predictions are right, and
+each step costs more than it saves; if the vocabularies differ, vLLM refuses the pair
 (https://github.com/vllm-project/vllm/pull/42775). The catalog's table of drafters names the model of each. Models are
-compared by name, so this is a warning: a copy in another format (NVFP4, FP8, AWQ) has the name of its model in its own,
-with or without -it or -Instruct.
+compared by name, so this is a warning: a copy in another format (NVFP4, FP8, AWQ) contains the name of the original
+model, with or without -it or -Instruct.
 
 Bad:
 
@@ -61,7 +61,7 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _TUNED: Final = re.compile(r"-(it|instruct)$")
-"""What makers leave out of the names of copies."""
+"""Endings that the names of copies may lack."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -78,10 +78,10 @@ def _hits(container: Container, host: str) -> Iterator[Hit]:
     if targets and not any(_same(target, container.server.model or "") for target in targets):
         message = f"{drafter} was trained for {' and '.join(targets)}, not for {container.server.model}"
         leaf = (*container.path, host, "speculative")
-        hint = "choose this model's own drafter, or method: ngram, which needs none"
+        hint = "use this model's own drafter, or method: ngram, which needs none"
         yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host)
 
 
 def _same(target: str, model: str) -> bool:
-    """Whether a model is the target or a copy of it in another format, whose name then holds the target's."""
+    """Return whether a model is the target, or a copy in another format whose name contains the target's."""
     return _TUNED.sub("", target.rpartition("/")[2].lower()) in model.lower()

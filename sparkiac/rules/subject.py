@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, ModelFacts
 
 _UNSET: Final = "auto"
-"""The word by which vLLM's options say that nothing is chosen."""
+"""The value with which vLLM chooses by itself."""
 _SAID: Final = "said"
 NETWORK: Final = {
     "kind": attrgetter("architecture.kind"),
@@ -32,7 +32,7 @@ class Subject:
     """One deployment on its first host."""
 
     def __init__(self, host: HostPlan, container: Container) -> None:
-        """Look at a container on a host."""
+        """Create the subject for a container on a host."""
         self.host, self.container = host, container
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  plain data
@@ -100,7 +100,7 @@ class Subject:
 
     @property
     def upstream(self) -> bool:
-        """Return whether the engine is the project's own build of that release, which nothing patches at start."""
+        """Whether the image is an upstream build of that release that no command or file patches."""
         tag = self.container.image.tag
         patched = self.pre_start or any("-packages/" in path for path in self.files)
         return tag is not None and tag.provenance == "upstream" and not patched
@@ -112,7 +112,7 @@ class Subject:
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """What clients need: `tools`."""
+        """Features that clients need: `tools`."""
         return self.container.server.clients
 
     @property

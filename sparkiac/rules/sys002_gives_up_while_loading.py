@@ -1,9 +1,9 @@
-"""The unit gives up before the weights can be loaded.
+"""The unit times out before the weights can be loaded.
 
 The sources wait 10 to 15 minutes for the first load (Spark guide L62, vLLM blog L76), and 14 on a wiped cache
-(DeepSeek-V4 thread L404). The dual-Spark post's TimeoutStartSec of 900 s (L27) covers no load at all, as its units are
-ready at once; here a unit is ready when the model answers, so the wait must be as long. The default is 1200 s. A unit
-that gives up is started again, and never gets further.
+(DeepSeek-V4 thread L404). The dual-Spark post's TimeoutStartSec of 900 s (L27) does not include the load, because its
+units are ready at once; here a unit is ready when the model answers, so the timeout must cover the load. The default is
+1200 s. A unit that times out is restarted and never becomes ready.
 
 Bad:
 
@@ -64,15 +64,16 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _LONGEST: Final = 900
-"""Seconds that sources saw a load take."""
+"""Longest load in seconds that the sources report."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find deployments that wait for less."""
+    """Find deployments with a shorter timeout."""
     for host, container in models(plan):
         if container.timeouts.ready_s < _LONGEST:
             message = (
-                f"{container.name} gives up after {container.timeouts.ready_s} s; loading was seen to take {_LONGEST} s"
+                f"{container.name} times out after {container.timeouts.ready_s} s; "
+                f"loading took up to {_LONGEST} s in the sources"
             )
             hint = "set timeouts.ready_s to 1200"
             yield hit(host, container, ("timeouts", "ready_s"), message, hint)

@@ -1,8 +1,8 @@
-"""NCCL is told to use RDMA devices that none of the host's links has.
+"""NCCL is set to use RDMA devices that none of the host's links has.
 
-NCCL compares NCCL_IB_HCA with the beginnings of device names, and with whole names after `=`. If no device matches, it
-uses TCP instead of RDMA. The names differ between systems: the same card is `mlx5_0` or `rocep1s0f1`, as `ibdev2netdev`
-shows it. Each group gets the devices of its hosts' links by itself.
+NCCL matches NCCL_IB_HCA against the beginning of device names, or after `=` against whole names. If no device matches,
+it uses TCP instead of RDMA. The names differ between systems: the same card is `mlx5_0` or `rocep1s0f1`, as
+`ibdev2netdev` shows it. By default each group uses the devices of its hosts' links.
 
 Bad:
 
@@ -80,8 +80,8 @@ def check(plan: Plan) -> Iterator[Hit]:
         chosen, devices = container.command.env.get(_VARIABLE, ""), _devices(host)
         if devices and chosen and not chosen.startswith("^") and not _matches(chosen, devices):
             there = ", ".join(link.hca or "" for link in host.links)
-            message = f"{container.name} binds {_VARIABLE} to {chosen}, and the links of {host.name} have {there}"
-            hint = "remove it: it follows from fabric.links"
+            message = f"{container.name} sets {_VARIABLE} to {chosen}, but the links of {host.name} have {there}"
+            hint = "remove it: sparkiac derives it from fabric.links"
             fix = written(container, "env", _VARIABLE, value=REMOVE)
             yield hit(host, container, ("env", _VARIABLE), message, hint, fix=fix)
 

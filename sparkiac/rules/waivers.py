@@ -1,7 +1,7 @@
-"""Waivers: a finding is dropped where the inventory allows it with a reason.
+"""Waivers: a finding is dropped if the inventory allows it with a reason.
 
-A waiver holds for its deployment, service or host, or for the whole fleet. One that waives nothing warns:
-it would hide the next real finding.
+A waiver applies to its deployment, service or host, or to the whole fleet. A waiver that waives nothing gives a
+warning: it would hide the next real finding.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 _KINDS: Final = ("hosts", "deployments", "services")
 
 
-Given = dict[str, tuple[Path, ...]]
-"""Code → the places of its waivers, each path ending in ("allow", index)."""
+Waivers = dict[str, tuple[Path, ...]]
+"""Code → the positions of its waivers, each path ending in ("allow", index)."""
 
 
-def given(resolved: Resolved) -> Given:
+def given(resolved: Resolved) -> Waivers:
     """Collect the waivers of an inventory."""
-    found: Given = {}
+    found: Waivers = {}
     for path, code in _waivers(resolved.inventory.document.data):
         found[code] = (*found.get(code, ()), path)
     return found
@@ -34,7 +34,7 @@ def given(resolved: Resolved) -> Given:
 def apply(
     resolved: Resolved, allowed: tuple[Path, ...], rule: Rule, hits: Iterable[tuple[Hit, Finding]]
 ) -> Iterator[Finding]:
-    """Drop the findings of `rule` that are waived, and warn of its waivers that waived nothing."""
+    """Drop the findings of `rule` that are waived, and add a warning for each waiver that waived nothing."""
     used: set[Path] = set()
     for hit, finding in hits:
         covering = [path for path in allowed if _covers(path[:-2], hit)] if rule.waivable else []
@@ -46,8 +46,8 @@ def apply(
             yield _unused(resolved, path, rule)
 
 
-def unknown(resolved: Resolved, found: Given, codes: Iterable[str]) -> Iterator[Finding]:
-    """Give a finding for every waiver whose code no rule has."""
+def unknown(resolved: Resolved, found: Waivers, codes: Iterable[str]) -> Iterator[Finding]:
+    """Return a finding for every waiver whose code no rule has."""
     for code in sorted(found.keys() - set(codes)):
         for path in found[code]:
             yield _warning(resolved, path, f"no rule has the code {code}", "remove the waiver")
@@ -69,8 +69,8 @@ def _waivers(data: Any) -> Iterator[tuple[Path, str]]:  # noqa: ANN401  a docume
 def _unused(resolved: Resolved, path: Path, rule: Rule) -> Finding:
     fix = (Edit(path, REMOVE),)
     if rule.waivable:
-        return _warning(resolved, path, f"nothing here is refused by {rule.code}", "remove the waiver", fix)
-    hint = "mend what it says, and remove the waiver"
+        return _warning(resolved, path, f"{rule.code} reports nothing here", "remove the waiver", fix)
+    hint = "fix the finding, and remove the waiver"
     return _warning(resolved, path, f"{rule.code} cannot be waived", hint, fix)
 
 

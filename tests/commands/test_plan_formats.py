@@ -164,7 +164,7 @@ def test_one_shortage_has_one_figure_everywhere(cli: Cli, written: Callable[[str
     written(text)
     [finding] = [line for line in cli("check", "lab.yaml").err.splitlines() if "error MEM103" in line]
     said = "41.0 GiB over budget"
-    assert f"spark-01 is {said}: it has 119.0 GiB, and this is asked for: chat 107.1 GiB" in finding
+    assert f"spark-01 is {said}: it has 119.0 GiB, and these are needed: chat 107.1 GiB" in finding
     assert "system and page cache 11.9 GiB" in finding
     memory = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"][0]["memory"]
     assert f"{-memory['headroom_bytes'] / 2**30:.1f} GiB over budget" == said

@@ -6,7 +6,7 @@ import pytest
 
 from sparkiac.fix import Repaired, repair
 from sparkiac.report import REMOVE, Edit, Finding, Removal, Report, Scalar, Severity
-from sparkiac.rules.profiles import whole
+from sparkiac.rules.profiles import every_severity
 from sparkiac.source import gate
 
 WRONG = Edit(("a",), 2)
@@ -31,7 +31,7 @@ def run(text: str, *rules: tuple[str, Scalar | None, str, Scalar | Removal], hid
             if key in data and data[key] == value
         )
 
-    return repair(text.encode(), check, whole([hidden]))
+    return repair(text.encode(), check, every_severity([hidden]))
 
 
 def left(done: Repaired) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from sparkiac.fix import repair
 from sparkiac.plan import build
 from sparkiac.report import Report
 from sparkiac.rules.pages import pages
-from sparkiac.rules.profiles import whole
+from sparkiac.rules.profiles import every_severity
 from tests.plan.fleets import ONES, PAIR, checked, deployment, resolved, service, webui
 from tests.rules.pages import named
 
@@ -174,7 +174,7 @@ def test_a_waiver_of_an_unknown_code_may_be_a_slip_and_stays() -> None:
 
 def test_only_what_is_shown_is_mended() -> None:
     text = deployment(f"set: {{{OPTION}: 8}}") + "    allow: [{code: NET005, reason: one}]\n"
-    done = fixed(text, hidden=whole(["WVR001"]))
+    done = fixed(text, hidden=every_severity(["WVR001"]))
     assert [each.code for each in done.findings] == ["SPD014"]
     assert "WVR001" not in {each.code for each in done.outcome.report.findings}
 

@@ -98,7 +98,7 @@ def test_its_port_and_its_secrets_are_looked_at_before_anything_starts() -> None
     assert [each.name for each in host.preflight.secrets] == ["hermes_key"]
     assert list(host.preflight.units) == ["chat"]
     outcome = checked(fleet(more=", port: 8001"))
-    assert said(outcome.report.findings)[0].endswith("port 8001 of spark-01 is used twice: by agent and by chat")
+    assert said(outcome.report.findings)[0].endswith("port 8001 of spark-01 is used twice, by agent and by chat")
 
 
 def test_on_loopback_no_container_reaches_it() -> None:

@@ -119,7 +119,7 @@ def test_what_cannot_be_reached_is_an_error_with_both_places() -> None:
     outcome = checked(_fleet(webui="    on: spark-02\n    uses: [ollama]\n", other=OLLAMA))
     [found] = said(outcome.report.findings)
     assert found.startswith(
-        "NET100 11:12 chat on spark-02 cannot reach ollama, which is at 127.0.0.1:11434 of spark-01"
+        "NET100 11:12 chat on spark-02 cannot reach ollama, which listens on 127.0.0.1:11434 of spark-01"
     )
     assert outcome.report.findings[0].hint == "write `bind: lan` under services.ollama"
 

@@ -130,7 +130,7 @@ def test_a_pin_of_another_revision_than_the_inventory_wants_is_none() -> None:
     text = deployment() + "revisions: {example/model: v2}\n"
     assert container(text).weights.commits == {}
     assert "--revision" not in " ".join(container(text).command.words)
-    assert "MDL001 7:12 chat loads example/model, whose commit the lock does not pin" in said(
+    assert "MDL001 7:12 chat loads example/model, which the lock does not pin to a commit" in said(
         checked(text).report.findings
     )
     moved = LOCK.replace("example/model: {", "example/model: {revision: v2, ")

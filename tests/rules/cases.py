@@ -27,7 +27,7 @@ def _vllm(*command: str) -> str:
 
 
 def _port(columns: str) -> tuple[str, ...]:
-    return (f"NET007 5:{columns} port 80 of spark-01 is used twice: by asr and by tts",)
+    return (f"NET007 5:{columns} port 80 of spark-01 is used twice, by asr and by tts",)
 
 
 def _guessing(speculative: str, *lines: str) -> str:
@@ -69,7 +69,7 @@ ENGINES: Final = [
 GROUP: Final = PAIR.replace("base/single-spark", "base/tensorrt-llm") + f"    image: example.org/x@{ONES}\n"
 
 _NOT_IN: Final = "is not an option of"
-_GPU: Final = "it wants compute capability 8 or 9, and the GPU of spark-01 has 12.1"
+_GPU: Final = "it requires compute capability 8 or 9, and the GPU of spark-01 has 12.1"
 _COPIES: Final = "spark-01: {address: 192.168.1.11, images_from: spark-02}, spark-02: {address: 192.168.1.12}"
 _NGC: Final = "nvcr.io/nvidia/vllm:26.04-py3"
 _STALE: Final = f"version: 1\nimages: {{}}\nbuilds: {{engine: {{id: '{ONES}', spec: '{ONES}'}}}}\n"
@@ -98,11 +98,10 @@ def _asked(first: str, second: str) -> str:
 
 _TOOLS: Final = "clients: [tools]"
 _TOOLLESS: Final = (
-    "API001 11:3 its clients would send tools to big, which refuses them without enable_auto_tool_choice and "
-    "tool_call_parser"
+    "API001 11:3 big refuses requests with tools from its clients: enable_auto_tool_choice and tool_call_parser not set"
 )
 _CANNOT: Final = "chat on spark-03 cannot reach"
-_ALONE: Final = "only that machine itself reaches it"
+_ALONE: Final = "only that host can reach it"
 
 CASES: Final[dict[str, list[Case]]] = {
     "OPN001": [
@@ -115,7 +114,7 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(deployment("container: {files: {/opt/x.py: {url: 'https://example.org/file'}}}")),
         Case(
             deployment("container: {files: {/opt/x.py: {url: 'https://placeholder.invalid/file'}}}"),
-            ("OPN001 10:36 where chat gets /opt/x.py from is a placeholder",),
+            ("OPN001 10:36 the source of /opt/x.py of chat is a placeholder",),
         ),
         Case(
             deployment(f"image: example.org/x@{ONES}", "model_path: /model", "model_file: placeholder.gguf").replace(
@@ -129,7 +128,7 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(deployment(_TOOLS, "set: {enable_auto_tool_choice: true, tool_call_parser: hermes}")),
         Case(
             deployment(_TOOLS, "set: {tool_call_parser: hermes}"),
-            ("API001 5:3 its clients would send tools to chat, which refuses them without enable_auto_tool_choice",),
+            (("API001 5:3 chat refuses requests with tools from its clients: enable_auto_tool_choice not set"),),
         ),
         Case(deployment(_TOOLS, f"image: example.org/x@{ONES}").replace("base/single-spark", "base/sglang")),
         Case(
@@ -154,28 +153,43 @@ CASES: Final[dict[str, list[Case]]] = {
     "NET001": [
         Case(
             webui("urls: ['http://127.0.0.1/v1', 'http://10.127.0.1/v1', 'http://localhost.example.org/v1']"),
-            ("NET001 8:12 chat asks http://127.0.0.1/v1, and 127.0.0.1 inside a container is that container",),
+            (
+                (
+                    "NET001 8:12 chat connects to http://127.0.0.1/v1, but inside a container 127.0.0.1 is the "
+                    "container itself"
+                ),
+            ),
         ),
         Case(
             webui("urls: ['http://LOCALHOST:8000/v1/']"),
-            ("NET001 8:12 chat asks http://LOCALHOST:8000/v1, and localhost inside a container is that container",),
+            (
+                (
+                    "NET001 8:12 chat connects to http://LOCALHOST:8000/v1, but inside a container localhost is the "
+                    "container itself"
+                ),
+            ),
         ),
         Case(
             webui("urls: ['http://0.0.0.0:8000/v1']"),
-            ("NET001 8:12 chat asks http://0.0.0.0:8000/v1, and 0.0.0.0 inside a container is that container",),
+            (
+                (
+                    "NET001 8:12 chat connects to http://0.0.0.0:8000/v1, but inside a container 0.0.0.0 is the "
+                    "container itself"
+                ),
+            ),
         ),
     ],
     "NET005": [
         Case(
             webui("urls: ['http://192.168.1.10/v1/', 'http://192.168.1.10/v12']"),
-            ("NET005 8:39 chat asks http://192.168.1.10/v12, which does not end in /v1",),
+            ("NET005 8:39 chat connects to http://192.168.1.10/v12, which does not end in /v1",),
         ),
     ],
     "NET101": [
         Case(deployment("set: {host: 0.0.0.0}")),
         Case(
             deployment("set: {host: localhost}"),
-            ("NET101 10:17 chat listens on localhost inside its container, where no client reaches it",),
+            (("NET101 10:17 chat listens on localhost inside its container, where no client can reach it"),),
         ),
         Case(PAIR + "    set: {host: 127.0.0.1}\n"),
     ],
@@ -184,8 +198,11 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(
             _asked("bind: fabric", "bind: loopback"),
             (
-                f"NET100 12:12 {_CANNOT} one, which is at 192.168.177.11:8001 of spark-01: no fabric leads there",
-                f"NET100 12:17 {_CANNOT} two, which is at 127.0.0.1:8001 of spark-02: {_ALONE}",
+                (
+                    f"NET100 12:12 {_CANNOT} one, which listens on 192.168.177.11:8001 of spark-01: "
+                    "the two hosts share no fabric"
+                ),
+                f"NET100 12:17 {_CANNOT} two, which listens on 127.0.0.1:8001 of spark-02: {_ALONE}",
             ),
         ),
     ],
@@ -194,7 +211,7 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(GROUP),
         Case(
             _on("base/sglang", options="{model_path: /model}"),
-            ("ENG001 11:11 chat cannot set model_path on SGLang",),
+            ("ENG001 11:11 model_path of chat cannot be set under `set` for SGLang",),
         ),
         Case(_on("base/llama-cpp", "model_file: m.gguf", options="{ctx_size: 4096, kv_unified: false}")),
         Case(_on("base/tensorrt-llm", options="{max_batch_size: 4}")),
@@ -254,7 +271,7 @@ CASES: Final[dict[str, list[Case]]] = {
         ),
         Case(
             _llama("-b11434", options="{ctx_size: 8k}"),
-            ("ENG002 11:21 ctx_size of chat is '8k', of which llama.cpp reads the number alone",),
+            ("ENG002 11:21 ctx_size of chat is '8k', of which llama.cpp reads only the number",),
         ),
         Case(
             _llama("-b11434", options="{ctx_size: many}"),
@@ -271,18 +288,18 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_on("base/llama-cpp", "model_file: m.gguf", "api_key: {secret: k}")),
         Case(
             _on("base/tensorrt-llm", "api_key: {secret: k}"),
-            ("ENG004 12:14 TensorRT-LLM cannot take the API key of chat without showing it",),
+            ("ENG004 12:14 TensorRT-LLM cannot use the API key of chat without exposing it",),
         ),
         Case(
             _on("aeon-7/dflash-qwen3.5-27b-nvfp4", "api_key: {secret: k}"),
-            ("ENG004 12:14 AEON-7's vLLM cannot take the API key of chat without showing it",),
+            ("ENG004 12:14 AEON-7's vLLM cannot use the API key of chat without exposing it",),
         ),
         Case(_on("base/sglang")),
     ],
     "ENG005": [
         *ENGINES,
         Case(_on("base/sglang")),
-        Case(GROUP, ("ENG005 14:9 big spans 2 hosts, and sparkiac writes no groups for TensorRT-LLM yet",)),
+        Case(GROUP, (("ENG005 14:9 big spans 2 hosts, but sparkiac writes no groups for TensorRT-LLM yet"),)),
     ],
     "ENG006": [
         *ENGINES,
@@ -292,11 +309,16 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_sglang("0.5.16", "speculative: {method: dspark, model: e/d}")),
         Case(
             _sglang("0.5.15", "speculative: {method: dspark, model: e/d}"),
-            ("ENG006 12:18 SGLang 0.5.15, which chat runs on, has no method dspark: 0.5.16 to 0.5.23 have it",),
+            (
+                (
+                    "ENG006 12:18 chat runs on SGLang 0.5.15, which does not support the method dspark: 0.5.16 to "
+                    "0.5.23 have it"
+                ),
+            ),
         ),
         Case(
             _on("base/tensorrt-llm", "speculative: {method: ngram}"),
-            ("ENG006 12:18 TensorRT-LLM, which chat runs on, has no method ngram",),
+            ("ENG006 12:18 chat runs on TensorRT-LLM, which does not support the method ngram",),
         ),
     ],
     "ENG008": [
@@ -323,7 +345,7 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(_on("base/sglang")),
         Case(
             _aeon("served_names: [a, b]"),
-            ("ENG007 13:19 AEON-7's vLLM serves under one name, and chat has 2",),
+            ("ENG007 13:19 AEON-7's vLLM supports one served name, but chat has 2",),
         ),
     ],
     "CAT001": [
@@ -331,7 +353,7 @@ CASES: Final[dict[str, list[Case]]] = {
             deployment("fragments: [load-guard]"),
             (
                 (
-                    "CAT001 10:17 fragment load-guard, which chat takes, is superseded: the option has had no effect "
+                    "CAT001 10:17 chat uses fragment load-guard, which is superseded: the option has had no effect "
                     "since vLLM 0.10 and was removed by PR 35060: current releases reject it"
                 ),
             ),
@@ -343,7 +365,7 @@ CASES: Final[dict[str, list[Case]]] = {
             _vllm("vllm", "serve", "example/model"),
             (
                 "ENT001 9:14 asr would run `vllm serve vllm serve …`: "
-                "the entrypoint of vllm/vllm-openai@" + ONES + " is `vllm serve` already",
+                "the entrypoint of vllm/vllm-openai@" + ONES + " is already `vllm serve`",
             ),
         ),
         Case(
@@ -351,7 +373,7 @@ CASES: Final[dict[str, list[Case]]] = {
             (
                 "ENT001 9:14 asr would run `vllm serve vllm …`: the entrypoint of "
                 + UPSTREAM[7:]
-                + " is `vllm serve` already",
+                + " is already `vllm serve`",
             ),
         ),
         Case(service("command: [vllm, --version]")),
@@ -366,7 +388,7 @@ CASES: Final[dict[str, list[Case]]] = {
             _guessing("method: dflash", "env: {VLLM_USE_DEEP_GEMM: 1}"),
             (
                 (
-                    "SPD002 11:31 chat drafts with DFlash and does not set VLLM_USE_DEEP_GEMM=0; DeepGEMM ended on "
+                    "SPD002 11:31 chat drafts with DFlash and does not set VLLM_USE_DEEP_GEMM=0; DeepGEMM crashed on "
                     "sm_121 in builds of vLLM up to August 2026"
                 ),
             ),
@@ -409,17 +431,17 @@ CASES: Final[dict[str, list[Case]]] = {
     "IMG100": [
         Case(
             _built("program: [a, '{image}']", run=deployment("image: engine")),
-            ("IMG100 10:12 chat runs engine, which was built from something else",),
+            ("IMG100 10:12 chat runs engine, which was built before its build changed",),
             locked=_STALE,
         ),
         Case(
             _built("program: [a, '{image}']", run=deployment(defaults="{model_store: /srv/models, image: engine}")),
-            ("IMG100 2:45 chat runs engine, which was built from something else",),
+            ("IMG100 2:45 chat runs engine, which was built before its build changed",),
             locked=_STALE,
         ),
         Case(
             _built("program: [a, '{image}']", run=service().replace(f"example.org/asr@{ONES}", "engine")),
-            ("IMG100 7:12 asr runs engine, which was built from something else",),
+            ("IMG100 7:12 asr runs engine, which was built before its build changed",),
             locked=_STALE,
         ),
     ],
@@ -427,12 +449,12 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(deployment(), locked=LOCK),
         Case(
             deployment(host=_COPIES, defaults=f"{{model_store: /srv/models, image: '{_NGC}'}}"),
-            (f"IMG101 2:45 spark-01 gets {_NGC} from another host, and the lock does not know its ID",),
+            (f"IMG101 2:45 spark-01 copies {_NGC} from another host, but the lock has no ID for it",),
             locked=LOCK,
         ),
         Case(
             service(host=_COPIES),
-            (f"IMG101 7:12 spark-01 gets example.org/asr@{ONES} from another host, and the lock does not know its ID",),
+            (f"IMG101 7:12 spark-01 copies example.org/asr@{ONES} from another host, but the lock has no ID for it",),
         ),
         Case(_built("program: [a, '{image}']", run=deployment("image: engine", host=_COPIES))),
     ],
@@ -440,9 +462,9 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(service("port: 8765")),
         Case(
             service("port: 8765", "health: /health"),
-            ("MON004 1:7 nothing asks the fleet's 1 addresses from outside and tells somebody when one fails",),
+            ("MON004 1:7 no external monitoring checks the fleet's 1 health addresses",),
         ),
-        Case(PAIR, ("MON004 1:7 nothing asks the fleet's 1 addresses from outside and tells somebody when one fails",)),
+        Case(PAIR, ("MON004 1:7 no external monitoring checks the fleet's 1 health addresses",)),
     ],
     "NET007": [
         Case(_two("port: 80", "port: 81")),

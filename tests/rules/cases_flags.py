@@ -54,23 +54,25 @@ def _mtp(tag: str, caching: str) -> str:
 
 _TOOLS: Final = "set: {{enable_auto_tool_choice: true, tool_call_parser: {}}}"
 _JSON: Final = '{"rope_scaling": {"type": "yarn", "factor": 2, "original_max_position_embeddings": 40000}}'
-_LONG: Final = "FLG013 {} {} takes 262144 tokens, and chat asks for {}: vLLM does not start"
-_STRETCHED: Final = "FLG014 {} chat stretches positions by YaRN for every request, and short prompts lose some quality"
+_LONG: Final = "FLG013 {} {} supports 262144 tokens, but chat sets {}: vLLM does not start"
+_STRETCHED: Final = (
+    "FLG014 {} chat stretches positions with YaRN for every request, and short prompts lose some quality"
+)
 _CORRUPT: Final = (
     "FLG008 {} chat has prefix caching and MTP on a hybrid model: with both, vLLM 0.28.0 gave wrong answers and lost "
     "tool calls"
 )
 _FEW: Final = (
-    "SPD006 {} chat drafts with DFlash for quantised weights: fewer drafted tokens are accepted than with BF16 weights"
+    "SPD006 {} chat uses DFlash with quantised weights: fewer drafted tokens are accepted than with BF16 weights"
 )
 _V1: Final = "env: {VLLM_USE_V2_MODEL_RUNNER: 0}"
 _DRAFT_MODEL: Final = "speculative: {method: draft_model, model: google/gemma-4-26B-A4B-it-assistant}"
 _SLOW_DRAFT: Final = (
     "SPD012 5:3 google/gemma-4-26B-A4B-it-assistant is a drafter for MTP, and "
-    "vllm/vllm-openai:gemma4-0505-arm64-cu130 runs it as a model of its own, which is slower"
+    "vllm/vllm-openai:gemma4-0505-arm64-cu130 runs it as a separate model, which is slower"
 )
 _NO_MTP: Final = (
-    "SPD019 9:18 nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4 has no MTP layers: vLLM ends with "
+    "SPD019 9:18 nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4 has no MTP layers: vLLM exits with "
     "\"Unsupported speculative method: 'mtp'\""
 )
 
@@ -86,7 +88,7 @@ FLAGS: Final[dict[str, list[Case]]] = {
         Case(serving("Qwen/Qwen3.6-35B-A3B", "set: {enable_prefix_caching: true, max_num_batched_tokens: 2k}")),
         Case(
             serving("Qwen/Qwen3.6-35B-A3B", "set: {enable_prefix_caching: true, max_num_batched_tokens: 1k}"),
-            (("FLG007 10:64 chat batches 1k tokens, fewer than one block of the prefix cache: vLLM ends at start"),),
+            (("FLG007 10:64 chat batches 1k tokens, fewer than one block of the prefix cache: vLLM exits at start"),),
         ),
         Case(
             serving(
@@ -126,7 +128,7 @@ FLAGS: Final[dict[str, list[Case]]] = {
     "FLG010": [
         Case(PAIR),
         Case(PAIR + "    set: {pipeline_parallel_size: 2}\n"),
-        Case(PAIR + "    set: {pipeline_parallel_size: 4}\n", ("FLG010 16:35 big is split over 4 GPUs, and has 2",)),
+        Case(PAIR + "    set: {pipeline_parallel_size: 4}\n", ("FLG010 16:35 big is split over 4 GPUs, but has 2",)),
     ],
     "FLG012": [Case(PAIR + "    set: {enable_expert_parallel: true}\n")],
     "FLG013": [
@@ -149,29 +151,32 @@ FLAGS: Final[dict[str, list[Case]]] = {
     "FLG017": [
         Case(
             deployment(r'set: {hf_overrides: {a: ["\u201cb"]}}'),
-            ("FLG017 10:25 hf_overrides of chat holds the typographic character “",),
+            ("FLG017 10:25 hf_overrides of chat contains the typographic character “",),
         ),
         Case(deployment("set: {chat_template: /models/ü-ß.jinja}")),
         Case(
             deployment(r'set: {chat_template: "\u201cx"}'),
-            ("FLG017 10:26 chat_template of chat holds the typographic character “",),
+            ("FLG017 10:26 chat_template of chat contains the typographic character “",),
         ),
         Case(
-            service(r'command: [x, "\u2014port=1"]'), ("FLG017 9:14 command of asr holds the typographic character —",)
+            service(r'command: [x, "\u2014port=1"]'),
+            ("FLG017 9:14 command of asr contains the typographic character —",),
         ),
         Case(service(r'command: ["It\u2019s \u201cx\u201d \u2014 y", "a\u2013b", "\u2014Hola", "\u201cx\u201d"]')),
-        Case(service(r'env: {X: "{\u201ca\u201d: 1}"}'), ("FLG017 9:14 X of asr holds the typographic character “",)),
+        Case(
+            service(r'env: {X: "{\u201ca\u201d: 1}"}'), ("FLG017 9:14 X of asr contains the typographic character “",)
+        ),
         Case(
             service(r'env: {X: "\u2018{1}\u2019", T: "say: \u201chi\u201d"}'),
-            ("FLG017 9:14 X of asr holds the typographic character \u2018",),
+            ("FLG017 9:14 X of asr contains the typographic character \u2018",),
         ),
         Case(
             deployment(r'container: {prelude: [[x, "-\u2013kv-cache-dtype fp8"]]}'),
-            ("FLG017 10:26 prelude of chat holds the typographic character \u2013",),
+            ("FLG017 10:26 prelude of chat contains the typographic character \u2013",),
         ),
         Case(
             deployment(r'set: {chat_template: "x \u2014port=1"}'),
-            ("FLG017 10:26 chat_template of chat holds the typographic character —",),
+            ("FLG017 10:26 chat_template of chat contains the typographic character —",),
         ),
         Case(deployment('description: "It\u2019s \u2014port=1"', r'env: {X: "x \u2013 y"}')),
     ],
@@ -184,7 +189,7 @@ FLAGS: Final[dict[str, list[Case]]] = {
             (
                 (
                     "FLG027 11:27 deepseek-ai/DeepSeek-V4-Flash has kv_cache_dtype: bfloat16, and vLLM 0.20.0 serves "
-                    "it with an FP8 KV cache alone"
+                    "it only with an FP8 KV cache"
                 ),
             ),
         ),
@@ -219,8 +224,8 @@ FLAGS: Final[dict[str, list[Case]]] = {
             serving("Qwen/Qwen3.6-27B", V032, "speculative: {method: dflash}", _V1),
             (
                 (
-                    "SPD008 12:37 z-lab/Qwen3.6-27B-DFlash mixes sliding-window and full attention, which vLLM serves "
-                    "on its second model runner alone"
+                    "SPD008 12:37 z-lab/Qwen3.6-27B-DFlash mixes sliding-window and full attention, which vLLM "
+                    "supports only on its second model runner"
                 ),
             ),
         ),
@@ -249,8 +254,8 @@ FLAGS: Final[dict[str, list[Case]]] = {
             serving("google/gemma-4-26B-A4B-it", "speculative: {method: mtp}"),
             (
                 (
-                    "SPD019 5:3 vLLM 0.19.0 has no model for google/gemma-4-26B-A4B-it-assistant; "
-                    "0.21.0 is the first that has"
+                    "SPD019 5:3 vLLM 0.19.0 does not support google/gemma-4-26B-A4B-it-assistant; 0.21.0 is the "
+                    "first release that does"
                 ),
             ),
         ),
@@ -274,8 +279,8 @@ FLAGS: Final[dict[str, list[Case]]] = {
             serving("openai/gpt-oss-120b", _TOOLS.format("hermes")),
             (
                 (
-                    "API002 10:60 openai/gpt-oss-120b does not write tool calls in the form that hermes reads: calls "
-                    "stay in the text of the answer"
+                    "API002 10:60 openai/gpt-oss-120b does not write tool calls in the format that hermes reads: "
+                    "calls stay in the text of the answer"
                 ),
             ),
         ),
@@ -290,8 +295,8 @@ FLAGS: Final[dict[str, list[Case]]] = {
             serving("Qwen/Qwen3.6-35B-A3B"),
             (
                 (
-                    "API003 5:3 Qwen/Qwen3.6-35B-A3B thinks before it answers, and chat leaves the thoughts in the "
-                    "answer: no reasoning_parser"
+                    "API003 5:3 Qwen/Qwen3.6-35B-A3B reasons before it answers, and chat sets no reasoning_parser: "
+                    "the reasoning stays in the answer"
                 ),
             ),
         ),

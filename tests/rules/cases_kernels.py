@@ -44,8 +44,9 @@ MODEL: Final = "model: example/model"
 RAY: Final = "set: {distributed_executor_backend: ray}"
 OMNI: Final = "nvidia/nemotron-3-nano-omni-30b-a3b-nvfp4"
 OMNI_UNSUPPORTED: Final = (
-    "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 is NemotronH_Nano_Omni_Reasoning_V3, which "
-    "vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not support"
+    "IMG011 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 has the architecture "
+    "NemotronH_Nano_Omni_Reasoning_V3, which vLLM 0.19.0 (nvcr.io/nvidia/vllm:26.04-py3) does not "
+    "support"
 )
 MTP: Final = "speculative: {method: mtp, moe_backend: null}"
 FLASHINFER: Final = "set: {attention_backend: flashinfer}"
@@ -62,7 +63,7 @@ def _cuda(tag: str) -> tuple[str, ...]:
 
 def _experts(model: str, said: str, release: str = "0.19.0", *, at: str = "5:3") -> tuple[str, ...]:
     has = f"MOE001 {at} {model} has FP4 experts, and chat has {said} on vLLM {release}"
-    return (f"{has}; answers were wrong or the server ended",)
+    return (f"{has}; answers were wrong or the server crashed",)
 
 
 KERNELS: Final[dict[str, list[Case]]] = {
@@ -81,7 +82,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
         Case(service()),
         Case(
             service().replace("example.org/asr@", "example.org/asr:1-amd64@"),
-            ("IMG007 7:12 example.org/asr:1-amd64 is for amd64, and spark-01 is arm64",),
+            ("IMG007 7:12 example.org/asr:1-amd64 is built for amd64, but spark-01 is arm64",),
         ),
         Case(_serving("base/single-spark", PREVIEW, "model: example/model")),
     ],
@@ -108,7 +109,7 @@ KERNELS: Final[dict[str, list[Case]]] = {
             _serving(OMNI, V020, "container: {prelude: [[echo, hello]]}", "set: {limit_mm_per_prompt: null}"),
             (
                 (
-                    f"IMG009 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 accepts audio, and {V020} has "
+                    f"IMG009 9:12 nvidia/Nemotron-3-Nano-Omni-30B-A3B-Reasoning-NVFP4 accepts audio, but {V020} has "
                     "no audio packages: requests with audio fail"
                 ),
             ),
@@ -121,8 +122,9 @@ KERNELS: Final[dict[str, list[Case]]] = {
             _serving("redhatai/qwen3.5-122b-a10b-nvfp4", NGC_02),
             (
                 (
-                    "IMG011 9:12 RedHatAI/Qwen3.5-122B-A10B-NVFP4 is Qwen3_5MoeForConditionalGeneration, which "
-                    "vLLM 0.15.1 (nvcr.io/nvidia/vllm:26.02-py3) does not support"
+                    "IMG011 9:12 RedHatAI/Qwen3.5-122B-A10B-NVFP4 has the architecture "
+                    "Qwen3_5MoeForConditionalGeneration, which vLLM 0.15.1 (nvcr.io/nvidia/vllm:26.02-py3) does not "
+                    "support"
                 ),
             ),
         ),
@@ -132,8 +134,8 @@ KERNELS: Final[dict[str, list[Case]]] = {
             _serving("base/single-spark", NGC_03, "model: google/gemma-4-26B-A4B-it"),
             (
                 (
-                    "IMG011 9:12 google/gemma-4-26B-A4B-it is Gemma4ForConditionalGeneration, which vLLM "
-                    "0.17.1 (nvcr.io/nvidia/vllm:26.03-py3) does not support"
+                    "IMG011 9:12 google/gemma-4-26B-A4B-it has the architecture Gemma4ForConditionalGeneration, "
+                    "which vLLM 0.17.1 (nvcr.io/nvidia/vllm:26.03-py3) does not support"
                 ),
             ),
         ),
@@ -179,8 +181,8 @@ KERNELS: Final[dict[str, list[Case]]] = {
             _serving("base/single-spark", GEMMA, "model: nvidia/Gemma-4-26B-A4B-NVFP4"),
             (
                 (
-                    "QNT006 9:12 gemma4.py of vLLM 0.19 does not map the expert scales of nvidia/Gemma-4-26B-A4B-NVFP4"
-                    ": chat ends with a KeyError while it loads"
+                    "QNT006 9:12 gemma4.py of vLLM 0.19 does not map the expert scales of "
+                    "nvidia/Gemma-4-26B-A4B-NVFP4: chat exits with a KeyError while it loads"
                 ),
             ),
         ),
@@ -244,8 +246,8 @@ KERNELS: Final[dict[str, list[Case]]] = {
             ),
             (
                 (
-                    "MOE008 11:24 moe_backend: flashinfer_cutedsl of chat needs an SM100 GPU, and this GPU is sm_121: "
-                    "the server ends at start"
+                    "MOE008 11:24 moe_backend: flashinfer_cutedsl of chat needs an SM100 GPU, and this GPU is "
+                    "sm_121: the server exits at start"
                 ),
             ),
         ),

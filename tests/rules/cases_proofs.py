@@ -11,7 +11,7 @@ _NGC: Final = f"image: 'nvcr.io/nvidia/vllm:26.04-py3@{ONES}'"
 _CONFIG: Final = (
     "config: {model_type: qwen3, num_hidden_layers: 36, num_attention_heads: 32, num_key_value_heads: 8, head_dim: 128}"
 )
-_LEFT: Final = "on spark-01, and 89.2 GiB are left"
+_LEFT: Final = "on spark-01, but only 89.2 GiB are left"
 _ASSUMED: Final = "as for vLLM 0.33.0: the version in example.org/x:1 is unknown"
 _LOCK: Final = f"""\
 version: 1
@@ -29,7 +29,7 @@ def _chat(options: str, *lines: str, model: str = "example/model") -> str:
 
 
 def _unproven(what: str, line: str = "7:12", name: str = "chat") -> tuple[str, ...]:
-    return (f"MEM100 {line} it cannot be proven that {name} fits on spark-01: {what} is not known",)
+    return (f"MEM100 {line} cannot prove that {name} fits on spark-01; unknown: {what}",)
 
 
 PROOFS: Final[dict[str, list[Case]]] = {
@@ -71,12 +71,12 @@ PROOFS: Final[dict[str, list[Case]]] = {
         ),
         Case(
             _chat("{gpu_memory_utilization: 0.9, max_model_len: 4096}", "workload: {users: 2, context: 8192}"),
-            ("MEM104 11:55 chat is for requests of 8192 tokens, and takes 4096",),
+            (("MEM104 11:55 the workload of chat has requests of 8192 tokens, but max_model_len is 4096"),),
             locked=_LOCK,
         ),
         Case(
             _chat("{gpu_memory_utilization: 0.9, max_model_len: 131072}", "workload: {users: 99, context: 65536}"),
-            (f"MEM104 12:15 chat is for 99 requests of 65536 tokens, which need 891.0 GiB of KV cache {_LEFT}",),
+            (f"MEM104 12:15 the workload of chat, 99 requests of 65536 tokens, needs 891.0 GiB of KV cache {_LEFT}",),
             locked=_LOCK,
         ),
         Case(

@@ -129,7 +129,7 @@ RELEASES: Final[dict[str, list[Case]]] = {
             _on(_OLD, "set: {attention_config: {backends: X}}"),
             _said(
                 "FLG104 11:30 attention_config.backends of chat is not a key of vLLM 0.15.1",
-                " (nvcr.io/nvidia/vllm:26.02-py3), which leaves it out",
+                " (nvcr.io/nvidia/vllm:26.02-py3), which ignores it",
             ),
         ),
         Case(
@@ -167,15 +167,15 @@ RELEASES: Final[dict[str, list[Case]]] = {
         Case(
             _on(_EXACT, "env: {VLLM_CUDART_SO_PATHS: x}"),
             _said(
-                "ENV101 11:11 VLLM_CUDART_SO_PATHS of chat has no effect: vLLM 0.20.0 does not know it and warns of",
-                " it; no known release has it",
+                "ENV101 11:11 VLLM_CUDART_SO_PATHS of chat has no effect: vLLM 0.20.0 does not read it and logs a",
+                " warning; no known release has it",
             ),
         ),
         Case(
             _on(_NEAREST, "env: {VLLM_USE_TRITON_FLASH_ATTN: 1}"),
             _said(
                 "ENV101 11:11 VLLM_USE_TRITON_FLASH_ATTN of chat has no effect: vLLM 0.19.0",
-                " (nvcr.io/nvidia/vllm:26.04-py3) does not know it and warns of it; 0.11.0 has it",
+                " (nvcr.io/nvidia/vllm:26.04-py3) does not read it and logs a warning; 0.11.0 has it",
             ),
         ),
         Case(_on("vllm-ds4-pinned", "env: {VLLM_TRITON_MLA_SPARSE: 1}")),
@@ -188,14 +188,14 @@ RELEASES: Final[dict[str, list[Case]]] = {
             _on(_OLD, "env: {VLLM_ATTENTION_BACKEND: X}"),
             _said(
                 "ENV101 11:11 VLLM_ATTENTION_BACKEND of chat has no effect: vLLM 0.15.1",
-                " (nvcr.io/nvidia/vllm:26.02-py3) does not know it and says nothing; 0.11.0 to 0.14.1 have it",
+                " (nvcr.io/nvidia/vllm:26.02-py3) does not read it and logs nothing; 0.11.0 to 0.14.1 have it",
             ),
         ),
         Case(
             _on(_EXACT, "env: {VLLM_ATTENTION_BACKEND: X}", "set: {fail_on_environ_validation: true}"),
             _said(
-                "ENV101 11:11 VLLM_ATTENTION_BACKEND of chat has no effect: vLLM 0.20.0 does not know it and warns",
-                " of it; 0.11.0 to 0.14.1 have it",
+                "ENV101 11:11 VLLM_ATTENTION_BACKEND of chat has no effect: vLLM 0.20.0 does not read it and logs a",
+                " warning; 0.11.0 to 0.14.1 have it",
             ),
         ),
     ],

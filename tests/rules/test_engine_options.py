@@ -58,7 +58,7 @@ def test_a_release_that_lacks_an_option_is_an_error_that_names_those_that_have_i
         assert finding.message == (
             "mamba_scheduler_strategy of chat is not an option of SGLang 0.5.23: 0.5.7 to 0.5.19 have it"
         )
-        assert "choose an image of such a release" in finding.hint
+        assert "use an image with such a release" in finding.hint
     assert found("lmsysorg/sglang:v0.5.12", "set: {mamba_scheduler_strategy: extra_buffer}") == []
     assert found(EXACT, "set: {tensor_parallel_size: 1}") == []
 
@@ -96,7 +96,7 @@ def test_the_same_is_an_error_where_it_is() -> None:
 
 def test_a_name_of_vllm_is_told_as_such() -> None:
     (finding,) = found(EXACT, "set: {max_model_len: 4096}")
-    assert finding.hint == "that is vLLM's name: SGLang calls it context_length"
+    assert finding.hint == "this is vLLM's name: SGLang calls it context_length"
     for name in ("sglang", "llama-cpp"):
         engine = engines.named(name)
         assert set(engine.of_vllm.values()) <= set(engine.options or ())
@@ -144,7 +144,10 @@ def test_a_method_that_came_with_a_later_release() -> None:
     lines = "speculative: {method: dspark, model: example/head, num_speculative_tokens: 3}"
     (finding,) = [each for each in found("lmsysorg/sglang:v0.5.15", lines) if each.code == "ENG006"]
     assert finding.severity is Severity.ERROR
-    assert finding.message == "SGLang 0.5.15, which chat runs on, has no method dspark: 0.5.16 to 0.5.23 have it"
+    assert (
+        finding.message
+        == "chat runs on SGLang 0.5.15, which does not support the method dspark: 0.5.16 to 0.5.23 have it"
+    )
     lines = "speculative: {method: draft_model, model: /d.gguf, num_speculative_tokens: 3}"
     assert ("ENG006", Severity.ERROR) in said(llama(f"{LLAMA}-b9093", lines))
     assert llama(f"{LLAMA}-b11434", lines) == []
@@ -173,7 +176,7 @@ def test_a_build_between_two_that_were_read_is_a_warning() -> None:
 def test_llama_cpp_reads_the_number_that_a_text_begins_with() -> None:
     (finding,) = llama(f"{LLAMA}-b11434", "set: {ctx_size: 32k}")
     assert (finding.code, finding.severity) == ("ENG002", Severity.WARNING)
-    assert finding.message == "ctx_size of chat is '32k', of which llama.cpp reads the number alone"
+    assert finding.message == "ctx_size of chat is '32k', of which llama.cpp reads only the number"
     assert said(llama(f"{LLAMA}-b11434", "set: {ctx_size: many}")) == [("ENG002", Severity.ERROR)]
 
 

@@ -49,7 +49,7 @@ def test_the_severity_decides_unless_the_rule_says_otherwise(given: Rule, smalle
 
 def test_each_profile_has_what_the_ones_before_it_have() -> None:
     every = [page.rule for page in pages().values()]
-    outside = [profiles.outside(every, FLOORS, name) for name in FLOORS]
+    outside = [profiles.hidden(every, FLOORS, name) for name in FLOORS]
     assert outside[0] >= outside[1] >= outside[2] == frozenset()
     assert ("MEM100", Severity.WARNING) in outside[0] - outside[1]
     assert ("FLG004", Severity.INFO) in outside[1] - outside[2]
@@ -60,7 +60,7 @@ def test_each_profile_has_what_the_ones_before_it_have() -> None:
 def test_a_rule_names_a_profile_that_there_is_and_an_error_that_cannot_be_waived_names_none() -> None:
     for page in pages().values():
         assert page.rule.profile in {"", *FLOORS}, page.rule.code
-        assert not (profiles.firm(page.rule) and page.rule.profile), page.rule.code
+        assert not (profiles.always_shown(page.rule) and page.rule.profile), page.rule.code
 
 
 def test_without_a_word_errors_and_warnings_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def test_a_finding_about_a_host_is_waived_there() -> None:
 def test_a_waiver_covers_nothing_beside_its_place(hit: Hit) -> None:
     text = PAIR.replace("  spark-01:\n", f"  spark-01:\n    {ALLOW}\n")
     assert said(verdict(text, saying(hit)))[0].startswith("TST001")
-    assert said(verdict(text, saying(hit)))[1].startswith("WVR001 5:20 nothing here is refused by TST001")
+    assert said(verdict(text, saying(hit)))[1].startswith("WVR001 5:20 TST001 reports nothing here")
 
 
 def test_one_waiver_covers_several_findings() -> None:
@@ -48,7 +48,7 @@ def test_one_waiver_covers_several_findings() -> None:
 
 def test_a_waiver_that_waives_nothing_warns() -> None:
     [finding] = verdict(deployment(ALLOW), saying())
-    assert said((finding,)) == ["WVR001 10:20 nothing here is refused by TST001"]
+    assert said((finding,)) == ["WVR001 10:20 TST001 reports nothing here"]
     assert (finding.severity, finding.hint) == (Severity.WARNING, "remove the waiver")
 
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_waived_stays_and_says_so() -> None:
     refused, told = verdict(deployment(ALLOW), saying(CHAT, rule=rule))
     assert (refused.code, refused.severity) == ("TST001", Severity.ERROR)
     assert said((told,)) == ["WVR001 10:20 TST001 cannot be waived"]
-    assert told.hint == "mend what it says, and remove the waiver"
+    assert told.hint == "fix the finding, and remove the waiver"
 
 
 def test_a_waiver_of_one_rule_is_none_of_another() -> None:

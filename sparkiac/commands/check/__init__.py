@@ -129,19 +129,19 @@ def _hidden(*, profile: str | None, select: str | None, ignore: str | None) -> H
     from sparkiac.rules.pages import pages
 
     rules = {code: page.rule for code, page in pages().items()}
-    unwaivable = {code for code, rule in rules.items() if profiles.firm(rule)}
+    unwaivable = {code for code, rule in rules.items() if profiles.always_shown(rule)}
     if select is not None and profile is not None:
         message = "--select and --profile exclude each other; remove --profile"
         raise click.UsageError(message)
     if select is not None:
-        hidden = profiles.whole(rules.keys() - _codes(select, rules))
+        hidden = profiles.every_severity(rules.keys() - _codes(select, rules))
     else:
         levels = catalog.profiles()
         name = known("profile", levels.default if profile is None else profile, levels.profiles)
-        hidden = profiles.outside(rules.values(), levels.floors, name)
+        hidden = profiles.hidden(rules.values(), levels.floors, name)
     if ignore is not None:
-        hidden |= profiles.whole(_codes(ignore, rules, without=unwaivable))
-    return hidden - profiles.whole(unwaivable)
+        hidden |= profiles.every_severity(_codes(ignore, rules, without=unwaivable))
+    return hidden - profiles.every_severity(unwaivable)
 
 
 def _codes(words: str, codes: Iterable[str], *, without: Container[str] = frozenset()) -> set[str]:

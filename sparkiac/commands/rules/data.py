@@ -91,6 +91,6 @@ def _waiver(rule: Rule) -> str:
         return "**It cannot be waived**: mend what it names."
     if rule.phase == "preflight":
         return "**It cannot be waived**: it is found on a host, so mend the host, or say in the inventory what it is."
-    if profiles.firm(rule):
+    if profiles.always_shown(rule):
         return "**It cannot be waived**, and no profile and no option leaves it out."
     return f"**It cannot be waived**; `sparkiac check --ignore {rule.code}` leaves it out."

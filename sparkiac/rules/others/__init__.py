@@ -1,7 +1,7 @@
-"""Pages of what no rule finds: of reading, of the model, of names, of waivers, of sparkiac itself, and of hosts.
+"""Pages of findings that are made outside the rules: YAML, values, names, waivers, internal errors and hosts.
 
-Each has a page in the form of a rule's, and no inventory may waive it. A test holds that every code that the package
-can give is a rule's or in this table.
+Each has a page in the form of a rule's, and no inventory may waive it. A test checks that every code that the
+package can report belongs to a rule or is in this table.
 """
 
 from __future__ import annotations

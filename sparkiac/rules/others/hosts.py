@@ -1,4 +1,4 @@
-"""Pages of what the preflight finds on a host, before anything is changed there: the machine and its driver."""
+"""Pages of the preflight's findings about the machine and its driver."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ OTHERS: Final[tuple[Other, ...]] = (
         "HST001",
         "docker-not-allowed",
         """\
-The units may not ask Docker.
+The units have no permission to use Docker.
 
-They run as the user `sparkiac` in the group `docker`, which the playbooks see to. If `/run/docker.sock` belongs to
-another group, or the group may not read and write it, each start ends with `permission denied … docker.sock`. Install
-Docker from its packages, which make the group. For your own account: `usermod -aG docker NAME`, then log in anew.
+They run as the user `sparkiac` in the group `docker`; the playbooks add it. If `/run/docker.sock` belongs to another
+group, or the group cannot read and write it, each start ends with `permission denied … docker.sock`. Install Docker
+from its packages, which create the group. For your own account: `usermod -aG docker NAME`, then log in again.
 """,
         "Spark guide L68, L643",
     ),
@@ -24,10 +24,10 @@ Docker from its packages, which make the group. For your own account: `usermod -
         "HST002",
         "no-gpu",
         """\
-The host, or a container on it, does not see the GPU.
+The GPU is not visible on the host or in a container on it.
 
-Without a driver, or without NVIDIA's Container Toolkit, no engine starts. The preflight asks `nvidia-smi` on the host
-and for the toolkit's version. Once the images are there, and before anything is replaced, the playbooks run
+Without a driver, or without NVIDIA's Container Toolkit, no engine starts. The preflight runs `nvidia-smi` on the host
+and reads the toolkit's version. Once the images are there, and before anything is replaced, the playbooks run
 `nvidia-smi` in a container of an engine's own image; nothing else is pulled for that.
 """,
         "Spark guide L67, L69",
@@ -36,12 +36,12 @@ and for the toolkit's version. Once the images are there, and before anything is
         "HST003",
         "registry-login",
         """\
-A registry does not give an image without a login.
+A registry requires a login for an image.
 
-NVIDIA's registry answers 401 then. The playbooks pull as root, so root must be logged in on the host:
-`docker login nvcr.io --username '$oauthtoken'`, with an NGC API key as password. The user's name is literally
-`$oauthtoken`: in single quotes, or the shell replaces it. The preflight warns where an image is missing and root has
-no login; it only warns, because the registry may give the image to everybody.
+NVIDIA's registry answers 401 then. The playbooks pull as root, so root must be logged in on the host: `docker login
+nvcr.io --username '$oauthtoken'`, with an NGC API key as password. The user name is literally `$oauthtoken`: put it in
+single quotes, or the shell replaces it. The preflight warns if an image is missing and root has no login; it is only a
+warning, because the image may be public.
 """,
         "Spark guide L72",
     ),
@@ -51,9 +51,9 @@ no login; it only warns, because the registry may give the image to everybody.
         """\
 The weights of a gated model are not on the host.
 
-Its publisher gives it to those who accepted its licence, and the download fails with 401 otherwise. Accept the
-licence on the model's page, set `HF_TOKEN` to a token of that account, and stage the weights. The containers never
-get the token: they read the model store and run offline.
+Its publisher grants access to those who accepted its licence; otherwise the download fails with 401. Accept the licence
+on the model's page, set `HF_TOKEN` to a token of that account, and stage the weights. The containers never get the
+token: they read the model store and run offline.
 """,
         "Spark guide L52, L71, L229, L646",
     ),
@@ -64,8 +64,8 @@ get the token: they read the model store and run offline.
 The weights of a model are not on the host.
 
 The containers run offline and only read the model store, so that a start never waits for a download, a restart
-fetches nothing, and no file belongs to root that should be yours. Stage the weights first; the line of the preflight
-has the command.
+downloads nothing, and root owns none of your files. Stage the weights first; the message of the preflight contains the
+command.
 """,
         "Spark guide L49-53, L60",
         "vLLM blog L37",
@@ -74,11 +74,11 @@ has the command.
         "HST009",
         "another-machine",
         """\
-The host is not the machine that the inventory says it is.
+The host is not the machine that the inventory describes.
 
-Recipes, images and memory shares hold for one kind of hardware: a DGX Spark is aarch64, with one NVIDIA GB10 of
-compute capability 12.1 and one memory for CPU and GPU. See that this is the right host. If it is, name its platform
-and its memory in the inventory: 119 GiB and 121 GiB machines both occur.
+Recipes, images and memory shares are valid for one kind of hardware: a DGX Spark is aarch64, with one NVIDIA GB10 of
+compute capability 12.1 and one memory for CPU and GPU. Check that this is the right host. If it is, set its platform
+and its memory in the inventory: machines with 119 GiB and with 121 GiB both exist.
 """,
         "Spark guide L25-30, L120",
         "vLLM blog L12",
@@ -89,11 +89,11 @@ and its memory in the inventory: 119 GiB and 121 GiB machines both occur.
         "HST014",
         "extra-file-missing",
         """\
-A file that the container mounts beside the model is not there.
+A file that the container mounts beside the model is missing.
 
-A parser plug-in or a chat template is named on the server's command line, and the server does not start without it.
-The playbooks fetch each such file and refuse one whose content is not the pinned one. If it is missing at a start,
-somebody took it away: run the playbooks again.
+A parser plug-in or a chat template is named on the server's command line, and the server does not start without it. The
+playbooks fetch each such file and refuse one whose content differs from the pinned one. If it is missing at a start,
+somebody removed it: run the playbooks again.
 """,
         "Spark guide L282-284, L298-302",
     ),
@@ -101,14 +101,14 @@ somebody took it away: run the playbooks again.
         "DRV001",
         "driver-differs",
         """\
-The driver is not the one that the inventory names, or one that sources disagree on.
+The driver differs from the inventory, or is one on which sources disagree.
 
-Another driver than the named one fails: it came with an update that nobody planned, or the host has not been rebooted
-since. Install and hold the right one, or name the new one under `driver:` of the host.
+A driver other than the one in the inventory is an error: it came with an unplanned update, or the host has not been
+rebooted since. Install and hold the right one, or set the new one as `driver:` of the host.
 
-Series 580 is what the platform names. SM121 reference (L20-23) says to stay on 580.142, because CUDA graphs hang on
-590; dual-Spark post (L3) runs 590 in production. So the inventory may name it, and the preflight warns: test such a
-driver under load before it serves. Do not work around a hang with `enforce_eager`.
+The platform names series 580. SM121 reference (L20-23) says to stay on 580.142, because CUDA graphs hang on 590;
+dual-Spark post (L3) runs 590 in production. So the inventory may name it, and the preflight warns: test such a driver
+under load before it serves. Do not work around a hang with `enforce_eager`.
 """,
         "SM121 reference L20-23, L69",
         "dual-Spark post L3",
@@ -119,9 +119,9 @@ driver under load before it serves. Do not work around a hang with `enforce_eage
         """\
 An image runs on an older driver than it was built for, through CUDA's forward compatibility.
 
-`nvcr.io/nvidia/vllm:25.12.post1-py3` was built for 590.44 and newer, and runs on 580. A good start logs
-`CUDA Forward Compatibility mode ENABLED`. If it logs `UNAVAILABLE` at each of many starts, look for other errors of
-the start first; then take `vllm/vllm-openai:cu130-nightly`. A newer driver is the last choice: see DRV001.
+`nvcr.io/nvidia/vllm:25.12.post1-py3` was built for 590.44 and newer, and runs on 580. A good start logs `CUDA Forward
+Compatibility mode ENABLED`. If it logs `UNAVAILABLE` at each of many starts, look for other errors of the start first;
+then use `vllm/vllm-openai:cu130-nightly`. A newer driver is the last choice: see DRV001.
 """,
         "Spark guide L303",
         severity=Severity.WARNING,
@@ -130,10 +130,10 @@ the start first; then take `vllm/vllm-openai:cu130-nightly`. A newer driver is t
         "DRV003",
         "driver-too-old",
         """\
-The driver is older than an image needs, and no source says that the two run together.
+The driver is older than an image requires, and no source has run the two together.
 
-The catalog knows of some images the oldest driver that they were built for. This is looked at before the image is
-pulled. Take another image, or a driver that both the image and the platform name.
+For some images, the catalog records the oldest driver that they were built for. This is checked before the image is
+pulled. Use another image, or a driver that both the image and the platform name.
 """,
         "SM121 reference L22-23",
         "Spark guide L303",

@@ -1,4 +1,4 @@
-"""Pages of LCK codes: what `sparkiac lock` finds when it asks upstream, or compares a lock with its inventory."""
+"""Pages of LCK codes: findings of `sparkiac lock` about upstream requests, or about a lock and its inventory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ OTHERS: Final[tuple[Other, ...]] = (
         "LCK001",
         "no-such-image",
         """\
-A registry has no such image.
+The registry has no such image.
 
-It has no repository of that name, or the repository has no such tag or digest. Look for a slip in the name; the hint
-has the nearest tag, if there is one. If the lock holds a digest that its owner has deleted, no host can pull it anew:
-`sparkiac lock --upgrade` takes what the tag names now.
+It has no repository of that name, or the repository has no such tag or digest. Check the spelling; the hint has the
+nearest tag, if there is one. If the owner has deleted the digest that the lock records, no host can pull it again:
+`sparkiac lock --upgrade` records the current digest of the tag.
 """,
         "OCI distribution specification 1.1, error codes",
     ),
@@ -32,8 +32,8 @@ has the nearest tag, if there is one. If the lock holds a digest that its owner 
         """\
 An image is not built for the hosts' architecture.
 
-A DGX Spark is linux/arm64. An image for amd64 alone would be pulled, and would end with `exec format error` when it
-starts. The message lists what the image has. Take a tag that is built for arm64, or build the image from source.
+A DGX Spark is linux/arm64. An image for amd64 alone can be pulled, but exits with `exec format error` when it starts.
+The message lists the architectures of the image. Use a tag that is built for arm64, or build the image from source.
 """,
         "Spark guide L19, L25, L114",
         "dual-Spark post L85, L99",
@@ -42,11 +42,11 @@ starts. The message lists what the image has. Take a tag that is built for arm64
         "LCK003",
         "registry-refuses",
         """\
-A registry does not show an image to whoever asked, or the login for it cannot be read.
+A registry denies access to an image, or the login for it cannot be read.
 
-Log in where `sparkiac lock` runs: `docker login nvcr.io --username '$oauthtoken'`, with an NGC API key as password,
-for NVIDIA's images. Logins are read from Docker's and Podman's files and from the programs that they name;
-none is ever printed or written. The hosts need a login of their own: see HST003.
+Log in where `sparkiac lock` runs: `docker login nvcr.io --username '$oauthtoken'`, with an NGC API key as password, for
+NVIDIA's images. Logins are read from the configuration files of Docker and Podman and from the credential helpers that
+they name; none is ever printed or written. The hosts need their own login: see HST003.
 """,
         "Spark guide L72",
     ),
@@ -54,22 +54,22 @@ none is ever printed or written. The hosts need a login of their own: see HST003
         "LCK004",
         "registry-silent",
         """\
-A registry does not answer, or not now.
+A registry does not respond.
 
-It was asked several times. No route, a certificate that is not trusted, a proxy, or too many questions: the message
-says which. The lock is as it was. A lock that is complete needs no network, so `check`, `plan` and `generate` go on
-working. Docker Hub gives more answers to those who log in.
+Several requests failed: there is no route, a certificate is not trusted, a proxy is in the way, or there were too many
+requests. The message names the reason. The lock is unchanged. A complete lock needs no network, so `check`, `plan` and
+`generate` still work. Docker Hub has higher limits for users who log in.
 """,
     ),
     _other(
         "LCK005",
         "registry-false",
         """\
-What a registry gives is not what its digest or its type says.
+The content from a registry does not match its digest or type.
 
-Every answer is hashed and compared with the digest that was asked for. If they differ, somebody between here and the
-registry changes the content, or the registry is damaged: nothing of it goes into the lock. An answer of another type
-is often the page of a login or of a proxy.
+Every response is hashed and compared with the requested digest. If they differ, something between this machine and the
+registry changes the content, or the registry is damaged: none of it is written to the lock. A response of another type
+is often a login page or the page of a proxy.
 """,
         "OCI distribution specification 1.1",
     ),
@@ -79,18 +79,18 @@ is often the page of a login or of a proxy.
         """\
 The model hub has no such repository, or it is private.
 
-The hub does not tell the two apart. Look for a slip in organisation and name: capitals count. For a private one, set
-`HF_TOKEN` to a token that may read it, or run `hf auth login`.
+The hub gives the same response for both. Check the spelling of organisation and name, including capitals. For a private
+repository, set `HF_TOKEN` to a token that can read it, or run `hf auth login`.
 """,
     ),
     _other(
         "LCK011",
         "gated-model",
         """\
-A model is gated, and the token may not read it.
+A model is gated, and the token has no access to it.
 
-Its publisher gives it to those who accepted its terms. Accept them on the model's page, and set `HF_TOKEN` to a token
-of that account. The hosts that stage the weights need one as well: see HST004.
+Its publisher grants access to those who accepted its terms. Accept them on the model's page, and set `HF_TOKEN` to a
+token of that account. The hosts that stage the weights need one as well: see HST004.
 """,
         "Spark guide L52, L71, L229",
     ),
@@ -98,68 +98,69 @@ of that account. The hosts that stage the weights need one as well: see HST004.
         "LCK012",
         "no-such-revision",
         """\
-A repository of the model hub has no such branch, tag or commit.
+A repository on the model hub has no such branch, tag or commit.
 
-`revisions` of the inventory names it, or the catalog does, where a source ran one commit. A branch may have been
-deleted, and a commit is gone if its history was rewritten. Name another one under `revisions`.
+The revision comes from `revisions` of the inventory, or from the catalog if a source ran a certain commit. The branch
+may have been deleted, and a commit is gone if its history was rewritten. Set another one under `revisions`.
 """,
     ),
     _other(
         "LCK013",
         "hub-silent",
         """\
-The model hub does not answer, or must not be asked.
+The model hub does not respond, or its settings prevent requests.
 
-It was asked several times, or `HF_HUB_OFFLINE` is set, or `HF_ENDPOINT` is no address. The lock is as it was. A lock
-that is complete needs no network, so `check`, `plan` and `generate` go on working.
+Several requests failed, or `HF_HUB_OFFLINE` is set, or `HF_ENDPOINT` is not an address. The lock is unchanged. A
+complete lock needs no network, so `check`, `plan` and `generate` still work.
 """,
     ),
     _other(
         "LCK014",
         "hub-false",
         """\
-Something on the model hub is not what the hub says of it.
+A file on the model hub differs from the hub's own listing.
 
-A file came with another size or hash than the listing has, a safetensors file is not whole, or a path could not be
-staged. Nothing of it goes into the lock. Often an upload was cut short: the publisher can mend it, and until then an
-earlier commit under `revisions` may serve.
+A file has another size or hash than the listing, a safetensors file is incomplete, or a path cannot be staged. None of
+it is written to the lock. Often an upload was interrupted: the publisher can repair it, and until then an earlier
+commit under `revisions` may work.
 """,
     ),
     _other(
         "LCK015",
         "no-such-model-file",
         """\
-A repository of the model hub has no such file.
+A repository on the model hub has no such file.
 
-`model_file` names one file of many, such as one quantisation of a GGUF. Look for a slip in its name: capitals count. A
-repository that holds several GGUF files and no safetensors needs one to be named: all of them are many times the model.
+`model_file` names one file of many, such as one quantisation of a GGUF. Check the spelling of its name, including
+capitals. If a repository contains several GGUF files and no safetensors, name one of them: together they are many times
+the size of the model.
 """,
     ),
     _other(
         "LCK020",
         "no-such-file",
         """\
-There is no file at an address.
+There is no file at this address.
 
-The server has none, or not for everybody: hosts fetch it without credentials. A `file:///` address is read on the
-machine that runs `sparkiac lock`, and on each host, so it has to be on both. A file of the model hub may also be
-another one by now than the lock pins without saying at which commit: `sparkiac lock --upgrade` takes what it is now.
+The server does not have it, or requires a login: hosts fetch files without credentials. A `file:///` address is read on
+the machine that runs `sparkiac lock` and on each host, so the file must exist on both. A file on the model hub that is
+pinned without a commit may have changed since: `sparkiac lock --upgrade` pins the current one.
 """,
     ),
     _other(
         "LCK021",
         "file-silent",
         """\
-The server of a file does not answer.
+The server of a file does not respond.
 
-It was asked several times. The lock is as it was.
+Several requests failed. The lock is unchanged.
 """,
     ),
     _other(
         "LCK022",
         "file-unfit",
         """\
-A file is larger than an extra file may be, or did not come whole.
+A file is larger than the limit for extra files, or the download was incomplete.
 
 Extra files are loaders, parsers and templates of a few kilobytes. Weights are models: name them by their handle, so
 that they are downloaded once, to the model store.
@@ -169,7 +170,11 @@ that they are downloaded once, to the model store.
         "LCK030",
         "two-architectures",
         """\
-Hosts of two architectures want one image under one name.
+Hosts of two architectures use one image under the same name.
+
+For each image the lock records the manifest that its hosts run, how it starts and how large it is, and these differ
+between architectures. Give the image its own reference for one of them: its repository with the digest of that manifest
+after @.
 
 The lock says of each image which manifest its hosts run, how it starts and how large it is, and that differs from one
 architecture to the other. Give the image a reference of its own for one of them: its repository with the digest of
@@ -180,6 +185,13 @@ that manifest after @.
         "LCK031",
         "stale-lock",
         """\
+The lock does not match the inventory.
+
+The lock lacks an image, a model or a file, or has incomplete data for one; the inventory requests another revision than
+the locked one; a build was changed since; or a pin is no longer used. `sparkiac lock` repairs all of this and moves no
+other pin. `sparkiac lock --check` checks it without network, also in CI. For a model and the files in its repository
+the lock records one commit: if they differ, the files follow the model.
+
 The lock and the inventory do not fit together.
 
 An image, a model or a file is wanted that the lock lacks or knows too little of; the inventory asks for another
@@ -192,17 +204,25 @@ and the files that lie in its repository the lock holds one commit: if they diff
         "LCK032",
         "stale-interface",
         """\
-What an image said of its vLLM was said by another image.
+A captured interface belongs to another image than the lock pins.
 
-`sparkiac images capture` asked the image that the lock pinned then, and the file in `interfaces` names its digests. The
-lock pins another digest now, so the file is not used: options are checked against the nearest known release again. Pull
-the image where it was asked before, and ask it anew; or remove the file.
+`sparkiac images capture` read the image that the lock pinned then, and the file in `interfaces` records its digests.
+The lock pins another digest now, so the file is not used: options are checked against the nearest known release again.
+Pull the image where it was captured before, and capture it again; or remove the file.
 """,
     ),
     _other(
         "LCK033",
         "example-lock",
         """\
+The lock is an example: its pins are made up.
+
+sparkiac ships locks with `example: true` beside its example inventories, so that there is something to look at before
+anything is pinned. Their digests, commits and hashes refer to nothing real. `check` refuses them with this one error,
+whatever else the lock contains. `generate` writes the files, warns, and marks them: the playbook stops in its first
+task, before it connects to any host. `sparkiac lock` replaces all pins and removes the mark. Pins that are missing
+(IMG003, MDL001, FIL001) and are rendered with `--allow-unlocked` stop the playbook as well.
+
 The lock says `example: true`: its pins are made up.
 
 sparkiac ships such locks with its example inventories, so that there is something to look at before anything is pinned.

@@ -11,13 +11,13 @@ OTHERS: Final[tuple[Other, ...]] = (
         "SEC003",
         "literal-secret",
         """\
-A secret stands in the file.
+The file contains a secret.
 
-The file is reviewed and kept in a repository, and what is generated from it is copied to hosts: a token in it is known
-to all who read either. Values that have the form of a token or a private key are refused wherever they stand, and so
+The file is reviewed and kept in a repository, and the files generated from it are copied to hosts: everyone who can
+read either can read a token in it. Values that have the form of a token or a private key are refused everywhere, and so
 are passwords in URLs and the values of variables and options that are called a key, a token or a password. The value is
-shown nowhere. A deployment takes its key by `api_key: {secret: NAME}`; a login for the model hub is needed only where
-weights are staged, and no container gets it. If the secret was a real one, change it: it is in the history of the file.
+never shown. A deployment gets its key from `api_key: {secret: NAME}`; a login for the model hub is needed only where
+weights are staged, and no container gets it. If the secret was real, change it: it remains in the history of the file.
 
 Bad:
 

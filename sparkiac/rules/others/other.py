@@ -1,4 +1,4 @@
-"""What a code that is no rule is made of."""
+"""The data of a code that is not a rule."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def other(code: str, slug: str, page: str, *sources: str, severity: Severity = S
 
 
 def on_host(code: str, slug: str, page: str, *sources: str, severity: Severity = Severity.ERROR) -> Other:
-    """Make an entry of what only the preflight can find; its weight is that of the worst line that it gives."""
+    """Make an entry for a finding of the preflight; its severity is that of its worst line."""
     return Other(Rule(code, slug, severity, sources, "0.1.0", waivable=False, phase="preflight"), page)

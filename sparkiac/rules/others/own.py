@@ -1,4 +1,4 @@
-"""Pages of WVR and INT codes: what the rules' own machinery finds."""
+"""Pages of the codes for imports, internal errors and waivers."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ OTHERS: Final[tuple[Other, ...]] = (
         "IMP001",
         "unreadable",
         """\
-A file to import cannot be read.
+An imported file cannot be read.
 
-It is not of its format, is larger than an importer reads, or starts nothing. Nothing is written then. Mend the line
-that is named, or name the format with `--from`.
+It has another format, is larger than an importer reads, or starts no container. Nothing is written. Correct the line in
+the message, or name the format with `--from`.
 """,
     ),
     other(
         "INT001",
         "internal-error",
         """\
-A rule broke.
+A rule failed with an internal error.
 
-What it would have said of the inventory is not known, so nothing is generated. This is a defect of sparkiac and not
-of the file: please report it, with the message.
+The result of the rule is unknown, so nothing is generated. This is a defect of sparkiac, not of the file: please report
+it, with the message.
 """,
     ),
     other(
@@ -34,8 +34,8 @@ of the file: please report it, with the message.
         """\
 A waiver waives nothing.
 
-No rule has its code, the rule cannot be waived, or it finds nothing where the waiver holds. A waiver that was left
-behind would hide the next real finding. Remove it.
+No rule has its code, the rule cannot be waived, or the rule reports nothing in the scope of the waiver. A waiver that
+is left behind would hide the next real finding. Remove it.
 
 Bad:
 

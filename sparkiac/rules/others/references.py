@@ -1,4 +1,4 @@
-"""Pages of REF codes: each value is right by itself, and leads nowhere or lacks something."""
+"""Pages of REF codes: values that are valid alone, but refer to nothing or lack another value."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ OTHERS: Final[tuple[Other, ...]] = (
         "REF001",
         "unknown-name",
         """\
-A name leads nowhere.
+A name refers to nothing.
 
-No host, platform, recipe, variant, fragment, deployment, service or served model is called so. The hint names the
-nearest one. `sparkiac recipes list` shows what the catalog has.
+No host, platform, recipe, variant, fragment, deployment, service or served model has this name. The hint names the
+nearest one. `sparkiac recipes list` shows the catalog.
 
 Bad:
 
@@ -39,10 +39,10 @@ services:
         "REF002",
         "name-twice",
         """\
-One thing has two names, or two things have one.
+One thing has two names, or two things have the same name.
 
-Two hosts with one address are one machine, and each would undo what the other one did. A deployment and a service of
-one name would be the same unit. A group that names a host twice has one machine too few.
+Two hosts with one address are one machine, and each would undo the changes of the other. A deployment and a service of
+the same name would be the same unit. A group that names a host twice has one machine too few.
 
 Bad:
 
@@ -67,9 +67,9 @@ hosts:
         "REF003",
         "needed",
         """\
-Something that is used needs a value that nothing gives.
+A required value is not set.
 
-A recipe that serves any model needs one; a model store that is mounted needs a place; a group of hosts needs links
+A recipe that can serve any model needs one; a model store that is mounted needs a path; a group of hosts needs links
 between them; a build needs its commit. The hint says which line to add.
 
 Bad:
@@ -97,9 +97,9 @@ deployments:
         "REF004",
         "no-recipe",
         """\
-An entry of the catalog cannot be deployed.
+A catalog entry cannot be deployed.
 
-Its source only mentions it and prints no command, or took it out of service. The hint names the nearest recipe;
+Its source mentions it without a command, or no longer uses it. The hint names the nearest recipe;
 `sparkiac recipes list --all` shows such entries with their reasons.
 
 Bad:
@@ -127,10 +127,9 @@ deployments:
         "REF005",
         "no-api",
         """\
-A service uses something that it cannot ask.
+A service uses something that serves no models.
 
-It uses itself, or a service that offers no API of models, or one agent is to think with another one. Name a
-deployment, or an Ollama server.
+It uses itself, a service without a model API, or another agent as its model. Name a deployment, or an Ollama server.
 
 Bad:
 

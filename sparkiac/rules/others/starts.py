@@ -1,4 +1,4 @@
-"""Pages of what the preflight finds on a host: memory before a start, and the copies of models."""
+"""Pages of the preflight's findings about memory before a start and the copies of models."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ OTHERS: Final[tuple[Other, ...]] = (
         "MEM002",
         "page-cache",
         """\
-The page cache is in the way of a model that loads.
+The page cache uses memory that a loading model needs.
 
-CPU and GPU share one memory, and CUDA does not get back what the kernel caches: a load runs out of memory while much
-of it shows as free. So each unit drops the cache once, as root, just before it starts. This line fails only where
-that cannot be done.
+CPU and GPU share one memory, and CUDA cannot reclaim the memory that the kernel uses as cache: a load runs out of
+memory although much of it shows as free. So each unit drops the cache once, as root, just before it starts. This check
+fails only if that is not possible.
 """,
         "Spark guide L73-75, L644",
         "dual-Spark post L32, L75",
@@ -28,11 +28,11 @@ that cannot be done.
         "MEM009",
         "modeset",
         """\
-The kernel parameter `nvidia_drm.modeset` is not the platform's.
+The kernel parameter `nvidia_drm.modeset` differs from the platform's.
 
 Dual-Spark post (L61) blames `modeset=0` for a limit of about 62 GB of memory that CUDA sees. Other sources use the
-whole memory and say nothing of it (Spark guide L25, L344; DeepSeek-V4 thread L346), and the post's own figures do not
-fit together: 0.55 of 119.6 GB are the 65.8 GB that it reports. So this only warns. If an engine finds far less memory
+whole memory and do not mention it (Spark guide L25, L344; DeepSeek-V4 thread L346), and the post's own figures do not
+match: 0.55 of 119.6 GB are the 65.8 GB that it reports. So this is only a warning. If an engine finds far less memory
 than the machine has, set the parameter and reboot.
 """,
         "dual-Spark post L61",
@@ -42,12 +42,12 @@ than the machine has, set the parameter and reboot.
         "MEM012",
         "memory-reserve",
         """\
-The host keeps a reserve of free memory for the kernel, which sources disagree on.
+The host keeps a reserve of free memory for the kernel, on which sources disagree.
 
-One post of the DeepSeek-V4 thread (L311-323) sets `vm.min_free_kbytes` to 5242880 on its 119 GiB machine and to
-3145728 on the 121 GiB one, against `NV_ERR_NO_MEMORY` while a checkpoint of 148 GiB loads on two machines. Others
-answer that a defect of vLLM was the cause, since mended (L335-337), and that a clean boot is enough (L376-377). Try
-these first. The line shows the setting, and only where the inventory names it.
+One post of the DeepSeek-V4 thread (L311-323) sets `vm.min_free_kbytes` to 5242880 on its 119 GiB machine and to 3145728
+on the 121 GiB one, against `NV_ERR_NO_MEMORY` while a checkpoint of 148 GiB loads on two machines. Others answer that
+the cause was a defect of vLLM, fixed since (L335-337), and that a clean boot is enough (L376-377). Try these first. The
+preflight shows the setting only if the inventory names it.
 """,
         _THREAD,
         severity=Severity.INFO,
@@ -56,11 +56,11 @@ these first. The line shows the setting, and only where the inventory names it.
         "MEM013",
         "cache-drop-loop",
         """\
-A program drops the page cache again and again.
+A program drops the page cache in a loop.
 
-One post of the DeepSeek-V4 thread does so each 0.1 s while a large checkpoint loads (L325). sparkiac does not: it
+One post of the DeepSeek-V4 thread does so every 0.1 s while a large checkpoint loads (L325). sparkiac does not: it
 drops the cache once before each start. A loop must end when the model is loaded, because later it slows every read.
-Looked for only where the inventory names one of the settings that belong to it.
+This is checked only if the inventory names one of the related settings.
 """,
         _THREAD,
         severity=Severity.INFO,
@@ -69,11 +69,11 @@ Looked for only where the inventory names one of the settings that belong to it.
         "MEM014",
         "readahead",
         """\
-The readahead of an NVMe drive, which one source lowers while a model loads.
+One source lowers the readahead of an NVMe drive while a model loads.
 
-`blockdev --setra 16` before the load and `--setra 256` after 180 s (DeepSeek-V4 thread L327): less cache is in the
-way for a while, and loading takes longer. Left low, it slows every later load. sparkiac does not change it. Shown
-only where the inventory names one of the settings that belong to it.
+`blockdev --setra 16` before the load and `--setra 256` after 180 s (DeepSeek-V4 thread L327): for a while the cache
+uses less memory, and loading takes longer. If it stays low, it slows every later load. sparkiac does not change it. The
+preflight shows it only if the inventory names one of the related settings.
 """,
         _THREAD,
         severity=Severity.INFO,
@@ -82,11 +82,11 @@ only where the inventory names one of the settings that belong to it.
         "MEM015",
         "reclaim-settings",
         """\
-The kernel is told to give cached memory back early, which sources disagree on.
+The kernel is set to reclaim cached memory early, on which sources disagree.
 
 One post of the DeepSeek-V4 thread (L329) sets `vm.vfs_cache_pressure` to 200, `vm.dirty_ratio` to 5 and
-`vm.dirty_background_ratio` to 2; others of the same thread never needed any of it (L337, L376-377). The line shows
-the setting, and only where the inventory names it.
+`vm.dirty_background_ratio` to 2; others of the same thread never needed any of it (L337, L376-377). The preflight shows
+the setting only if the inventory names it.
 """,
         _THREAD,
         severity=Severity.INFO,
@@ -95,12 +95,12 @@ the setting, and only where the inventory names it.
         "MEM017",
         "memory-stuck",
         """\
-Memory is missing that nothing seems to use.
+Memory is in use, but by no visible process.
 
-After a container stopped, about 100 GiB can stay with the driver until a reboot (DeepSeek-V4 thread L374-375). Plain
-restarts do in production what they should in dual-Spark post (L25-32). So the preflight looks first: it warns if
-less than three quarters of the memory is available while no container runs, and a unit does not start without the
-memory that it takes. See what else runs; if nothing does, reboot. Before two runs are compared, always reboot.
+After a container stopped, the driver can keep about 100 GiB until a reboot (DeepSeek-V4 thread L374-375). In dual-Spark
+post (L25-32) plain restarts free the memory in production. So the preflight checks first: it warns if less than three
+quarters of the memory is available while no container runs, and a unit does not start without the memory that it needs.
+Check what else runs; if nothing does, reboot. Always reboot before you compare two runs.
 """,
         "DeepSeek-V4 thread L374-375, L377",
         "dual-Spark post L25-32",
@@ -109,12 +109,12 @@ memory that it takes. See what else runs; if nothing does, reboot. Before two ru
         "MN008",
         "store-differs",
         """\
-The nodes of a group do not have the same copy of a model.
+The nodes of a group have different copies of a model.
 
-Each node loads its part from its own model store, and parts of two revisions are no model. The preflight names the
-revision on each node: the commit that `refs/main` names in the cache of the hub, or the one that `hf download` noted
-beside a plain directory. The playbooks stop where they differ, or where only one node knows its own. Stage the model
-anew, or copy it from node to node.
+Each node loads its part from its own model store, and parts of two revisions do not fit together. The preflight names
+the revision on each node: the commit that `refs/main` names in the cache of the hub, or the one that `hf download`
+recorded beside a plain directory. The playbooks stop if they differ, or if the revision is known on one node only.
+Stage the model again, or copy it from node to node.
 """,
         "Spark guide L660-661",
     ),
@@ -122,11 +122,11 @@ anew, or copy it from node to node.
         "SPD007",
         "old-drafter",
         """\
-The copy of a drafter was fetched before a defect in it was mended.
+The copy of a drafter is older than the fix for a crash.
 
-`z-lab/Qwen3.6-35B-A3B-DFlash` crashed at long context until 2026-04-19. The hub's cache keeps no date of a commit,
-but what was fetched before that day cannot be newer than it. The reverse is not known: a copy that was fetched later
-can still be an old revision, if somebody asked for one. Remove the copy and stage it anew.
+`z-lab/Qwen3.6-35B-A3B-DFlash` crashed at long context until 2026-04-19. The hub's cache records no commit dates, but a
+copy from before that day cannot contain the fix. The reverse does not hold: a later copy can still be an old revision,
+if somebody requested one. Remove the copy and stage it again.
 """,
         "Spark guide L164",
     ),

@@ -1,4 +1,4 @@
-"""Pages of YML codes: the file is not read, because two readers would read two things."""
+"""Pages of YML codes: the file is refused, because it is invalid or YAML readers disagree on it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ OTHERS: Final[tuple[Other, ...]] = (
         """\
 The file is not UTF-8, or it starts with a byte order mark.
 
-Another encoding shows other characters to every program that guesses it. Save the file as UTF-8 without a byte order
-mark. What stands after the first wrong byte is not looked at.
+Programs that guess another encoding show other characters. Save the file as UTF-8 without a byte order mark. Nothing
+after the first invalid byte is checked.
 """,
         "YAML 1.2.2, 5.2",
     ),
@@ -24,10 +24,10 @@ mark. What stands after the first wrong byte is not looked at.
         "YML002",
         "too-large",
         """\
-The file has more bytes, levels or values than are read.
+The file has too many bytes, levels or values.
 
-No fleet needs 4 MiB, 20 levels or 200,000 keys and values. The bounds keep a damaged or hostile file from taking all
-memory. Split a large fleet into several inventories.
+The limits are 4 MiB, 20 levels and 200,000 keys and values; no fleet needs more. They keep a damaged or hostile file
+from using all memory. Split a large fleet into several inventories.
 
 Bad:
 
@@ -50,8 +50,8 @@ hosts: {spark-01: {address: 192.168.1.11}}
         """\
 A character is invisible or changes how the text is read.
 
-Control characters, marks that turn the direction of writing, and the like: a reviewer does not see them, and the file
-that is generated from them is not what was reviewed. Remove the character or its escape.
+Examples are control characters and marks that change the direction of writing: a reviewer does not see them, and the
+generated file differs from what was reviewed. Remove the character or its escape.
 
 Bad:
 
@@ -74,10 +74,10 @@ hosts: {spark-01: {address: "192.168.1.11"}}
         "YML004",
         "syntax",
         """\
-The file is not YAML, or it says nothing.
+The file is not YAML, or it is empty.
 
-Nothing after the place is looked at, so there may be more faults. Indent with blanks, close each quote and bracket,
-and quote a text that holds a colon and a blank.
+Nothing after this position is checked, so there may be more errors. Indent with spaces, close each quote and bracket,
+and quote a text that contains a colon and a space.
 
 Bad:
 
@@ -99,9 +99,9 @@ hosts: {spark-01: {address: 192.168.1.11}}
         "YML005",
         "duplicate-key",
         """\
-A key stands twice in one mapping.
+A key appears twice in one mapping.
 
-Most readers keep the last value and say nothing: the first one looks as if it held. Keep one of them.
+Most readers silently keep the last value, although the first one seems to apply. Keep one of them.
 
 Bad:
 
@@ -127,10 +127,10 @@ hosts:
         "YML006",
         "not-plain-yaml",
         """\
-An anchor, alias, tag, merge key or second document stands in the file.
+The file contains an anchor, alias, tag, merge key or second document.
 
-They make one place mean what another place says, or run code in some readers. Write the value out. What all
-deployments share goes under `defaults:`.
+With these, one part of the file changes the meaning of another, and some readers run code. Write the value out. Put
+settings that all deployments share under `defaults:`.
 
 Bad:
 
@@ -157,7 +157,7 @@ hosts:
 An unquoted word means one thing to some readers of YAML and another to others.
 
 `no` is a truth value or a word, `022` is 18 or 22, `22:22` is a text or 1342, a bare date is a text or a date. Quote
-the word if a text is meant; otherwise write a plain decimal number, true, false or null.
+the word if you mean a text; otherwise write a plain decimal number, true, false or null.
 
 Bad:
 
@@ -203,9 +203,9 @@ hosts: {spark-01: {address: 192.168.1.11}}
         "YML009",
         "too-many",
         """\
-The file has more faults than are shown.
+The file has more errors than are shown.
 
-The first 100 are shown. A file with so many is mostly another kind of file, or one fault that causes the others: mend
+The first 100 are shown. A file with so many errors is often of another kind, or one error causes the others: correct
 the first ones and check again.
 """,
     ),

@@ -1,4 +1,4 @@
-"""Pages of INV codes: the file is YAML, and not of the form of an inventory or a lock."""
+"""Pages of INV codes: the file is YAML, but not a valid inventory or lock."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ OTHERS: Final[tuple[Other, ...]] = (
         "INV001",
         "unknown-key",
         """\
-A key has no meaning at its place.
+A key is unknown at this position.
 
-It is misspelt, or indented under the wrong key. What it says would be lost in silence. `sparkiac schema` prints all
-keys, and editors use that schema to complete them.
+It is misspelt, or indented under the wrong key. Its value would have no effect. `sparkiac schema` prints all keys, and
+editors use that schema to complete them.
 
 Bad:
 
@@ -35,10 +35,10 @@ hosts: {spark-01: {address: 192.168.1.11, platform: dgx-spark}}
         "INV002",
         "value",
         """\
-A value is not what its key takes.
+A key has an invalid value.
 
-It has another type or form, is out of bounds, or does not go together with what another key says. The message says
-what is wanted. Where a reference to a secret is wanted, the value is not shown.
+It has another type or form, is out of bounds, or contradicts another key. The message says what is expected. If a
+reference to a secret is expected, the value is not shown.
 
 Bad:
 
@@ -59,9 +59,9 @@ hosts: {spark-01: {address: 192.168.1.25}}
         "INV003",
         "missing-key",
         """\
-A key is missing that nothing works without.
+A required key is missing.
 
-There is no default for it: the address of a host, the host of a deployment. The hint says what belongs there.
+It has no default, such as the address of a host or the host of a deployment. The hint says what to add.
 
 Bad:
 
