@@ -175,10 +175,6 @@ Hosts of two architectures use one image under the same name.
 For each image the lock records the manifest that its hosts run, how it starts and how large it is, and these differ
 between architectures. Give the image its own reference for one of them: its repository with the digest of that manifest
 after @.
-
-The lock says of each image which manifest its hosts run, how it starts and how large it is, and that differs from one
-architecture to the other. Give the image a reference of its own for one of them: its repository with the digest of
-that manifest after @.
 """,
     ),
     _other(
@@ -191,13 +187,6 @@ The lock lacks an image, a model or a file, or has incomplete data for one; the 
 the locked one; a build was changed since; or a pin is no longer used. `sparkiac lock` repairs all of this and moves no
 other pin. `sparkiac lock --check` checks it without network, also in CI. For a model and the files in its repository
 the lock records one commit: if they differ, the files follow the model.
-
-The lock and the inventory do not fit together.
-
-An image, a model or a file is wanted that the lock lacks or knows too little of; the inventory asks for another
-revision than the one that was locked; a build was changed since; or nothing wants a pin any more. `sparkiac lock`
-mends all of it and moves no other pin. `sparkiac lock --check` looks for it without network, in CI as well. Of a model
-and the files that lie in its repository the lock holds one commit: if they differ, the files follow the model.
 """,
     ),
     _other(
@@ -222,14 +211,6 @@ anything is pinned. Their digests, commits and hashes refer to nothing real. `ch
 whatever else the lock contains. `generate` writes the files, warns, and marks them: the playbook stops in its first
 task, before it connects to any host. `sparkiac lock` replaces all pins and removes the mark. Pins that are missing
 (IMG003, MDL001, FIL001) and are rendered with `--allow-unlocked` stop the playbook as well.
-
-The lock says `example: true`: its pins are made up.
-
-sparkiac ships such locks with its example inventories, so that there is something to look at before anything is pinned.
-Their digests, commits and hashes name nothing real. `check` refuses them with this one error, whatever the lock holds.
-`generate` writes the files, warns, and marks them: the playbook stops in its first task, before it connects to any
-host. `sparkiac lock` replaces all pins and removes the mark. Pins that are missing (IMG003, MDL001, FIL001) and are
-rendered with `--allow-unlocked` stop the playbook as well.
 """,
     ),
 )
