@@ -69,5 +69,5 @@ def test_a_host_that_does_not_let_us_in_is_a_sentence(bed: Bed, tmp_path: Path) 
     found = sparkiac(bed, tmp_path, "init", "lab", "--from-host", f"nobody@{address}", "--recipe", "base/single-spark")
     assert (found.returncode, found.stdout) == (2, "")
     assert f"no ssh connection to nobody@{address}: " in found.stderr
-    assert f"it must do so without a question: `ssh-copy-id nobody@{address}`" in found.stderr
+    assert f"it must work without a password: `ssh-copy-id nobody@{address}`" in found.stderr
     assert not (tmp_path / "lab").exists()
