@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
 _LISTED: Final = 12
 _MEANINGFUL: Final = 3
@@ -46,6 +46,17 @@ def _closest(word: str, known: Iterable[str], *, least: float) -> str | None:
     from difflib import get_close_matches  # noqa: PLC0415  only a mistake needs it
 
     return next(iter(get_close_matches(word, known, n=1, cutoff=least)), None)
+
+
+def ranges(found: Iterable[str], known: Sequence[str]) -> str:
+    """Return releases as text, with neighbours in the order of `known` joined: 0.5.1 to 0.5.4, 0.5.9."""
+    spans: list[list[str]] = []
+    for release in found:
+        if spans and known.index(spans[-1][-1]) + 1 == known.index(release):
+            spans[-1].append(release)
+        else:
+            spans.append([release])
+    return ", ".join(span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans)
 
 
 def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> str:

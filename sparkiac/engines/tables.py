@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from sparkiac.catalog import options as files
 from sparkiac.engines.engine import Option
+from sparkiac.hints import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -64,12 +65,7 @@ class Table(NamedTuple):
 
     def where(self, holds: Callable[[str], bool]) -> str:
         """Write the releases in which something holds; nothing where there is none."""
-        spans: list[list[str]] = []
-        for release in self.releases:
-            if holds(release):
-                joined = spans and self.releases.index(spans[-1][-1]) + 1 == self.releases.index(release)
-                spans = [*spans[:-1], [*spans[-1], release]] if joined else [*spans, [release]]
-        return ", ".join(span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans)
+        return ranges([release for release in self.releases if holds(release)], self.releases)
 
     def neighbours(self, release: str) -> tuple[str, ...]:
         """Give the releases that one is compared with: itself, or else those on both sides of it."""

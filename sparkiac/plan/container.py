@@ -118,6 +118,11 @@ class ModelServer(NamedTuple):
     pulls: tuple[str, ...] = ()
     """Models that are pulled into a running Ollama server."""
 
+    @property
+    def leads(self) -> bool:
+        """Return whether it is alone or the leader of its group."""
+        return self.node is None or self.node[0] == 0
+
 
 class Checks(NamedTuple):
     """Health checks of a container."""

@@ -173,7 +173,7 @@ def _deployment(container: Container, proof: Proof) -> DeploymentMemory:
     server, cache, options = proof.server, proof.cache, proof.options
     return DeploymentMemory(
         name=container.name,
-        leads=container.server.node is None or container.server.node[0] == 0,
+        leads=container.server.leads,
         requested=server.requested,
         inside=server.inside,
         pool=server.pool,

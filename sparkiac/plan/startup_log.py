@@ -44,7 +44,7 @@ def servers(plan: Plan) -> dict[str, HostPlan]:
         container.name: host
         for host in plan.hosts
         for container in host.containers
-        if container.kind == "deployment" and (container.server.node is None or container.server.node[0] == 0)
+        if container.kind == "deployment" and container.server.leads
     }
 
 

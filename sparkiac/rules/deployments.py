@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.plan import facts
 from sparkiac.report import Edit
 from sparkiac.rules.rule import Hit
 from sparkiac.rules.shares import sparks
@@ -12,7 +11,7 @@ from sparkiac.rules.shares import sparks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Container, HostPlan, ModelFacts, Plan
+    from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.report import Removal, Scalar, Severity
 
 _DOCKER_HUB: Final = "docker.io/"
@@ -22,7 +21,7 @@ def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the vLLM deployments on sm_121 GPUs; for a group, its leader."""
     for host in sparks(plan):
         for container in host.containers:
-            if container.server.engine == "vllm" and (container.server.node or (0, 1))[0] == 0:
+            if container.server.engine == "vllm" and container.server.leads:
                 yield host, container
 
 
@@ -34,11 +33,6 @@ def model(container: Container) -> str:
 def image(container: Container) -> str:
     """Return the image with its tag, without the digest and without the host of the default registry."""
     return container.image.reference.partition("@")[0].removeprefix(_DOCKER_HUB)
-
-
-def known(container: Container) -> ModelFacts | None:
-    """Return the facts of the catalog about the model, from any recipe that serves it."""
-    return facts.known(container.server)
 
 
 def hit(  # noqa: PLR0913, PLR0917  the parts of a hit

@@ -46,12 +46,14 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.hints import closest, nearest
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.deployments import hit
+from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
     from sparkiac.rules.serverrelease import Server
 
 RULE: Final = Rule(
@@ -81,8 +83,7 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hit(server: Server, name: str, message: str, hint: str, severity: Severity | None) -> Hit:
-    path, host = server.container.path, server.host.name
-    return Hit((*path, "set", name), message, hint, (*path, host, "set", name), host, severity, at_key=True)
+    return hit(server.host, server.container, ("set", name), message, hint, severity)._replace(at_key=True)
 
 
 def _message(server: Server, name: str) -> str:

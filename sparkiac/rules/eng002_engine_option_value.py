@@ -44,12 +44,14 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.engines import values
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.deployments import hit
+from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
     from sparkiac.rules.serverrelease import Server
 
 RULE: Final = Rule(
@@ -83,9 +85,7 @@ def _hit(server: Server, name: str, value: object, hint: str) -> Hit:
         message = (
             f"{name} of {server.container.name} is {value!r}, of which {server.engine.title} reads only the number"
         )
-    path, host = server.container.path, server.host.name
-    severity = _severity(server, name, value)
-    return Hit((*path, "set", name), message, hint, (*path, host, "set", name), host, severity)
+    return hit(server.host, server.container, ("set", name), message, hint, _severity(server, name, value))
 
 
 def _severity(server: Server, name: str, value: object) -> Severity | None:

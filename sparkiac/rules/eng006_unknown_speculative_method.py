@@ -43,12 +43,14 @@ from typing import TYPE_CHECKING, Final
 from sparkiac import engines
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.deployments import hit
+from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
     from sparkiac.rules.serverrelease import Server
 
 RULE: Final = Rule(
@@ -75,8 +77,7 @@ def check(plan: Plan) -> Iterator[Hit]:
                 if method not in engine.speculative:
                     message = f"{container.name} runs on {engine.title}, which does not support the method {method}"
                     hint = f"supported: {', '.join(sorted(engine.speculative)) or 'none under `speculative`'}"
-                    leaf = (*container.path, host.name, "speculative")
-                    yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host.name)
+                    yield hit(host, container, ("speculative",), message, hint)
     for server in serverrelease.servers(plan):
         yield from _release_hits(server)
 
@@ -90,6 +91,5 @@ def _release_hits(server: Server) -> Iterator[Hit]:
             f"{server.container.name} runs on {server.title}, which does not support the method {chosen['method']}"
         )
         message += server.elsewhere(lambda release: word in held[release].choices)
-        path, host = server.container.path, server.host.name
-        hint, leaf = "use another method, or an image with such a release", (*path, host, "speculative")
-        yield Hit((*path, "speculative"), message, hint, leaf, host, server.severity)
+        hint = "use another method, or an image with such a release"
+        yield hit(server.host, server.container, ("speculative",), message, hint, server.severity)

@@ -45,12 +45,14 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.engines.sglang_backends import refused
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.deployments import hit
+from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
     from sparkiac.rules.serverrelease import Server
 
 RULE: Final = Rule(
@@ -81,6 +83,5 @@ def _hits(server: Server, capability: str) -> Iterator[Hit]:
         if all(name in each for each in found):
             message = f"{server.title} refuses {name}: {refusal.backend} of {server.container.name}"
             message = f"{message}: it requires {refusal.wants}, and the GPU of {server.host.name} has {capability}"
-            path, host = server.container.path, server.host.name
             hint = "remove it, or set it to triton or flashinfer"
-            yield Hit((*path, "set", name), message, hint, (*path, host, "set", name), host, server.severity)
+            yield hit(server.host, server.container, ("set", name), message, hint, server.severity)

@@ -46,12 +46,14 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.deployments import hit
+from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
+    from sparkiac.rules.rule import Hit
 
 RULE: Final = Rule(
     code="ENG009",
@@ -73,6 +75,4 @@ def check(plan: Plan) -> Iterator[Hit]:
         if server.engine.name == "llama-cpp" and off and cache not in _PLAIN:
             message = f"{name} sets cache_type_v: {cache} and turns flash attention off, which llama.cpp refuses"
             hint = 'remove `flash_attn`, or set `flash_attn: "on"` or `cache_type_v: f16`'
-            path, host = server.container.path, server.host.name
-            leaf = (*path, host, "set", "flash_attn")
-            yield Hit((*path, "set", "flash_attn"), message, hint, leaf, host, server.severity)
+            yield hit(server.host, server.container, ("set", "flash_attn"), message, hint, server.severity)

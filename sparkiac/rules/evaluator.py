@@ -27,7 +27,7 @@ def find(plan: Plan, facts: Iterable[Fact]) -> Iterator[Hit]:
     facts = tuple(facts)
     for host in plan.hosts:
         for container in host.containers:
-            if container.server.engine is not None and (container.server.node or (0, 1))[0] == 0:
+            if container.server.engine is not None and container.server.leads:
                 subject = Subject(host, container)
                 yield from (_hit(fact, subject) for fact in facts if applies(fact, subject))
 

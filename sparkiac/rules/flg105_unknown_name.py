@@ -45,8 +45,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.hints import nearest
+from sparkiac.plan import facts
 from sparkiac.report import Severity
-from sparkiac.rules import deployments, release
+from sparkiac.rules import release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -85,5 +86,5 @@ def _weight(found: Found) -> Severity | None:
     """Return warning if vLLM may read the format from the checkpoint instead of the option."""
     if found.fault.registry != "quantization":
         return None
-    known = deployments.known(found.container)
+    known = facts.known(found.container.server)
     return Severity.WARNING if known is None or known.checkpoint in {None, "modelopt"} else None

@@ -21,5 +21,5 @@ def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
 def proven(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
     """Return every deployment with its proof; for a group, its leader: all nodes use the smallest memory."""
     for host, container in models(plan):
-        if container.server.node is None or container.server.node[0] == 0:
+        if container.server.leads:
             yield host, container, host.proofs[container.name]

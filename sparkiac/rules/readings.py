@@ -1,4 +1,4 @@
-"""Helpers for rules about options: parse numbers, compare releases, and read the values of a recipe."""
+"""Helpers for rules about options: parse numbers, and read the values of a recipe."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import catalog
-from sparkiac.catalog.interfaces import release
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
@@ -16,18 +15,6 @@ if TYPE_CHECKING:
 _COUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kKmM]?)")
 _DIRECTORY: Final = "model_path"
 _UNITS: Final = {"": 1, "k": 1000, "K": 1024, "m": 1000**2, "M": 1024**2}
-
-
-def before(container: Container, version: str) -> bool:
-    """Return whether the image is known to contain an older vLLM."""
-    found = container.image.vllm
-    return found is not None and release(found) < release(version)
-
-
-def since(container: Container, version: str) -> bool:
-    """Return whether the image is known to contain this vLLM or a newer one."""
-    found = container.image.vllm
-    return found is not None and release(found) >= release(version)
 
 
 def count(container: Container, option: str) -> int | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.catalog import interfaces
 from sparkiac.engines import vllm_check
+from sparkiac.hints import ranges
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit
 
@@ -85,7 +86,7 @@ def servers(plan: Plan) -> Iterator[tuple[Container, str]]:
     """Return the containers that run vLLM, with their hosts; for a group only its leader."""
     for host in plan.hosts:
         for container in host.containers:
-            if container.server.engine == "vllm" and not (container.server.node and container.server.node[0]):
+            if container.server.engine == "vllm" and container.server.leads:
                 yield container, host.name
 
 
@@ -153,16 +154,9 @@ def releases_with(has: Callable[[Interface], bool]) -> str:
     """Return which of the known releases have something, as a clause."""
     versions = interfaces.versions()
     found = [version for version in versions if has(_interface(version))]
-    if not found:
-        return "no known release has it"
-    spans: list[list[str]] = []
-    for version in found:
-        if spans and versions.index(spans[-1][-1]) + 1 == versions.index(version):
-            spans[-1].append(version)
-        else:
-            spans.append([version])
-    spelled = ", ".join(span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans)
-    return f"{spelled} {'has' if len(found) == 1 else 'have'} it"
+    return (
+        f"{ranges(found, versions)} {'has' if len(found) == 1 else 'have'} it" if found else "no known release has it"
+    )
 
 
 def anywhere(has: Callable[[Interface], bool]) -> bool:

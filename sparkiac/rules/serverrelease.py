@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import engines
 from sparkiac.report import Severity
+from sparkiac.rules.deployments import image
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,6 +78,6 @@ def _server(container: Container, host: HostPlan, engine: Engine, table: Table) 
 
 def _tagged(container: Container, engine: Engine) -> str | None:
     """Return the release that an upstream tag names; None if it names none."""
-    repository, _, tag = container.image.reference.partition("@")[0].removeprefix("docker.io/").rpartition(":")
+    repository, _, tag = image(container).rpartition(":")
     found = re.fullmatch(engine.images.get(repository, "(?!)"), tag)
     return found[1] if found else None

@@ -9,6 +9,7 @@ from operator import attrgetter
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.plan import facts
 from sparkiac.rules import deployments
 from sparkiac.rules.readings import own
 
@@ -66,7 +67,7 @@ class Subject:
 
     @cached_property
     def _known(self) -> ModelFacts | None:
-        return deployments.known(self.container)
+        return facts.known(self.container.server)
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sparkiac import catalog
+from sparkiac.plan import facts
 from sparkiac.rules import deployments
 from tests.plan.fleets import ONES, PAIR, container, deployment, planned, service
 
@@ -45,13 +46,13 @@ def test_services_and_other_engines_are_left_alone() -> None:
     ],
 )
 def test_a_model_is_known_whichever_recipe_of_the_catalog_serves_it(handle: str, kind: str) -> None:
-    found = deployments.known(container(deployment().replace("example/model", handle)))
+    found = facts.known(container(deployment().replace("example/model", handle)).server)
     assert found is not None
     assert found.architecture.kind == kind
 
 
 def test_of_other_models_nothing_is_known() -> None:
-    assert deployments.known(container(deployment())) is None
+    assert facts.known(container(deployment()).server) is None
 
 
 def test_names_are_compared_in_lower_case_and_without_the_digest() -> None:
