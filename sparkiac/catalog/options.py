@@ -1,4 +1,4 @@
-"""What the servers of other engines than vLLM take, release by release: one file for each engine under `options/`."""
+"""Options of engines other than vLLM by release: one file for each engine under `options/`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _ROOT: Final = Path(__file__).parent / "options"
 
 
 def read(engine: str) -> dict[str, Any]:
-    """Read the file of an engine; `sparkiac.engines.tables` says what is in it."""
+    """Return the content of an engine's file; `sparkiac.engines.tables` describes the format."""
     found: dict[str, Any] = json.loads((_ROOT / f"{engine}.json").read_bytes())
     return found

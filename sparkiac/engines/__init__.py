@@ -12,7 +12,7 @@ __all__ = ["Engine", "Option", "Request", "Start", "named"]
 
 @cache
 def named(name: str) -> Engine:
-    """Give the engine of this name: `llama-cpp` is sparkiac/engines/llama_cpp.py."""
+    """Return the engine with this name: `llama-cpp` is sparkiac/engines/llama_cpp.py."""
     engine = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").ENGINE
     assert isinstance(engine, Engine)  # noqa: S101
     return engine

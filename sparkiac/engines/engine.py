@@ -1,4 +1,4 @@
-"""What a serving engine is made of: one module each, with `ENGINE`."""
+"""The parts of a serving engine. Each engine is a module with `ENGINE`."""
 
 from __future__ import annotations
 
@@ -19,94 +19,94 @@ class Option(NamedTuple):
 
     kind: Kind
     choices: tuple[str, ...] = ()
-    """What a text may be; anything if empty."""
+    """Allowed values of a text; empty allows all."""
     spelling: str | None = None
-    """How the engine writes it, if not `--` and the name with hyphens: another flag, or an environment variable."""
+    """Flag or environment variable, if it is not `--` and the name with hyphens."""
     negated: bool = False
-    """Whether the engine knows a switch's `--no-` form; where it does not, false leaves the switch away."""
+    """Whether a switch has a `--no-` form; if it has none, false omits the switch."""
 
 
 def known(*, reversible: str = "", **names: str) -> dict[str, Option]:
-    """Give options that have nothing but a kind: kind → their names. Reversible switches have a `--no-` form."""
+    """Return options that only have a kind: kind → names. Reversible switches have a `--no-` form."""
     found = {name: Option(cast("Kind", kind)) for kind, listed in names.items() for name in listed.split()}
     return found | {name: Option("switch", negated=True) for name in reversible.split()}
 
 
 def chosen(**choices: str) -> dict[str, Option]:
-    """Give options that take one of some words: option → the words."""
+    """Return options with a fixed set of values: option → values."""
     return {name: Option("text", tuple(words.split())) for name, words in choices.items()}
 
 
 class Request(NamedTuple):
-    """What is to be served."""
+    """The model to serve, with its options."""
 
     model: str
     """Handle, or the path in the container."""
     served: tuple[str, ...]
-    """Names that clients use; empty where the engine's own default serves."""
+    """Model names that clients use; empty for the engine's default."""
     options: Mapping[str, Any]
     speculative: Mapping[str, Any] | None
     commits: Mapping[str, str] = {}
-    """Repository → the commit that the lock pins."""
+    """Repository → pinned commit."""
 
 
 class Start(NamedTuple):
-    """How the server is started."""
+    """Arguments and environment of the server."""
 
     arguments: tuple[str, ...]
-    """Words after the program."""
+    """Arguments after the program."""
     env: Mapping[str, str] = {}
-    """Variables that stand for options."""
+    """Environment variables that set options."""
 
 
 class Engine(NamedTuple):
-    """A serving engine: how it is started, asked and bounded."""
+    """A serving engine: start command, endpoints, options and limits."""
 
     name: str
     title: str
     suits: str
-    """What it is good for, and what that costs."""
+    """Strengths and drawbacks."""
     sources: tuple[str, ...]
     defaults: Mapping[str, Any]
     """The lowest layer of every deployment."""
     words: tuple[str, ...]
-    """Program and subcommand; left out where the image's entrypoint says them."""
+    """Program and subcommand; omitted if the entrypoint of the image contains them."""
     start: Callable[[Request], Start]
     health: str
-    """Path that answers 200 once the server serves."""
+    """Path that returns 200 when the server is ready."""
     metrics: str | None
     """Path of Prometheus metrics."""
     key_variable: str | None
-    """Variable that the server reads its API key from; None where it only takes one in its arguments."""
+    """Environment variable with the API key; None if the server accepts a key only as an argument."""
     options: Mapping[str, Option] | None = None
-    """Known options; None where each release has a table of its own."""
+    """Known options; None if the options come from interfaces by release."""
     table: Table | None = None
-    """What each release takes; None where the releases have interfaces of their own."""
+    """Options by release; None if the options come from interfaces by release."""
     images: Mapping[str, str] = {}
     """Repository of upstream's images → pattern of the tags that name a release."""
     of_vllm: Mapping[str, str] = {}
-    """vLLM's name of an option → what says the same here."""
+    """vLLM's name of an option → this engine's name."""
     elsewhere: Mapping[str, str] = {}
-    """Option → the key of the inventory that says it."""
+    """Option → key of the inventory that sets it."""
     memory_share: str | None = None
-    """Option that bounds what the server takes at start, as a fraction of the machine's whole memory."""
+    """Option for the memory that the server reserves at start, as a fraction of the machine's memory."""
     speculative: frozenset[str] = frozenset()
     """Methods of speculative decoding."""
     methods: Mapping[str, str] = {}
-    """Method → the word for it; `method_option` takes the words."""
+    """Method → the engine's word for it, a value of `method_option`."""
     method_option: str | None = None
-    """Option whose choices are the methods that a release has."""
+    """Option whose choices are the methods of a release."""
     edits: Mapping[str, Mapping[str, Any]] = {}
     """Method of speculative decoding → the settings that it needs."""
     needs: Mapping[str, str] = {}
-    """Key of the inventory that must be there → why."""
+    """Required key of the inventory → reason."""
     local: bool = False
-    """Whether it loads what lies at a path in the container, and would download what a handle names."""
+    """Whether it loads models from a path in the container; a handle would make it download the model."""
     one_name: bool = False
-    """Whether it serves under one name only."""
+    """Whether it serves only one model name."""
     python: bool = True
-    """Whether its images have Python, which the probe needs; curl asks for health where they have not."""
+    """Whether its images contain Python, which the probe needs; otherwise curl checks the health."""
     groups: bool = False
     """Whether one model can span several hosts."""
     tested: bool = False
-    """Whether a source ran it on this hardware with a command that it printed."""
+    """Whether a source published a command that runs it on this hardware."""

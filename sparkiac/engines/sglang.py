@@ -56,11 +56,11 @@ _ALGORITHMS: Final = {
     "draft_model": "STANDALONE",
 }
 _CHAINED: Final = frozenset({"mtp", "deepseek_mtp", "eagle", "eagle3", "draft_model"})
-"""Methods that guess one token after the other; the others guess a block at once."""
+"""Methods that draft tokens one by one; the others draft a block at once."""
 
 
 def start(request: Request) -> Start:
-    """Write the model and its one name, then the options. `--config` must be a word of its own."""
+    """Return the arguments: the model, one served name, and the options. `--config` must be a separate word."""
     options = {**_pins(request), **_speculative(request.speculative or {}), **request.options}
     options["model_path"] = request.model
     if request.served:
@@ -71,7 +71,7 @@ def start(request: Request) -> Start:
 
 
 def _pins(request: Request) -> dict[str, str]:
-    """Give the commits of model and drafter."""
+    """Return the pinned commits of model and drafter."""
     drafter = (request.speculative or {}).get("model")
     named = {"revision": request.model, "speculative_draft_model_revision": drafter}
     return {
@@ -80,7 +80,7 @@ def _pins(request: Request) -> dict[str, str]:
 
 
 def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a method's options. A draft's width counts the token that it starts from: one more than are guessed."""
+    """Return the options of a method. The draft width includes the start token: one more than the guessed tokens."""
     if not chosen:
         return {}
     method, tokens = chosen["method"], chosen.get("num_speculative_tokens")

@@ -1,6 +1,6 @@
 """Attention backends that SGLang refuses on GPUs of compute capability 12, release by release.
 
-Read from its wheels: `create_flashattention_v3_backend`, in model_runner.py and later layers/attention/
+Read from its released wheels: `create_flashattention_v3_backend`, in model_runner.py and later layers/attention/
 attention_registry.py, and the checks in server_args.py, later arg_groups/overrides.py and arg_groups/attention_hook.py.
 """
 
@@ -21,12 +21,12 @@ class Refusal(NamedTuple):
 
     backend: str
     phases: tuple[str, ...]
-    """Where it must be in use."""
+    """Phases in which the backend is refused."""
     first: str
     last: str
     wants: str
     kv_cache: str | None = None
-    """The KV cache with which it is refused; any if None."""
+    """KV cache dtype with which it is refused; None is any."""
 
 
 REFUSALS: Final = (
@@ -38,11 +38,11 @@ REFUSALS: Final = (
     Refusal("cutedsl_mla", ("decode",), "0.5.13", "0.5.23", "compute capability 10"),
 )
 _REPLACED: Final = frozenset({("fa3", "fp8_e5m2")})
-"""Backend and KV cache for which SGLang takes Triton instead."""
+"""Backend and KV cache dtype that SGLang replaces by Triton."""
 
 
 def refused(options: Mapping[str, object], table: Table, release: str) -> dict[str, Refusal]:
-    """Give the options with a backend that a release refuses, each with the first reason."""
+    """Return the options whose backend a release refuses, each with the first reason."""
     found: dict[str, Refusal] = {}
     cache = options.get("kv_cache_dtype")
     for phase in _BOTH:

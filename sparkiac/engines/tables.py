@@ -1,6 +1,6 @@
-"""What the servers of an engine take, release by release: one file for each engine, written by tools/engine_options.
+"""Options that each release of an engine accepts, from one file for each engine, which tools/engine_options writes.
 
-An option's facts have the releases in which they hold: `0.5.1..0.5.4` has both ends, and `0.5.9..` goes on to the
+Each property of an option has a range of releases: `0.5.1..0.5.4` includes both ends, and `0.5.9..` extends to the
 newest release that was read. `kind` is one of `Kind`; `pair` is a switch that also has a `--no-` form, `commas` a text
 with several of the choices, and `removed` an option that only stops the server.
 """
@@ -26,23 +26,23 @@ _REMOVED: Final = "removed"
 
 
 class Table(NamedTuple):
-    """The options of one engine, by their name in the inventory."""
+    """The options of one engine, by name in the inventory."""
 
     releases: tuple[str, ...]
     """Oldest first."""
     options: Mapping[str, Mapping[str, Option]]
-    """Name → release → what it takes there."""
+    """Name → release → the option in that release."""
     earlier: frozenset[str] = frozenset()
-    """Names that a release before the first one took."""
+    """Names that releases before the first one accepted."""
     aliases: Mapping[str, str] = {}
-    """Another name → the one that it stands for."""
+    """Alias → name of the option."""
     leading: bool = False
-    """Whether the server reads the number that a text begins with, and ignores the rest: std::stoi does."""
+    """Whether the server reads a number at the start of a text and ignores the rest, as std::stoi does."""
     abbreviated: bool = False
-    """Whether the server takes the start of a name that no other one shares."""
+    """Whether the server accepts unambiguous prefixes of names."""
 
     def option(self, name: str, release: str) -> Option | None:
-        """Give what a name takes in a release; None where the release lacks it."""
+        """Return the option in a release; None if the release does not have it."""
         found = self.options.get(name, {}).get(release)
         positive = self.options.get(name.removeprefix("no_"), {}).get(release)
         if found is None and name.startswith("no_") and positive is not None and positive.negated:
@@ -55,20 +55,20 @@ class Table(NamedTuple):
         return self.options[begun.pop()][release] if len(whole) == 1 else None
 
     def names(self, release: str) -> list[str]:
-        """Give the names that a release takes."""
+        """Return the names that a release accepts."""
         return [name for name, held in self.options.items() if release in held]
 
     def newest(self, *, without: Collection[str]) -> dict[str, Option]:
-        """Give every option, as the newest release that has it takes it."""
+        """Return every option as it is in the newest release that has it."""
         found = self.options.items()
         return {name: [*held.values()][-1] for name, held in found if not {name, self.aliases.get(name)} & {*without}}
 
     def where(self, holds: Callable[[str], bool]) -> str:
-        """Write the releases in which something holds; nothing where there is none."""
+        """Return the releases for which a test is true, as text; empty if there are none."""
         return ranges([release for release in self.releases if holds(release)], self.releases)
 
     def neighbours(self, release: str) -> tuple[str, ...]:
-        """Give the releases that one is compared with: itself, or else those on both sides of it."""
+        """Return the releases to compare with: the release itself if it was read, otherwise its two neighbours."""
         if release in self.releases:
             return (release,)
         lower = [each for each in self.releases if _order(each) < _order(release)]
@@ -78,7 +78,7 @@ class Table(NamedTuple):
 
 @cache
 def table(engine: str) -> Table:
-    """Read the table of an engine."""
+    """Return the table of an engine."""
     raw = files.read(engine)
     releases = tuple(raw["releases"])
     facts = {_name(spelling): each for spelling, each in raw["options"].items() if spelling.startswith("--")}
@@ -94,7 +94,7 @@ def table(engine: str) -> Table:
 
 
 def alone(options: Mapping[str, Option]) -> Table:
-    """Give the table of an engine whose releases are not known: one, without a name, has all options."""
+    """Return the table of an engine with unknown releases: a single one without a name has all options."""
     return Table(("",), {name: {"": option} for name, option in options.items()})
 
 
@@ -125,7 +125,7 @@ def _name(spelling: str) -> str:
 
 
 def _order(release: str) -> tuple[tuple[int, ...], int]:
-    """Give a release as what can be compared: a candidate is below its release, a post-release above it."""
+    """Return a sort key for a release: candidates sort below their release, post-releases above it."""
     part = _PART.search(release)
     numbers = tuple(map(int, _NUMBERS.findall(_PART.sub("", release))))
     return numbers, 0 if part is None else int(part[2]) + 1 if part[1] == "post" else int(part[2]) - 1000

@@ -1,4 +1,4 @@
-"""Whether a server reads the value of an option, as sparkiac writes it."""
+"""Check whether a server accepts the value of an option, as sparkiac writes it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WANTED: Final[Mapping[Kind, str]] = {
 
 
 def problem(option: Option, value: object) -> str | None:
-    """Say what to write instead of a value that an option does not take; nothing where it takes it."""
+    """Return what to write instead of a value that an option does not accept; None if it accepts the value."""
     if not _fits(option, value):
         return f"write {_WANTED[option.kind]}" + (f": {', '.join(option.choices)}" if option.choices else "")
     words = tuple(map(str, value)) if isinstance(value, tuple) else (str(value),)
@@ -55,7 +55,7 @@ def _fits(option: Option, value: object) -> bool:
 
 
 def begins(option: Option, value: object) -> bool:
-    """Whether a text begins with the number that an option takes: some servers ignore the rest."""
+    """Return whether a text begins with a number that the option accepts: some servers ignore the rest."""
     return (
         option.kind in {"integer", "number"} and _NUMBER.match(str(value)) is not None and not isinstance(value, bool)
     )
