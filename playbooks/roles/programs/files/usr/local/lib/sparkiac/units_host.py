@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from contract import validated
 
-PLAN = "/etc/sparkiac/units.json"
 STARTED = "/run/sparkiac/started"
 SECRETS = "/etc/sparkiac/secrets"
 PROPERTIES = (
@@ -24,8 +23,26 @@ PROPERTIES = (
 )  # fmt: skip
 
 
-UNIT = {"name": str, "files": [str], "secrets": [str], "memory_bytes": (int, None), "listen": (str, None)}
-UNITS = {"memory_bytes": (int, None), "units": [UNIT]}
+GATE = {
+    "url": str,
+    "health": (str, None),
+    "models": [str],
+    "api_key": (str, None),
+    "answer": bool,
+    "tools": bool,
+    "within_s": int,
+}
+UNIT = {
+    "name": str,
+    "files": [str],
+    "secrets": [str],
+    "memory_bytes": (int, None),
+    "listen": (str, None),
+    "group": bool,
+    "ready_timeout_s": int,
+    "drain_s": int,
+    "gate": (GATE, None),
+}
 RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
 
 
@@ -64,11 +81,6 @@ class LocalHost:
         env = {**os.environ, "LC_ALL": "C.UTF-8"}
         done = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False, env=env)  # noqa: S603
         return CommandResult(done.returncode, done.stdout, done.stderr)
-
-
-def plan(machine: LocalHost) -> dict[str, Any]:
-    """Return the content of etc/sparkiac/units.json."""
-    return dict(validated("program", PLAN, json.loads(machine.read(PLAN)), UNITS))
 
 
 def write(machine: LocalHost, name: str, text: str) -> None:
