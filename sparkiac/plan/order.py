@@ -39,6 +39,11 @@ def start_order(units: Units) -> dict[str, tuple[str, ...]]:
     return {host: tuple(ordered) for host, ordered in found.items()}
 
 
+def together(units: Units) -> tuple[tuple[str, ...], ...]:
+    """Return the hosts that change together, each set sorted: hosts that groups connect, and each other host alone."""
+    return tuple(sorted({*_batch_of_host(units, _items(units)).values()}))
+
+
 def batches(units: Units) -> tuple[tuple[str, ...], ...]:
     """Return the batches of a rollout: hosts that change together. A batch comes after the batches that it depends on.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
-    from sparkiac.plan.contract import Expectations
+    from sparkiac.plan.contract import ChangeGroup, Expectations
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import (
@@ -111,6 +111,8 @@ class HostPlan(NamedTuple):
     """Hosts that it can copy weights from over a direct link."""
     images_from: Peer | None = None
     """Host that it copies images from."""
+    group: ChangeGroup | None = None
+    """Hosts that change together with it; None if it changes alone."""
     unpinned: tuple[str, ...] = ()
     """Images, models and files whose pins are examples or missing; the host cannot be applied until they are pinned."""
 
