@@ -15,6 +15,7 @@ from sparkiac.model.base import (
     Model,
     ModelHandle,
     Name,
+    Pause,
     Port,
     RecipeName,
     RegistryName,
@@ -175,6 +176,19 @@ class Hub(Model):
     """Token for gated and private repositories."""
 
 
+class Rollout(Model):
+    """How an apply changes the hosts one after the other."""
+
+    batch: Annotated[int, Field(ge=1, le=1_000)] = 1
+    """Number of hosts that change at the same time. The hosts of a group are always a batch of their own."""
+    pause_s: Pause = 0
+    """Seconds to wait between two batches."""
+    canary: HostName | tuple[HostName, ...] = ()
+    """Host or hosts that change before all others, one after the other."""
+    on_failure: Literal["stop", "back"] = "stop"
+    """What happens to hosts that have changed when a later host fails: `stop` leaves them, `back` returns them too."""
+
+
 class Inventory(Model):
     """Description of a fleet and what it serves."""
 
@@ -194,6 +208,8 @@ class Inventory(Model):
     """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}
     """Services by name: all other containers and programs on hosts."""
+    rollout: Rollout = Field(default_factory=Rollout)
+    """How an apply changes the hosts one after the other."""
     builds: dict[Name, Build] = {}
     """Builds of images from source, by name; they override the catalog's builds with the same name."""
     revisions: dict[ModelHandle, GitRef] = {}

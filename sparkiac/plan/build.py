@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from sparkiac.plan import builds, pins, placement, proof, weights
 from sparkiac.plan.addresses import links_of
 from sparkiac.plan.groups import change_groups
-from sparkiac.plan.order import batches, start_order, together
+from sparkiac.plan.order import changes, start_order
 from sparkiac.plan.parts import Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
+from sparkiac.plan.rollout import rollout, served_names
 from sparkiac.plan.values import HostPlan, HubEndpoint, Plan
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
@@ -41,6 +42,7 @@ def build(resolved: Resolved) -> Plan:
     known = weights.repositories(locked, (each for host in placed for each in host.containers))
     stores = {host.name: weights.stores(host.containers, known) for host in placed}
     units = {host.name: host.units for host in placed}
+    needs = changes(units)
     values = {host.name: host.values for host in placed}
     whole = _Fleet(
         hosts={host.name: host for host in placed},
@@ -48,10 +50,11 @@ def build(resolved: Resolved) -> Plan:
         start_order=start_order(units),
         weight_peers=weights.weight_peers(values, stores),
         proofs=proof.proofs(placed, locked),
-        groups=change_groups(together(units), values),
+        groups=change_groups(needs, values),
     )
     hosts = tuple(_host(resolved, host, whole, hub) for host in placed)
-    return Plan(written.name, hosts, tuple(builds.used_builds(resolved)), tuple(known.values()), hub, batches(units))
+    batches, way = rollout(written.rollout, needs, served_names(placed))
+    return Plan(written.name, hosts, tuple(builds.used_builds(resolved)), tuple(known.values()), hub, batches, way)
 
 
 def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: HubEndpoint) -> HostPlan:

@@ -14,6 +14,7 @@ from sparkiac.plan.container import (
     RequiredWeights,
     Storage,
 )
+from sparkiac.plan.rollout import RolloutPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -159,7 +160,9 @@ class Plan(NamedTuple):
     """Repositories that hosts download from the model hub."""
     hub: HubEndpoint = HubEndpoint("")
     batches: tuple[tuple[str, ...], ...] = ()
-    """Batches of hosts that change together, in the order of the rollout."""
+    """Batches of hosts that change at the same time, in the order of the rollout."""
+    rollout: RolloutPlan = RolloutPlan()
+    """How an apply changes them."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:

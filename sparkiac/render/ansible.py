@@ -24,7 +24,9 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
     """Render everything that `ansible-playbook site.yml` reads; an apply does not need sparkiac."""
     yield Artifact("inventory.yml", _yaml(_inventory(plan)))
     programs = generation.placed(playbooks.on_every_host())
-    yield Artifact("group_vars/all.yml", _yaml({"sparkiac_programs": jsontext.plain(programs)}))
+    rolling = {"on_failure": plan.rollout.on_failure}
+    common = {"sparkiac_rollout": rolling, "sparkiac_programs": jsontext.plain(programs)}
+    yield Artifact("group_vars/all.yml", _yaml(common))
     for host in plan.hosts:
         found = _variables(host, on_hosts[host.name], plan.hub, programs)
         variables = {"sparkiac": yamltext.AnsibleUnsafe(found)}

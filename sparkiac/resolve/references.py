@@ -41,6 +41,7 @@ def check(document: Document) -> Iterator[Finding]:
     for name, deployment in deployments.items():
         yield from _recipe(document, name, deployment)
         yield from _hosts(document, ("deployments", name), deployment, known=hosts)
+    yield from _canaries(document, hosts)
     for name, service in _entries(document, "services").items():
         yield from _hosts(document, ("services", name), service, known=hosts)
         if name in deployments:
@@ -51,10 +52,14 @@ def check(document: Document) -> Iterator[Finding]:
 
 def _entries(document: Document, kind: str) -> Entries:
     """Return the named entries under a key of the document."""
+    return {name: entry if isinstance(entry, dict) else {} for name, entry in _mapping(document, kind).items()}
+
+
+def _mapping(document: Document, key: str) -> dict[str, Any]:
+    """Return the mapping under a key of the document; empty if there is none."""
     data: Any = document.data
-    entries = data.get(kind) if isinstance(data, dict) else None
-    entries = entries if isinstance(entries, dict) else {}
-    return {name: entry if isinstance(entry, dict) else {} for name, entry in entries.items()}
+    found = data.get(key) if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
@@ -174,6 +179,14 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
         if host not in chosen.values():
             place = document.at_key((*base, "per_host", host))
             yield _unknown("host of this deployment", host, chosen.values(), place)
+
+
+def _canaries(document: Document, known: Entries) -> Iterator[Finding]:
+    """Check the hosts under `rollout.canary`."""
+    rollout = _mapping(document, "rollout")
+    for path, host in _chosen(rollout.get("canary"), ("rollout", "canary")):
+        if host not in known:
+            yield _unknown("host", host, known, document.at_value(path))
 
 
 def _chosen(on: object, path: Path) -> Iterator[tuple[Path, str]]:

@@ -58,6 +58,21 @@ def test_the_files_are_all_those_of_one_host_with_their_modes(rendered: Rendered
     assert paths == sorted(set(paths))
 
 
+def test_the_rollout_of_the_inventory(rendered: Rendered) -> None:
+    hosts = ", ".join(f"spark-0{number}: {{address: 192.168.1.1{number}}}" for number in range(1, 6))
+    written = "rollout: {batch: 2, pause_s: 60, canary: spark-03, on_failure: back}\n"
+    tree = rendered(deployment(host=hosts) + written)
+    _, *changes, _ = yaml.safe_load(tree["site.yml"].content)
+    others = ["spark-01", "spark-02", "spark-04", "spark-05"]
+    assert [(play["name"], play["vars"]) for play in changes] == [
+        ("Change hosts one after the other", {"change_serial": 1, "change_pause_s": 60, "change_hosts": ["spark-03"]}),
+        ("Change up to 2 hosts at a time", {"change_serial": 2, "change_pause_s": 60, "change_hosts": others}),
+    ]
+    assert yaml.safe_load(tree["group_vars/all.yml"].content)["sparkiac_rollout"] == {"on_failure": "back"}
+    default = yaml.safe_load(rendered(deployment())["group_vars/all.yml"].content)
+    assert default["sparkiac_rollout"] == {"on_failure": "stop"}
+
+
 def test_the_image_that_tries_the_gpu_is_an_engines(rendered: Rendered) -> None:
     """(HST002) The first of them; a machine without a GPU, or without an engine, has none to try."""
     found = variables(rendered(deployment()))
@@ -82,7 +97,8 @@ def test_the_plays_change_single_hosts_one_by_one_and_a_group_together(rendered:
     for text, serial in ((single, 1), (PAIR, 2)):
         first, change, last = yaml.safe_load(rendered(text)["site.yml"].content)
         assert change["ansible.builtin.import_playbook"] == "playbooks/change.yml"
-        assert change["vars"] == {"change_serial": serial, "change_hosts": ["spark-01", "spark-02"]}
+        hosts = ["spark-01", "spark-02"]
+        assert change["vars"] == {"change_serial": serial, "change_pause_s": 0, "change_hosts": hosts}
         assert first["ansible.builtin.import_playbook"] == "playbooks/deploy.yml"
         assert last["ansible.builtin.import_playbook"] == "playbooks/verify.yml"
     together = ["spark-01", "spark-02"]
