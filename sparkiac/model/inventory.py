@@ -98,6 +98,17 @@ class Host(Model):
     """Findings that are accepted, with a reason for each."""
 
 
+class RetiredHost(Model):
+    """A host that has left the fleet: an apply removes what sparkiac put on it."""
+
+    address: Address
+    """Address of the host for Ansible."""
+    user: UserName | None = None
+    """Login name, as under `ssh` of a host; default is that of `defaults`."""
+    port: Port | None = None
+    """Port of the SSH server; default 22."""
+
+
 class Defaults(Settings):
     """Values for all deployments and hosts."""
 
@@ -204,6 +215,8 @@ class Inventory(Model):
     """Values for all deployments and hosts."""
     hosts: Annotated[dict[HostName, Host], Field(min_length=1)]
     """Hosts of the fleet, by name."""
+    retired: dict[HostName, RetiredHost] = {}
+    """Former hosts by name, which no longer run anything. Remove an entry when its host is clean."""
     deployments: dict[UnitName, Deployment] = {}
     """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}

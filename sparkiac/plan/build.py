@@ -11,12 +11,13 @@ from sparkiac.plan.order import changes, start_order
 from sparkiac.plan.parts import Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
-from sparkiac.plan.values import HostPlan, HubEndpoint, Plan
+from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, RetiredHost
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.model.inventory import Inventory
     from sparkiac.plan.contract import ChangeGroup
     from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.resolve import Resolved
@@ -54,7 +55,21 @@ def build(resolved: Resolved) -> Plan:
     )
     hosts = tuple(_host(resolved, host, whole, hub) for host in placed)
     batches, way = rollout(written.rollout, needs, served_names(placed))
-    return Plan(written.name, hosts, tuple(builds.used_builds(resolved)), tuple(known.values()), hub, batches, way)
+    return Plan(
+        written.name,
+        hosts,
+        tuple(builds.used_builds(resolved)),
+        tuple(known.values()),
+        hub,
+        batches,
+        way,
+        _retired(written),
+    )
+
+
+def _retired(written: Inventory) -> tuple[RetiredHost, ...]:
+    found = sorted(written.retired.items())
+    return tuple(RetiredHost(name, host.address, host.user or written.defaults.user, host.port) for name, host in found)
 
 
 def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: HubEndpoint) -> HostPlan:

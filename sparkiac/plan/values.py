@@ -142,6 +142,15 @@ class PlannedBuild(NamedTuple):
     """Base image; None if the build runs a program that chooses its own."""
 
 
+class RetiredHost(NamedTuple):
+    """A former host that is cleaned after the rollout."""
+
+    name: str
+    address: str
+    user: str | None
+    ssh_port: int | None
+
+
 class HubEndpoint(NamedTuple):
     """URL and token of the model hub that hosts download from."""
 
@@ -163,6 +172,8 @@ class Plan(NamedTuple):
     """Batches of hosts that change at the same time, in the order of the rollout."""
     rollout: RolloutPlan = RolloutPlan()
     """How an apply changes them."""
+    retired: tuple[RetiredHost, ...] = ()
+    """Former hosts, sorted by name."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:

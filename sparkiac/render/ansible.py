@@ -12,7 +12,7 @@ from sparkiac.render import extras, generation, jsontext, playbooks, rollout, st
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.plan import HostPlan, HubEndpoint, Plan
+    from sparkiac.plan import HostPlan, HubEndpoint, Plan, RetiredHost
     from sparkiac.plan.contract import PlacedFile
 
 
@@ -43,10 +43,13 @@ def _yaml(data: Mapping[str, Any]) -> bytes:
 def _inventory(plan: Plan) -> dict[str, Any]:
     sparks = {"hosts": {host.name: _connection(host) for host in plan.hosts}}
     # The play adds the hosts on which something changes.
-    return {"all": {"children": {"sparks": sparks, CHANGING: {}}}}
+    children: dict[str, Any] = {"sparks": sparks, CHANGING: {}}
+    if plan.retired:
+        children[rollout.RETIRED] = {"hosts": {host.name: _connection(host) for host in plan.retired}}
+    return {"all": {"children": children}}
 
 
-def _connection(host: HostPlan) -> dict[str, Any]:
+def _connection(host: HostPlan | RetiredHost) -> dict[str, Any]:
     wanted = {"ansible_host": host.address, "ansible_user": host.user, "ansible_port": host.ssh_port}
     return {key: value for key, value in wanted.items() if value is not None}
 

@@ -73,6 +73,24 @@ def test_the_rollout_of_the_inventory(rendered: Rendered) -> None:
     assert default["sparkiac_rollout"] == {"on_failure": "stop"}
 
 
+def test_a_retired_host_is_in_a_group_of_its_own_and_in_the_last_play(rendered: Rendered) -> None:
+    retired = "retired: {old: {address: 192.168.1.13, user: milo, port: 2222}, older: {address: 192.168.1.14}}\n"
+    tree = rendered(deployment(defaults="{model_store: /srv/models, user: spark}") + retired)
+    children = yaml.safe_load(tree["inventory.yml"].content)["all"]["children"]
+    assert children["retired"]["hosts"] == {
+        "old": {"ansible_host": "192.168.1.13", "ansible_user": "milo", "ansible_port": 2222},
+        "older": {"ansible_host": "192.168.1.14", "ansible_user": "spark"},
+    }
+    assert list(children["sparks"]["hosts"]) == ["spark-01"]
+    *plays, last = yaml.safe_load(tree["site.yml"].content)
+    assert last["ansible.builtin.import_playbook"] == "playbooks/uninstall.yml"
+    assert last["vars"] == {"uninstall_hosts": "retired"}
+    assert [path for path in tree if "old" in path] == []
+    without = rendered(deployment())
+    assert "retired" not in yaml.safe_load(without["inventory.yml"].content)["all"]["children"]
+    assert len(yaml.safe_load(without["site.yml"].content)) == len(plays) == 3
+
+
 def test_the_image_that_tries_the_gpu_is_an_engines(rendered: Rendered) -> None:
     """(HST002) The first of them; a machine without a GPU, or without an engine, has none to try."""
     found = variables(rendered(deployment()))
