@@ -11,11 +11,13 @@ import sys
 import threading
 from dataclasses import dataclass, field
 from hashlib import sha256
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.host.conftest import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import ModuleType
 
 PROGRAM = load("switch")
 """The executable; its modules are imported under their own names, as on a host."""
@@ -46,8 +48,7 @@ class Unit:
 
 
 class Host(LocalHost):  # type: ignore[misc]
-    """A host of stand-ins. `kill_at` is the number of the operation at which the program is killed; it counts changes
-    of files and commands."""
+    """A host of stand-ins. The program is killed at the operation `kill_at`: a command, or a change of a file."""
 
     nothing = Unit()
 
@@ -66,6 +67,11 @@ class Host(LocalHost):  # type: ignore[misc]
         self.lock = threading.RLock()
         self.stopping = threading.Condition(self.lock)
         self.watch: Any = lambda: None
+        self.journal = "ValueError: a reason\n"
+        self.planned: dict[str, Any] | None = None
+        """Plan that counts as installed; None for that of the installed generation."""
+        self.said: dict[str, dict[str, str]] = {}
+        """Properties that systemd reports instead of the real ones."""
         self.launched: list[str] = []
         self.queued: list[str] = []
         """Units that systemd starts during the boot; stopping a unit removes its job."""
@@ -85,7 +91,14 @@ class Host(LocalHost):  # type: ignore[misc]
         if verb == "systemctl":
             return self.systemctl(words[0], [name.removesuffix(".service") for name in words[1:]], argv)
         if verb == "journalctl":
-            return Result(0, "ValueError: a reason\n", "")
+            return Result(0, self.journal, "")
+        if verb == "nft":
+            if "list" in argv:
+                return Result(1, "", "No such file or directory")
+            assert argv[1] == "--file", argv
+            commands = self.path(argv[2].removeprefix(str(self.root))).read_text()
+            self.log.append("undrain" if "delete" in commands else "drain")
+            return Result(0, "", "")
         if verb == "systemd-run":
             assert "--collect" in argv
             self.launched.append(words[-1])
@@ -128,7 +141,7 @@ class Host(LocalHost):  # type: ignore[misc]
             "NeedDaemonReload": "no",
             "Result": "exit-code",
         }
-        return {key: known[key] for key in wanted}
+        return {key: value for key, value in {**known, **self.said.get(name, {})}.items() if key in wanted}
 
     def change(self, verb: str, name: str, argv: tuple[str, ...]) -> None:
         """Change the state of a unit."""
@@ -149,27 +162,22 @@ class Host(LocalHost):  # type: ignore[misc]
         compose = self.path(f"/etc/sparkiac/{name.removeprefix('sparkiac-')}/compose.yaml")
         if not compose.exists():
             return
+        self.said.get(name, {}).pop("ActiveState", None)
+        self.said.get(name, {}).pop("SubState", None)
         unit.invocation = sha256(f"{self.name} {name} {len(self.log)}".encode()).hexdigest()
         unit.runs, unit.active = compose.read_text(), "activating"
         self.watch()
-        plan = self.path("/etc/sparkiac/generation.json")
-        if plan.exists():
-            self.record(name, unit.invocation, json.loads(plan.read_text()))
+        self.record(name, unit.invocation)
         if "hang" in unit.runs:
             self.stopping.wait_for(lambda: unit.runs is None, timeout=60)
         elif "crash" not in unit.runs:
             unit.active = "active"
 
-    def record(self, name: str, invocation: str, plan: dict[str, Any]) -> None:
-        """Do what `switch started` does when the unit starts."""
-        unit = next((each for each in plan["units"] if each["name"] == name), None)
-        if unit is None:
-            return
-        content = {path: self.sha256(path) for path in unit["files"]}
-        found = {"invocation": invocation, "content": content}
-        path = self.path(f"/run/sparkiac/started/{name}.json")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({**found, "memory_bytes": unit["memory_bytes"], "listen": unit["listen"]}))
+    def record(self, name: str, invocation: str) -> None:
+        """Record the inputs of a unit that starts, as `switch started` does."""
+        plan = self.planned or (store.installed(self) if self.path(f"/{store.PLAN}").exists() else {"units": []})
+        if any(each["name"] == name for each in plan["units"]):
+            sys.modules["units_host"].record(self, plan, name, invocation)
 
     def write(self, path: str, text: str) -> None:
         """Write a file of the host."""

@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.switching import Host, KilledError, Made, committed, durable, generation, runs, starts, state, store, switch
+from tests.host.switching import (
+    Host,
+    KilledError,
+    Made,
+    committed,
+    durable,
+    generation,
+    runs,
+    starts,
+    state,
+    store,
+    switch,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,7 +165,10 @@ def killed_at(step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: 
 @pytest.mark.parametrize("made", [SECOND, generation({"a": "a 1", "b": "crash", "d": "d 2"})], ids=["good", "bad"])
 @pytest.mark.parametrize("power", [False, True], ids=["program", "host"])
 def test_a_kill_at_any_step_ends_on_one_committed_generation(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Made, power: bool
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    made: Made,
+    power: bool,  # noqa: FBT001
 ) -> None:
     """The program is killed and started again by systemd, or the host loses its power and boots."""
     for step in range(1, 1000):

@@ -1,4 +1,4 @@
-"""Change files so that a power cut leaves the old or the new content. Needs only Python 3.8 or newer.
+"""Change files so that a power cut leaves the old or the new content.
 
 Every function returns only after the change is on the disk: the file and its directory are synchronised.
 """

@@ -96,7 +96,7 @@ def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool)
 def divide(
     found: list[GenerationRecord], *, current: str, keep: int, needed: set[str]
 ) -> tuple[list[GenerationRecord], list[GenerationRecord]]:
-    """Split the records into those to keep, which always include the current one and those in `needed`, and the others."""
+    """Split the records into those to keep, among them the current one and those in `needed`, and the others."""
     ordered = sorted(found, key=lambda each: each.generation != current)
     if not ordered or ordered[0].generation != current:
         message = f"generation {current} has no record on this host: apply it first; nothing was removed"
@@ -221,9 +221,7 @@ def remove_directory(place: DirectoryLayout) -> None:
     shutil.rmtree(place.whole)
 
 
-def prune(
-    roots: Roots, *, current: str, keep: int, needed: set[str], write: bool
-) -> Iterator[dict[str, Any]]:
+def prune(roots: Roots, *, current: str, keep: int, needed: set[str], write: bool) -> Iterator[dict[str, Any]]:
     """Remove what only old generations need, and then these generations; return one line per item."""
     kept, old = divide(records(roots), current=current, keep=keep, needed=needed)
     stay = False

@@ -1,16 +1,15 @@
-"""Switch this host to a generation, or back. Runs in a unit of its own, so that no connection holds it.
+"""Switch this host to a generation, or back. Runs in a unit of its own.
 
-The steps: write down that the switch is pending; install; restart what differs; send requests to what restarted; commit.
+The steps: record that the switch is pending; install; restart what differs; send requests to what restarted; commit.
 If a step fails, or this process is interrupted, the committed generation is installed again, and what differs restarts.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple  # noqa: UP035 - Python 3.8
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import stage_prune
 import switch_drain
@@ -26,8 +25,6 @@ from switch_state import RETURNING, TRYING, VOTED, Decision, Pending, State
 from switch_store import Generation, GenerationError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from units_host import LocalHost
 
 RESULT = "/run/sparkiac/switch.json"
@@ -102,7 +99,7 @@ def attempt(machine: LocalHost, request: Request) -> dict[str, Any]:
 
 
 def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
-    """End a switch that was interrupted by a crash of this program or of the host: go back, unless the group decided."""
+    """End a switch that was interrupted: go back, unless the group has decided to switch."""
     began = time.monotonic()
     say(f"the switch to {pending.generation} was interrupted")
     state = switch_state.read(machine)
@@ -151,10 +148,9 @@ def forward(switch: Switch) -> dict[str, Any]:
     found: dict[str, Any] = {"done": [], "failed": [], "saved": []}
     passed = False
     try:
-        switch_drain.undrain(machine, new.plan["units"])
         if switch.members:
             leave(switch)
-        found["saved"] = switch_drift.save_edited(machine, old) if old.name != new.name else []
+        found["saved"] = switch_drift.save_edited(machine, old.name) if old.name else []
         install(machine, new, [old])
         found.update(restarted(switch, new))
         found["failed"] = found["failed"] or gate(machine, new, [each["unit"] for each in found["done"]])
@@ -183,7 +179,7 @@ def leave(switch: Switch) -> None:
 
 
 def vote(switch: Switch, *, ok: bool) -> bool:
-    """Vote, and commit if the whole group does. From its vote on, a member goes back only if the coordinator says so."""
+    """Vote, and commit if the whole group does. After its vote, a member goes back only if the coordinator says so."""
     if ok and switch.members and not switch.coordinates:
         state = switch_state.read(switch.machine)
         assert state.pending is not None  # noqa: S101 - attempt() has written it
@@ -225,7 +221,7 @@ def returned(switch: Switch, found: dict[str, Any]) -> dict[str, Any]:
     if switch.members:
         stop_group(machine, new, old)
         switch.votes.all_down()
-    switch_drain.undrain(machine, new.plan["units"])
+    switch_drain.undrain(machine)
     install(machine, old, [new])
     again = restarted(switch, old) if old.name != new.name or switch.members else {"failed": []}
     state = switch_state.read(machine)

@@ -126,13 +126,13 @@ def run(machine: LocalHost) -> dict[str, Any]:
         request = None  # it has ended; only an interrupted switch remains
     try:
         result = switch_run.run(machine, request)
-        if switch_state.read(machine).decision is not None:  # a member has not confirmed the end
-            launch(machine, ANSWER, "answer", *RETRIES)
-        return result
     except switch_run.STEP_ERRORS as error:
         if request is None or switch_state.read(machine).pending is not None:
             raise  # systemd starts this program again, which goes back
         return refused(machine, request, str(error))
+    if switch_state.read(machine).decision is not None:  # a member has not confirmed the end
+        launch(machine, ANSWER, "answer", *RETRIES)
+    return result
 
 
 def refused(machine: LocalHost, request: Request, why: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Generations: complete copies of everything that one apply puts on this host. Needs only Python 3.8 or newer.
+"""Generations: complete copies of everything that one apply puts on this host.
 
 A generation is a directory named after the hash of its files. The copies in it are never used by a unit: `switch`
 installs them, and can therefore install a former generation again, whatever happened to the installed files.
@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import shutil
-from typing import TYPE_CHECKING, Any, Iterable, NamedTuple  # noqa: UP035 - Python 3.8
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import durable
 import switch_state
@@ -18,6 +18,7 @@ from contract import validated
 from units_host import UNIT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from units_host import LocalHost

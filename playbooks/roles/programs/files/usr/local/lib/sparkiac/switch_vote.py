@@ -1,4 +1,4 @@
-"""Make the hosts of a group switch together: all to the new generation, or all back. Needs only Python 3.8 or newer.
+"""Make the hosts of a group switch together: all to the new generation, or all back.
 
 One host, the coordinator, collects the votes of all members over HTTP and decides (two-phase commit). A member that has
 voted for the new generation does nothing until it knows the decision; any other member may go back at any time. The
@@ -11,13 +11,16 @@ after SILENT_S, which is longer. So the former generation never starts while a u
 
 from __future__ import annotations
 
-import http.client
 import hmac
+import http.client
 import json
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Callable, NamedTuple  # noqa: UP035 - Python 3.8
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 POLL_S = 1.0
 FIRST_CONTACT_S = 120.0
@@ -285,12 +288,12 @@ def ask(members: Members, name: str | None, *, vote: bool) -> str | None:
 
 
 def serve(members: Members, hear: Callable[[str, str | None, bool], str]) -> ThreadingHTTPServer:
-    """Listen on the coordinator's address. A vote for another run is answered with `back`, one with a wrong token with 403."""
+    """Listen on the coordinator's address; answer `back` to votes for other runs; refuse other tokens."""
 
     class Handler(BaseHTTPRequestHandler):
         timeout = TIMEOUT_S
 
-        def do_POST(self) -> None:  # noqa: N802 - the name that the base class calls
+        def do_POST(self) -> None:
             size = min(int(self.headers.get("Content-Length") or 0), LIMIT_BYTES)
             try:
                 vote = json.loads(self.rfile.read(size))

@@ -115,15 +115,15 @@ def content(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tre
     return {path: tree.get(path) or machine.sha256(path) for path in paths}
 
 
-def record(machine: LocalHost, planned: dict[str, Any], name: str) -> None:
-    """Record the inputs of a unit; called by its ExecStartPre, where INVOCATION_ID is that of this start."""
+def record(machine: LocalHost, planned: dict[str, Any], name: str, invocation: str) -> None:
+    """Record the inputs of a unit at its start, with systemd's ID of this start."""
     unit = next(each for each in planned["units"] if each["name"] == name)
     state = states(machine, [name])[name]
     found = content(machine, unit, state, {})
     if state["NeedDaemonReload"] == "yes":  # systemd uses an older version of the unit file than the one on disk
         found = {path: "" if path.startswith("etc/systemd/") else digest for path, digest in found.items()}
     kept = {key: unit[key] for key in ("memory_bytes", "listen")}
-    text = json.dumps({"invocation": os.environ.get("INVOCATION_ID", ""), "content": found, **kept})
+    text = json.dumps({"invocation": invocation, "content": found, **kept})
     write(machine, f"{STARTED}/{name}.json", text)
 
 
