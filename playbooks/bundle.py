@@ -19,7 +19,7 @@ class Bundle(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Return the spec of a module of the bundle."""
         return importlib.util.spec_from_loader(name, self) if name in MODULES else None
 
-    def exec_module(self, module):  # noqa: ANN001, ANN201, PLR6301 - defined by importlib
+    def exec_module(self, module):  # noqa: ANN001, ANN201 - defined by importlib
         """Execute the source of a module."""
         exec(compile(MODULES[module.__name__], module.__name__, "exec"), module.__dict__)  # noqa: S102
 

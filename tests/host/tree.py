@@ -24,7 +24,11 @@ class Unsafe(dict[str, Any]):
 
 
 class Dumper(yaml.SafeDumper):
-    """Writes Unsafe with its tag."""
+    """Writes Unsafe with its tag, and lists with the indentation that sparkiac writes."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Indent lists below their key."""
+        super().increase_indent(flow, False)
 
 
 Dumper.add_representer(Unsafe, lambda dumper, data: dumper.represent_mapping("!unsafe", dict(data)))
@@ -54,10 +58,12 @@ def _site(teams: tuple[tuple[str, ...], ...], pause_s: int) -> list[dict[str, An
     return [*plays, {"name": "Verify", "ansible.builtin.import_playbook": "playbooks/verify.yml"}]
 
 
-def write_host(root: Path, name: str, team: tuple[str, ...], shared: list[dict[str, str]], text: str = "one") -> None:
+def write_host(
+    root: Path, name: str, team: tuple[str, ...], shared: list[dict[str, str]], text: str = "one", **expected: object
+) -> None:
     """Write the files and variables of a host; another text makes another generation."""
     own = root / f"hosts/{name}"
-    for path, content in host_files(name, team, text).items():
+    for path, content in host_files(name, team, text, expected).items():
         _write(own / path, content)
     _write(root / f"host_vars/{name}.yml", _yaml({"sparkiac": host_data(name, team, listed(own), shared)}))
 
@@ -90,11 +96,13 @@ def listed(root: Path) -> list[dict[str, str]]:
 
 def generation_of(files: list[dict[str, str]]) -> str:
     """Return the name of a generation."""
-    lines = [f"{each['mode']} {each['sha256']} {each['path']}\n" for each in sorted(files, key=lambda each: each["path"])]
+    lines = [
+        f"{each['mode']} {each['sha256']} {each['path']}\n" for each in sorted(files, key=lambda each: each["path"])
+    ]
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 
 
-def host_files(name: str, team: tuple[str, ...], text: str) -> dict[str, str]:
+def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, object]) -> dict[str, str]:
     """Make the files of a host."""
     gate = {"url": "http://192.0.2.11:8001", "health": "/health", "models": ["m"], "api_key": None}
     unit = {"name": "sparkiac-qwen36", "files": [], "secrets": [], "memory_bytes": None, "listen": "0.0.0.0:8001"}
@@ -104,11 +112,11 @@ def host_files(name: str, team: tuple[str, ...], text: str) -> dict[str, str]:
     needs = {"images": [IMAGE], "stores": [], "extra_files": [], "caches": []}
     plan = {"host": name, "memory_bytes": None, "units": [unit], "sysctls": []}
     plan |= {"group": group if len(team) > 1 else None, "needs": needs}
-    expected = complete(load("preflight").EXPECTED, {"host": name})
+    expected = complete(load("preflight").EXPECTED, {"host": name, **wanted})
     return {
         "etc/systemd/system/sparkiac-qwen36.service": "[Service]\n",
         # A text that Ansible must not evaluate, and characters that must survive.
-        "etc/sparkiac/qwen36/compose.yaml": f'{{"{text}": "{{{{ lookup(\'pipe\', \'id\') }}}} ünlaut"}}\n\n',
+        "etc/sparkiac/qwen36/compose.yaml": f"{{\"{text}\": \"{{{{ lookup('pipe', 'id') }}}} ünlaut\"}}\n\n",
         "etc/sparkiac/preflight.json": json.dumps(expected),
         "etc/sparkiac/generation.json": json.dumps(plan),
     }
