@@ -28,7 +28,7 @@ class Dumper(yaml.SafeDumper):
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
         """Indent lists below their key."""
-        super().increase_indent(flow, False)
+        super().increase_indent(flow, indentless=False)
 
 
 Dumper.add_representer(Unsafe, lambda dumper, data: dumper.represent_mapping("!unsafe", dict(data)))
