@@ -254,3 +254,74 @@ def test_a_service_that_does_not_answer_fails_the_run(bench: Bench) -> None:
     assert bench.at("spark-02", "lease.json") == ""
     bench.at("spark-02", "usr/local/lib/sparkiac/probe.py", PROBE)
     assert bench.apply(playbook="playbooks/verify.yml").code == 0
+
+
+def test_a_rollback_needs_a_kept_generation_and_changes_one_host_after_the_other(bench: Bench) -> None:
+    assert bench.apply().code == 0
+    former = bench.committed("spark-01")
+    for team in tree.PAIR:
+        tree.change(bench.lab, team, "two")
+        tree.install(bench.lab, bench.folder / "at", team)
+    assert bench.apply().code == 0
+    done = bench.apply(playbook="playbooks/rollback.yml", generation="0123456789abcdef")
+    assert done.code == 2
+    assert f"and keeps {', '.join(sorted([former or '', bench.committed('spark-01') or '']))}" in done.sentence
+    done = bench.apply(playbook="playbooks/rollback.yml")
+    assert done.code == 0, done.said
+    assert bench.order()[4:] == ["spark-01 committed", "spark-02 committed"]
+    assert bench.committed("spark-01") == former
+    done = bench.apply("--limit", "spark-02", playbook="playbooks/restart.yml", unit="qwen36")
+    assert done.code == 0, done.said
+    assert bench.order()[6:] == ["spark-02 committed sparkiac-qwen36"]
+
+
+def test_small_playbooks(bench: Bench) -> None:
+    tree.install(bench.lab, bench.folder / "at", ("spark-01", "spark-02"))
+    assert bench.apply("--limit", "spark-01", playbook="playbooks/drain.yml", unit="qwen36").code == 0
+    assert "drain sparkiac-qwen36" in bench.at("spark-01", "asked")
+    assert bench.at("spark-02", "asked") == ""
+    assert bench.apply(playbook="playbooks/drift.yml").code == 0
+    edited = {"path": "etc/x", "kind": "edited", "diff": "--- a\n+++ b\n-{{ 1 }}\n"}
+    bench.at("spark-01", "drift", json.dumps({"files": [edited], "sysctls": [], "units": []}))
+    done = bench.apply(playbook="playbooks/drift.yml")
+    assert done.code == 2
+    assert "edited: /etc/x" in done.said
+    assert "-{{ 1 }}" in done.said
+    done = bench.apply("--check", "--limit", "spark-01", playbook="playbooks/uninstall.yml")
+    assert done.code == 0, done.said
+    assert bench.at("spark-01", "asked").splitlines()[-1] == "uninstall --dry-run"
+    assert "sparkiac-qwen36" in done.said
+    done = bench.apply("--check", playbook="playbooks/reboot.yml")
+    assert done.code == 0, done.said
+    assert "would stop sparkiac-qwen36 and reboot" in done.said
+
+
+DPKG = """\
+#!/bin/sh
+printf 'nvidia-driver-580-open 580.95.05-0ubuntu1 installed\\nnvidia-prime 0.8 installed\\n'
+"""
+HOLD = """\
+#!/bin/sh
+case $1 in
+  showhold) cat "$STUB/held" 2>/dev/null || : ;;
+  hold) shift; printf '%s\\n' "$@" >>"$STUB/held" ;;
+esac
+"""
+
+
+def test_driver_packages_are_held_and_a_bad_driver_is_refused(bench: Bench) -> None:
+    (bench.lab / "bin").mkdir()
+    for name, text in (("dpkg-query", DPKG), ("apt-mark", HOLD)):
+        (bench.lab / "bin" / name).write_text(text)
+        (bench.lab / "bin" / name).chmod(0o755)
+    doubts = [{"series": "590", "why": "it hangs"}]
+    shared = tree.listed(bench.lab / tree.PROGRAMS)
+    tree.write_host(bench.lab, "spark-01", ("spark-01",), shared, driver="580", doubted_drivers=doubts)
+    done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml")
+    assert (done.code, done.changed) == (0, {"spark-01": 1}), done.said
+    assert "nvidia-driver-580-open 580.95.05-0ubuntu1 installed" in done.said
+    assert (bench.lab / "held").read_text() == "nvidia-driver-580-open\n"
+    assert bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml").changed == {"spark-01": 0}
+    done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml", upgrade_to="590.44")
+    assert done.code == 2
+    assert "Driver 590.44 is not installed on spark-01: the inventory requires 580; it hangs." in done.sentence

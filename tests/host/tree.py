@@ -75,6 +75,14 @@ def change(root: Path, team: tuple[str, ...], text: str) -> None:
     write_manifest(root)
 
 
+def install(root: Path, hosts: Path, team: tuple[str, ...]) -> None:
+    """Put the programs where they are on hosts that have a generation."""
+    for name in team:
+        place = hosts / name / "usr/local/lib/sparkiac"
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / PROGRAMS / "usr/local/lib/sparkiac/switch", place)
+
+
 def write_manifest(root: Path) -> None:
     """Write the manifest of the tree."""
     files = {each["path"]: {"mode": each["mode"], "sha256": each["sha256"]} for each in listed(root)}
