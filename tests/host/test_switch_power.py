@@ -38,7 +38,7 @@ class Disk:
         self.cuts: list[tuple[dict[int, tuple[bytes, int]], dict[int, dict[str, Entry]]]] = []
 
     def listed(self, path: Path) -> dict[str, Entry]:
-        """Return the entries of a directory as they are now; a new directory in it is empty until it is synchronised."""
+        """Return the entries of a directory as they are now; a new directory is still empty."""
         for each in path.iterdir():
             if each.is_dir() and not each.is_symlink():
                 self.entries.setdefault(each.stat().st_ino, {})
@@ -46,7 +46,7 @@ class Disk:
 
     def entry(self, path: Path) -> Entry:
         """Return an entry of a directory."""
-        return os.readlink(path) if path.is_symlink() else path.stat().st_ino
+        return str(path.readlink()) if path.is_symlink() else path.stat().st_ino
 
     def sync_file(self, path: Path) -> None:
         """Store the content of a file."""
@@ -54,7 +54,7 @@ class Disk:
 
     def fsync(self, handle: int) -> None:
         """Do what fsync does, and remember the disk as it is after it."""
-        path = Path(os.readlink(f"/proc/self/fd/{handle}"))
+        path = Path(f"/proc/self/fd/{handle}").readlink()
         if self.root in (path, *path.parents):
             if path.is_dir():
                 self.entries[path.stat().st_ino] = self.listed(path)
