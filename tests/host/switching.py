@@ -109,7 +109,7 @@ class Host(LocalHost):  # type: ignore[misc]
     def probe(self, url: str) -> Any:  # noqa: ANN401
         """Answer as the model server of a unit."""
         text = self.units[url.rpartition("/")[2]].runs
-        if text is None or "wrong" in text:
+        if text is None or "wrong" in text.split():
             return Result(1, "", f"{url}: wrong answer: '12' instead of 371\n")
         return Result(0, "", "")
 
@@ -168,9 +168,9 @@ class Host(LocalHost):  # type: ignore[misc]
         unit.runs, unit.active = compose.read_text(), "activating"
         self.watch()
         self.record(name, unit.invocation)
-        if "hang" in unit.runs:
+        if "hang" in unit.runs.split():
             self.stopping.wait_for(lambda: unit.runs is None, timeout=60)
-        elif "crash" not in unit.runs:
+        elif "crash" not in unit.runs.split():
             unit.active = "active"
 
     def record(self, name: str, invocation: str) -> None:
