@@ -112,7 +112,9 @@ class Ballot:
             self.seen[host] = time.monotonic()
             if name is not None:
                 self.votes.setdefault(name, {})[host] = vote
-                self.back = self.back or (not vote and name in (STOPPED, READY) and READY not in self.passed)
+                # A member that goes back without a decision may never have been able to vote.
+                against = name == DOWN or (not vote and name in (STOPPED, READY))
+                self.back = self.back or (against and READY not in self.passed)
                 self.changed.notify_all()
             return self.answer(name)
 

@@ -45,7 +45,8 @@ def prepare(machine: LocalHost, generation: Generation) -> None:
         assert generation.directory is not None  # noqa: S101 - it has files
         link(programs, generation.directory / "files/usr/local/lib/sparkiac")
         machine.run("systemctl", "daemon-reload")
-        machine.run("systemctl", "enable", "sparkiac-recover.service")
+        # Started now, before a switch is pending, so that the start of a unit does not start it.
+        machine.run("systemctl", "enable", "--now", "sparkiac-recover.service")
 
 
 def link(path: Path, target: Path) -> None:

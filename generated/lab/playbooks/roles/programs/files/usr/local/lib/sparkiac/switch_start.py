@@ -147,6 +147,8 @@ def refused(machine: LocalHost, request: Request, why: str) -> dict[str, Any]:
 def recover(machine: LocalHost) -> dict[str, Any]:
     """Finish an interrupted switch at boot, before the units start; a group first asks its coordinator."""
     state = switch_state.read(machine)
+    if busy(machine):  # not a boot: its own program finishes the switch
+        return switch_state.shown(state)
     if state.pending is not None:
         new = switch_store.load(machine, state.pending.generation)
         old = switch_store.load(machine, state.committed)
