@@ -325,3 +325,36 @@ def test_driver_packages_are_held_and_a_bad_driver_is_refused(bench: Bench) -> N
     done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml", upgrade_to="590.44")
     assert done.code == 2
     assert "Driver 590.44 is not installed on spark-01: the inventory requires 580; it hangs." in done.sentence
+
+
+SYSTEMCTL = """\
+#!/bin/sh
+# No unit exists.
+for word; do
+  case $word in
+    *.service) printf 'LoadState=not-found\\nActiveState=inactive\\nSubState=dead\\nUnitFileState=\\n' &&
+      printf 'InvocationID=\\nDropInPaths=\\nNeedDaemonReload=no\\n\\n' ;;
+  esac
+done
+"""
+
+
+def test_the_real_program_arrives_as_a_bundle_looks_and_stages(tmp_path: Path) -> None:
+    """It reads what the playbooks send, and computes the same name of the generation."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root: files get the owner root")
+    bench = make(tmp_path, (("spark-01",),), real=True)
+    (bench.lab / "bin").mkdir()
+    for name, text in (("systemctl", SYSTEMCTL), ("docker", "#!/bin/sh\nexit 1\n")):
+        (bench.lab / "bin" / name).write_text(text)
+        (bench.lab / "bin" / name).chmod(0o755)
+    done = bench.apply("--tags", "stage")
+    assert done.code == 0, done.said
+    [generation] = (bench.folder / "at/spark-01/var/lib/sparkiac/generations").iterdir()
+    text = (bench.lab / "hosts/spark-01/etc/sparkiac/qwen36/compose.yaml").read_text()
+    assert (generation / "files/etc/sparkiac/qwen36/compose.yaml").read_text() == text
+    assert f"generation: {generation.name}" in (bench.lab / "host_vars/spark-01.yml").read_text().replace("'", "")
+    done = bench.apply("--check", "--diff")
+    assert done.code == 0, done.said
+    assert "would start sparkiac-qwen36: not running" in done.said
+    assert "ünlaut" in done.said

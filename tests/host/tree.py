@@ -34,10 +34,16 @@ class Dumper(yaml.SafeDumper):
 Dumper.add_representer(Unsafe, lambda dumper, data: dumper.represent_mapping("!unsafe", dict(data)))
 
 
-def build(root: Path, *, checkout: Path, teams: tuple[tuple[str, ...], ...] = PAIR, pause_s: int = 0) -> None:
-    """Write the tree of some hosts with one deployment each; the hosts of a team run theirs together."""
-    shutil.copytree(checkout / "playbooks", root / "playbooks")
-    shutil.copy(STUB, root / PROGRAMS / "usr/local/lib/sparkiac/switch")
+def build(
+    root: Path, *, checkout: Path, teams: tuple[tuple[str, ...], ...] = PAIR, pause_s: int = 0, real: bool = False
+) -> None:
+    """Write the tree of some hosts with one deployment each; the hosts of a team run theirs together.
+
+    `real` keeps the program `switch`; otherwise a stand-in is in its place.
+    """
+    shutil.copytree(checkout / "playbooks", root / "playbooks", ignore=shutil.ignore_patterns("__pycache__"))
+    if not real:
+        shutil.copy(STUB, root / PROGRAMS / "usr/local/lib/sparkiac/switch")
     _write(root / "site.yml", _yaml(_site(teams, pause_s)))
     shutil.copy(checkout / "templates/ansible.cfg", root / "ansible.cfg")
     names = {name: {"ansible_host": f"192.0.2.{number}"} for number, name in enumerate(sum(teams, ()), 11)}
