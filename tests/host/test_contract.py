@@ -19,6 +19,8 @@ from tests.host.expected import complete
 ROOT = Path(__file__).parents[2]
 FILES = [
     ("preflight", "EXPECTED", contract.Expectations),
+    ("switch_store.py", "GENERATION", contract.Generation),
+    ("switch_store.py", "FILE", contract.PlacedFile),
     ("stage_store.py", "STORES", list[contract.StagedStore]),
     ("stage_store.py", "MANIFEST", contract.ModelManifest),
 ]
@@ -124,11 +126,11 @@ def test_each_other_key_stops_the_preflight(  # noqa: PLR0913, PLR0917
 
 @pytest.mark.parametrize(
     ("program", "name", "text"),
-    [("units_host.py", "UNITS", '{"memory_bites": 5, "units": []}'), ("stage_store.py", "STORES", '[{"pth": "/srv"}]')],
+    [("switch_store.py", "SYSCTL", '{"kee": "vm.swappiness", "value": "1"}'), ("stage_store.py", "STORES", '[{"pth": "/srv"}]')],
 )
 def test_another_key_of_another_file_is_named(program: str, name: str, text: str) -> None:
     validated, known = load("contract.py").validated, getattr(load(program), name)
-    place = "memory_bites" if name == "UNITS" else "[0].pth"
+    place = "kee" if name == "SYSCTL" else "[0].pth"
     with pytest.raises(ValueError, match="does not know") as found:
         validated("program", "file", json.loads(text), known)
     assert str(found.value) == f"file: this program does not know {place}: generate and apply again"
