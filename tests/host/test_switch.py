@@ -62,6 +62,14 @@ def test_a_first_switch_starts_everything(tmp_path: Path) -> None:
     assert (host.root / "proc/sys/vm/swappiness").read_text() == "1\n"
 
 
+def test_the_user_of_the_units_can_read_the_files(host: Host) -> None:
+    (host.root / "etc/sparkiac").chmod(0o700)
+    (host.root / "etc").chmod(0o711)
+    switch(host, SECOND)
+    modes = {name: (host.root / name).stat().st_mode & 0o777 for name in ("etc", "etc/sparkiac", "etc/sparkiac/c")}
+    assert modes == {"etc": 0o711, "etc/sparkiac": 0o755, "etc/sparkiac/c": 0o755}
+
+
 def test_a_switch_changes_only_what_differs(host: Host) -> None:
     both = generation({"a": "a 1", "b": "b 2"}, sysctls=[{"key": "vm.swappiness", "value": "1"}])
     assert switch(host, both)["outcome"] == "committed"
