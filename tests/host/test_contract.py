@@ -126,7 +126,10 @@ def test_each_other_key_stops_the_preflight(  # noqa: PLR0913, PLR0917
 
 @pytest.mark.parametrize(
     ("program", "name", "text"),
-    [("switch_store.py", "SYSCTL", '{"kee": "vm.swappiness", "value": "1"}'), ("stage_store.py", "STORES", '[{"pth": "/srv"}]')],
+    [
+        ("switch_store.py", "SYSCTL", '{"kee": "vm.swappiness", "value": "1"}'),
+        ("stage_store.py", "STORES", '[{"pth": "/srv"}]'),
+    ],
 )
 def test_another_key_of_another_file_is_named(program: str, name: str, text: str) -> None:
     validated, known = load("contract.py").validated, getattr(load(program), name)
