@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac.catalog.evidence import FactSheet, sheets
 from sparkiac.report import Finding, Loc, Severity
 from sparkiac.rules import evaluator, fixes, waivers
+from sparkiac.rules.examined import Examined
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Check(NamedTuple):
     rule: Rule
     page: Callable[[], str]
     """Returns its page, as Markdown."""
-    find: Callable[[Plan], Iterable[Hit]]
+    find: Callable[[Examined], Iterable[Hit]]
 
 
 @cache
@@ -43,9 +44,21 @@ def checks() -> tuple[Check, ...]:
     """Return all rules, sorted by code."""
     names = (found.name for found in pkgutil.iter_modules(__path__) if found.name[:1].isalpha() and "_" in found.name)
     modules = (importlib.import_module(f"{__name__}.{name}") for name in names)
-    found = [Check(module.RULE, partial(_page, module), module.check) for module in modules]
-    found += [Check(_rule(sheet), sheet.page, partial(evaluator.find, facts=sheet.facts)) for sheet in sheets()]
+    found = (*map(of_module, modules), *map(of_facts, sheets()))
     return tuple(sorted(found, key=lambda check: check.rule.code))
+
+
+def of_module(module: ModuleType) -> Check:
+    """Return the rule of a module: with `check_faults`, it judges the faults of vLLM's options, else the plan."""
+    page = partial(_page, module)
+    if hasattr(module, "check_faults"):
+        return Check(module.RULE, page, lambda examined: module.check_faults(examined.faults))
+    return Check(module.RULE, page, lambda examined: module.check(examined.plan))
+
+
+def of_facts(sheet: FactSheet) -> Check:
+    """Return the rule of a file of facts."""
+    return Check(_rule(sheet), sheet.page, lambda examined: evaluator.find(examined.subjects, sheet.facts))
 
 
 def _page(module: ModuleType) -> str:
@@ -65,9 +78,10 @@ def check(plan: Plan, resolved: Resolved, *, rules: Iterable[Check] | None = Non
     chosen = checks() if rules is None else tuple(rules)
     given = waivers.given(resolved)
     findings: list[Finding] = [*waivers.unknown(resolved, given, (each.rule.code for each in chosen))]
+    examined = Examined(plan)
     for rule, _, find in chosen:
         try:
-            hits = tuple(find(plan))
+            hits = tuple(find(examined))
         except Exception as error:  # noqa: BLE001  a broken rule must not pass silently
             findings.append(_broken(rule, error))
         else:

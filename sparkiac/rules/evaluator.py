@@ -8,28 +8,23 @@ from sparkiac.catalog import interfaces
 from sparkiac.report import REMOVE, Edit, Severity
 from sparkiac.rules.conditions import holds
 from sparkiac.rules.rule import Hit
-from sparkiac.rules.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sparkiac.catalog.evidence import Fact, Releases
-    from sparkiac.plan import Plan
     from sparkiac.report import Path
+    from sparkiac.rules.subject import Subject
 
 _ANY: Final = "any"
 _DEEP: Final = frozenset({"set", "env"})
 """Settings whose keys are leaves of their own; of others, the whole setting is one leaf."""
 
 
-def find(plan: Plan, facts: Iterable[Fact]) -> Iterator[Hit]:
-    """Find the deployments that facts apply to; for a group, only its leader is checked."""
-    facts = tuple(facts)
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.engine is not None and container.server.leads:
-                subject = Subject(host, container)
-                yield from (_hit(fact, subject) for fact in facts if applies(fact, subject))
+def find(subjects: Iterable[Subject], facts: tuple[Fact, ...]) -> Iterator[Hit]:
+    """Find the deployments that facts apply to."""
+    for subject in subjects:
+        yield from (_hit(fact, subject) for fact in facts if applies(fact, subject))
 
 
 def applies(fact: Fact, subject: Subject) -> bool:

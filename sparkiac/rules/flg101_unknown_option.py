@@ -50,9 +50,8 @@ from sparkiac.rules import release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from sparkiac.plan import Plan
     from sparkiac.rules.release import Found
     from sparkiac.rules.rule import Hit
 
@@ -79,9 +78,9 @@ _OF_ANOTHER_RULE: Final = "speculative_disable_by_batch_size"
 """The option of SPD014."""
 
 
-def check(plan: Plan) -> Iterator[Hit]:
+def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
     """Find options that the release lacks; if it is unknown, those that no release has."""
-    for found in release.faults(plan, "option", "short"):
+    for found in release.of_kinds(faults, "option", "short"):
         if found.fault.kind == "short":
             message = f"{found.name} {found.fault.said} in {found.release.title}"
             yield found.hit(message, "write the full name", Severity.WARNING)

@@ -48,9 +48,8 @@ from sparkiac.rules import release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from sparkiac.plan import Plan
     from sparkiac.rules.release import Found
     from sparkiac.rules.rule import Hit
 
@@ -63,9 +62,9 @@ RULE: Final = Rule(
 )
 
 
-def check(plan: Plan) -> Iterator[Hit]:
+def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
     """Find values that the release does not accept."""
-    for found in release.faults(plan, "value"):
+    for found in release.of_kinds(faults, "value"):
         fault = found.fault
         hint = _HINTS.get(fault.said, "correct the value")
         if fault.known:

@@ -45,9 +45,9 @@ from sparkiac.rules import release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from sparkiac.plan import Plan
+    from sparkiac.rules.release import Found
     from sparkiac.rules.rule import Hit
 
 RULE: Final = Rule(
@@ -59,9 +59,9 @@ RULE: Final = Rule(
 )
 
 
-def check(plan: Plan) -> Iterator[Hit]:
+def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
     """Find options and values that the release marks as deprecated."""
-    for found in release.faults(plan, "deprecated"):
+    for found in release.of_kinds(faults, "deprecated"):
         fault = found.fault
         if fault.wrong:
             has = found.release.elsewhere(release.with_name("quantization", fault.wrong))

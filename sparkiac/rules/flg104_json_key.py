@@ -47,9 +47,9 @@ from sparkiac.rules import release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from sparkiac.plan import Plan
+    from sparkiac.rules.release import Found
     from sparkiac.rules.rule import Hit
 
 RULE: Final = Rule(
@@ -61,9 +61,9 @@ RULE: Final = Rule(
 )
 
 
-def check(plan: Plan) -> Iterator[Hit]:
+def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
     """Find keys that the release's configuration classes lack."""
-    for found in release.faults(plan, "key", "ignored"):
+    for found in release.of_kinds(faults, "key", "ignored"):
         fault, message = found.fault, f"{found.name} is not a key of {found.release.title}"
         hint = nearest(fault.wrong, fault.known)
         if fault.kind == "ignored":

@@ -51,9 +51,8 @@ from sparkiac.rules import release
 from sparkiac.rules.rule import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from sparkiac.plan import Plan
     from sparkiac.rules.release import Found
     from sparkiac.rules.rule import Hit
 
@@ -72,9 +71,9 @@ _OF_CHECKPOINTS: Final = dict.fromkeys(
 """Formats of weights that are mistaken for vLLM's names."""
 
 
-def check(plan: Plan) -> Iterator[Hit]:
+def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
     """Find names that the release does not have."""
-    for found in release.faults(plan, "name"):
+    for found in release.of_kinds(faults, "name"):
         fault = found.fault
         has = found.release.elsewhere(release.with_name(fault.registry, fault.wrong))
         message = f"{found.name} {fault.said} in {found.release.title}{has}"

@@ -16,7 +16,7 @@ from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.engines.vllm_check import Fault
@@ -115,13 +115,18 @@ class Found(NamedTuple):
         return f"{'.'.join((first, *self.fault.path))} of {self.container.name}"
 
 
-def faults(plan: Plan, *kinds: str) -> Iterator[Found]:
-    """Return the faults of these kinds."""
+def faults(plan: Plan) -> Iterator[Found]:
+    """Return the faults in all options."""
     for container, host in servers(plan):
         release = compared_release(container)
         for fault in _common(_checked_options(container), release):
-            if fault.kind in kinds and fault.wrong not in _parsers(container):
+            if fault.wrong not in _parsers(container):
                 yield Found(fault, container, host, release)
+
+
+def of_kinds(faults: Iterable[Found], *kinds: str) -> Iterator[Found]:
+    """Return the faults of these kinds."""
+    return (found for found in faults if found.fault.kind in kinds)
 
 
 def _common(options: dict[str, object], release: Release) -> tuple[Fault, ...]:

@@ -73,7 +73,7 @@ def scan(root: Path) -> dict[str, FileStatus]:
         problem = _problem(path, status, device)
         if problem:
             problems[path] = problem
-        entries[path] = _entry(root / path, status)
+        entries[path] = _entry(root, path, status)
     if problems:
         raise UnsafeTarget(
             problems, reason="the target contains symlinks, mounts or special files, which sparkiac never writes"
@@ -114,9 +114,9 @@ def _problem(path: str, status: os.stat_result, device: int) -> str:
     return "" if stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode) else "not a plain file"
 
 
-def _entry(path: Path, status: os.stat_result) -> FileStatus:
+def _entry(root: Path, path: str, status: os.stat_result) -> FileStatus:
     if not stat.S_ISDIR(status.st_mode):
         return FileStatus(status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns)
-    if status.st_uid != os.geteuid() and not os.access(path, os.W_OK | os.X_OK):
-        raise PermissionError(13, "belongs to another user and cannot be replaced", str(path))
+    if status.st_uid != os.geteuid() and not os.access(root / path, os.W_OK | os.X_OK):
+        raise PermissionError(13, "belongs to another user and cannot be replaced", str(root / path))
     return FileStatus(status.st_mode, status.st_ino, 0, 0)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
     reason="opt-in: SPARKIAC_REAL_VLLM=1, with real releases in SPARKIAC_VLLM_VENVS",
 )
 
-RELEASES: Final = ("0.15.1", "0.19.0", "0.32.0")
+RELEASES: Final = ("0.15.1", "0.17.1", "0.19.0", "0.27.1", "0.32.0")
 OF_THE_PLATFORM: Final = {("--mm-processor-device", "cuda")}
 """Words that the files have for a machine with CUDA, and that a vLLM on a CPU refuses."""
 WORDS: Final = ("None", "", "x", "1", "-1", "1.5", "8k", "8K", "1.5G", "auto", "true", "{}", "[1]", '{"a": 1}', "null")

@@ -37,6 +37,7 @@ RIGHT: Final = [
     {"tool_call_parser": "mine", "tool_parser_plugin": "/x.py"},
     {"lora_modules": ("a=/b", '{"name": "a", "path": "/b"}'), "max_lora_rank": 16, "data_parallel_size": "2"},
     {"speculative_config": {"method": "mtp", "num_speculative_tokens": 2, "moe_backend": "triton"}},
+    {"compilation_config": {"use_inductor_graph_partition": None}, "attention_config": {"backend": None}},
 ]
 
 
@@ -84,6 +85,13 @@ def test_what_a_release_takes_has_no_fault(options: dict[str, Any]) -> None:
             {"compilation_config": {"cudagraph_capture_sizes": ("a",)}},
             [("value", "compilation_config", ("cudagraph_capture_sizes",))],
         ),
+        (
+            {"compilation_config": {"cudagraph_capture_sizes": "3"}},
+            [("value", "compilation_config", ("cudagraph_capture_sizes",))],
+        ),
+        ({"attention_config": {"backend": 1}}, [("value", "attention_config", ("backend",))]),
+        ({"eplb_config": {"step_interval": None}}, [("value", "eplb_config", ("step_interval",))]),
+        ({"eplb_config": {"policy": None}}, [("value", "eplb_config", ("policy",))]),
         ({"speculative_config": {"method": "dflash"}}, [("name", "speculative_config", ("method",))]),
         (
             {"speculative_config": {"model": 5, "num_speculative_tokens": 1.5}},
@@ -94,6 +102,13 @@ def test_what_a_release_takes_has_no_fault(options: dict[str, Any]) -> None:
 )
 def test_what_a_release_does_not_take_is_found(options: dict[str, Any], found: list[Any]) -> None:
     assert said(options) == found
+
+
+def test_a_name_or_a_text_of_ones_own_is_no_number() -> None:
+    assert said({"weight_transfer_config": {"backend": "mine"}}, "0.27.1") == []
+    assert said({"weight_transfer_config": {"backend": 0.5}}, "0.27.1") == [
+        ("value", "weight_transfer_config", ("backend",))
+    ]
 
 
 def test_a_key_that_an_old_release_leaves_out_is_no_reason_to_end() -> None:

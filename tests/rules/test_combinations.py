@@ -10,6 +10,7 @@ from sparkiac.catalog.evidence import sheets
 from sparkiac.plan import build
 from sparkiac.report import Severity
 from sparkiac.rules import evaluator
+from sparkiac.rules.examined import Examined
 from tests.plan.fleets import checked, resolved, said
 from tests.rules.combinations import Combination, combinations
 from tests.rules.pages import CHECKS, CODES
@@ -33,8 +34,8 @@ def hits(combination: Combination, text: str, locked: str) -> list[Hit]:
     """Apply what finds the combination, and nothing else."""
     plan = build(resolved(text, locked=locked))
     if combination.fact is not None:
-        return list(evaluator.find(plan, (fact(combination),)))
-    return list(next(check for check in CHECKS if check.rule.code == combination.code).find(plan))
+        return list(evaluator.find(Examined(plan).subjects, (fact(combination),)))
+    return list(next(check for check in CHECKS if check.rule.code == combination.code).find(Examined(plan)))
 
 
 @pytest.mark.parametrize("combination", _FOUND)

@@ -24,6 +24,7 @@ from sparkiac.report import Severity
 from sparkiac.rules import evaluator
 from sparkiac.rules.conditions import holds
 from sparkiac.rules.evaluator import applies
+from sparkiac.rules.examined import Examined
 from sparkiac.rules.subject import NAMES, NETWORK, Subject
 from tests.conftest import generator
 from tests.plan.fleets import COMMIT, ONES, deployment, planned, resolved
@@ -163,7 +164,8 @@ RANGE: dict[str, Any] = {"releases": Releases("0.20.0", None)}
 )
 def test_a_fact_is_applied_within_its_scope(image: str, changes: dict[str, Any], severity: Severity | None) -> None:
     found = resolved(deployment(f"image: {image}@{ONES}"))
-    hits = tuple(evaluator.find(build(found), (fact(when={"set.max_model_len": {"not": None}}, **changes),)))
+    facts = (fact(when={"set.max_model_len": {"not": None}}, **changes),)
+    hits = tuple(evaluator.find(Examined(build(found)).subjects, facts))
     assert [hit.severity for hit in hits] == ([] if severity is None else [severity])
 
 

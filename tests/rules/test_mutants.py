@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import importlib
 import inspect
-import sys
-from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +20,6 @@ import pytest
 from sparkiac import rules
 from sparkiac.catalog.evidence import sheets
 from sparkiac.plan import build
-from sparkiac.rules import evaluator
 from tests.plan.fleets import LOCK, resolved
 from tests.rules.cases import CASES
 from tests.rules.combinations import inventories
@@ -66,10 +64,11 @@ def mutants(check: Check) -> Iterator[tuple[str, Check]]:
     sheet = next((sheet for sheet in sheets() if sheet.code == check.rule.code), None)
     if sheet is not None:
         for what, facts in changed_facts(sheet.facts):
-            yield what, check._replace(find=partial(evaluator.find, facts=facts))
+            yield what, rules.of_facts(sheet._replace(facts=facts))
         return
-    for what, module in changed_modules(sys.modules[check.find.__module__]):
-        yield what, check._replace(find=module.check)
+    name = f"{check.rule.code.lower()}_{check.rule.slug.replace('-', '_')}"
+    for what, module in changed_modules(importlib.import_module(f"sparkiac.rules.{name}")):
+        yield what, rules.of_module(module)
 
 
 def changed_facts(facts: tuple[Fact, ...]) -> Iterator[tuple[str, tuple[Fact, ...]]]:

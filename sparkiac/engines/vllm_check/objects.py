@@ -26,6 +26,21 @@ _ITEMS: Final = {
     "list[str]": ("a text", "a list of texts"),
 }
 """Type of a list → what each item is, and what the list is called."""
+_NUMBERS: Final = frozenset({"list[int]", "list[float]"})
+"""Types of lists for which no class splits a text."""
+_PLAIN: Final = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "a text",
+    "Literal | str": "a text",
+    "Path": "a text",
+    "AttentionBackendEnum": "a text",
+    "MLAPrefillBackendEnum": "a text",
+}
+"""Type → what it takes."""
+_NULL_IS_UNSET: Final = frozenset({"CompilationConfig", "PassConfig", "KernelConfig"})
+"""Classes in which some keys take null although their types do not: `_skip_none_validation` in vllm/config."""
 _CLOSED: Final = frozenset({"SpeculativeConfig", "CompilationConfig"})
 """Classes that refused an unknown key from the first known release on."""
 _ALL_CLOSED: Final = release("0.16.0")
@@ -58,7 +73,7 @@ def _keys(
         elif keys[key].type.removesuffix(" | None") in interface.objects and isinstance(inner, dict):
             yield from _keys(option, here, inner, keys[key].type.removesuffix(" | None"), interface)
         else:
-            said = _wanted(inner, keys[key], interface)
+            said = "" if inner is None and name in _NULL_IS_UNSET else _wanted(inner, keys[key], interface)
             if said:
                 yield Fault("value", option, said, here, str(inner), keys[key].choices)
 
@@ -71,20 +86,23 @@ def _closed(interface: Interface) -> bool:
 def _wanted(value: object, key: KeySpec, interface: Interface) -> str:
     """Say what a key takes instead of this value; nothing if it takes it."""
     base = key.type.removesuffix(" | None")
-    if value is None:
+    shown = "null" if value is None else repr(value)
+    if value is None and key.type != base:
         return ""
     if base == "Literal":
         listed = ", ".join(key.choices)
-        return "" if _among(value, key.choices) else f"is one of {listed}, not {value!r}"
-    wanted = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}.get(base)
+        return "" if _among(value, key.choices) else f"is one of {listed}, not {shown}"
+    wanted = _PLAIN.get(base)
     if base in interface.objects or base == "dict" or (base.startswith("dict[") and "|" not in base):
         wanted = "a mapping of keys"
     elif base.startswith("list[") and base.endswith("]"):
         wanted = "a list"
     inner = _ITEMS.get(base)
+    if base in _NUMBERS and isinstance(value, str):
+        return f"takes {_ITEMS[base][1]}, not {shown}"
     if inner is not None and isinstance(value, list | tuple) and not all(_is(item, inner[0]) for item in value):
-        return f"takes {inner[1]}, not {value!r}"
-    return "" if wanted is None or _is(value, wanted) else f"takes {wanted}, not {value!r}"
+        return f"takes {inner[1]}, not {shown}"
+    return "" if wanted is None or _is(value, wanted) else f"takes {wanted}, not {shown}"
 
 
 def _among(value: object, choices: tuple[str, ...]) -> bool:

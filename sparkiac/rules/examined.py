@@ -1,0 +1,36 @@
+"""A plan with the values that several rules read of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sparkiac.rules import release
+from sparkiac.rules.subject import Subject
+
+if TYPE_CHECKING:
+    from sparkiac.plan import Plan
+    from sparkiac.rules.release import Found
+
+
+class Examined:
+    """A plan that rules are run over. What several rules read is computed once, when the first of them reads it."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Examine a plan."""
+        self.plan = plan
+
+    @cached_property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The deployments that facts are about; for a group, only its leader."""
+        return tuple(
+            Subject(host, container)
+            for host in self.plan.hosts
+            for container in host.containers
+            if container.server.engine is not None and container.server.leads
+        )
+
+    @cached_property
+    def faults(self) -> tuple[Found, ...]:
+        """The faults in the options of vLLM deployments."""
+        return tuple(release.faults(self.plan))
