@@ -219,10 +219,10 @@ def test_a_failed_preflight_stops_the_run_before_anything_is_downloaded(bench: B
 
 def test_an_unreachable_host_stops_the_run_and_is_named(bench: Bench) -> None:
     words = "{\"ansible_connection\": \"{{ 'ssh' if inventory_hostname == 'spark-02' else 'local' }}\"}"
-    done = bench.apply("-e", words, "-e", "ansible_ssh_timeout=1", "-e", "ansible_ssh_executable=/bin/false")
+    done = bench.apply("-e", words, "-e", "ansible_ssh_timeout=1")
     assert done.code in (2, 4), done.said
     assert "spark-02 cannot be reached" in done.sentence
-    assert "--limit 'all:!spark-02'" in done.sentence
+    assert '--limit "all:!spark-02"' in done.sentence
     assert bench.order() == []
 
 

@@ -17,9 +17,11 @@ LINKED = {"a": ["a"], "b": ["b", "c"], "c": ["b", "c"]}
 
 def played(folder: Path, plays: list[dict[str, Any]], *words: str) -> Played:
     """Run plays on hosts that say who changes together with them."""
-    variables = {"sparkiac": {"host": "{{ inventory_hostname }}", "together": "{{ linked[inventory_hostname] }}"}}
-    common = {"gather_facts": False, "vars": {"linked": LINKED, **variables}}
-    written = [{**common, **each, "vars": {**common["vars"], **each.get("vars", {})}} for each in plays]
+    own = {"host": "{{ inventory_hostname }}", "together": "{{ linked[inventory_hostname] }}"}
+    facts = {"name": "Set", "ansible.builtin.set_fact": {"sparkiac": own, "look_done": "{{ looked | default({}) }}"}}
+    written = [{**each, "gather_facts": False, "tasks": [facts, *each["tasks"]]} for each in plays]
+    for each in written:
+        each["vars"] = {"linked": LINKED, **each.get("vars", {})}
     (folder / "play.yml").write_text(yaml.safe_dump(written, sort_keys=False))
     return play(folder, *words, inventory=",".join(LINKED) + ",")
 
@@ -38,15 +40,15 @@ def task(role: str, name: str) -> dict[str, Any]:
 # b and c run one model: a difference of one of them takes both.
 @pytest.mark.parametrize(("differing", "changing"), [("", ""), ("a", "a"), ("c", "bc")])
 def test_hosts_that_differ_change_with_their_group(differing: str, changing: str, tmp_path: Path) -> None:
-    looked = {"said": {host: json.dumps({"differs": host in differing, "lease": None}) for host in LINKED}}
-    looked["look_done"] = {"stdout": "{{ said[inventory_hostname] }}"}
+    said = {host: {"stdout": json.dumps({"differs": host in differing, "lease": None})} for host in LINKED}
+    looked = {"said": said, "looked": "{{ said[inventory_hostname] }}"}
     plays = [
         {"hosts": "all", "tasks": [task("look", "Choose the hosts that change")], "vars": looked},
         {"hosts": ["a", "b", "c", "&sparkiac_changing"], "tasks": [show("changes")]},
     ]
-    code, _, said = played(tmp_path, plays)
-    assert code == 0, said
-    assert [host for host in "abc" if f"changes {host}" in said] == [*changing]
+    code, _, text = played(tmp_path, plays)
+    assert code == 0, text
+    assert [host for host in "abc" if f"changes {host}" in text] == [*changing]
 
 
 def test_no_host_of_a_group_changes_without_the_others(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ BLOCKS = ("block", "rescue", "always")
 KEYWORDS = {
     *["name", "when", "vars", "loop", "loop_control", "register", "changed_when", "failed_when", "check_mode"],
     *["no_log", "diff", "environment", "until", "retries", "delay"],
-    *["run_once", "delegate_to", "become", "ignore_unreachable"],
+    *["run_once", "delegate_to", "become", "ignore_unreachable", "any_errors_fatal"],
 }
 
 

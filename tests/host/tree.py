@@ -19,19 +19,12 @@ STUB = Path(__file__).parent / "stubs/switch"
 PAIR = (("spark-01",), ("spark-02",))
 
 
-class Unsafe(dict[str, Any]):
-    """A mapping whose strings Ansible never evaluates."""
-
-
 class Dumper(yaml.SafeDumper):
-    """Writes Unsafe with its tag, and lists with the indentation that sparkiac writes."""
+    """Writes lists with the indentation that sparkiac writes."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
         """Indent lists below their key."""
         super().increase_indent(flow, indentless=False)
-
-
-Dumper.add_representer(Unsafe, lambda dumper, data: dumper.represent_mapping("!unsafe", dict(data)))
 
 
 def build(
@@ -136,28 +129,30 @@ def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, ob
     }
 
 
-def host_data(name: str, team: tuple[str, ...], files: list[dict[str, str]], shared: list[dict[str, str]]) -> Unsafe:
+def host_data(
+    name: str, team: tuple[str, ...], files: list[dict[str, str]], shared: list[dict[str, str]]
+) -> dict[str, Any]:
     """Make the variable `sparkiac` of a host."""
-    return Unsafe(
-        host=name,
-        user="sparkiac",
-        unpinned=[],
-        files=files,
-        directories=[{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
-        images=[IMAGE],
-        image_ids={},
-        images_from=None,
-        stores=[],
-        fetch={"endpoint": "https://huggingface.co", "token": None, "from": []},
-        generation=generation_of([*files, *shared]),
-        gpu_image="",
-        builds=[],
-        extra_files=[],
-        networks=[],
-        secrets=["vllm_api_key"],
-        together=list(team),
-        pulls=[],
-    )
+    return {
+        "host": name,
+        "user": "sparkiac",
+        "unpinned": [],
+        "files": files,
+        "directories": [{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
+        "images": [IMAGE],
+        "image_ids": {},
+        "images_from": None,
+        "stores": [],
+        "fetch": {"endpoint": "https://huggingface.co", "token": None, "from": []},
+        "generation": generation_of([*files, *shared]),
+        "gpu_image": "",
+        "builds": [],
+        "extra_files": [],
+        "networks": [],
+        "secrets": ["vllm_api_key"],
+        "together": list(team),
+        "pulls": [],
+    }
 
 
 def _yaml(data: object) -> str:
