@@ -1,0 +1,113 @@
+"""Progress of an apply: the phase of each host and its time, as a live table or as lines."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from sparkiac.commands.apply.page import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sparkiac.upstream.playbook import Event
+
+_PHASES: Final = {
+    "check": ("pins", "look", "lease", "preflight"),
+    "download": ("host", "secrets", "stage", "images", "extras", "weights"),
+    "switch": ("files", "place", "sysctl", "services"),
+    "gate": ("models", "verify"),
+}
+"""Phase → the roles of the playbooks that belong to it."""
+_PHASE_OF: Final = {role: phase for phase, roles in _PHASES.items() for role in roles}
+_WAITS: Final = "waits"
+_ENDS: Final = {"failed": "FAILED", "unreachable": "UNREACHABLE"}
+_STYLES: Final = {"done": "green", "switched": "green", "FAILED": "bold red", "UNREACHABLE": "bold red"}
+_BEFORE: Final = frozenset({_WAITS, "check", "download"})
+"""Phases in which nothing that runs has changed."""
+_PER_SECOND: Final = 4
+_MARGIN: Final = 4
+"""Lines of the terminal that the live table leaves free."""
+
+
+class Progress:
+    """Shows the phase of each host while Ansible runs. It starts with the first event, after Ansible's prompts."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        """Show these hosts: those that change."""
+        self.phases = dict.fromkeys(hosts, _WAITS)
+        """Host → its phase, or its final state."""
+        self._since = dict.fromkeys(hosts, 0.0)
+        self._started = time.monotonic()
+        self._console = Console(stderr=True, highlight=False, emoji=False, markup=False)
+        fits = len(hosts) + _MARGIN <= self._console.height
+        self._live = Live(console=self._console, auto_refresh=False) if self._console.is_terminal and fits else None
+        self._drawn = 0.0
+
+    def __enter__(self) -> Self:
+        """Start the clock."""
+        self._started = time.monotonic()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the table on the terminal as it is now."""
+        if self._live and self._live.is_started:
+            self._live.update(self._table(), refresh=True)
+            self._live.stop()
+
+    def finish(self, *, done: bool, outcomes: Mapping[str, str]) -> None:
+        """Set the final state of each host. After a failure, a host that did not switch is unchanged."""
+        for host, phase in list(self.phases.items()):
+            if phase not in _ENDS.values():
+                rest = "unchanged" if phase in _BEFORE else f"stopped: {phase}"
+                self._set(host, "done" if done else outcomes.get(host, rest))
+            elif outcomes.get(host):
+                self._set(host, f"{phase}, {outcomes[host]}")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started
+
+    def heard(self, event: Event) -> None:
+        """Update the phase of a host from an event."""
+        if self._live and not self._live.is_started:
+            self._live.start()
+        host = event.get("host")
+        if host not in self.phases:
+            return
+        found = _ENDS.get(event["event"]) or _PHASE_OF.get(event.get("role") or "")
+        if found and self.phases[host] not in _ENDS.values() and found != self.phases[host]:
+            self._set(host, found)
+
+    def waited(self) -> None:
+        """Draw the table again."""
+        if self._live and self._live.is_started and self.seconds - self._drawn > 1 / _PER_SECOND:
+            self._drawn = self.seconds
+            self._live.update(self._table(), refresh=True)
+
+    def _set(self, host: str, phase: str) -> None:
+        self.phases[host] = phase
+        self._since[host] = self.seconds
+        if self._live is None:
+            width = max(map(len, self.phases))
+            self._console.print(f"{duration(self.seconds):>10}  {host:<{width}}  {phase}", soft_wrap=True)
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2))
+        for host, phase in self.phases.items():
+            ended = phase not in {_WAITS, *_PHASES}
+            shown = self._since[host] if ended else self.seconds - self._since[host]
+            seconds = "" if phase == _WAITS else duration(shown)
+            table.add_row(Text(host), Text(phase, style=_style(phase)), Text(seconds, justify="right"))
+        return table
+
+
+def _style(phase: str) -> str:
+    """Return the colour of a phase or of a final state."""
+    return "cyan" if phase in _PHASES else _STYLES.get(phase.partition(",")[0], "dim")

@@ -1,0 +1,91 @@
+"""What Ansible did: failures by host, the exit code, and the lines that explain it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.characters import escaped
+from sparkiac.commands.exits import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sparkiac.upstream.playbook import Event
+
+_INTERRUPTED: Final = frozenset({99, 130, -2})
+"""Exit codes of Ansible after an interrupt."""
+_HELD: Final = 5
+"""Exit code of the programs on a host if another apply holds the lease."""
+_LEASE_ROLES: Final = frozenset({"lease", "services"})
+_SWITCHES: Final = "services"
+_LONGEST: Final = 10
+"""Lines of one failure."""
+_LAST: Final = 5
+"""Lines of Ansible's output that explain why it did not start."""
+_OUTCOMES: Final = {"committed": "switched", "back": "went back", "undecided": "undecided"}
+
+
+class Results:
+    """Collects the events of a run. Values of variables on the command line are hidden in every text."""
+
+    def __init__(self, hidden: Sequence[str]) -> None:
+        """Start without events."""
+        self._hidden = hidden
+        self._held = False
+        self.failed: dict[str, str] = {}
+        self.unreachable: dict[str, str] = {}
+        self.outcomes: dict[str, str] = {}
+        """Host → result of its switch in words."""
+
+    def heard(self, event: Event) -> None:
+        """Remember the first failure of each host, and the result of its switch."""
+        kind, host = event["event"], str(event.get("host"))
+        if kind == "unreachable":
+            self.unreachable.setdefault(host, self._text(event))
+        elif kind == "failed" and host not in self.failed:
+            self.failed[host] = self._text(event)
+            self._held |= event.get("rc") == _HELD and event["role"] in _LEASE_ROLES
+        if event.get("role") == _SWITCHES and (outcome := _outcome(event.get("stdout"))):
+            self.outcomes[host] = outcome
+
+    def code(self, returned: int) -> Exit:
+        """Return the exit code for that of Ansible."""
+        if returned == 0:
+            return Exit.OK
+        if returned in _INTERRUPTED:
+            return Exit.INTERRUPTED
+        if self._held:
+            return Exit.BUSY
+        if self.failed:
+            return Exit.FINDINGS
+        return Exit.IO if self.unreachable else Exit.BAD_INPUT
+
+    def reasons(self, log: Path) -> list[str]:
+        """Return the failures, or the end of Ansible's output if it did not reach a host."""
+        found = [f"{host}: {text}" for host, text in sorted(self.failed.items())]
+        found += [f"{host} is unreachable: {text}" for host, text in sorted(self.unreachable.items())]
+        return found or [self._shown(log.read_text(encoding="utf-8", errors="replace"), _LAST, last=True)]
+
+    def _text(self, event: Event) -> str:
+        """Return why a task failed."""
+        parts = [event.get(key, "") for key in ("msg", "stderr", "module_stderr")]
+        text = "\n".join(part.strip() for part in parts if part and part != "non-zero return code")
+        return self._shown(text or f"task failed: {event['task']}", _LONGEST)
+
+    def _shown(self, text: str, most: int, *, last: bool = False) -> str:
+        lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+        text = escaped("\n".join(lines[-most:] if last else lines[:most]))
+        for value in self._hidden:
+            text = text.replace(value, "***")
+        return text
+
+
+def _outcome(text: object) -> str:
+    """Return the result of a switch in words; empty if the text has none."""
+    try:
+        found = json.loads(str(text))
+    except ValueError:
+        return ""
+    return _OUTCOMES.get(str(found.get("outcome")), "") if isinstance(found, dict) else ""
