@@ -48,14 +48,16 @@ class PlaybookRun(NamedTuple):
 def run(wanted: PlaybookRun, heard: Callable[[Event], None], waited: Callable[[], None]) -> int:
     """Run a playbook and return its exit code. Pass each event to `heard`; call `waited` several times a second.
 
-    Standard input and the terminal are Ansible's, so that it can prompt for passwords. After an interrupt, wait for
-    Ansible to end and raise KeyboardInterrupt. Raises MissingProgramError and OSError.
+    Ansible prompts for passwords on the terminal. It gets standard input only if that is not the terminal: otherwise a
+    pause between two batches would wait for a key after an interrupt. After an interrupt, wait for Ansible to end and
+    raise KeyboardInterrupt. Raises MissingProgramError and OSError.
     """
     reader, writer = os.pipe()
     try:
         with wanted.log.open("ab") as output:
             process = subprocess.Popen(  # noqa: S603  no shell; the options are the user's own
                 (_program(), "-i", str(wanted.tree / "inventory.yml"), *wanted.options, str(_path(wanted))),
+                stdin=subprocess.DEVNULL if os.isatty(0) else None,
                 env=_environment(wanted.tree, writer),
                 stdout=output,
                 stderr=output,

@@ -40,8 +40,9 @@ class CallbackModule(CallbackBase):  # type: ignore[misc,unused-ignore]
         self._write("play", name=play.get_name())
 
     def v2_runner_on_start(self, host: Any, task: Any) -> None:  # noqa: ANN401
-        """Write that a host starts a task."""
-        self._write("started", host=host.get_name(), **_task(task))
+        """Write that a host starts a task. An include starts on all hosts, also on those that it leaves out."""
+        if "include" not in task.action:
+            self._write("started", host=host.get_name(), **_task(task))
 
     def v2_runner_on_ok(self, result: Any) -> None:  # noqa: ANN401
         """Write that a task is done."""

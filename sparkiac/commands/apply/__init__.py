@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -74,5 +74,5 @@ def apply(  # noqa: PLR0913  one parameter for each option
 def _require_answer(output_format: str, *, asks: bool) -> None:
     if asks and output_format == "json":
         raise click.UsageError(_JSON)
-    if asks and not sys.stdin.isatty():
+    if asks and not os.isatty(0):
         raise click.UsageError(_ASK)

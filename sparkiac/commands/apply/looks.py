@@ -54,12 +54,14 @@ class FleetLook(NamedTuple):
     """The result for all hosts that Ansible selected."""
 
     hosts: tuple[HostLook, ...]
-    unreachable: tuple[tuple[str, str], ...]
-    """Pairs of a host that did not respond and the reason."""
-    failed: tuple[tuple[str, str], ...]
-    """Pairs of a host that could not be compared and the reason."""
     batches: tuple[tuple[str, ...], ...]
     """The hosts that change, in the order of the rollout."""
+    unreachable: tuple[tuple[str, str], ...] = ()
+    """Pairs of a host that did not respond and the reason."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """Pairs of a host that could not be compared and the reason."""
+    summary: tuple[str, ...] = ()
+    """Messages of the playbook about all hosts."""
 
     @property
     def changing(self) -> tuple[HostLook, ...]:
@@ -72,25 +74,13 @@ class FleetLook(NamedTuple):
         return tuple(look for look in self.hosts if look.lease is not None)
 
 
-def of_fleet(
-    plan: Plan,
-    generations: Mapping[str, str],
-    answers: Mapping[str, str],
-    *,
-    unreachable: Mapping[str, str],
-    failed: Mapping[str, str],
-) -> FleetLook:
+def of_fleet(plan: Plan, generations: Mapping[str, str], answers: Mapping[str, str]) -> FleetLook:
     """Return the result from the answers: host → JSON. The hosts of a group change together."""
     looks = {name: _look(name, generations.get(name, ""), text) for name, text in sorted(answers.items())}
     _spread(looks, _groups(plan))
     changing = {name for name, look in looks.items() if look.differs}
     batches = (tuple(name for name in batch if name in changing) for batch in plan.batches)
-    return FleetLook(
-        tuple(looks.values()),
-        tuple(sorted(unreachable.items())),
-        tuple(sorted(failed.items())),
-        tuple(batch for batch in batches if batch),
-    )
+    return FleetLook(tuple(looks.values()), tuple(batch for batch in batches if batch))
 
 
 def is_answer(event: Event) -> bool:

@@ -11,23 +11,29 @@ from rich.table import Table
 from rich.text import Text
 
 from sparkiac.commands.apply.page import duration
+from sparkiac.commands.apply.results import OF_ALL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from sparkiac.commands.apply.results import Results
     from sparkiac.upstream.playbook import Event
 
 _PHASES: Final = {
-    "check": ("pins", "look", "lease", "preflight"),
+    "check": ("pins", "tree", "begin", "look", "lease", "preflight"),
     "download": ("host", "secrets", "stage", "images", "extras", "weights"),
     "switch": ("files", "place", "sysctl", "services"),
-    "gate": ("models", "verify"),
+    "gate": ("models", "verify", "finish"),
 }
 """Phase → the roles of the playbooks that belong to it."""
 _PHASE_OF: Final = {role: phase for phase, roles in _PHASES.items() for role in roles}
 _WAITS: Final = "waits"
-_ENDS: Final = {"failed": "FAILED", "unreachable": "UNREACHABLE"}
-_STYLES: Final = {"done": "green", "switched": "green", "FAILED": "bold red", "UNREACHABLE": "bold red"}
+_ORDER: Final = (_WAITS, *_PHASES)
+_DONE: Final = "done"
+_UNCHANGED: Final = "unchanged"
+_FAILED: Final = "FAILED"
+_UNREACHABLE: Final = "UNREACHABLE"
+_STYLES: Final = {_DONE: "green", "switched": "green", _FAILED: "bold red", _UNREACHABLE: "bold red"}
 _BEFORE: Final = frozenset({_WAITS, "check", "download"})
 """Phases in which nothing that runs has changed."""
 _PER_SECOND: Final = 4
@@ -60,14 +66,15 @@ class Progress:
             self._live.update(self._table(), refresh=True)
             self._live.stop()
 
-    def finish(self, *, done: bool, outcomes: Mapping[str, str]) -> None:
+    def finish(self, results: Results, *, done: bool) -> None:
         """Set the final state of each host. After a failure, a host that did not switch is unchanged."""
         for host, phase in list(self.phases.items()):
-            if phase not in _ENDS.values():
-                rest = "unchanged" if phase in _BEFORE else f"stopped: {phase}"
-                self._set(host, "done" if done else outcomes.get(host, rest))
-            elif outcomes.get(host):
-                self._set(host, f"{phase}, {outcomes[host]}")
+            ended = results.outcomes.get(host)
+            if phase not in _ORDER:
+                self._set(host, f"{phase}, {ended}" if ended else phase)
+            else:
+                left = _UNCHANGED if phase in _BEFORE else f"stopped: {phase}"
+                self._set(host, _DONE if done else ended or left)
 
     @property
     def seconds(self) -> float:
@@ -78,11 +85,17 @@ class Progress:
         """Update the phase of a host from an event."""
         if self._live and not self._live.is_started:
             self._live.start()
-        host = event.get("host")
-        if host not in self.phases:
+        host, kind = event.get("host", ""), event["event"]
+        now = self.phases.get(host)
+        if now is None or now == _FAILED:
             return
-        found = _ENDS.get(event["event"]) or _PHASE_OF.get(event.get("role") or "")
-        if found and self.phases[host] not in _ENDS.values() and found != self.phases[host]:
+        if kind == "unreachable":
+            self._set(host, _UNREACHABLE)
+        elif kind == "failed" and event["role"] not in OF_ALL:
+            self._set(host, _FAILED)
+        elif (found := _PHASE_OF.get(event.get("role") or "")) and (
+            "rc" in event if now == _UNREACHABLE else _ORDER.index(found) > _ORDER.index(now)
+        ):
             self._set(host, found)
 
     def waited(self) -> None:
@@ -92,6 +105,8 @@ class Progress:
             self._live.update(self._table(), refresh=True)
 
     def _set(self, host: str, phase: str) -> None:
+        if self.phases[host] == phase:
+            return
         self.phases[host] = phase
         self._since[host] = self.seconds
         if self._live is None:
@@ -101,7 +116,7 @@ class Progress:
     def _table(self) -> Table:
         table = Table.grid(padding=(0, 2))
         for host, phase in self.phases.items():
-            ended = phase not in {_WAITS, *_PHASES}
+            ended = phase not in _ORDER
             shown = self._since[host] if ended else self.seconds - self._since[host]
             seconds = "" if phase == _WAITS else duration(shown)
             table.add_row(Text(host), Text(phase, style=_style(phase)), Text(seconds, justify="right"))

@@ -17,14 +17,19 @@ if TYPE_CHECKING:
 _INTERRUPTED: Final = frozenset({99, 130, -2})
 """Exit codes of Ansible after an interrupt."""
 _HELD: Final = 5
-"""Exit code of the programs on a host if another apply holds the lease."""
-_LEASE_ROLES: Final = frozenset({"lease", "services"})
+"""Exit code of `switch lease` if another apply holds the lease."""
+_LEASE: Final = "lease"
 _SWITCHES: Final = "services"
+OF_ALL: Final = frozenset({"begin", "finish", "lease", "look", "pins", "tree"})
+"""Roles that fail on one host with a message about all hosts."""
 _LONGEST: Final = 10
-"""Lines of one failure."""
+"""Lines of the failure of one host."""
+_LONGEST_OF_ALL: Final = 60
 _LAST: Final = 5
 """Lines of Ansible's output that explain why it did not start."""
-_OUTCOMES: Final = {"committed": "switched", "back": "went back", "undecided": "undecided"}
+_BACK: Final = "went back"
+_UNDECIDED: Final = "undecided"
+_OUTCOMES: Final = {"committed": "switched", "back": _BACK, "undecided": _UNDECIDED}
 
 
 class Results:
@@ -33,21 +38,29 @@ class Results:
     def __init__(self, hidden: Sequence[str]) -> None:
         """Start without events."""
         self._hidden = hidden
-        self._held = False
+        self._leases: dict[str, object] = {}
         self.failed: dict[str, str] = {}
+        """Host → why it failed first."""
         self.unreachable: dict[str, str] = {}
+        self.summary: list[str] = []
+        """Messages about all hosts."""
         self.outcomes: dict[str, str] = {}
         """Host → result of its switch in words."""
 
     def heard(self, event: Event) -> None:
-        """Remember the first failure of each host, and the result of its switch."""
-        kind, host = event["event"], str(event.get("host"))
+        """Remember failures, and the results of switches."""
+        kind, host, role = event["event"], str(event.get("host")), event.get("role")
         if kind == "unreachable":
-            self.unreachable.setdefault(host, self._text(event))
-        elif kind == "failed" and host not in self.failed:
-            self.failed[host] = self._text(event)
-            self._held |= event.get("rc") == _HELD and event["role"] in _LEASE_ROLES
-        if event.get("role") == _SWITCHES and (outcome := _outcome(event.get("stdout"))):
+            self.unreachable[host] = self._text(event, _LONGEST)
+        elif kind == "failed" and role in OF_ALL:
+            self.summary.append(self._text(event, _LONGEST_OF_ALL))
+        elif kind == "failed":
+            self.failed.setdefault(host, self._text(event, _LONGEST))
+        elif "rc" in event:  # a command ran there
+            self.unreachable.pop(host, None)
+        if role == _LEASE and "rc" in event:
+            self._leases[host] = event["rc"]
+        if role == _SWITCHES and (outcome := _outcome(event.get("stdout"))):
             self.outcomes[host] = outcome
 
     def code(self, returned: int) -> Exit:
@@ -56,23 +69,26 @@ class Results:
             return Exit.OK
         if returned in _INTERRUPTED:
             return Exit.INTERRUPTED
-        if self._held:
+        if _HELD in self._leases.values():
             return Exit.BUSY
-        if self.failed:
+        if self.failed or {_BACK, _UNDECIDED}.intersection(self.outcomes.values()):
             return Exit.FINDINGS
-        return Exit.IO if self.unreachable else Exit.BAD_INPUT
+        if self.unreachable:
+            return Exit.IO
+        return Exit.FINDINGS if self.summary else Exit.BAD_INPUT
 
     def reasons(self, log: Path) -> list[str]:
         """Return the failures, or the end of Ansible's output if it did not reach a host."""
         found = [f"{host}: {text}" for host, text in sorted(self.failed.items())]
         found += [f"{host} is unreachable: {text}" for host, text in sorted(self.unreachable.items())]
+        found += dict.fromkeys(self.summary)
         return found or [self._shown(log.read_text(encoding="utf-8", errors="replace"), _LAST, last=True)]
 
-    def _text(self, event: Event) -> str:
+    def _text(self, event: Event, most: int) -> str:
         """Return why a task failed."""
         parts = [event.get(key, "") for key in ("msg", "stderr", "module_stderr")]
         text = "\n".join(part.strip() for part in parts if part and part != "non-zero return code")
-        return self._shown(text or f"task failed: {event['task']}", _LONGEST)
+        return self._shown(text or f"task failed: {event['task']}", most)
 
     def _shown(self, text: str, most: int, *, last: bool = False) -> str:
         lines = [line.rstrip() for line in text.splitlines() if line.strip()]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.upstream.playbook import Event
 
 _LOOK: Final = "playbooks/look.yml"
+_NO_HOST: Final = "no host was compared: --limit selects none"
 _SITE: Final = "site.yml"
 
 
@@ -48,10 +49,11 @@ def look(fleet: GeneratedFleet, options: AnsibleOptions, log: Path) -> FleetLook
     if code is Exit.INTERRUPTED:
         raise KeyboardInterrupt
     if not (answers or results.failed or results.unreachable):
-        return Applied(Exit.BAD_INPUT, tuple(results.reasons(log)), 0, {})
-    return looks.of_fleet(
-        fleet.plan, fleet.generations, answers, unreachable=results.unreachable, failed=results.failed
-    )
+        reasons = () if code is Exit.OK else tuple(results.reasons(log))
+        return Applied(code or Exit.BAD_INPUT, reasons or (_NO_HOST,), 0, {})
+    found = looks.of_fleet(fleet.plan, fleet.generations, answers)
+    unable = tuple(sorted(results.unreachable.items())), tuple(sorted(results.failed.items()))
+    return found._replace(unreachable=unable[0], failed=unable[1], summary=tuple(results.summary))
 
 
 def apply(fleet: GeneratedFleet, options: AnsibleOptions, log: Path, hosts: Sequence[str]) -> Applied:
@@ -67,6 +69,6 @@ def apply(fleet: GeneratedFleet, options: AnsibleOptions, log: Path, hosts: Sequ
         code = results.code(playbook.run(wanted, heard, progress.waited))
         if code is Exit.INTERRUPTED:
             raise KeyboardInterrupt
-        progress.finish(done=code is Exit.OK, outcomes=results.outcomes)
+        progress.finish(results, done=code is Exit.OK)
     reasons = () if code is Exit.OK else tuple(results.reasons(log))
     return Applied(code, reasons, progress.seconds, progress.phases)

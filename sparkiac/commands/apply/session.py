@@ -77,16 +77,17 @@ class Session:
 
     def _prevented(self, look: FleetLook) -> Exit | None:
         """Return the exit code if a host cannot take part, and say what to do."""
-        if look.failed:
-            self._say(_UNCHANGED)
-            return Exit.FINDINGS
-        if look.held:
-            self._say(_HELD)
-            return Exit.BUSY
-        if look.unreachable:
-            limit = ":".join(["all", *(f"!{host}" for host, _ in look.unreachable)])
-            self._say(_OTHERS.format(limit=limit) if look.hosts else _UNCHANGED)
-            return Exit.IO
+        lost = [host for host, _ in look.unreachable]
+        others = _OTHERS.format(limit=":!".join(["all", *lost])) if look.hosts else _UNCHANGED
+        for code, found, advice in (
+            (Exit.IO, look.unreachable, others),
+            (Exit.BUSY, look.held, _HELD),
+            (Exit.FINDINGS, look.failed or look.summary, _UNCHANGED),
+        ):
+            if found:
+                for text in look.summary or (advice,):
+                    self._say(text)
+                return code
         return None
 
     def _apply(self, hosts: list[str]) -> Exit:
