@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
 
 from sparkiac import assets
+from sparkiac.__main__ import finish, run
 from sparkiac.render import playbooks
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, deployment
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 HOSTS: Final = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"
 INVENTORY: Final = deployment(host=HOSTS)
@@ -58,22 +58,27 @@ RESTART: Final[dict[str, Any]] = SAME | {
 ROLES: Final = ("look", "preflight", "stage", "services", "verify")
 
 
-def stand_in(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Render these playbooks in place of the shipped ones."""
+def make(root: Path) -> None:
+    """Write the playbooks and the answers of hosts that are up to date."""
     for name, text in FILES.items():
         path = root / "playbooks" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     shutil.copytree(ROOT / "playbooks" / PROGRAMS, root / "playbooks" / PROGRAMS)
+    for host in ("spark-01", "spark-02"):
+        for role in ROLES:
+            answers(root, host, role, "true")
+        looks(root, host, SAME)
+
+
+def use(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Render these playbooks in place of the shipped ones."""
     shipped = assets.directory
     monkeypatch.setattr(assets, "directory", lambda name: root / name if name == "playbooks" else shipped(name))
     playbooks.render.cache_clear()
     playbooks.on_every_host.cache_clear()
     monkeypatch.setenv("STUB", str(root))
-    for host in ("spark-01", "spark-02"):
-        for role in ROLES:
-            answers(root, host, role, "true")
-        looks(root, host, SAME)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
 
 
 def answers(root: Path, host: str, role: str, script: str) -> None:
@@ -91,3 +96,9 @@ def write(folder: Path) -> None:
     """Write an inventory and its lock."""
     (folder / "lab.yaml").write_text(INVENTORY)
     (folder / "lab.lock.yaml").write_text(LOCK)
+
+
+if __name__ == "__main__":
+    with pytest.MonkeyPatch.context() as patch:
+        use(Path(sys.argv[1]), patch)
+        finish(lambda: run(sys.argv[2:]))

@@ -101,9 +101,7 @@ def parse(words: Sequence[str]) -> AnsibleOptions:
     found = tuple(_options(list(words)))
     for option in found:
         if option.name in _REFUSED:
-            message = (
-                f"{option.name} applies nothing by itself: run ansible-playbook with it in the generated directory"
-            )
+            message = f"apply cannot use {option.name}: run ansible-playbook with it in the generated directory"
             raise click.UsageError(message)
     return AnsibleOptions(tuple(words), found)
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparkiac.commands.apply.page import duration
-from sparkiac.commands.apply.results import OF_ALL
+from sparkiac.commands.apply.results import is_summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ class Progress:
             return
         if kind == "unreachable":
             self._set(host, _UNREACHABLE)
-        elif kind == "failed" and event["role"] not in OF_ALL:
+        elif kind == "failed" and not is_summary(event):
             self._set(host, _FAILED)
         elif (found := _PHASE_OF.get(event.get("role") or "")) and (
             "rc" in event if now == _UNREACHABLE else _ORDER.index(found) > _ORDER.index(now)

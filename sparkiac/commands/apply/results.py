@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.characters import escaped
@@ -20,13 +21,13 @@ _HELD: Final = 5
 """Exit code of `switch lease` if another apply holds the lease."""
 _LEASE: Final = "lease"
 _SWITCHES: Final = "services"
-OF_ALL: Final = frozenset({"begin", "finish", "lease", "look", "pins", "tree"})
-"""Roles that fail on one host with a message about all hosts."""
+_OF_ALL: Final = frozenset({"begin", "finish", "lease", "look", "pins", "tree"})
+"""Roles that report for all hosts."""
 _LONGEST: Final = 10
 """Lines of the failure of one host."""
 _LONGEST_OF_ALL: Final = 60
-_LAST: Final = 5
-"""Lines of Ansible's output that explain why it did not start."""
+_ERROR: Final = re.compile(r"^(?:\[ERROR\]|ERROR!|usage:)", re.MULTILINE)
+"""Start of Ansible's message if it does not start."""
 _BACK: Final = "went back"
 _UNDECIDED: Final = "undecided"
 _OUTCOMES: Final = {"committed": "switched", "back": _BACK, "undecided": _UNDECIDED}
@@ -52,7 +53,7 @@ class Results:
         kind, host, role = event["event"], str(event.get("host")), event.get("role")
         if kind == "unreachable":
             self.unreachable[host] = self._text(event, _LONGEST)
-        elif kind == "failed" and role in OF_ALL:
+        elif is_summary(event):
             self.summary.append(self._text(event, _LONGEST_OF_ALL))
         elif kind == "failed":
             self.failed.setdefault(host, self._text(event, _LONGEST))
@@ -82,7 +83,13 @@ class Results:
         found = [f"{host}: {text}" for host, text in sorted(self.failed.items())]
         found += [f"{host} is unreachable: {text}" for host, text in sorted(self.unreachable.items())]
         found += dict.fromkeys(self.summary)
-        return found or [self._shown(log.read_text(encoding="utf-8", errors="replace"), _LAST, last=True)]
+        return found or [self._last(log.read_text(encoding="utf-8", errors="replace"))]
+
+    def _last(self, output: str) -> str:
+        """Return Ansible's last error message, or the last lines of its output."""
+        starts = [found.start() for found in _ERROR.finditer(output)]
+        lines = output[starts[-1] :].splitlines() if starts else output.splitlines()[-_LONGEST:]
+        return self._shown("\n".join(lines), _LONGEST)
 
     def _text(self, event: Event, most: int) -> str:
         """Return why a task failed."""
@@ -90,12 +97,17 @@ class Results:
         text = "\n".join(part.strip() for part in parts if part and part != "non-zero return code")
         return self._shown(text or f"task failed: {event['task']}", most)
 
-    def _shown(self, text: str, most: int, *, last: bool = False) -> str:
+    def _shown(self, text: str, most: int) -> str:
         lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-        text = escaped("\n".join(lines[-most:] if last else lines[:most]))
+        text = escaped("\n".join(lines[:most]))
         for value in self._hidden:
             text = text.replace(value, "***")
         return text
+
+
+def is_summary(event: Event) -> bool:
+    """Return whether a task failed on one host with a message about all hosts: no command ran there."""
+    return event["event"] == "failed" and event["role"] in _OF_ALL and "rc" not in event
 
 
 def _outcome(text: object) -> str:
