@@ -72,7 +72,9 @@ class Session:
         hosts = [host for batch in look.batches for host in batch]
         if asks:
             question = page.names(hosts) if len(hosts) <= _NAMED else page.hosts(len(hosts))
-            click.confirm(f"Apply to {question}?", abort=True, err=True)
+            if not click.confirm(f"Apply to {question}?", err=True):
+                self._say(_UNCHANGED)
+                raise click.Abort
         return self._apply(hosts)
 
     def _prevented(self, look: FleetLook) -> Exit | None:
