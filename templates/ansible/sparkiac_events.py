@@ -83,4 +83,5 @@ def _field(result: Any, name: str) -> Any:  # noqa: ANN401
 
 def _task(task: Any) -> dict[str, str | None]:  # noqa: ANN401
     role = getattr(task, "_role", None)
-    return {"role": role.get_name() if role else None, "task": task.get_name()}
+    action = task.action.rpartition(".")[2]
+    return {"role": role.get_name() if role else None, "task": task.get_name(), "action": action}

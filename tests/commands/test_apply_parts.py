@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 import pytest
@@ -16,10 +15,13 @@ from sparkiac.commands.exits import Exit
 from tests.commands.fleet import RESTART, SAME
 from tests.plan.fleets import PAIR, planned
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 GENERATIONS: Final = {"spark-01": "a" * 16, "spark-02": "b" * 16}
 
 
-def event(kind: str, host: str, role: str | None = None, **data: Any) -> dict[str, Any]:
+def event(kind: str, host: str, role: str | None = None, **data: object) -> dict[str, Any]:
     return {"event": kind, "host": host, "role": role, "task": "Do it", **data}
 
 
@@ -144,20 +146,23 @@ def test_phases_go_on_and_never_back(capsys: pytest.CaptureFixture[str]) -> None
     with Progress(["a", "bb", "c", "d"]) as progress:
         for each in (
             event("started", "a", "lease"),
-            event("started", "a", "services"),
+            event("started", "bb", "services", action="debug"),
+            event("started", "a", "services", action="command"),
             event("started", "a", "lease"),
             event("started", "other", "services"),
+            event("ok", "a", "services", rc=1),
             event("started", "bb", "stage"),
             event("unreachable", "c", "services", msg="x"),
-            event("started", "c", "services"),
-            event("ok", "c", "services", rc=0, stdout='{"outcome": "committed"}'),
+            event("started", "c", "services", action="command"),
+            event("ok", "c", "services", action="command", rc=0, stdout='{"outcome": "committed"}'),
             event("failed", "d", "preflight", rc=1),
+            event("started", "bb", "verify"),
             event("failed", "bb", "finish", msg="d failed"),
         ):
             results.heard(each)
             progress.heard(each)
         progress.finish(results, done=False)
-    assert progress.phases == {"a": "stopped: switch", "bb": "unchanged", "c": "switched", "d": "FAILED"}
+    assert progress.phases == {"a": "unknown", "bb": "unchanged", "c": "switched", "d": "FAILED"}
     lines = [line.split(maxsplit=2)[2] for line in capsys.readouterr().err.splitlines()]
     assert lines[:3] == ["a   check", "a   switch", "bb  download"]
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sparkiac.commands.apply.page import duration
-from sparkiac.commands.apply.results import is_summary
+from sparkiac.commands.apply.results import SWITCHES, is_summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PHASES: Final = {
     "check": ("pins", "tree", "begin", "look", "lease", "preflight"),
     "download": ("host", "secrets", "stage", "images", "extras", "weights"),
-    "switch": ("files", "place", "sysctl", "services"),
+    "switch": ("files", "place", "sysctl", SWITCHES),
     "gate": ("models", "verify", "finish"),
 }
 """Phase → the roles of the playbooks that belong to it."""
@@ -31,11 +31,10 @@ _WAITS: Final = "waits"
 _ORDER: Final = (_WAITS, *_PHASES)
 _DONE: Final = "done"
 _UNCHANGED: Final = "unchanged"
+_UNKNOWN: Final = "unknown"
 _FAILED: Final = "FAILED"
 _UNREACHABLE: Final = "UNREACHABLE"
 _STYLES: Final = {_DONE: "green", "switched": "green", _FAILED: "bold red", _UNREACHABLE: "bold red"}
-_BEFORE: Final = frozenset({_WAITS, "check", "download"})
-"""Phases in which nothing that runs has changed."""
 _PER_SECOND: Final = 4
 _MARGIN: Final = 4
 """Lines of the terminal that the live table leaves free."""
@@ -72,9 +71,10 @@ class Progress:
             ended = results.outcomes.get(host)
             if phase not in _ORDER:
                 self._set(host, f"{phase}, {ended}" if ended else phase)
+            elif done:
+                self._set(host, _DONE)
             else:
-                left = _UNCHANGED if phase in _BEFORE else f"stopped: {phase}"
-                self._set(host, _DONE if done else ended or left)
+                self._set(host, ended or (_UNKNOWN if host in results.switched else _UNCHANGED))
 
     @property
     def seconds(self) -> float:
@@ -93,9 +93,7 @@ class Progress:
             self._set(host, _UNREACHABLE)
         elif kind == "failed" and not is_summary(event):
             self._set(host, _FAILED)
-        elif (found := _PHASE_OF.get(event.get("role") or "")) and (
-            "rc" in event if now == _UNREACHABLE else _ORDER.index(found) > _ORDER.index(now)
-        ):
+        elif (found := _phase(event)) and ("rc" in event if now == _UNREACHABLE else _follows(found, now)):
             self._set(host, found)
 
     def waited(self) -> None:
@@ -121,6 +119,17 @@ class Progress:
             seconds = "" if phase == _WAITS else duration(shown)
             table.add_row(Text(host), Text(phase, style=_style(phase)), Text(seconds, justify="right"))
         return table
+
+
+def _phase(event: Event) -> str | None:
+    """Return the phase of a task. A switch begins with a command; the tasks before it also run on hosts that wait."""
+    role = event.get("role") or ""
+    return None if role == SWITCHES and event.get("action") != "command" else _PHASE_OF.get(role)
+
+
+def _follows(phase: str, now: str) -> bool:
+    """Return whether a phase comes after another. The gate is that of a host that was switched."""
+    return now == "switch" if phase == "gate" else _ORDER.index(phase) > _ORDER.index(now)
 
 
 def _style(phase: str) -> str:

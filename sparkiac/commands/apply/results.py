@@ -20,7 +20,8 @@ _INTERRUPTED: Final = frozenset({99, 130, -2})
 _HELD: Final = 5
 """Exit code of `switch lease` if another apply holds the lease."""
 _LEASE: Final = "lease"
-_SWITCHES: Final = "services"
+SWITCHES: Final = "services"
+"""The role that starts the switch of a host."""
 _OF_ALL: Final = frozenset({"begin", "finish", "lease", "look", "pins", "tree"})
 """Roles that report for all hosts."""
 _LONGEST: Final = 10
@@ -47,6 +48,8 @@ class Results:
         """Messages about all hosts."""
         self.outcomes: dict[str, str] = {}
         """Host → result of its switch in words."""
+        self.switched: set[str] = set()
+        """Hosts whose switch was started."""
 
     def heard(self, event: Event) -> None:
         """Remember failures, and the results of switches."""
@@ -61,7 +64,9 @@ class Results:
             self.unreachable.pop(host, None)
         if role == _LEASE and "rc" in event:
             self._leases[host] = event["rc"]
-        if role == _SWITCHES and (outcome := _outcome(event.get("stdout"))):
+        if role == SWITCHES and "rc" in event:
+            self.switched.add(host)
+        if role == SWITCHES and (outcome := _outcome(event.get("stdout"))):
             self.outcomes[host] = outcome
 
     def code(self, returned: int) -> Exit:
