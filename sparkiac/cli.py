@@ -52,5 +52,5 @@ def cli() -> None:
     """Infrastructure as code for large language models on NVIDIA DGX Spark.
 
     Renders one inventory into docker-compose files, systemd units, host checks and Ansible playbooks, pinned to image
-    digests. Review them in Git, then apply them: sparkiac apply INVENTORY, or ansible-playbook site.yml without sparkiac.
+    digests. Review them in Git, then apply them with `sparkiac apply`, or with `ansible-playbook site.yml` alone.
     """

@@ -60,6 +60,8 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
 FITTING: Final[dict[str, tuple[Any, ...]]] = {
     "Host.platform": ("dgx-spark", "bench"),
     "Host.images_from": ("spark-02", "spark-03"),
+    "Rollout.batch": (1, 2),
+    "Rollout.canary": ("spark-02", "spark-03"),
     "Deployment.on": ("spark-01", "spark-02"),
     "_ServiceFields.on": ("spark-01", "spark-02"),
     "Deployment.recipe": ("base/single-spark", "google/gemma-4-26b-a4b-it-fp8"),

@@ -67,7 +67,7 @@ deployments:
     port: 8001
     bind: lan
     container: {ipc: private, tmp_size_gib: 1, read_only: true}
-    timeouts: {ready_s: 900, stop_s: 90, restart_delay_s: 5}
+    timeouts: {ready_s: 900, stop_s: 90, restart_delay_s: 5, drain_s: 5, answer_s: 60}
     set: {port: 8000}
 """,
     "llama.cpp": _HEAD

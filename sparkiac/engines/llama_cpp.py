@@ -30,7 +30,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
         "CUDA_CACHE_PATH": f"{CACHE}/cuda",
     },
     "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
-    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2},
+    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
     "bind": "lan",
 }
 """The lowest layer of every llama.cpp deployment."""

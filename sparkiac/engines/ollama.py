@@ -44,7 +44,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Bound inside the container; `bind` decides what is published. Without no_cloud it reaches for ollama.com.
     "set": {"host": f"0.0.0.0:{PORT}", "no_cloud": True},
-    "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 2},
+    "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
 }
 """What every Ollama server is told."""
 

@@ -32,7 +32,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
         "FLASHINFER_WORKSPACE_BASE": f"{CACHE}/flashinfer",
     },
     "container": {"ipc": "private", "tmp_size_gib": 1.0, "read_only": True},
-    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2},
+    "timeouts": {"ready_s": 1200, "stop_s": 120, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
     "bind": "lan",
 }
 """The lowest layer of every vLLM deployment. Load time: Spark guide and vLLM blog give up to 15 minutes."""

@@ -143,6 +143,7 @@ Word = Annotated[str, _matches(forms.WORD)]
 Code = Annotated[str, _matches(forms.CODE)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[int, Field(ge=1, le=86_400)]
+Pause = Annotated[int, Field(ge=0, le=86_400)]
 Gib = Annotated[float, Field(gt=0, le=4096)]
 Bind = Literal["loopback", "lan", "fabric", "any"]
 

@@ -15,6 +15,7 @@ from sparkiac.model.base import (
     Model,
     ModelHandle,
     Name,
+    Pause,
     Port,
     RecipeName,
     RegistryName,
@@ -97,6 +98,17 @@ class Host(Model):
     """Findings that are accepted, with a reason for each."""
 
 
+class RetiredHost(Model):
+    """A host that has left the fleet: an apply removes what sparkiac put on it."""
+
+    address: Address
+    """Address of the host for Ansible."""
+    user: UserName | None = None
+    """Login name, as under `ssh` of a host; default is that of `defaults`."""
+    port: Port | None = None
+    """Port of the SSH server; default 22."""
+
+
 class Defaults(Settings):
     """Values for all deployments and hosts."""
 
@@ -175,6 +187,19 @@ class Hub(Model):
     """Token for gated and private repositories."""
 
 
+class Rollout(Model):
+    """How an apply changes the hosts one after the other."""
+
+    batch: Annotated[int, Field(ge=1, le=1_000)] = 1
+    """Number of hosts that change at the same time. The hosts of a group are always a batch of their own."""
+    pause_s: Pause = 0
+    """Seconds to wait between two batches."""
+    canary: HostName | tuple[HostName, ...] = ()
+    """Host or hosts that change before all others, one after the other."""
+    on_failure: Literal["stop", "back"] = "stop"
+    """What happens to hosts that have changed when a later host fails: `stop` leaves them, `back` returns them too."""
+
+
 class Inventory(Model):
     """Description of a fleet and what it serves."""
 
@@ -190,10 +215,14 @@ class Inventory(Model):
     """Values for all deployments and hosts."""
     hosts: Annotated[dict[HostName, Host], Field(min_length=1)]
     """Hosts of the fleet, by name."""
+    retired: dict[HostName, RetiredHost] = {}
+    """Former hosts by name, which no longer run anything. Remove an entry when its host is clean."""
     deployments: dict[UnitName, Deployment] = {}
     """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}
     """Services by name: all other containers and programs on hosts."""
+    rollout: Rollout = Field(default_factory=Rollout)
+    """How an apply changes the hosts one after the other."""
     builds: dict[Name, Build] = {}
     """Builds of images from source, by name; they override the catalog's builds with the same name."""
     revisions: dict[ModelHandle, GitRef] = {}

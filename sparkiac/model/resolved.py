@@ -23,6 +23,7 @@ from sparkiac.model.base import (
     ModelHandle,
     OptionName,
     OptionValue,
+    Pause,
     Port,
     Seconds,
     SecretRef,
@@ -67,6 +68,8 @@ class ResolvedTimeouts(Timeouts):
     ready_s: Seconds
     stop_s: Seconds
     restart_delay_s: Seconds
+    drain_s: Pause
+    answer_s: Seconds
 
 
 class ResolvedFile(ExtraFile):

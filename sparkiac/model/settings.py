@@ -16,6 +16,7 @@ from sparkiac.model.base import (
     ModelHandle,
     OptionName,
     OptionValue,
+    Pause,
     Port,
     Seconds,
     SecretRef,
@@ -86,6 +87,10 @@ class Timeouts(Model):
     """Seconds that systemd waits for the unit to stop; the container gets 30 s less."""
     restart_delay_s: Seconds | None = None
     """Seconds before the first restart; the delay grows with each restart, up to one minute."""
+    drain_s: Pause | None = None
+    """Seconds that running requests have to end before an apply stops the unit; default 30, for services 0."""
+    answer_s: Seconds | None = None
+    """Seconds within which an apply must get the known answer from a model; default 120."""
 
 
 class ExtraFlags(Model):

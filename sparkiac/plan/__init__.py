@@ -4,7 +4,7 @@ from sparkiac.model.facts import ModelFacts
 from sparkiac.plan.build import build
 from sparkiac.plan.image import Image
 from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, Secret
-from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, PlannedBuild
+from sparkiac.plan.values import Container, HostPlan, HubEndpoint, Plan, PlannedBuild, RetiredHost
 
 __all__ = [
     "BindMount",
@@ -20,6 +20,7 @@ __all__ = [
     "Plan",
     "PlannedBuild",
     "Published",
+    "RetiredHost",
     "Secret",
     "build",
 ]

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.plan import builds, pins, placement, proof, weights
 from sparkiac.plan.addresses import links_of
-from sparkiac.plan.order import batches, start_order
+from sparkiac.plan.groups import change_groups
+from sparkiac.plan.order import changes, start_order
 from sparkiac.plan.parts import Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
-from sparkiac.plan.values import HostPlan, HubEndpoint, Plan
+from sparkiac.plan.rollout import rollout, served_names
+from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, RetiredHost
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.model.inventory import Inventory
+    from sparkiac.plan.contract import ChangeGroup
     from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.resolve import Resolved
 
@@ -27,6 +31,7 @@ class _Fleet(NamedTuple):
     start_order: Mapping[str, tuple[str, ...]]
     weight_peers: Mapping[str, tuple[Peer, ...]]
     proofs: Mapping[str, Mapping[str, Proof]]
+    groups: Mapping[str, ChangeGroup | None]
 
 
 def build(resolved: Resolved) -> Plan:
@@ -38,15 +43,33 @@ def build(resolved: Resolved) -> Plan:
     known = weights.repositories(locked, (each for host in placed for each in host.containers))
     stores = {host.name: weights.stores(host.containers, known) for host in placed}
     units = {host.name: host.units for host in placed}
+    needs = changes(units)
+    values = {host.name: host.values for host in placed}
     whole = _Fleet(
         hosts={host.name: host for host in placed},
         stores=stores,
         start_order=start_order(units),
-        weight_peers=weights.weight_peers({host.name: host.values for host in placed}, stores),
+        weight_peers=weights.weight_peers(values, stores),
         proofs=proof.proofs(placed, locked),
+        groups=change_groups(needs, values),
     )
     hosts = tuple(_host(resolved, host, whole, hub) for host in placed)
-    return Plan(written.name, hosts, tuple(builds.used_builds(resolved)), tuple(known.values()), hub, batches(units))
+    batches, way = rollout(written.rollout, needs, served_names(placed))
+    return Plan(
+        written.name,
+        hosts,
+        tuple(builds.used_builds(resolved)),
+        tuple(known.values()),
+        hub,
+        batches,
+        way,
+        _retired(written),
+    )
+
+
+def _retired(written: Inventory) -> tuple[RetiredHost, ...]:
+    found = sorted(written.retired.items())
+    return tuple(RetiredHost(name, host.address, host.user or written.defaults.user, host.port) for name, host in found)
 
 
 def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: HubEndpoint) -> HostPlan:
@@ -80,6 +103,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
         proofs=proofs,
         weights_from=whole.weight_peers[name],
         images_from=_images_from(written.images_from, placed, whole),
+        group=whole.groups[name],
         unpinned=unpinned,
     )
 

@@ -128,40 +128,13 @@ class Expectations(NamedTuple):
     units: Mapping[str, UnitExpectation]
 
 
-class RestartedUnit(NamedTuple):
-    """A unit and the inputs whose change requires a restart."""
-
-    name: str
-    files: tuple[str, ...]
-    """Generated files; a changed file requires a restart."""
-    secrets: tuple[str, ...]
-    memory_bytes: int | None
-    listen: str | None
-    """address:port"""
-
-
-class Restarts(NamedTuple):
-    """Units of a host in start order, etc/sparkiac/units.json; `units` uses it to decide what to restart."""
-
-    memory_bytes: int | None
-    """Memory that all units together may use."""
-    units: tuple[RestartedUnit, ...]
-    """Units in start order."""
-
-
-class HostOwned(NamedTuple):
-    """Files and units that sparkiac put on the host, etc/sparkiac/owned.json; the next apply removes stale ones."""
-
-    files: tuple[str, ...]
-    units: tuple[str, ...]
-
-
 class PlacedFile(NamedTuple):
     """A generated file of the host."""
 
     path: str
     mode: str
     """In octal digits."""
+    sha256: str
 
 
 class Sysctl(NamedTuple):
@@ -187,6 +160,84 @@ class StagedStore(NamedTuple):
 
     path: str
     models: tuple[StagedModel, ...]
+
+
+class Gate(NamedTuple):
+    """Requests that a unit must answer before the switch of its host counts as successful."""
+
+    url: str
+    """http://address:port, as clients use it."""
+    health: str | None
+    """HTTP path that returns 200 when the unit is healthy."""
+    models: tuple[str, ...]
+    """Names that it must serve."""
+    api_key: str | None
+    """Secret with its own API key, not with one of its dependencies."""
+    answer: bool
+    """Whether it must give the known answer."""
+    tools: bool
+    """Whether it must accept a request with tools."""
+    within_s: int
+    """Maximum time of the known answer."""
+
+
+class GenerationUnit(NamedTuple):
+    """A unit, the inputs whose change requires a restart, and how it is stopped and checked."""
+
+    name: str
+    files: tuple[str, ...]
+    """Generated files; a changed file requires a restart."""
+    secrets: tuple[str, ...]
+    memory_bytes: int | None
+    listen: str | None
+    """address:port"""
+    group: bool
+    """Whether it is a node of a group, whose other nodes run on other hosts."""
+    ready_timeout_s: int
+    """Maximum time from start to the first answer."""
+    drain_s: int
+    """Maximum time for running requests to end before the unit is stopped."""
+    gate: Gate | None
+    """None for a unit that listens on no port of its own."""
+
+
+class ChangeGroup(NamedTuple):
+    """Hosts that change together because they run groups together."""
+
+    members: tuple[str, ...]
+    """Names of the hosts, sorted."""
+    coordinator: str
+    """Host that collects the votes of the others."""
+    address: str
+    """Its address: on a link that all members share, if there is one."""
+    port: int
+    """Its port for the votes."""
+
+
+class Needs(NamedTuple):
+    """What a generation needs besides its files; pruning does not remove it while the generation is kept."""
+
+    images: tuple[str, ...]
+    """Names with digests, or IDs of images that are copied from another host."""
+    stores: tuple[StagedStore, ...]
+    extra_files: tuple[str, ...]
+    """Paths below /var/lib/sparkiac/files."""
+    caches: tuple[str, ...]
+    """Directories of compile caches."""
+
+
+class Generation(NamedTuple):
+    """Everything about a generation that is not in its files: etc/sparkiac/generation.json, read by `switch`."""
+
+    host: str
+    memory_bytes: int | None
+    """Memory that all units together may use."""
+    units: tuple[GenerationUnit, ...]
+    """Units in start order."""
+    sysctls: tuple[Sysctl, ...]
+    group: ChangeGroup | None
+    """Hosts that change together with this one; None if it changes alone."""
+    needs: Needs
 
 
 class ManifestFile(NamedTuple):

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
     from sparkiac.memory.fit import Advice, Fit
     from sparkiac.model.inventory import Workload
+    from sparkiac.plan.contract import ChangeGroup
     from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse, MemorySegment
+    from sparkiac.plan.values import Plan
 
 STEP_HEADS: Final = ("utilization", "KV cache", "tokens", "requests", "free on host")
 """Table heads of `steps`; requests are concurrent requests of the longest length."""
@@ -43,6 +45,15 @@ class LabelledValue(NamedTuple):
 
     label: str
     value: str
+
+
+class RolloutWords(NamedTuple):
+    """How an apply changes the hosts, in words."""
+
+    summary: str
+    batches: tuple[str, ...]
+    former: str
+    """What happens to former hosts; empty if there are none."""
 
 
 class MemoryRow(NamedTuple):
@@ -230,3 +241,24 @@ def _first_token(account: DeploymentMemory) -> Iterator[LabelledValue]:
     for each in account.first_token:
         label = f"time to first token, prompt of {count(each.prompt_tokens)} tokens"
         yield LabelledValue(label, span(each.low_s, each.high_s, "s"))
+
+
+def rollout(plan: Plan) -> RolloutWords | None:
+    """Return how an apply changes the hosts; None if there is only one host."""
+    if len(plan.hosts) == 1 and not plan.retired:
+        return None
+    groups = {host.name: host.group for host in plan.hosts}
+    batches = (
+        _batch(batch, groups[batch[0]], canary=n < plan.rollout.canaries) for n, batch in enumerate(plan.batches)
+    )
+    pause = f", {plan.rollout.pause_s} s apart" if plan.rollout.pause_s else ""
+    changed = "go back too" if plan.rollout.on_failure == "back" else "keep their new generation"
+    failure = f"If a host fails, the rollout stops; hosts that changed before it {changed}."
+    summary = "1 batch." if len(plan.batches) == 1 else f"{len(plan.batches)} batches{pause}. {failure}"
+    former = ", ".join(host.name for host in plan.retired)
+    return RolloutWords(summary, tuple(batches), f"Last, sparkiac is removed from {former}." if former else "")
+
+
+def _batch(hosts: tuple[str, ...], group: ChangeGroup | None, *, canary: bool) -> str:
+    notes = (("canary",) if canary else ()) + (("a group, which changes as a whole",) if group else ())
+    return ", ".join(hosts) + (f" ({': '.join(notes)})" if notes else "")

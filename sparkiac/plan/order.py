@@ -1,8 +1,8 @@
-"""The order in which units start on a host and in which hosts change during a rollout.
+"""The order in which units start on a host, and which hosts must change together or after others.
 
 Units start one after the other, after the units that they depend on. Engines start first and never at the same time,
 because two engines that measure the free memory at once get wrong values. The nodes of a group must start together,
-because none is ready without the others: they start before other engines, and their hosts change in one batch.
+because none is ready without the others: they start before other engines, and their hosts change together.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sparkiac.plan.values import Container
 
     Units: TypeAlias = Mapping[str, Iterable[Container | Program]]
+    Together: TypeAlias = tuple[str, ...]
+    """Hosts that change together, sorted; a host without a group is alone in it."""
 
 
 class _Item(NamedTuple):
@@ -39,34 +41,28 @@ def start_order(units: Units) -> dict[str, tuple[str, ...]]:
     return {host: tuple(ordered) for host, ordered in found.items()}
 
 
-def batches(units: Units) -> tuple[tuple[str, ...], ...]:
-    """Return the batches of a rollout: hosts that change together. A batch comes after the batches that it depends on.
+def changes(units: Units) -> dict[Together, set[Together]]:
+    """Return hosts that change together → those that must change before, because they run a server that is used.
 
-    The hosts of a group are in one batch, because none of its nodes is ready before the others have restarted.
+    The hosts of a group change together, because none of its nodes is ready before the others have restarted.
     """
     items = _items(units)
-    batch_of = _batch_of_host(units, items)
-    pending: dict[tuple[str, ...], set[tuple[str, ...]]] = {batch: set() for batch in sorted({*batch_of.values()})}
+    together = _together(units, items)
+    found: dict[Together, set[Together]] = {hosts: set() for hosts in sorted({*together.values()})}
     for item in items.values():
         for host in item.hosts:
-            needs = {batch_of[other] for unit in item.needs for other in items[unit].hosts}
-            pending[batch_of[host]] |= needs - {batch_of[host]}
-    found: list[tuple[str, ...]] = []
-    while pending:
-        # If batches depend on each other in a cycle, the first one by name is chosen.
-        chosen = next((batch for batch, needs in pending.items() if not needs & pending.keys()), next(iter(pending)))
-        del pending[chosen]
-        found.append(chosen)
-    return tuple(found)
+            needs = {together[other] for unit in item.needs for other in items[unit].hosts}
+            found[together[host]] |= needs - {together[host]}
+    return found
 
 
-def _batch_of_host(units: Units, items: Mapping[str, _Item]) -> dict[str, tuple[str, ...]]:
-    """Return host → batch: all hosts that are connected to it by groups, directly or through other hosts."""
+def _together(units: Units, items: Mapping[str, _Item]) -> dict[str, Together]:
+    """Return host → all hosts that are connected to it by groups, directly or through other hosts."""
     found = {host: {host} for host in units}
     for item in items.values():
         joined = set[str]().union(*(found[host] for host in item.hosts))
         found |= dict.fromkeys(joined, joined)
-    return {host: tuple(sorted(batch)) for host, batch in found.items()}
+    return {host: tuple(sorted(hosts)) for host, hosts in found.items()}
 
 
 def _items(units: Units) -> dict[str, _Item]:

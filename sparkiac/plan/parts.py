@@ -104,6 +104,10 @@ class UnitTimeouts(NamedTuple):
     stop_s: int
     restart_delay_s: int
     """Delay before the first restart; later delays are longer."""
+    drain_s: int
+    """Maximum time for running requests to end before an apply stops the unit."""
+    answer_s: int
+    """Maximum time of the known answer in an apply."""
 
 
 class Health(NamedTuple):

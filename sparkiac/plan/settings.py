@@ -50,4 +50,4 @@ def _file(url: str, target: str, resolved: Resolved) -> FetchedFile:
 
 def timeouts(wanted: ResolvedTimeouts) -> UnitTimeouts:
     """Return the timeouts of a unit."""
-    return UnitTimeouts(wanted.ready_s, wanted.stop_s, wanted.restart_delay_s)
+    return UnitTimeouts(wanted.ready_s, wanted.stop_s, wanted.restart_delay_s, wanted.drain_s, wanted.answer_s)

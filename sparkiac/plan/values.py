@@ -14,13 +14,14 @@ from sparkiac.plan.container import (
     RequiredWeights,
     Storage,
 )
+from sparkiac.plan.rollout import RolloutPlan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
-    from sparkiac.plan.contract import Expectations
+    from sparkiac.plan.contract import ChangeGroup, Expectations
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.image import Image
     from sparkiac.plan.parts import (
@@ -111,6 +112,8 @@ class HostPlan(NamedTuple):
     """Hosts that it can copy weights from over a direct link."""
     images_from: Peer | None = None
     """Host that it copies images from."""
+    group: ChangeGroup | None = None
+    """Hosts that change together with it; None if it changes alone."""
     unpinned: tuple[str, ...] = ()
     """Images, models and files whose pins are examples or missing; the host cannot be applied until they are pinned."""
 
@@ -139,6 +142,15 @@ class PlannedBuild(NamedTuple):
     """Base image; None if the build runs a program that chooses its own."""
 
 
+class RetiredHost(NamedTuple):
+    """A former host that is cleaned after the rollout."""
+
+    name: str
+    address: str
+    user: str | None
+    ssh_port: int | None
+
+
 class HubEndpoint(NamedTuple):
     """URL and token of the model hub that hosts download from."""
 
@@ -157,7 +169,11 @@ class Plan(NamedTuple):
     """Repositories that hosts download from the model hub."""
     hub: HubEndpoint = HubEndpoint("")
     batches: tuple[tuple[str, ...], ...] = ()
-    """Batches of hosts that change together, in the order of the rollout."""
+    """Batches of hosts that change at the same time, in the order of the rollout."""
+    rollout: RolloutPlan = RolloutPlan()
+    """How an apply changes them."""
+    retired: tuple[RetiredHost, ...] = ()
+    """Former hosts, sorted by name."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import assets
 from sparkiac.artifact import Artifact
-from sparkiac.plan.contract import PlacedFile, Sysctl
 from sparkiac.plan.preflight import cache_path
-from sparkiac.render import extras, hosts, jsontext, playbooks, rollout, staging, yamltext
+from sparkiac.render import extras, generation, jsontext, playbooks, rollout, staging, yamltext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sparkiac.plan import Container, HostPlan, HubEndpoint, Plan
-    from sparkiac.plan.dependents import Program
+    from sparkiac.plan import HostPlan, HubEndpoint, Plan, RetiredHost
+    from sparkiac.plan.contract import PlacedFile
 
 
 CHANGING: Final = "sparkiac_changing"
@@ -24,13 +23,12 @@ CHANGING: Final = "sparkiac_changing"
 def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator[Artifact]:
     """Render everything that `ansible-playbook site.yml` reads; an apply does not need sparkiac."""
     yield Artifact("inventory.yml", _yaml(_inventory(plan)))
-    yield Artifact(
-        "group_vars/all.yml", _yaml({"sparkiac_programs": jsontext.plain(_files(playbooks.on_every_host()))})
-    )
-    together = {name: batch for batch in plan.batches for name in batch}
-    shared = staging.digests(playbooks.on_every_host())
+    programs = generation.placed(playbooks.on_every_host())
+    rolling = {"on_failure": plan.rollout.on_failure}
+    common = {"sparkiac_rollout": rolling, "sparkiac_programs": jsontext.plain(programs)}
+    yield Artifact("group_vars/all.yml", _yaml(common))
     for host in plan.hosts:
-        found = _variables(host, on_hosts[host.name], plan.hub, shared) | {"together": list(together[host.name])}
+        found = _variables(host, on_hosts[host.name], plan.hub, programs)
         variables = {"sparkiac": yamltext.AnsibleUnsafe(found)}
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
     yield rollout.render(plan)
@@ -45,46 +43,42 @@ def _yaml(data: Mapping[str, Any]) -> bytes:
 def _inventory(plan: Plan) -> dict[str, Any]:
     sparks = {"hosts": {host.name: _connection(host) for host in plan.hosts}}
     # The play adds the hosts on which something changes.
-    return {"all": {"children": {"sparks": sparks, CHANGING: {}}}}
+    children: dict[str, Any] = {"sparks": sparks, CHANGING: {}}
+    if plan.retired:
+        children[rollout.RETIRED] = {"hosts": {host.name: _connection(host) for host in plan.retired}}
+    return {"all": {"children": children}}
 
 
-def _connection(host: HostPlan) -> dict[str, Any]:
+def _connection(host: HostPlan | RetiredHost) -> dict[str, Any]:
     wanted = {"ansible_host": host.address, "ansible_user": host.user, "ansible_port": host.ssh_port}
     return {key: value for key, value in wanted.items() if value is not None}
 
 
 def _variables(
-    host: HostPlan, artifacts: tuple[Artifact, ...], hub: HubEndpoint, shared: Mapping[str, str]
+    host: HostPlan, artifacts: tuple[Artifact, ...], hub: HubEndpoint, programs: list[PlacedFile]
 ) -> dict[str, Any]:
     root = f"hosts/{host.name}/"
-    own = tuple(each._replace(path=each.path.removeprefix(root)) for each in artifacts)
+    own = generation.placed(each._replace(path=each.path.removeprefix(root)) for each in artifacts)
     return {
         "host": host.name,
         "user": "sparkiac",
         "unpinned": list(host.unpinned),
-        "files": jsontext.plain(sorted(_files(own), key=lambda file: (file.path == hosts.OWNED, file.path))),
+        "files": jsontext.plain(own),
         "directories": _directories(host),
         "networks": sorted({each.network.shared for each in host.containers if each.network.shared is not None}),
-        "sysctls": jsontext.plain([Sysctl(key, value) for key, value in host.sysctls.items()]),
         "images": sorted({container.image.pull for container in host.containers}),
         "image_ids": staging.image_ids(host),
         "images_from": staging.peer(host.images_from),
         "stores": jsontext.plain(staging.stores(host)),
         "fetch": staging.fetch(host, hub),
-        "generation": staging.generation(host, staging.digests(own) | dict(shared)),
+        "generation": generation.generation_id([*own, *programs]),
+        "together": list(host.group.members if host.group else [host.name]),
         "gpu_image": _gpu_image(host),
         "builds": _builds(host),
         "extra_files": extras.downloads(host, hub),
         "secrets": list(host.secrets),
-        "units": sorted(
-            [*map(_unit, host.containers), *map(_program, host.programs)], key=lambda unit: str(unit["name"])
-        ),
         "pulls": [{"unit": each.unit, "model": model} for each in host.containers for model in each.server.pulls],
     }
-
-
-def _files(artifacts: tuple[Artifact, ...]) -> list[PlacedFile]:
-    return [PlacedFile(each.path, f"{each.mode:04o}") for each in artifacts]
 
 
 def _directories(host: HostPlan) -> list[dict[str, str]]:
@@ -106,39 +100,3 @@ def _gpu_image(host: HostPlan) -> str:
     """Return an engine's image for the GPU test of the playbook; empty if no engine uses the GPU."""
     images = [each.image.pull for each in host.containers if each.confinement.gpu and each.kind == "deployment"]
     return min(images, default="")
-
-
-def _unit(container: Container) -> dict[str, Any]:
-    unit: dict[str, Any] = {
-        "name": container.unit,
-        "group": container.server.node is not None,
-        "ready_timeout_s": container.timeouts.ready_s,
-        "verify": _verify(container, tools="tools" in container.server.clients),
-    }
-    if container.storage.cache_key is not None:
-        unit |= {"cache": f"/var/cache/sparkiac/{container.name}", "cache_keep": container.storage.cache_key}
-    return unit
-
-
-def _program(program: Program) -> dict[str, Any]:
-    return {
-        "name": program.unit,
-        "group": False,
-        "ready_timeout_s": program.timeouts.ready_s,
-        "verify": _verify(program, tools=False),
-    }
-
-
-def _verify(unit: Container | Program, *, tools: bool) -> dict[str, Any] | None:
-    """Return the requests that verify a unit; `api_key` is its own key, not one of its dependencies."""
-    if unit.network.listen is None:
-        return None
-    address, port = unit.network.listen
-    return {
-        "url": f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}",  # noqa: S104  compared
-        "health": unit.checks.path,
-        "models": list(unit.server.served),
-        "api_key": unit.secrets[0].name if unit.secrets and unit.server.served else None,
-        "answer": unit.path[0] == "deployments",
-        "tools": tools,
-    }

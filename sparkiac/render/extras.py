@@ -19,6 +19,12 @@ def downloads(host: HostPlan, hub: HubEndpoint) -> list[dict[str, str]]:
     ]
 
 
+def paths(host: HostPlan) -> tuple[str, ...]:
+    """Return the paths of the extra files below their directory on the host, sorted."""
+    found = {file.path for container in host.containers for file in container.storage.files}
+    return tuple(path.removeprefix(f"{FILES}/") for path in sorted(found))
+
+
 def _address(file: FetchedFile, hub: HubEndpoint) -> str:
     """Return the download URL of a file; for the model hub, at the locked commit."""
     if (named := file.on_hub) is None:

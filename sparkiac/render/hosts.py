@@ -8,19 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.contract import HostOwned, RestartedUnit, Restarts
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.deployments import PROBE_FILES
-from sparkiac.render import compose, jsontext, playbooks, programs
+from sparkiac.render import compose, generation, jsontext, programs
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan
 
-OWNED: Final = "etc/sparkiac/owned.json"
-"""List of the files and units that sparkiac put on the host, so that the next apply can remove stale ones."""
-UNITS: Final = "etc/sparkiac/units.json"
-"""Units in start order with the files that they depend on; the program `units` uses it to decide what to restart."""
 _SUPERVISE: Final = "usr/local/lib/sparkiac/supervise"
 _PROBE: Final = tuple(file.removeprefix("/") for file in PROBE_FILES)
 _DIRECTORIES: Final = ("/etc/sparkiac", "/var/cache/sparkiac", "/var/lib/docker")
@@ -43,9 +38,7 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
         after = _starts_after(program, host)
         found += programs.render(program, unit_path(program), after=after, longest_delay_s=_LONGEST_DELAY_S)
     found += [Artifact(document.file, jsontext.dump(document.content)) for document in host.config_files]
-    found.append(Artifact(UNITS, jsontext.dump(_restarts(host))))
-    files = sorted([*(artifact.path for artifact in (*found, *playbooks.on_every_host())), OWNED])
-    found.append(Artifact(OWNED, jsontext.dump(HostOwned(tuple(files), tuple(each.unit for each in host.units)))))
+    found.append(generation.render(host, {unit.unit: _runs_from(unit) for unit in host.units}))
     return tuple(Artifact(f"hosts/{host.name}/{each.path}", each.content, each.mode) for each in found)
 
 
@@ -59,33 +52,11 @@ def compose_path(container: Container) -> str:
     return f"etc/sparkiac/{container.name}/compose.yaml"
 
 
-def _restarts(host: HostPlan) -> Restarts:
-    """Return the units in start order, with everything whose change requires a restart."""
-    limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
-    units = {unit.unit: unit for unit in host.units}
-    return Restarts(limit, tuple(_restarted(units[name]) for name in host.start_order))
-
-
-def _restarted(unit: Container | Program) -> RestartedUnit:
-    return RestartedUnit(
-        name=unit.unit,
-        files=_runs_from(unit),
-        secrets=tuple(secret.name for secret in unit.secrets),
-        memory_bytes=unit.memory_bytes,
-        listen=_listen(unit),
-    )
-
-
 def _runs_from(unit: Container | Program) -> tuple[str, ...]:
     """Return the generated files whose change requires a restart of the unit."""
     if isinstance(unit, Program):
         return (unit_path(unit), *programs.paths(unit), *_PROBE)
     return (unit_path(unit), compose_path(unit), _SUPERVISE, *(_PROBE if unit.server.served else ()))
-
-
-def _listen(unit: Container | Program) -> str | None:
-    listen = unit.network.listen
-    return None if listen is None else f"{listen[0]}:{listen[1]}"
 
 
 def _unit(container: Container, host: HostPlan) -> bytes:

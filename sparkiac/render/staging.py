@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from sparkiac.plan.contract import ManifestFile, ModelManifest, StagedModel, Sta
 from sparkiac.render import jsontext
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from sparkiac.plan import HostPlan, HubEndpoint, Plan
     from sparkiac.plan.parts import ModelRepository, Peer, StoredModel
@@ -48,17 +47,6 @@ def image_ids(host: HostPlan) -> dict[str, str]:
     """Return image → image ID, for the images whose ID is in the lock."""
     known = {each.image.pull: each.image.digest if each.image.build else each.image.id for each in host.containers}
     return {pull: image for pull, image in sorted(known.items()) if image is not None}
-
-
-def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
-    """Return path → SHA-256 of each artifact."""
-    return {each.path: hashlib.sha256(each.content).hexdigest() for each in artifacts}
-
-
-def generation(host: HostPlan, files: Mapping[str, str]) -> str:
-    """Return the name of a generation: a hash of everything that is applied to a host; `files` is path → SHA-256."""
-    text = json.dumps([files, jsontext.plain(stores(host)), image_ids(host), peer(host.images_from)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _manifest(repository: ModelRepository) -> str:

@@ -22,6 +22,7 @@ def render(plan: Plan) -> Artifact:
     values = {
         "name": plan.name,
         "refused": hints.unpinned_notice(plan.unpinned),
+        "rollout": labels.rollout(plan),
         "hosts": [_host(host) for host in plan.hosts],
     }
     return Artifact("PLAN.md", fill("PLAN.md.j2", values))

@@ -38,9 +38,11 @@ def check(document: Document) -> Iterator[Finding]:
             yield _unknown("platform", platform, platforms, document.at_value(path))
         yield from _images(document, name, host, hosts)
     yield from _same_machine(document, hosts)
+    yield from _retired(document, hosts)
     for name, deployment in deployments.items():
         yield from _recipe(document, name, deployment)
         yield from _hosts(document, ("deployments", name), deployment, known=hosts)
+    yield from _canaries(document, hosts)
     for name, service in _entries(document, "services").items():
         yield from _hosts(document, ("services", name), service, known=hosts)
         if name in deployments:
@@ -51,10 +53,14 @@ def check(document: Document) -> Iterator[Finding]:
 
 def _entries(document: Document, kind: str) -> Entries:
     """Return the named entries under a key of the document."""
+    return {name: entry if isinstance(entry, dict) else {} for name, entry in _mapping(document, kind).items()}
+
+
+def _mapping(document: Document, key: str) -> dict[str, Any]:
+    """Return the mapping under a key of the document; empty if there is none."""
     data: Any = document.data
-    entries = data.get(kind) if isinstance(data, dict) else None
-    entries = entries if isinstance(entries, dict) else {}
-    return {name: entry if isinstance(entry, dict) else {} for name, entry in entries.items()}
+    found = data.get(key) if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
@@ -67,6 +73,27 @@ def _same_machine(document: Document, hosts: Entries) -> Iterator[Finding]:
             place = document.at_value(("hosts", name, "address"))
             message = f"hosts {name} and {other} have the same address {address}"
             yield _error(_TWICE, message, place, "give each host its own address, or remove one of them")
+
+
+def _retired(document: Document, hosts: Entries) -> Iterator[Finding]:
+    """Find retired hosts that are still hosts of the fleet, by name or as the same machine."""
+    machines = {_machine(host, host.get("ssh")): name for name, host in hosts.items()}
+    for name, host in _entries(document, "retired").items():
+        machine, place = _machine(host, host), document.at_value(("retired", name, "address"))
+        other = machines.get(machine) if machine is not None else None
+        if name in hosts:
+            message = f"retired host {name} is also under hosts (line {document.at_key(('hosts', name)).mark.line})"
+            hint = "remove one of them: sparkiac would be removed from a host that it manages"
+            yield _error(_TWICE, message, document.at_key(("retired", name)), hint)
+        elif other is not None:
+            hint = f"remove the entry: sparkiac would be removed from {other}"
+            yield _error(_TWICE, f"retired host {name} is the same machine as host {other}", place, hint)
+
+
+def _machine(host: dict[str, Any], ssh: object) -> tuple[str, str] | None:
+    """Return address and SSH port of a host; None if the address is not valid."""
+    address, port = host.get("address"), ssh.get("port") if isinstance(ssh, dict) else None
+    return (address, str(port or 22)) if isinstance(address, str) else None
 
 
 def _images(document: Document, name: str, host: dict[str, Any], hosts: Entries) -> Iterator[Finding]:
@@ -162,7 +189,7 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
     chosen = dict(_chosen(entry.get("on"), (*base, "on")))
     for path, host in chosen.items():
         if host not in known:
-            yield _unknown("host", host, known, document.at_value(path))
+            yield _unknown_host(document, host, known, path)
         elif host in seen:
             yield _error(_TWICE, f"host {host} is listed twice", document.at_value(path), "list each host once")
         elif len(chosen) > 1 and known[host].get("fabric") is None:
@@ -176,12 +203,27 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
             yield _unknown("host of this deployment", host, chosen.values(), place)
 
 
+def _canaries(document: Document, known: Entries) -> Iterator[Finding]:
+    """Check the hosts under `rollout.canary`."""
+    rollout = _mapping(document, "rollout")
+    for path, host in _chosen(rollout.get("canary"), ("rollout", "canary")):
+        if host not in known:
+            yield _unknown_host(document, host, known, path)
+
+
 def _chosen(on: object, path: Path) -> Iterator[tuple[Path, str]]:
     """Return path and name of each host of `on`, which is one name or a list of names."""
     if isinstance(on, str):
         yield path, on
     elif isinstance(on, tuple):
         yield from (((*path, index), host) for index, host in enumerate(on) if isinstance(host, str))
+
+
+def _unknown_host(document: Document, host: str, known: Entries, path: Path) -> Finding:
+    if host in _entries(document, "retired"):
+        hint = f"use another host, or move {host} from `retired:` to `hosts:`"
+        return _error(_UNKNOWN, f"host {host!r} is retired", document.at_value(path), hint)
+    return _unknown("host", host, known, document.at_value(path))
 
 
 def _unknown(what: str, name: str, known: Iterable[Any], loc: Loc) -> Finding:

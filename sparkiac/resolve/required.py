@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _VALUE: Final = ("INV002", "value")
 _NEEDED: Final = ("REF003", "needed")
-TIMEOUTS: Final = (("timeouts", "ready_s"), ("timeouts", "stop_s"), ("timeouts", "restart_delay_s"))
+TIMEOUTS: Final = tuple(("timeouts", key) for key in ("ready_s", "stop_s", "restart_delay_s", "drain_s", "answer_s"))
 _OF_DEPLOYMENT: Final = (
     *(("image",), ("model",), ("bind",), ("port",), ("set", "port")),
     *(("container", "ipc"), ("container", "tmp_size_gib"), ("container", "read_only")),

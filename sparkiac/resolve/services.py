@@ -34,7 +34,7 @@ DEFAULTS: Final = {
     "bind": "lan",
     "gpu": False,
     "read_only": True,
-    "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 2},
+    "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 2, "drain_s": 0, "answer_s": 120},
 }
 """The lowest layer of every container; programs use the keys that apply to them."""
 _SHAPES: Final = (ContainerService, OllamaService, OpenWebuiService, HermesAgentService, OpenClawService)

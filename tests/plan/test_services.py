@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sparkiac.plan import BindMount, Health, Published
+from sparkiac.plan.parts import UnitTimeouts
 from tests.plan.fleets import ONES, container, service
 
 
@@ -27,7 +28,7 @@ def test_a_service_that_says_no_more_than_it_must() -> None:
         "private",
         False,
     )
-    assert (asr.timeouts.ready_s, asr.timeouts.stop_s, asr.timeouts.restart_delay_s) == (300, 60, 2)
+    assert asr.timeouts == UnitTimeouts(ready_s=300, stop_s=60, restart_delay_s=2, drain_s=0, answer_s=120)
     assert (asr.memory_bytes, asr.storage.cache_key, asr.weights.store, asr.weights.models, asr.server.served) == (
         None,
         None,
@@ -70,7 +71,7 @@ def test_everything_that_can_be_said() -> None:
             "mounts: {/z: {source: /srv/z, read_only: false}, /a: {source: model_store}}",
             "gpu: true",
             "read_only: false",
-            "timeouts: {ready_s: 7, stop_s: 8, restart_delay_s: 9}",
+            "timeouts: {ready_s: 7, stop_s: 8, restart_delay_s: 9, drain_s: 10, answer_s: 11}",
             defaults="{model_store: /srv/models}",
         )
     )
@@ -82,4 +83,4 @@ def test_everything_that_can_be_said() -> None:
         BindMount("/srv/z", "/z", read_only=False),
     )
     assert (asr.confinement.gpu, asr.confinement.read_only) == (True, False)
-    assert (asr.timeouts.ready_s, asr.timeouts.stop_s, asr.timeouts.restart_delay_s) == (7, 8, 9)
+    assert asr.timeouts == UnitTimeouts(ready_s=7, stop_s=8, restart_delay_s=9, drain_s=10, answer_s=11)

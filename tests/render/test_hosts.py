@@ -1,4 +1,4 @@
-"""hosts/<name>/ mirrors the target's root: units, settings, and the list of all that sparkiac puts on the host."""
+"""hosts/<name>/ mirrors the target's root: units, compose files and settings."""
 
 from __future__ import annotations
 
@@ -38,29 +38,10 @@ def test_the_files_of_a_host(rendered: Rendered) -> None:
     assert {path for path in rendered(deployment()) if path.startswith("hosts/")} == {
         UNIT,
         f"{ROOT}etc/sparkiac/chat/compose.yaml",
-        f"{ROOT}etc/sparkiac/owned.json",
+        f"{ROOT}etc/sparkiac/generation.json",
         f"{ROOT}etc/sparkiac/preflight.json",
-        f"{ROOT}etc/sparkiac/units.json",
         f"{ROOT}etc/sysctl.d/90-sparkiac.conf",
     }
-
-
-def test_the_list_names_every_file_the_programs_and_itself(rendered: Rendered) -> None:
-    tree = rendered(PAIR)
-    programs = [path.removeprefix(PROGRAMS) for path in tree if path.startswith(PROGRAMS)]
-    assert "usr/local/lib/sparkiac/supervise" in programs
-    for host in ("spark-01", "spark-02"):
-        owned = json.loads(tree[f"hosts/{host}/etc/sparkiac/owned.json"].content)
-        root = f"hosts/{host}/"
-        own = [path.removeprefix(root) for path in tree if path.startswith(root)]
-        assert owned["files"] == sorted([*own, *programs])
-        assert owned["units"] == ["sparkiac-big"]
-
-
-def test_a_host_that_runs_nothing_still_has_its_list(rendered: Rendered) -> None:
-    tree = rendered(deployment(host="spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"))
-    assert json.loads(tree["hosts/spark-02/etc/sparkiac/owned.json"].content)["units"] == []
-    assert not [path for path in tree if path.startswith("hosts/spark-02/etc/systemd")]
 
 
 def test_everything_else_is_not_executable(rendered: Rendered) -> None:
@@ -76,7 +57,7 @@ def test_the_unit_of_a_deployment(rendered: Rendered) -> None:
     assert service_section["ExecStart"] == ["/usr/local/lib/sparkiac/supervise chat"]
     assert service_section["ExecStartPre"] == [
         "+/usr/local/lib/sparkiac/preflight --start chat",
-        "-+/usr/local/lib/sparkiac/units started sparkiac-chat",
+        "-+/usr/local/lib/sparkiac/switch started sparkiac-chat",
     ]
     assert service_section["TimeoutStartSec"] == ["700"]
     assert service_section["TimeoutStopSec"] == ["70"]
@@ -122,7 +103,7 @@ def test_no_kernel_settings_no_file(rendered: Rendered) -> None:
     assert f"{ROOT}etc/sysctl.d/90-sparkiac.conf" not in tree
 
 
-@pytest.mark.parametrize("name", ["owned.json", "preflight.json"])
+@pytest.mark.parametrize("name", ["generation.json", "preflight.json"])
 def test_json_is_sorted_and_ends_with_a_newline(rendered: Rendered, name: str) -> None:
     text = rendered(PAIR)[f"{ROOT}etc/sparkiac/{name}"].content.decode()
     assert text == json.dumps(json.loads(text), indent=1, sort_keys=True) + "\n"

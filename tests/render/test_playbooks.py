@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 import yaml
 
-from sparkiac.render import playbooks
 from tests.plan.fleets import PAIR
 from tests.render.test_ansible import variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    import pytest
 
     from sparkiac.artifact import Artifact
 
@@ -27,18 +25,11 @@ def test_the_programs_are_there_once_and_listed_once(rendered: Rendered) -> None
     listed = yaml.safe_load(tree["group_vars/all.yml"].content)["sparkiac_programs"]
     assert {file["path"]: int(file["mode"], 8) for file in listed} == programs
     assert len(listed) == len(programs)
+    for file in listed:
+        assert file["sha256"] == hashlib.sha256(tree[root + file["path"]].content).hexdigest()
     folder = "usr/local/lib/sparkiac"
     for name, mode in {"preflight": 0o755, "probe.py": 0o755, "supervise": 0o755, "units_look.py": 0o644}.items():
         assert programs[f"{folder}/{name}"] == mode
         assert [path for path in tree if path.endswith(f"{folder}/{name}")] == [f"{root}{folder}/{name}"]
     for host in ("spark-01", "spark-02"):
         assert programs.keys().isdisjoint(file["path"] for file in variables(tree, host)["files"])
-
-
-def test_another_program_is_another_generation(rendered: Rendered, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = variables(rendered(PAIR))["generation"]
-    assert variables(rendered(PAIR))["generation"] == before
-    first, *others = playbooks.on_every_host()
-    changed = (first._replace(content=first.content + b"# changed\n"), *others)
-    monkeypatch.setattr(playbooks, "on_every_host", lambda: changed)
-    assert variables(rendered(PAIR))["generation"] != before

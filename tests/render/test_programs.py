@@ -10,6 +10,7 @@ import yaml
 from sparkiac.commands.plan.tables import print_plan
 from tests.plan.fleets import ONES, deployment, planned
 from tests.render.test_ansible import variables
+from tests.render.test_generation import generation
 from tests.render.test_hosts import unit
 
 if TYPE_CHECKING:
@@ -52,17 +53,10 @@ def test_the_files_of_a_program_and_of_a_document(rendered: Rendered) -> None:
     assert aliases["models"]["providers"]["deep"]["baseUrl"] == "http://127.0.0.1:8001/v1"
 
 
-def test_the_list_of_the_host_names_them(rendered: Rendered) -> None:
-    """So that the next apply takes away what is gone; a configuration file has no unit."""
-    owned = json.loads(rendered(FLEET)[f"{ROOT}etc/sparkiac/owned.json"].content)
-    assert owned["units"] == ["sparkiac-agent", "sparkiac-chat", "sparkiac-front", "sparkiac-ollama"]
-    assert {"etc/sparkiac/agent/environment", "etc/sparkiac/claw/openclaw.json"} <= set(owned["files"])
-
-
 def test_the_unit_of_a_program(rendered: Rendered) -> None:
     found = unit(rendered(FLEET)[f"{ROOT}etc/systemd/system/sparkiac-agent.service"])
     assert found["Unit"]["Description"] == ['100 %% of "help"']
-    assert found["Unit"]["After"] == ["network-online.target sparkiac-chat.service"]
+    assert found["Unit"]["After"] == ["network-online.target sparkiac-recover.service sparkiac-chat.service"]
     assert found["Unit"]["AssertFileIsExecutable"] == ["/home/spark/.local/bin/hermes"]
     section = found["Service"]
     assert (section["User"], section["StateDirectory"]) == (["spark"], ["sparkiac/agent"])
@@ -78,14 +72,8 @@ def test_a_front_end_starts_after_what_it_asks_on_its_host(rendered: Rendered) -
     assert found["Unit"]["After"][0].split()[-1] == "sparkiac-agent.service"
 
 
-def restarts(tree: Mapping[str, Artifact], host: str = "spark-01") -> dict[str, dict[str, Any]]:
-    """Read what a host restarts by: the units by name, in the order in which they start."""
-    found = json.loads(tree[f"hosts/{host}/etc/sparkiac/units.json"].content)
-    return {each["name"]: each for each in found["units"]}
-
-
 def test_what_a_program_restarts_by(rendered: Rendered) -> None:
-    found = restarts(rendered(FLEET))
+    found = {each["name"]: each for each in generation(rendered(FLEET))["units"]}
     assert list(found) == ["sparkiac-chat", "sparkiac-ollama", "sparkiac-agent", "sparkiac-front"]
     agent = found["sparkiac-agent"]
     assert agent["files"] == [
@@ -97,30 +85,34 @@ def test_what_a_program_restarts_by(rendered: Rendered) -> None:
     ]
     assert agent["secrets"] == ["hermes_key", "team_key"]
     service = unit(rendered(FLEET)[f"{ROOT}etc/systemd/system/sparkiac-agent.service"])["Service"]
-    assert "-+/usr/local/lib/sparkiac/units started sparkiac-agent" in service["ExecStartPre"]
+    assert "-+/usr/local/lib/sparkiac/switch started sparkiac-agent" in service["ExecStartPre"]
 
 
-def test_what_ansible_is_told_of_a_program(rendered: Rendered) -> None:
-    found = variables(rendered(FLEET))
-    agent = next(each for each in found["units"] if each["name"] == "sparkiac-agent")
-    assert agent["ready_timeout_s"] == 120
-    assert agent["verify"] == {
+def test_the_gate_of_a_program(rendered: Rendered) -> None:
+    agent = next(each for each in generation(rendered(FLEET))["units"] if each["name"] == "sparkiac-agent")
+    assert (agent["ready_timeout_s"], agent["drain_s"], agent["group"]) == (120, 0, False)
+    assert agent["gate"] == {
         "url": "http://192.168.1.11:8642",
         "health": "/health",
         "models": ["hermes-agent"],
         "api_key": "hermes_key",
         "answer": False,
         "tools": False,
+        "within_s": 120,
     }
+
+
+def test_what_ansible_is_told_of_a_program(rendered: Rendered) -> None:
+    found = variables(rendered(FLEET))
     assert found["secrets"] == ["hermes_key", "team_key"]
     assert found["pulls"] == [{"unit": "sparkiac-ollama", "model": "tiny:latest"}]
     assert found["networks"] == []
 
 
 def test_a_key_of_what_is_asked_is_not_the_askers_own(rendered: Rendered) -> None:
-    [front] = [each for each in variables(rendered(FLEET))["units"] if each["name"] == "sparkiac-front"]
-    assert front["verify"]["api_key"] is None
-    assert restarts(rendered(FLEET))["sparkiac-front"]["secrets"] == ["hermes_key"]
+    [front] = [each for each in generation(rendered(FLEET))["units"] if each["name"] == "sparkiac-front"]
+    assert front["gate"]["api_key"] is None
+    assert front["secrets"] == ["hermes_key"]
 
 
 def test_data_has_directories_and_a_way_to_them(rendered: Rendered) -> None:

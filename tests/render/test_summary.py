@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.commands.plan.tables import print_plan
 from sparkiac.render.templates import fill
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned, service
 
@@ -95,7 +96,14 @@ def test_a_host_that_runs_nothing_has_no_table_of_units(rendered: Rendered) -> N
 
 def test_hosts_come_in_order(rendered: Rendered) -> None:
     headings = [line for line in page(rendered(PAIR)).splitlines() if line.startswith("#")]
-    assert headings == ["# Plan of pair", "## spark-01", "### sparkiac-big", "## spark-02", "### sparkiac-big"]
+    assert headings == [
+        "# Plan of pair",
+        "## Rollout",
+        "## spark-01",
+        "### sparkiac-big",
+        "## spark-02",
+        "### sparkiac-big",
+    ]
 
 
 def test_example_digests_are_marked() -> None:
@@ -109,3 +117,54 @@ def test_example_digests_are_marked() -> None:
 def test_a_template_never_prints_nothing_for_a_value_it_does_not_know() -> None:
     with pytest.raises(Exception, match="is undefined"):
         fill("PLAN.md.j2", {"name": "lab"})
+
+
+FLEET = PAIR.replace("deployments:", "  spark-03: {address: 192.168.1.13}\ndeployments:")
+
+
+def test_one_line_for_each_batch_of_the_rollout(rendered: Rendered) -> None:
+    written = "rollout: {pause_s: 60, canary: spark-02, on_failure: back}\nretired: {old: {address: 192.168.1.14}}\n"
+    assert """
+## Rollout
+
+2 batches, 60 s apart. If a host fails, the rollout stops; hosts that changed before it go back too.
+
+1. spark-01, spark-02 (canary: a group, which changes as a whole)
+2. spark-03
+
+Last, sparkiac is removed from old.
+
+## spark-01
+""" in page(rendered(FLEET + written))
+
+
+def test_the_default_rollout(rendered: Rendered) -> None:
+    assert """
+## Rollout
+
+2 batches. If a host fails, the rollout stops; hosts that changed before it keep their new generation.
+
+1. spark-01, spark-02 (a group, which changes as a whole)
+2. spark-03
+
+## spark-01
+""" in page(rendered(FLEET))
+    assert "\n\n1 batch.\n\n1. spark-01, spark-02 (a group" in page(rendered(PAIR))
+
+
+def test_one_host_has_no_rollout(rendered: Rendered) -> None:
+    assert "Rollout" not in page(rendered(deployment()))
+
+
+def test_the_table_lists_the_batches(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    print_plan(planned(FLEET + "rollout: {canary: spark-03}\n"))
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    at = lines.index("rollout")
+    assert lines[at + 2 : at + 5] == [
+        "2 batches. If a host fails, the rollout stops; hosts that changed before it keep their new generation.",
+        "1.  spark-03 (canary)",
+        "2.  spark-01, spark-02 (a group, which changes as a whole)",
+    ]
+    print_plan(planned(deployment()))
+    assert "rollout" not in capsys.readouterr().out

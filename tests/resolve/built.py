@@ -44,7 +44,7 @@ def settings() -> st.SearchStrategy[dict[str, Any]]:
             ulimits=some(memlock=st.integers(-1, 9), stack=st.integers(-1, 9), nofile=st.integers(1, 9)),
             mounts=st.dictionaries(st.sampled_from(["/models", "/data"]), mount),
         ),
-        timeouts=some(ready_s=_SECONDS, stop_s=_SECONDS, restart_delay_s=_SECONDS),
+        timeouts=some(ready_s=_SECONDS, stop_s=_SECONDS, restart_delay_s=_SECONDS, drain_s=_SECONDS, answer_s=_SECONDS),
         bind=st.sampled_from(["loopback", "lan", "fabric", "any"]),
         model_store=st.sampled_from(["/srv/a", "/srv/b"]),
         api_key=st.sampled_from([{"secret": "key_a"}, {"secret": "key_b"}]),

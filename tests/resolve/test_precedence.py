@@ -45,6 +45,8 @@ LEAVES: Final[dict[Path, Callable[[int], Any]]] = {
     ("timeouts", "ready_s"): lambda n: n,
     ("timeouts", "stop_s"): lambda n: n,
     ("timeouts", "restart_delay_s"): lambda n: n,
+    ("timeouts", "drain_s"): lambda n: n,
+    ("timeouts", "answer_s"): lambda n: n,
     ("container", "files", "/opt/file"): lambda n: {"url": f"https://example.org/{n}"},
     ("container", "prelude"): lambda n: [["echo", str(n)]],
     ("speculative",): lambda n: {"method": "ngram", "num_speculative_tokens": n},
@@ -241,7 +243,7 @@ def test_a_platform_of_the_inventory_hides_one_of_the_catalog() -> None:
 def test_a_service_has_its_own_defaults_and_the_fleets_bind() -> None:
     asr = values(service("port: 8765", "timeouts: {stop_s: 5}", defaults="{bind: loopback}"))["services"]
     assert asr["asr"]["bind"] == "loopback"
-    assert asr["asr"]["timeouts"] == {"ready_s": 300, "stop_s": 5, "restart_delay_s": 2}
+    assert asr["asr"]["timeouts"] == {"ready_s": 300, "stop_s": 5, "restart_delay_s": 2, "drain_s": 0, "answer_s": 120}
     assert (asr["asr"]["gpu"], asr["asr"]["read_only"]) == (False, True)
 
 

@@ -194,3 +194,39 @@ def test_without_a_recipe_engine_image_and_model_are_its_own(text: str, message:
 
 def test_an_unknown_fragment_beside_a_recipe_is_found() -> None:
     assert "REF001 10:17 unknown fragment 'dflah'" in faults(deployment("fragments: [dflah]"))
+
+
+RETIRED: Final = "retired: {spark-03: {address: 192.168.1.13, user: spark}}\n"
+
+
+def test_a_retired_host_runs_nothing() -> None:
+    assert faults(deployment() + RETIRED) == []
+    text = deployment().replace("on: spark-01", "on: spark-03") + RETIRED
+    assert faults(text) == ["REF001 8:9 host 'spark-03' is retired"]
+    assert hints(text) == ["use another host, or move spark-03 from `retired:` to `hosts:`"]
+    canary = deployment() + RETIRED + "rollout: {canary: spark-03}\n"
+    assert faults(canary) == ["REF001 11:19 host 'spark-03' is retired"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "fault"),
+    [
+        ("spark-01: {address: 192.168.1.99}", "REF002 10:11 retired host spark-01 is also under hosts (line 3)"),
+        ("old: {address: 192.168.1.11}", "REF002 10:26 retired host old is the same machine as host spark-01"),
+        (
+            "old: {address: 192.168.1.11, port: 22}",
+            "REF002 10:26 retired host old is the same machine as host spark-01",
+        ),
+        ("old: {address: 192.168.1.11, port: 2222}", ""),
+    ],
+)
+def test_a_retired_host_that_is_still_in_use(entry: str, fault: str) -> None:
+    """Otherwise an apply would remove what the host runs."""
+    assert faults(deployment() + f"retired: {{{entry}}}\n") == ([fault] if fault else [])
+
+
+@pytest.mark.parametrize("address", ["null", "[1]", "{a: b}", "5"])
+def test_an_address_that_is_none(address: str) -> None:
+    source = load(f"{deployment()}retired: {{old: {{address: {address}}}}}\n".encode(), name="l", model=Inventory)
+    assert source.findings
+    assert check_names(source) == ()

@@ -23,6 +23,8 @@ NAMED = "spark-01: {address: spark-01.example.org}"
         ("timeouts: {ready_s: null}", "10:25", "timeouts.ready_s"),
         ("timeouts: {stop_s: null}", "10:24", "timeouts.stop_s"),
         ("timeouts: {restart_delay_s: null}", "10:33", "timeouts.restart_delay_s"),
+        ("timeouts: {drain_s: null}", "10:25", "timeouts.drain_s"),
+        ("timeouts: {answer_s: null}", "10:26", "timeouts.answer_s"),
     ],
 )
 def test_a_null_that_takes_away_what_is_needed(line: str, place: str, key: str) -> None:

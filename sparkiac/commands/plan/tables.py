@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.plan.dependents import ConfigFile
-    from sparkiac.plan.labels import MemoryRow
+    from sparkiac.plan.labels import MemoryRow, RolloutWords
     from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
 
 _FILLS: Final = {
@@ -45,8 +45,20 @@ def print_plan(plan: Plan) -> None:
     terminal.show(part for host in plan.hosts for part in _host(host, notes, width=width))
     if notes.known:
         terminal.show([Text("Where sizes come from:"), terminal.grid(notes.rows()), Text()])
+    if (words := labels.rollout(plan)) is not None:
+        terminal.show(_rollout(words))
     if plan.unpinned:
         terminal.show([Text(hints.unpinned_notice(plan.unpinned), style="yellow")])
+
+
+def _rollout(words: RolloutWords) -> Iterator[RenderableType]:
+    yield Text("rollout", style="bold")
+    yield Text()
+    yield Text(words.summary)
+    yield terminal.grid((f"{number}.", hosts) for number, hosts in enumerate(words.batches, 1))
+    if words.former:
+        yield Text(words.former)
+    yield Text()
 
 
 class _Notes:

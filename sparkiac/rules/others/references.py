@@ -42,7 +42,8 @@ services:
 One thing has two names, or two things have the same name.
 
 Two hosts with one address are one machine, and each would undo the changes of the other. A deployment and a service of
-the same name would be the same unit. A group that names a host twice has one machine too few.
+the same name would be the same unit. A group that names a host twice has one machine too few. An apply would remove
+sparkiac from a retired host that is still in use.
 
 Bad:
 

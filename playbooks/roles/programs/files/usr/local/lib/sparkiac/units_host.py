@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from contract import validated
 
-PLAN = "/etc/sparkiac/units.json"
 STARTED = "/run/sparkiac/started"
 SECRETS = "/etc/sparkiac/secrets"
 PROPERTIES = (
@@ -24,8 +23,26 @@ PROPERTIES = (
 )  # fmt: skip
 
 
-UNIT = {"name": str, "files": [str], "secrets": [str], "memory_bytes": (int, None), "listen": (str, None)}
-UNITS = {"memory_bytes": (int, None), "units": [UNIT]}
+GATE = {
+    "url": str,
+    "health": (str, None),
+    "models": [str],
+    "api_key": (str, None),
+    "answer": bool,
+    "tools": bool,
+    "within_s": int,
+}
+UNIT = {
+    "name": str,
+    "files": [str],
+    "secrets": [str],
+    "memory_bytes": (int, None),
+    "listen": (str, None),
+    "group": bool,
+    "ready_timeout_s": int,
+    "drain_s": int,
+    "gate": (GATE, None),
+}
 RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
 
 
@@ -66,11 +83,6 @@ class LocalHost:
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def plan(machine: LocalHost) -> dict[str, Any]:
-    """Return the content of etc/sparkiac/units.json."""
-    return dict(validated("program", PLAN, json.loads(machine.read(PLAN)), UNITS))
-
-
 def write(machine: LocalHost, name: str, text: str) -> None:
     """Replace a file atomically, readable only by root."""
     path = machine.path(name)
@@ -103,15 +115,15 @@ def content(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tre
     return {path: tree.get(path) or machine.sha256(path) for path in paths}
 
 
-def record(machine: LocalHost, planned: dict[str, Any], name: str) -> None:
-    """Record the inputs of a unit; called by its ExecStartPre, where INVOCATION_ID is that of this start."""
+def record(machine: LocalHost, planned: dict[str, Any], name: str, invocation: str) -> None:
+    """Record the inputs of a unit at its start, with systemd's ID of this start."""
     unit = next(each for each in planned["units"] if each["name"] == name)
     state = states(machine, [name])[name]
     found = content(machine, unit, state, {})
     if state["NeedDaemonReload"] == "yes":  # systemd uses an older version of the unit file than the one on disk
         found = {path: "" if path.startswith("etc/systemd/") else digest for path, digest in found.items()}
     kept = {key: unit[key] for key in ("memory_bytes", "listen")}
-    text = json.dumps({"invocation": os.environ.get("INVOCATION_ID", ""), "content": found, **kept})
+    text = json.dumps({"invocation": invocation, "content": found, **kept})
     write(machine, f"{STARTED}/{name}.json", text)
 
 

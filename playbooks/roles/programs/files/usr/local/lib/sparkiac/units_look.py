@@ -1,21 +1,13 @@
-"""Compare the host with a generated tree: which files, kernel settings and units differ."""
+"""Find out what must be done with the units of this host, from the content that they run from."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import units_host
-from contract import validated
-from units_host import UNITS, LocalHost
+from units_host import LocalHost
 
 RUNNING = ("active", "reloading")
-TREE = {
-    "files": [{"path": str, "mode": str}],
-    "hashes": [str],
-    "sysctls": [{"key": str, "value": str}],
-    "plan": UNITS,
-    "new_secrets": [str],
-}
 
 
 class UnitAction(NamedTuple):
@@ -24,19 +16,6 @@ class UnitAction(NamedTuple):
     unit: str
     action: str
     because: str
-
-
-def look(machine: LocalHost, tree: dict[str, Any]) -> dict[str, Any]:
-    """Return all differences between the host and the tree; TREE describes the keys of `tree`."""
-    validated("program", "tree", tree, TREE)
-    hashes = {file["path"]: digest for file, digest in zip(tree["files"], tree["hashes"])}  # noqa: B905 - Python 3.8
-    # The value of a secret that will be written is unknown here, so it counts as changed.
-    hashes.update({f"etc/sparkiac/secrets/{name}": "new" for name in tree["new_secrets"]})
-    return {
-        "files": [file["path"] for file in tree["files"] if not same_file(machine, file, hashes[file["path"]])],
-        "sysctls": [each["key"] for each in tree["sysctls"] if not same_sysctl(machine, each)],
-        "units": [step._asdict() for step in steps(machine, tree["plan"], tree=hashes)],
-    }
 
 
 def same_file(machine: LocalHost, file: dict[str, str], sha256: str) -> bool:

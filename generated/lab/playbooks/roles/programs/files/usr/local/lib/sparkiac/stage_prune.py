@@ -58,7 +58,8 @@ class Removable(NamedTuple):
 def records(roots: Roots) -> list[GenerationRecord]:
     """Read all records, newest first; raise StageError if one cannot be read."""
     found = []
-    for path in roots.generations.glob("*.json"):
+    # Older versions of sparkiac wrote NAME.json.
+    for path in [*roots.generations.glob("*.json"), *roots.generations.glob("*/record.json")]:
         try:
             found.append(GenerationRecord(**json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError, TypeError) as error:
@@ -87,19 +88,21 @@ def record(generation: str, needs: dict[str, Any], roots: Roots, *, write: bool)
         return False
     if write:
         text = json.dumps(now._replace(sequence=newest + 1)._asdict(), indent=1) + "\n"
-        write_text(roots.generations / f"{generation}.json", text)
+        write_text(roots.generations / generation / "record.json", text)
+        (roots.generations / f"{generation}.json").unlink(missing_ok=True)
     return True
 
 
 def divide(
-    found: list[GenerationRecord], *, current: str, keep: int
+    found: list[GenerationRecord], *, current: str, keep: int, needed: set[str]
 ) -> tuple[list[GenerationRecord], list[GenerationRecord]]:
-    """Split the records into those to keep, which always include the current one, and the others."""
+    """Split the records into those to keep, among them the current one and those in `needed`, and the others."""
     ordered = sorted(found, key=lambda each: each.generation != current)
     if not ordered or ordered[0].generation != current:
         message = f"generation {current} has no record on this host: apply it first; nothing was removed"
         raise StageError(message)
-    return ordered[:keep], ordered[keep:]
+    kept = [each for place, each in enumerate(ordered) if place < keep or each.generation in needed]
+    return kept, [each for each in ordered if each not in kept]
 
 
 def removable(kept: list[GenerationRecord], old: list[GenerationRecord], roots: Roots) -> Iterator[Removable]:
@@ -218,9 +221,9 @@ def remove_directory(place: DirectoryLayout) -> None:
     shutil.rmtree(place.whole)
 
 
-def prune(roots: Roots, *, current: str, keep: int, write: bool) -> Iterator[dict[str, Any]]:
-    """Remove what only old generations need, and then their records; return one line per item."""
-    kept, old = divide(records(roots), current=current, keep=keep)
+def prune(roots: Roots, *, current: str, keep: int, needed: set[str], write: bool) -> Iterator[dict[str, Any]]:
+    """Remove what only old generations need, and then these generations; return one line per item."""
+    kept, old = divide(records(roots), current=current, keep=keep, needed=needed)
     stay = False
     for each in list(removable(kept, old, roots)):
         why = remove(each) if write else ""
@@ -228,6 +231,7 @@ def prune(roots: Roots, *, current: str, keep: int, write: bool) -> Iterator[dic
         yield {"kind": each.kind, "name": each.name, "size_bytes": each.size_bytes, "kept_because": why}
     for former in old:
         if write and not stay:
-            (roots.generations / f"{former.generation}.json").unlink()
+            (roots.generations / f"{former.generation}.json").unlink(missing_ok=True)
+            shutil.rmtree(roots.generations / former.generation, ignore_errors=True)
         why = "some of its items could not be removed" if stay else ""
-        yield {"kind": "record", "name": former.generation, "size_bytes": 0, "kept_because": why}
+        yield {"kind": "generation", "name": former.generation, "size_bytes": 0, "kept_because": why}

@@ -32,24 +32,35 @@ def report(machine: LocalHost, unit: dict[str, Any], began: float) -> str:
     """Return the result of the unit, its last health check and the last errors of the engine."""
     name = unit["name"]
     shown = machine.run("systemctl", "show", "--property=Result", "--value", f"{name}.service").output.strip()
-    argv = (
-        "journalctl",
-        "--no-pager",
-        "--output=cat",
-        "--lines=2000",
-        f"--since=@{int(began)}",
-        f"--unit={name}.service",
-    )
-    lines = [clean(line) for line in machine.run(*argv).output.splitlines()]
+    lines = logged(machine, name, began)
     checks = [found[1] for line in lines if (found := HEALTH.match(line))]
     return "\n".join(
         [
-            f"{name} did not become ready: {RESULTS.get(shown, shown)}. systemd keeps trying to start it.",
+            f"{name} did not become ready: {RESULTS.get(shown, shown)}.",
             f"last health check: {checks[-1] if checks else 'none'}",
             *[f"  {line}" for line in engine(lines)],
             f"whole log: journalctl --unit={name}",
         ]
     )
+
+
+def answered(machine: LocalHost, unit: dict[str, Any], fault: str, began: float) -> str:
+    """Return what was wrong with the answer of a unit that runs, and the last errors of the engine."""
+    name = unit["name"]
+    return "\n".join(
+        [
+            f"{name} is ready, but does not answer as its clients need at {unit['gate']['url']}:",
+            clean(fault),
+            *[f"  {line}" for line in engine(logged(machine, name, began))],
+            f"whole log: journalctl --unit={name}",
+        ]
+    )
+
+
+def logged(machine: LocalHost, name: str, began: float) -> list[str]:
+    """Return what a unit has logged since a time in seconds since the epoch."""
+    argv = ("journalctl", "--no-pager", "--output=cat", "--lines=2000", f"--since=@{int(began)}")
+    return [clean(line) for line in machine.run(*argv, f"--unit={name}.service").output.splitlines()]
 
 
 def engine(lines: list[str]) -> list[str]:

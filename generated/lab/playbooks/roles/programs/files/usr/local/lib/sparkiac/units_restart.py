@@ -6,6 +6,7 @@ import sys
 import time
 from typing import Any
 
+import switch_drain
 import units_host
 import units_look
 import units_report
@@ -14,8 +15,7 @@ from units_look import UnitAction
 
 
 def restart(machine: LocalHost, plan: dict[str, Any], also: list[str]) -> dict[str, Any]:
-    """Enable, start or restart units one by one; return the actions, and a report for each unit that is not ready."""
-    machine.run("systemctl", "daemon-reload")
+    """Enable, start or restart units one by one, until one does not become ready; return the actions and its report."""
     steps = {step.unit: step for step in units_look.steps(machine, plan, tree={})}
     for name in also:
         if name not in steps or steps[name].action in ("enable", "wait"):
@@ -24,14 +24,13 @@ def restart(machine: LocalHost, plan: dict[str, Any], also: list[str]) -> dict[s
         machine.run("systemctl", "enable", f"{name}.service")
     records = running(machine, plan)
     todo = ordered([unit for unit in plan["units"] if unit["name"] in steps], records, plan)
-    reports = []
-    while todo:
+    reports: list[str] = []
+    while todo and not reports:
         unit = todo.pop(0)
         for other in port_holders(unit, todo, records):
             machine.run("systemctl", "stop", f"{other}.service")
-        reports += execute(machine, unit, steps[unit["name"]])
-    done = [step._asdict() for step in steps.values()]
-    return {"changed": any(step.action != "wait" for step in steps.values()), "done": done, "failed": reports}
+        reports = execute(machine, unit, steps[unit["name"]])
+    return {"done": [step._asdict() for step in steps.values()], "failed": reports}
 
 
 def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[str]:
@@ -40,6 +39,10 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
         return []
     began = time.time()
     print(f"{step.action} {step.unit}: {step.because}", file=sys.stderr, flush=True)  # noqa: T201
+    if step.action == "restart" and unit["drain_s"]:
+        switch_drain.drain(machine, [unit], unit["drain_s"])
+        machine.run("systemctl", "stop", f"{step.unit}.service")
+        switch_drain.undrain(machine, [unit])
     # With Type=notify, systemctl returns when the server is ready or has failed.
     machine.run("systemctl", "start" if step.action == "wait" else "restart", f"{step.unit}.service")
     if units_host.states(machine, [step.unit])[step.unit]["ActiveState"] in units_look.RUNNING:

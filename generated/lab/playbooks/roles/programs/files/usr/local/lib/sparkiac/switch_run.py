@@ -1,0 +1,309 @@
+"""Switch this host to a generation, or back. Runs in a unit of its own.
+
+The steps: record that the switch is pending; install; restart what differs; send requests to what restarted; commit.
+If a step fails, or this process is interrupted, the committed generation is installed again, and what differs restarts.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import stage_prune
+import switch_drain
+import switch_drift
+import switch_state
+import switch_store
+import switch_vote
+import units_host
+import units_report
+import units_restart
+from switch_install import check_space, install, prepare
+from switch_state import RETURNING, TRYING, VOTED, Decision, Pending, State
+from switch_store import Generation, GenerationError
+
+if TYPE_CHECKING:
+    from units_host import LocalHost
+
+RESULT = "/run/sparkiac/switch.json"
+COMMITTED, BACK = "committed", "back"
+PROBE = "/usr/local/lib/sparkiac/probe.py"
+GATE_WAIT_S = 60
+"""How long the gate repeats a request that failed; the unit is ready already."""
+STEP_ERRORS = (OSError, ValueError, KeyError, GenerationError, RuntimeError)
+
+
+class Request(NamedTuple):
+    """What to switch to."""
+
+    generation: str
+    run: str
+    token: str
+    also: list[str]
+
+
+class Switch(NamedTuple):
+    """A switch in progress."""
+
+    machine: LocalHost
+    request: Request
+    new: Generation
+    old: Generation
+    votes: Any
+    """Alone, Coordinator or Member of switch_vote."""
+
+    @property
+    def members(self) -> list[str]:
+        """Hosts that switch together; empty for one host."""
+        group = self.new.plan["group"]
+        return group["members"] if group else []
+
+    @property
+    def coordinates(self) -> bool:
+        """Whether this host decides for its group."""
+        group = self.new.plan["group"]
+        return bool(group) and group["coordinator"] == self.new.plan["host"]
+
+
+def say(text: str) -> None:
+    """Write a line to the journal."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def run(machine: LocalHost, request: Request | None) -> dict[str, Any]:
+    """Finish an interrupted switch, if there is one, and switch to the requested generation. Return the result."""
+    pending = switch_state.read(machine).pending
+    if pending is not None:
+        result = resume(machine, pending)
+        if request is None or request.run == pending.run:
+            return result
+    return attempt(machine, request) if request is not None else {}
+
+
+def attempt(machine: LocalHost, request: Request) -> dict[str, Any]:
+    """Switch to a generation; go back to the committed one if anything fails."""
+    began = time.monotonic()
+    state = switch_state.read(machine)
+    new, old = switch_store.load(machine, request.generation), switch_store.load(machine, state.committed)
+    for file in new.files:
+        new.content(file.path)  # nothing is damaged
+    check_space(machine)
+    stage_prune.record(request.generation, new.plan["needs"], roots(machine), write=True)
+    prepare(machine, new)
+    pending = Pending(request.generation, request.run, request.token, TRYING, request.also)
+    switch_state.write(machine, state._replace(current=new.name, pending=pending))
+    switch = join(machine, request, new, old, back=False)
+    return finished(switch, began, forward(switch))
+
+
+def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
+    """End a switch that was interrupted: go back, unless the group has decided to switch."""
+    began = time.monotonic()
+    say(f"the switch to {pending.generation} was interrupted")
+    state = switch_state.read(machine)
+    new, old = switch_store.load(machine, pending.generation), switch_store.load(machine, state.committed)
+    request = Request(pending.generation, pending.run, pending.token, pending.also)
+    switch = join(machine, request, new, old, back=True)
+    if pending.phase == VOTED and switch.votes.agree(switch_vote.READY, ok=True, decide=lambda: commit(switch)):
+        return finished(switch, began, restarted(switch, new))
+    if pending.phase == TRYING and switch.members and not switch.coordinates:
+        switch.votes.agree(switch_vote.READY, ok=False, decide=lambda: None)
+    failed = ["the switch was interrupted: its program or the host ended before it was committed"]
+    return finished(switch, began, returned(switch, {"done": [], "failed": failed, "saved": []}))
+
+
+def join(machine: LocalHost, request: Request, new: Generation, old: Generation, *, back: bool) -> Switch:
+    """Return the switch, with the votes of its group; `back`: it can only go back, unless the group has decided."""
+    group = new.plan["group"]
+    if group is None:
+        return Switch(machine, request, new, old, switch_vote.Alone())
+
+    def stop() -> None:
+        stop_group(machine, new, old)
+
+    where = (group["coordinator"], group["address"], group["port"], request.run, request.token)
+    members = switch_vote.Members(new.plan["host"], group["members"], *where)
+    if group["coordinator"] == members.host:
+        machine.run("systemctl", "stop", "sparkiac-answer.service")
+        return Switch(machine, request, new, old, switch_vote.Coordinator(members, stop, back=back))
+    return Switch(machine, request, new, old, switch_vote.Member(members, stop))
+
+
+def group_units(*generations: Generation) -> list[str]:
+    """Return the units of this host that run together with units of other hosts. Older versions did not mark them."""
+    return list(dict.fromkeys(unit["name"] for each in generations for unit in each.plan["units"] if unit["group"]))
+
+
+def stop_group(machine: LocalHost, *generations: Generation) -> None:
+    """Stop the units of this host that run together with units of other hosts."""
+    for name in group_units(*generations):
+        machine.run("systemctl", "stop", f"{name}.service")
+
+
+def forward(switch: Switch) -> dict[str, Any]:
+    """Install and start the new generation, and ask the gate; commit or go back."""
+    machine, new, old = switch.machine, switch.new, switch.old
+    found: dict[str, Any] = {"done": [], "failed": [], "saved": []}
+    passed = False
+    try:
+        if switch.members:
+            leave(switch)
+        found["saved"] = switch_drift.save_edited(machine, old.name) if old.name else []
+        install(machine, new, [old])
+        found.update(restarted(switch, new))
+        found["failed"] = found["failed"] or gate(machine, new, [each["unit"] for each in found["done"]])
+        passed = vote(switch, ok=not found["failed"])
+    except STEP_ERRORS as error:
+        found["failed"] = [str(error)]
+        if switch.members:
+            vote(switch, ok=False)
+    if not passed:
+        return returned(switch, found)
+    if switch.votes.lost:  # the units were stopped while the coordinator could not be reached
+        restarted(switch, new)
+    return {**found, "outcome": COMMITTED}
+
+
+def leave(switch: Switch) -> None:
+    """Stop the units of the group on all its hosts before any of them starts the new generation."""
+    names, units = group_units(switch.new, switch.old), switch.old.plan["units"]
+    for unit in [unit for unit in units if unit["name"] in names]:
+        switch_drain.drain(switch.machine, [unit], unit["drain_s"])
+    stop_group(switch.machine, switch.new, switch.old)
+    switch_drain.undrain(switch.machine, units)
+    if not switch.votes.agree(switch_vote.STOPPED, ok=True, decide=lambda: None):
+        message = "the group does not switch: another host of it failed or cannot be reached"
+        raise GenerationError(message)
+
+
+def vote(switch: Switch, *, ok: bool) -> bool:
+    """Vote, and commit if the whole group does. After its vote, a member goes back only if the coordinator says so."""
+    if ok and switch.members and not switch.coordinates:
+        state = switch_state.read(switch.machine)
+        assert state.pending is not None  # noqa: S101 - attempt() has written it
+        switch_state.write(switch.machine, state._replace(pending=state.pending._replace(phase=VOTED)))
+    return bool(switch.votes.agree(switch_vote.READY, ok=ok, decide=lambda: commit(switch)))
+
+
+def commit(switch: Switch) -> None:
+    """Make the new generation the committed one, in one write."""
+    machine, new = switch.machine, switch.new
+    state = switch_state.read(machine)
+    previous = state.previous if state.committed in (None, new.name) else state.committed
+    done = State(new.name, previous, new.name, None, decision_of(switch, committed=True))
+    switch_state.write(machine, done)
+
+
+def decision_of(switch: Switch, *, committed: bool) -> Decision | None:
+    """Return the decision that a coordinator keeps for its members."""
+    if not switch.coordinates:
+        return None
+    waiting = [name for name in switch.members if name != switch.new.plan["host"]]
+    return Decision(switch.request.run, switch.request.token, committed, waiting)
+
+
+def roots(machine: LocalHost) -> stage_prune.Roots:
+    """Return the directories of records, caches and files, below the root directory of tests."""
+    places = (stage_prune.GENERATIONS, stage_prune.CACHES, stage_prune.FILES)
+    return stage_prune.Roots(*(machine.path(str(place)) for place in places))
+
+
+def returned(switch: Switch, found: dict[str, Any]) -> dict[str, Any]:
+    """Install the committed generation again, restart what differs, and add to the reports what was done."""
+    machine, new, old = switch.machine, switch.new, switch.old
+    state = switch_state.read(machine)
+    if state.pending is not None:
+        switch_state.write(machine, state._replace(pending=state.pending._replace(phase=RETURNING)))
+    failed = found["failed"] or ["another host of the group failed or cannot be reached"]
+    say(f"going back to {old.name or 'no generation'}: {failed[0]}")
+    if switch.members:
+        stop_group(machine, new, old)
+        switch.votes.all_down()
+    switch_drain.undrain(machine)
+    install(machine, old, [new])
+    again = restarted(switch, old) if old.name != new.name or switch.members else {"failed": []}
+    state = switch_state.read(machine)
+    decision = decision_of(switch, committed=False)
+    switch_state.write(machine, state._replace(current=old.name, pending=None, decision=decision))
+    return {**found, "failed": [*failed, *again["failed"]], "outcome": BACK, "ending": ending(old, again["failed"])}
+
+
+def settle(machine: LocalHost, old: Generation) -> None:
+    """End an interrupted switch at boot: start the units of the committed generation, without waiting for them."""
+    state = switch_state.read(machine)
+    switch_state.write(machine, state._replace(current=old.name, pending=None))
+    for unit in old.plan["units"]:
+        machine.run("systemctl", "enable", f"{unit['name']}.service")
+        machine.run("systemctl", "start", "--no-block", f"{unit['name']}.service")
+
+
+def ending(old: Generation, failed: list[str]) -> str:
+    """Return what was done about a failure."""
+    if old.name is None:
+        return "The host had no earlier generation: the new units were stopped and removed."
+    if failed:
+        return f"The host went back to generation {old.name}, but a unit of it did not become ready either."
+    return f"The host went back to generation {old.name}, which runs again."
+
+
+def restarted(switch: Switch, generation: Generation) -> dict[str, Any]:
+    """Restart the units that differ from a generation."""
+    also = [unit["name"] for unit in generation.plan["units"] if unit["name"] in switch.request.also]
+    return units_restart.restart(switch.machine, generation.plan, also)
+
+
+def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[str]:
+    """Send requests to the units that restarted, as clients do; return a report for each that does not answer well."""
+    asked = [unit for unit in generation.plan["units"] if unit["gate"] and unit["name"] in names]
+    began = time.time()
+    failed = []
+    for unit in asked:
+        done = machine.run(*question(machine, unit["gate"]))
+        if done.code:
+            failed.append(units_report.answered(machine, unit, " ".join(done.errors.split()), began))
+    return failed
+
+
+def question(machine: LocalHost, wanted: dict[str, Any]) -> list[str]:
+    """Return the command that asks a unit."""
+    argv = ["python3", str(machine.path(PROBE)), "--warm-up" if wanted["answer"] else "--no-warm-up"]
+    argv += ["--wait", str(GATE_WAIT_S), "--within", str(wanted["within_s"]), "--health", wanted["health"] or ""]
+    if wanted["api_key"]:
+        argv += ["--token-file", str(machine.path(f"{units_host.SECRETS}/{wanted['api_key']}"))]
+    return [*argv, *(["--tools"] if wanted["tools"] else []), "--", wanted["url"], *wanted["models"]]
+
+
+def finished(switch: Switch, began: float, found: dict[str, Any]) -> dict[str, Any]:
+    """Tell the group that this host is done, write the result for the waiting process, and return it."""
+    machine, request = switch.machine, switch.request
+    outcome = found.get("outcome", COMMITTED)
+    result = {
+        "run": request.run,
+        "generation": request.generation,
+        "outcome": outcome,
+        "changed": outcome == BACK or any(each["action"] != "wait" for each in found["done"]) or is_new(switch),
+        "done": found["done"],
+        "failed": [with_ending(each, found.get("ending", "")) for each in found["failed"]],
+        "saved": found.get("saved", []),
+        "seconds": int(time.monotonic() - began),
+    }
+    units_host.write(machine, RESULT, json.dumps(result))
+    waiting = switch.votes.finish()
+    state = switch_state.read(machine)
+    if state.decision is not None:
+        kept = state.decision._replace(waiting=waiting) if waiting else None
+        switch_state.write(machine, state._replace(decision=kept))
+    return result
+
+
+def is_new(switch: Switch) -> bool:
+    """Return whether the switch was to another generation."""
+    return switch.new.name != switch.old.name
+
+
+def with_ending(report: str, text: str) -> str:
+    """Return a report with what was done about it, in at most ten lines."""
+    lines = report.splitlines()
+    return "\n".join([*lines[: 10 - bool(text)], *([text] if text else [])])

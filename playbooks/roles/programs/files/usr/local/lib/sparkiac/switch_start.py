@@ -1,0 +1,189 @@
+"""Start a switch in a unit of its own, wait for its end, and finish interrupted switches. Python 3.8 or newer."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import switch_lease
+import switch_run
+import switch_state
+import switch_store
+import switch_vote
+import units_host
+from switch_run import RESULT, Request
+from switch_state import VOTED
+
+if TYPE_CHECKING:
+    import argparse
+
+    from units_host import LocalHost
+
+UNIT = "sparkiac-switch"
+ANSWER = "sparkiac-answer"
+REQUEST = "/run/sparkiac/request.json"
+PREVIOUS = "previous"
+RETRIES = ("--property=Restart=on-failure", "--property=RestartSec=2")
+"""If the program is killed, systemd starts it again, and it goes back."""
+LIMITS = ("--property=StartLimitBurst=5", "--property=StartLimitIntervalSec=600")
+POLL_S = 0.5
+
+
+def start(machine: LocalHost, arguments: argparse.Namespace, text: str) -> dict[str, Any]:
+    """Start a switch, unless the switch of this run was started before, and return its result."""
+    switch_lease.require(machine, arguments.run)
+    former = result_of(machine, arguments.run)
+    if former is not None:
+        return former
+    while busy(machine) and requested(machine) != arguments.run:
+        time.sleep(POLL_S)  # the switch of an earlier apply, whose controller has gone
+    if requested(machine) != arguments.run or not busy(machine):
+        token = json.loads(text).get("token", "") if text.strip() else ""
+        request = Request(generation_of(machine, arguments.generation), arguments.run, token, arguments.also)
+        units_host.write(machine, REQUEST, json.dumps(request._asdict()))
+        launch(machine, UNIT, "run", *RETRIES, *LIMITS)
+    return wait(machine, arguments.run)
+
+
+def generation_of(machine: LocalHost, name: str) -> str:
+    """Return the name of a generation; `previous` is the one before the committed one."""
+    wanted = switch_state.read(machine).previous if name == PREVIOUS else name
+    if wanted is None:
+        message = f"this host has no previous generation; it has {', '.join(switch_store.kept(machine)) or 'none'}"
+        raise switch_store.GenerationError(message)
+    switch_store.load(machine, wanted)
+    return wanted
+
+
+def launch(machine: LocalHost, unit: str, command: str, *properties: str) -> None:
+    """Start a command of this program in a unit of its own."""
+    options = ("--quiet", "--collect", f"--unit={unit}", "--setenv=LC_ALL=C.UTF-8", *properties)
+    done = machine.run("systemd-run", *options, str(program(machine)), command)
+    if done.code:
+        message = f"systemd-run: {done.errors.strip()}"
+        raise RuntimeError(message)
+
+
+def program(machine: LocalHost) -> Path:
+    """Return this program in the directory of a generation, where it stays while files are installed."""
+    here = Path(__file__).resolve().with_name("switch")
+    current = switch_state.read(machine).current
+    if switch_store.GENERATIONS in str(here) or current is None:
+        return here
+    kept = switch_store.directory(machine, current) / "files/usr/local/lib/sparkiac/switch"
+    return kept if kept.exists() else here
+
+
+def busy(machine: LocalHost) -> bool:
+    """Return whether a switch runs, or will run again because its program was killed."""
+    state = machine.run("systemctl", "show", "--property=ActiveState", "--value", f"{UNIT}.service").output.strip()
+    return state not in ("inactive", "failed", "")
+
+
+def requested(machine: LocalHost) -> str:
+    """Return the run of the last request."""
+    request = read_request(machine)
+    return request.run if request else ""
+
+
+def read_request(machine: LocalHost) -> Request | None:
+    """Return the last request since the host booted."""
+    try:
+        return Request(**json.loads(machine.read(REQUEST)))
+    except FileNotFoundError:
+        return None
+
+
+def result_of(machine: LocalHost, run: str) -> dict[str, Any] | None:
+    """Return the result of a run that has ended."""
+    try:
+        found: dict[str, Any] = json.loads(machine.read(RESULT))
+    except (FileNotFoundError, ValueError):
+        return None
+    return found if found["run"] == run else None
+
+
+def wait(machine: LocalHost, run: str) -> dict[str, Any]:
+    """Wait for the end of a switch and return its result."""
+    idle = 0
+    while True:
+        found = result_of(machine, run)
+        if found is not None:
+            return found
+        idle = 0 if busy(machine) else idle + 1
+        if idle > 2:  # noqa: PLR2004 - the result is written before the unit ends
+            message = f"the switch ended without a result; see journalctl --unit={UNIT}"
+            raise RuntimeError(message)
+        time.sleep(POLL_S)
+
+
+def run(machine: LocalHost) -> dict[str, Any]:
+    """Do what the last request says; called by systemd."""
+    request = read_request(machine)
+    if request is not None and result_of(machine, request.run) is not None:
+        request = None  # it has ended; only an interrupted switch remains
+    try:
+        result = switch_run.run(machine, request)
+    except switch_run.STEP_ERRORS as error:
+        if request is None or switch_state.read(machine).pending is not None:
+            raise  # systemd starts this program again, which goes back
+        return refused(machine, request, str(error))
+    if switch_state.read(machine).decision is not None:  # a member has not confirmed the end
+        launch(machine, ANSWER, "answer", *RETRIES)
+    return result
+
+
+def refused(machine: LocalHost, request: Request, why: str) -> dict[str, Any]:
+    """Write the result of a switch that could not begin."""
+    empty: dict[str, Any] = {"done": [], "saved": [], "seconds": 0, "changed": False}
+    named = {"run": request.run, "generation": request.generation, "outcome": switch_run.BACK}
+    result = {**named, **empty, "failed": [f"The switch did not begin: {why}"]}
+    units_host.write(machine, RESULT, json.dumps(result))
+    return result
+
+
+def recover(machine: LocalHost) -> dict[str, Any]:
+    """Finish an interrupted switch at boot, before the units start; a group first asks its coordinator."""
+    state = switch_state.read(machine)
+    if state.pending is not None:
+        new = switch_store.load(machine, state.pending.generation)
+        old = switch_store.load(machine, state.committed)
+        if state.pending.phase != VOTED:
+            switch_run.install(machine, old, [new])
+        if new.plan["group"] is None:
+            switch_run.settle(machine, old)
+        else:
+            for name in switch_run.group_units(new, old):  # their start is queued
+                machine.run("systemctl", "stop", "--no-block", f"{name}.service")
+            launch(machine, UNIT, "run", *RETRIES, *LIMITS)
+    elif state.decision is not None:
+        launch(machine, ANSWER, "answer", *RETRIES)
+    return switch_state.shown(switch_state.read(machine))
+
+
+def answer(machine: LocalHost) -> dict[str, Any]:
+    """Tell the members of a group what was decided, until each has done it."""
+    state = switch_state.read(machine)
+    decision = state.decision
+    group = switch_store.load(machine, state.committed).plan["group"] if state.committed else None
+    if decision is None or group is None:
+        return {}
+    waiting = set(decision.waiting)
+
+    def hear(host: str, name: str | None, _vote: bool) -> str:  # noqa: FBT001 - a vote
+        if name == switch_vote.DONE:
+            waiting.discard(host)
+        if name in (switch_vote.DOWN, switch_vote.DONE):
+            return switch_vote.GO
+        return switch_vote.GO if decision.commit and name is not None else switch_vote.BACK
+
+    where = (group["coordinator"], group["address"], group["port"], decision.run, decision.token)
+    members = switch_vote.Members(group["coordinator"], [*group["members"], *decision.waiting], *where)
+    server = switch_vote.serve(members, hear)
+    while waiting:
+        time.sleep(POLL_S)
+    server.shutdown()
+    switch_state.write(machine, switch_state.read(machine)._replace(decision=None))
+    return {"answered": decision.waiting}

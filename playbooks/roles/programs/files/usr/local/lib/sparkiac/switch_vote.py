@@ -1,0 +1,326 @@
+"""Make the hosts of a group switch together: all to the new generation, or all back.
+
+One host, the coordinator, collects the votes of all members over HTTP and decides (two-phase commit). A member that has
+voted for the new generation does nothing until it knows the decision; any other member may go back at any time. The
+coordinator writes a decision to its disk before it tells anybody. It answers "back" for a switch that it does not know:
+that switch was interrupted before a decision.
+
+A member that loses the coordinator stops its units of the group after LOST_S; the coordinator takes a member as lost
+after SILENT_S, which is longer. So the former generation never starts while a unit of the new one may still run.
+"""
+
+from __future__ import annotations
+
+import hmac
+import http.client
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+POLL_S = 1.0
+FIRST_CONTACT_S = 120.0
+"""How long the members may take to begin; Ansible starts them at almost the same time."""
+LOST_S = 10.0
+SILENT_S = 20.0
+DOWN_S = 150.0
+"""How long a member waits, before it starts the former generation, for the others to stop. Longer than SILENT_S and the
+time in which systemd stops a unit."""
+TIMEOUT_S = 5
+GO, BACK, WAIT = "go", "back", "wait"
+STOPPED, READY, DOWN, DONE = "stopped", "ready", "down", "done"
+LIMIT_BYTES = 65_536
+
+
+class Members(NamedTuple):
+    """A group and the secret of this run."""
+
+    host: str
+    names: list[str]
+    coordinator: str
+    address: str
+    port: int
+    run: str
+    token: str
+
+    @property
+    def others(self) -> list[str]:
+        """Members except the coordinator."""
+        return [name for name in self.names if name != self.coordinator]
+
+
+class Alone:
+    """The votes of a host that is in no group."""
+
+    lost = False
+
+    def agree(self, _round: str, *, ok: bool, decide: Callable[[], None]) -> bool:
+        """Decide what the host itself has found."""
+        if ok:
+            decide()
+        return ok
+
+    def all_down(self) -> None:
+        """No other host runs units of this group."""
+
+    def finish(self) -> list[str]:
+        """Return the members that have not confirmed the end of the switch."""
+        return []
+
+
+class Brake:
+    """Stop the units of the group from another thread, but not any more once the main thread starts them again."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        """Store what stops the units."""
+        self.stop = stop
+        self.lock = threading.Lock()
+        self.released = False
+
+    def pull(self) -> None:
+        """Stop the units unless the brake was released."""
+        with self.lock:
+            if not self.released:
+                self.stop()
+
+    def release(self) -> None:
+        """Wait until the units are stopped, if another thread stops them now, and let nothing stop them later."""
+        with self.lock:
+            self.released = True
+
+
+class Ballot:
+    """The votes that the coordinator has received. Every method may be called by several threads."""
+
+    def __init__(self, members: Members) -> None:
+        """Begin without votes."""
+        self.members = members
+        self.changed = threading.Condition()
+        self.votes: dict[str, dict[str, bool]] = {}
+        self.seen: dict[str, float] = {}
+        self.passed: set[str] = set()
+        self.back = False
+        self.began = time.monotonic()
+
+    def hear(self, host: str, name: str | None, vote: bool) -> str:  # noqa: FBT001 - a vote
+        """Record the vote of a member in a round, or only that it is alive, and return the answer."""
+        with self.changed:
+            self.seen[host] = time.monotonic()
+            if name is not None:
+                self.votes.setdefault(name, {})[host] = vote
+                self.back = self.back or (not vote and name in (STOPPED, READY) and READY not in self.passed)
+                self.changed.notify_all()
+            return self.answer(name)
+
+    def answer(self, name: str | None) -> str:
+        """Return what a member must do that waits for a round."""
+        if name in (DOWN, DONE):
+            return GO if name in self.passed or name == DONE else WAIT
+        if self.back:
+            return BACK
+        return GO if name in self.passed else WAIT
+
+    def silent(self) -> list[str]:
+        """Return the members that have not been heard for too long."""
+        now = time.monotonic()
+        limits = {host: SILENT_S if host in self.seen else FIRST_CONTACT_S for host in self.members.others}
+        return [host for host, limit in limits.items() if now - self.seen.get(host, self.began) > limit]
+
+    def missing(self, name: str) -> list[str]:
+        """Return the members that have not voted in a round."""
+        return [host for host in self.members.others if host not in self.votes.get(name, {})]
+
+
+class Coordinator:
+    """The host that collects the votes."""
+
+    lost = False
+
+    def __init__(self, members: Members, on_back: Callable[[], None], *, back: bool = False) -> None:
+        """Listen for votes; call `on_back` in another thread as soon as the group cannot switch any more."""
+        self.ballot = Ballot(members)
+        self.ballot.back = back
+        self.brake = Brake(on_back)
+        self.server = serve(members, self.ballot.hear)
+        self.over = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        ballot = self.ballot
+        while not self.over.wait(POLL_S / 4):
+            with ballot.changed:
+                ballot.back = ballot.back or (bool(ballot.silent()) and READY not in ballot.passed)
+                if not ballot.back:
+                    continue
+                ballot.changed.notify_all()
+            self.brake.pull()
+            return
+
+    def agree(self, name: str, *, ok: bool, decide: Callable[[], None]) -> bool:
+        """Wait for the votes of all members; call `decide` before anybody learns that the round has passed."""
+        ballot = self.ballot
+        with ballot.changed:
+            ballot.back = ballot.back or not ok
+            while not ballot.back and ballot.missing(name):
+                ballot.changed.wait(POLL_S)
+            if ballot.back:
+                return False
+            try:
+                decide()
+            except OSError:
+                ballot.back = True
+                raise
+            ballot.passed.add(name)
+            return True
+
+    def all_down(self) -> None:
+        """Wait until every member has stopped its units of the group, or has been silent for so long that it has."""
+        self.brake.release()
+        ballot = self.ballot
+        with ballot.changed:
+            while set(ballot.missing(DOWN)) - set(ballot.silent()):
+                ballot.changed.wait(POLL_S / 4)
+            ballot.passed.add(DOWN)
+
+    def finish(self) -> list[str]:
+        """Wait until the members have done what was decided; return those that have not confirmed it."""
+        ballot = self.ballot
+        with ballot.changed:
+            while set(ballot.missing(DONE)) - set(ballot.silent()):
+                ballot.changed.wait(POLL_S)
+            missing = ballot.missing(DONE)
+        self.over.set()
+        self.server.shutdown()
+        self.server.server_close()
+        return missing
+
+
+class Member:
+    """A host that votes and waits for the decision. A thread asks the coordinator all the time."""
+
+    def __init__(self, members: Members, on_back: Callable[[], None]) -> None:
+        """Begin to ask; call `on_back` in that thread when the group goes back or the coordinator is lost."""
+        self.members = members
+        self.brake = Brake(on_back)
+        self.changed = threading.Condition()
+        self.asked: tuple[str | None, bool] = (None, True)
+        self.answers: dict[str | None, str] = {}
+        self.heard = time.monotonic()
+        self.limit = FIRST_CONTACT_S
+        self.stopped = False
+        self.lost = False
+        """Whether the units of the group were stopped because the coordinator could not be reached."""
+        self.over = threading.Event()
+        threading.Thread(target=self._ask, daemon=True).start()
+
+    def _ask(self) -> None:
+        while not self.over.is_set():
+            name, vote = self.asked
+            answer = ask(self.members, name, vote=vote)
+            with self.changed:
+                if answer is not None:
+                    self.heard, self.limit = time.monotonic(), LOST_S
+                    self.answers[name] = answer
+                gone = time.monotonic() - self.heard > self.limit
+                self.lost = self.lost or gone
+                stop = (answer == BACK or gone) and not self.stopped
+                self.stopped = self.stopped or stop
+                self.changed.notify_all()
+            if stop:
+                self.brake.pull()
+            self.over.wait(POLL_S)
+
+    def agree(self, name: str, *, ok: bool, decide: Callable[[], None]) -> bool:
+        """Vote in a round and wait for its result. After a vote for the new generation, only an answer ends this."""
+        with self.changed:
+            self.asked = (name, ok)
+            while self.answers.get(name) not in (GO, BACK):
+                if self.lost and not (name == READY and ok):
+                    return False
+                if not ok and name in self.answers:
+                    return False
+                self.changed.wait(POLL_S)
+            passed = self.answers[name] == GO
+        if passed and name == READY:
+            self.brake.release()
+        if passed:
+            decide()
+        return passed
+
+    def all_down(self) -> None:
+        """Say that the units of the group are stopped, and wait until the others say so."""
+        self.brake.release()
+        end = time.monotonic() + DOWN_S
+        with self.changed:
+            self.asked = (DOWN, True)
+            # BACK: the coordinator was interrupted and does not know this switch any more.
+            while self.answers.get(DOWN) not in (GO, BACK) and time.monotonic() < end:
+                self.changed.wait(POLL_S)
+
+    def finish(self) -> list[str]:
+        """Confirm the end of the switch, if the coordinator can be reached."""
+        end = time.monotonic() + SILENT_S
+        with self.changed:
+            self.asked = (DONE, True)
+            while DONE not in self.answers and time.monotonic() < end:
+                self.changed.wait(POLL_S)
+        self.over.set()
+        return []
+
+
+def ask(members: Members, name: str | None, *, vote: bool) -> str | None:
+    """Send a vote to the coordinator and return its answer; None if there is none."""
+    body = {"run": members.run, "token": members.token, "host": members.host, "round": name, "vote": vote}
+    connection = http.client.HTTPConnection(members.address, members.port, timeout=TIMEOUT_S)
+    try:
+        connection.request("POST", "/", json.dumps(body))
+        response = connection.getresponse()
+        answer = json.loads(response.read(LIMIT_BYTES))["answer"] if response.status == 200 else None  # noqa: PLR2004
+    except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+    return answer if answer in (GO, BACK, WAIT) else None
+
+
+def serve(members: Members, hear: Callable[[str, str | None, bool], str]) -> ThreadingHTTPServer:
+    """Listen on the coordinator's address; answer `back` to votes for other runs; refuse other tokens."""
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = TIMEOUT_S
+
+        def do_POST(self) -> None:
+            size = min(int(self.headers.get("Content-Length") or 0), LIMIT_BYTES)
+            try:
+                vote = json.loads(self.rfile.read(size))
+                self._answer(vote)
+            except (ValueError, KeyError, TypeError):
+                self.send_error(400)
+
+        def _answer(self, vote: dict[str, Any]) -> None:
+            known = vote["run"] == members.run
+            if known and not hmac.compare_digest(str(vote["token"]), members.token):
+                self.send_error(403)
+                return
+            if known and vote["host"] not in members.others:
+                self.send_error(403)
+                return
+            answer = hear(vote["host"], vote["round"], vote["vote"] is True) if known else BACK
+            data = json.dumps({"answer": answer}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_words: object) -> None:
+            """Keep the journal free of requests."""
+
+    ThreadingHTTPServer.allow_reuse_address = True
+    ThreadingHTTPServer.daemon_threads = True
+    server = ThreadingHTTPServer((members.address, members.port), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server

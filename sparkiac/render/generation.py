@@ -1,0 +1,86 @@
+"""Render etc/sparkiac/generation.json, from which the host decides what a switch to the generation means."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.artifact import Artifact
+from sparkiac.plan.contract import Gate, Generation, GenerationUnit, Needs, PlacedFile, Sysctl
+from sparkiac.plan.dependents import Program
+from sparkiac.plan.preflight import cache_path
+from sparkiac.render import extras, jsontext, staging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sparkiac.plan import Container, HostPlan
+
+PATH: Final = "etc/sparkiac/generation.json"
+
+
+def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
+    """Render the file of a host; `files` is unit → generated files whose change requires a restart of the unit."""
+    limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
+    units = {unit.unit: unit for unit in host.units}
+    found = Generation(
+        host=host.name,
+        memory_bytes=limit,
+        units=tuple(_unit(units[name], files[name]) for name in host.start_order),
+        sysctls=tuple(Sysctl(key, value) for key, value in host.sysctls.items()),
+        group=host.group,
+        needs=_needs(host),
+    )
+    return Artifact(PATH, jsontext.dump(found))
+
+
+def placed(artifacts: Iterable[Artifact]) -> list[PlacedFile]:
+    """Return path, mode and SHA-256 of each file, sorted by path."""
+    return sorted(
+        PlacedFile(each.path, f"{each.mode:04o}", hashlib.sha256(each.content).hexdigest()) for each in artifacts
+    )
+
+
+def generation_id(files: Iterable[PlacedFile]) -> str:
+    """Return the name of a generation: a hash of all files of a host with their modes. The host computes it again."""
+    text = "".join(f"{mode} {sha256} {path}\n" for path, mode, sha256 in sorted(files))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _unit(unit: Container | Program, files: tuple[str, ...]) -> GenerationUnit:
+    listen = unit.network.listen
+    return GenerationUnit(
+        name=unit.unit,
+        files=files,
+        secrets=tuple(secret.name for secret in unit.secrets),
+        memory_bytes=unit.memory_bytes,
+        listen=None if listen is None else f"{listen[0]}:{listen[1]}",
+        group=not isinstance(unit, Program) and unit.server.node is not None,
+        ready_timeout_s=unit.timeouts.ready_s,
+        drain_s=unit.timeouts.drain_s,
+        gate=None if listen is None else _gate(unit, *listen),
+    )
+
+
+def _gate(unit: Container | Program, address: str, port: int) -> Gate:
+    return Gate(
+        url=f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}",  # noqa: S104  compared
+        health=unit.checks.path,
+        models=unit.server.served,
+        api_key=unit.secrets[0].name if unit.secrets and unit.server.served else None,
+        answer=unit.path[0] == "deployments",
+        tools="tools" in unit.server.clients,
+        within_s=unit.timeouts.answer_s,
+    )
+
+
+def _needs(host: HostPlan) -> Needs:
+    """Return what pruning must keep. Copied images are kept by their IDs, because they have no name on the host."""
+    known = staging.image_ids(host) if host.images_from else {}
+    images = {known.get(each.image.pull, each.image.pull) for each in host.containers}
+    return Needs(
+        images=tuple(sorted(images)),
+        stores=staging.stores(host),
+        extra_files=extras.paths(host),
+        caches=tuple(path for each in host.containers if (path := cache_path(each)) is not None),
+    )

@@ -1,0 +1,191 @@
+"""The program that switches a host to another generation, on a host of stand-ins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.host.switching import (
+    Host,
+    KilledError,
+    Made,
+    committed,
+    durable,
+    generation,
+    runs,
+    starts,
+    state,
+    store,
+    switch,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FIRST = generation({"a": "a 1", "b": "b 1"}, sysctls=[{"key": "vm.swappiness", "value": "1"}])
+SECOND = generation({"a": "a 2", "c": "c 2"})
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(durable.os, "fsync", lambda _handle: None)
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    """Return a host that runs the first generation."""
+    found = Host(tmp_path)
+    assert switch(found, FIRST, "first")["outcome"] == "committed"
+    found.log.clear()
+    found.operations = 0
+    return found
+
+
+def installed(host: Host, made: Made) -> bool:
+    """Return whether the files of a generation are installed, and no other file of a generation."""
+    wanted = {each["path"]: each["text"] for each in made.staged["files"]}
+    paths = [*(host.root / "etc").rglob("*")]
+    return {str(path.relative_to(host.root)): path.read_text() for path in paths if path.is_file()} == wanted
+
+
+def test_a_first_switch_starts_everything(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    result = switch(host, FIRST)
+    assert (result["outcome"], result["changed"], result["failed"]) == ("committed", True, [])
+    assert [(each["unit"], each["action"]) for each in result["done"]] == [
+        ("sparkiac-a", "start"), ("sparkiac-b", "start"),
+    ]  # fmt: skip
+    assert host.serving() == {"sparkiac-a": "a 1", "sparkiac-b": "b 1"}
+    assert committed(host) == FIRST.name
+    assert installed(host, FIRST)
+    assert (host.root / "proc/sys/vm/swappiness").read_text() == "1\n"
+
+
+def test_a_switch_changes_only_what_differs(host: Host) -> None:
+    both = generation({"a": "a 1", "b": "b 2"}, sysctls=[{"key": "vm.swappiness", "value": "1"}])
+    assert switch(host, both)["outcome"] == "committed"
+    assert [line for line in host.log if line.startswith(("start", "restart", "stop"))] == ["restart sparkiac-b"]
+    found = state.read(host)
+    assert (found.committed, found.previous) == (both.name, FIRST.name)
+
+
+def test_units_and_settings_that_a_generation_does_not_have_go(host: Host) -> None:
+    assert switch(host, SECOND)["outcome"] == "committed"
+    assert host.serving() == {"sparkiac-a": "a 2", "sparkiac-c": "c 2"}
+    assert installed(host, SECOND)
+    assert (host.root / "proc/sys/vm/swappiness").read_text() == "60\n"
+    assert not (host.root / "etc/sparkiac/b").exists()
+
+
+@pytest.mark.parametrize(("text", "said"), [("crash", "did not become ready"), ("wrong", "wrong answer")])
+def test_a_bad_generation_goes_back_as_a_whole(host: Host, text: str, said: str) -> None:
+    bad = generation({"a": "a 2", "b": text, "c": "c 2"})
+    result = switch(host, bad)
+    assert result["outcome"] == "back"
+    [report] = result["failed"]
+    assert said in report
+    assert "ValueError: a reason" in report
+    assert report.splitlines()[-1] == f"The host went back to generation {FIRST.name}, which runs again."
+    assert len(report.splitlines()) <= 10
+    assert host.serving() == {"sparkiac-a": "a 1", "sparkiac-b": "b 1"}
+    assert committed(host) == FIRST.name
+    assert installed(host, FIRST)
+    assert (host.root / "proc/sys/vm/swappiness").read_text() == "1\n"
+    assert state.read(host).previous is None
+
+
+def test_a_unit_that_does_not_differ_stays_on_the_way_back(host: Host) -> None:
+    switch(host, generation({"a": "a 1", "b": "crash"}))
+    assert not [line for line in host.log if line.endswith("sparkiac-a") and not line.startswith("enable")]
+
+
+def test_a_bad_first_generation_leaves_nothing(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    result = switch(host, generation({"a": "crash"}))
+    assert result["failed"][0].splitlines()[-1].startswith("The host had no earlier generation")
+    assert (host.serving(), committed(host)) == ({}, None)
+    assert not (host.root / "etc/sparkiac/generation.json").exists()
+
+
+def test_going_back_to_the_previous_generation_and_forth(host: Host) -> None:
+    switch(host, SECOND)
+    assert starts.generation_of(host, "previous") == FIRST.name
+    assert switch(host, FIRST, "rollback")["outcome"] == "committed"
+    assert starts.generation_of(host, "previous") == SECOND.name
+
+
+@pytest.mark.parametrize("change", ["text", "name", "path"])
+def test_what_is_not_the_generated_tree_is_refused(host: Host, change: str) -> None:
+    staged: dict[str, Any] = {**SECOND.staged, "files": [dict(each) for each in SECOND.staged["files"]]}
+    if change == "name":
+        staged["generation"] = "0" * 16
+    else:
+        staged["files"][0][change] = "../../tmp/x"
+    with pytest.raises((store.GenerationError, ValueError)):
+        store.stage(host, staged)
+    assert store.kept(host) == [FIRST.name]
+
+
+def test_a_damaged_generation_is_not_installed(host: Host) -> None:
+    store.stage(host, SECOND.staged)
+    (host.root / f"var/lib/sparkiac/generations/{SECOND.name}/files/etc/sparkiac/a/compose.yaml").write_text("x")
+    with pytest.raises(store.GenerationError, match="is damaged: apply again"):
+        runs.run(host, runs.Request(SECOND.name, "run", "", []))
+    assert committed(host) == FIRST.name
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, host: Host) -> None:
+    """Count every change of a file as an operation at which the program can be killed."""
+    for name in ("write", "rename", "remove", "make_directory"):
+        plain = getattr(durable, name)
+
+        def counting(*words: Any, plain: Any = plain, **values: Any) -> Any:  # noqa: ANN401
+            host.count()
+            return plain(*words, **values)
+
+        monkeypatch.setattr(durable, name, counting)
+
+
+def killed_at(step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Made) -> Host | None:
+    """Return a host on which a switch was killed at a step; None if the switch has fewer steps."""
+    host = Host(tmp_path / str(step))
+    switch(host, FIRST, "first")
+    with monkeypatch.context() as patch:
+        counted(patch, host)
+        host.operations, host.kill_at = 0, step
+        try:
+            switch(host, made)
+        except KilledError:
+            host.dead, host.kill_at = False, None
+            return host
+    return None
+
+
+@pytest.mark.parametrize("made", [SECOND, generation({"a": "a 1", "b": "crash", "d": "d 2"})], ids=["good", "bad"])
+@pytest.mark.parametrize("power", [False, True], ids=["program", "host"])
+def test_a_kill_at_any_step_ends_on_one_committed_generation(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    made: Made,
+    power: bool,  # noqa: FBT001
+) -> None:
+    """The program is killed and started again by systemd, or the host loses its power and boots."""
+    for step in range(1, 1000):
+        host = killed_at(step, tmp_path, monkeypatch, made)
+        if host is None:
+            break
+        if power:
+            host.reboot()
+            host.boot()
+        elif state.read(host).pending is not None:
+            assert runs.run(host, None)["outcome"] == "back"
+        ends = {FIRST.name: FIRST, made.name: made}[str(committed(host))]
+        assert installed(host, ends), step
+        texts = {each["path"]: each["text"] for each in ends.staged["files"]}
+        assert host.serving() == {
+            f"sparkiac-{path.split('/')[2]}": text for path, text in texts.items() if path.endswith("compose.yaml")
+        }, step
+        assert switch(host, SECOND, "again")["outcome"] == "committed"
+        assert not [path for path in (host.root / "etc").rglob("*.new") if path.is_file() and not power], step
+    assert step > 40

@@ -1,0 +1,387 @@
+"""Draining: what still runs is counted, and new connections are refused by a real nftables in network namespaces."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.host.conftest import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+    from tests.host.probed import Service
+
+VLLM = """\
+# HELP vllm:num_requests_running Number of requests in model execution batches.
+# TYPE vllm:num_requests_running gauge
+vllm:num_requests_running{engine="0",model_name="a{b}c"} %s.0
+vllm:num_requests_waiting{engine="0",model_name="a{b}c"} 1.0
+vllm:num_requests_waiting_by_reason{engine="0",model_name="a",reason="capacity"} 7.0
+vllm:num_requests_running{engine="1",model_name="a"} 2e+00
+"""
+NONE = 'vllm:num_requests_running{engine="0"} 0.0\nvllm:num_requests_waiting{engine="0"} 0.0\n'
+TCP = """\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1F41 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0 100 0 0 10 0
+   1: 0100007F:1F41 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 2 1 0 20 4 30 10 -1
+   2: 0100007F:1F41 0100007F:C351 06 00000000:00000000 00:00000000 00000000     0        0 3 1 0 20 4 30 10 -1
+   3: 0100007F:C350 0100007F:1F41 01 00000000:00000000 00:00000000 00000000     0        0 4 1 0 20 4 30 10 -1
+"""
+CONNTRACK = """\
+ipv4 2 tcp 6 8 ESTABLISHED src=10.1.1.2 dst=10.1.1.1 sport=5 dport=8001 src=172.18.0.2 dst=10.1.1.2 sport=80 dport=5
+ipv4 2 tcp 6 8 ESTABLISHED src=10.1.1.2 dst=10.1.1.1 sport=6 dport=8001 src=172.18.0.2 dst=10.1.1.2 sport=80 dport=6
+ipv4 2 tcp 6 8 ESTABLISHED src=10.1.1.2 dst=10.1.1.9 sport=7 dport=8001 src=172.18.0.2 dst=10.1.1.2 sport=80 dport=7
+ipv4 2 tcp 6 8 TIME_WAIT src=10.1.1.2 dst=10.1.1.1 sport=8 dport=8001 src=172.18.0.2 dst=10.1.1.2 sport=80 dport=8
+ipv4 2 udp 17 86 src=10.1.1.2 dst=10.1.1.1 sport=8 dport=8001 src=172.18.0.2 dst=10.1.1.2 sport=80 dport=8
+ipv4 2 tcp 6 8 ESTABLISHED src=10.1.1.1 dst=10.1.1.2 sport=8001 dport=9 src=10.1.1.2 dst=10.1.1.1 sport=9 dport=8001
+"""
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Import the module, with a short time between two looks at the metrics."""
+    found = load("switch_drain.py")
+    monkeypatch.setattr(found, "POLL_S", 0.02)
+    return found
+
+
+@pytest.fixture
+def machine(module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401
+    """Give a host without nft."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert module
+    return sys.modules["units_host"].LocalHost(tmp_path / "root")
+
+
+def write(machine: Any, name: str, text: str) -> None:  # noqa: ANN401
+    """Write a file of the host."""
+    path = machine.path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def unit(name: str = "a", listen: str | None = "127.0.0.1:8001", url: str | None = None) -> dict[str, Any]:
+    """Make what a generation says of a unit, as far as draining reads it."""
+    return {"name": name, "listen": listen, "gate": url and {"url": url, "api_key": None}}
+
+
+def test_requests_are_counted_over_all_engines(module: ModuleType, machine: Any, service: Service) -> None:  # noqa: ANN401
+    service.answers["/metrics"] = (200, (VLLM % 3).encode())
+    assert module.running_of(machine, unit(url=service.url)) == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "running"),
+    [
+        ('sglang:num_running_reqs{model_name="a"} 2.0\nsglang:num_queue_reqs{model_name="a"} 1.0\n', 3),
+        ("llamacpp:requests_processing 1\nllamacpp:requests_deferred 4\n", 5),
+        (NONE, 0),
+    ],
+)
+def test_metrics_of_each_engine(module: ModuleType, machine: Any, service: Service, text: str, running: int) -> None:  # noqa: ANN401
+    service.answers["/metrics"] = (200, text.encode())
+    write(machine, "/proc/net/tcp", TCP)  # is read only without metrics
+    assert module.running_of(machine, unit(url=service.url)) == running
+
+
+@pytest.mark.parametrize("answer", [(404, {}), (200, b"# nothing of requests\n"), (500, b"")])
+def test_an_engine_without_metrics_is_drained_by_its_connections(
+    module: ModuleType,
+    machine: Any,  # noqa: ANN401
+    service: Service,
+    answer: tuple[int, Any],
+) -> None:
+    service.answers["/metrics"] = answer
+    assert module.running_of(machine, unit(url=service.url)) == 0
+    write(machine, "/proc/net/tcp", TCP)
+    assert module.running_of(machine, unit(url=service.url)) == 1
+    write(machine, "/proc/net/tcp6", TCP)
+    assert module.running_of(machine, unit(listen="0.0.0.0:8001")) == 2
+
+
+def test_forwarded_connections_count(module: ModuleType, machine: Any) -> None:  # noqa: ANN401
+    write(machine, "/proc/net/nf_conntrack", CONNTRACK)
+    assert module.running_of(machine, unit(listen="10.1.1.1:8001")) == 2
+    assert module.running_of(machine, unit(listen="0.0.0.0:8001")) == 3
+    assert module.running_of(machine, unit(listen="10.1.1.1:8002")) == 0
+
+
+def test_metrics_may_need_the_api_key(module: ModuleType, machine: Any, service: Service) -> None:  # noqa: ANN401
+    seen = []
+    gate = {"url": service.url, "api_key": "key"}
+    service.answers["/metrics"] = (200, (VLLM % 0).encode())
+    write(machine, "/etc/sparkiac/secrets/key", "secret\n")
+    original = service.RequestHandlerClass.answer
+
+    class Handler(service.RequestHandlerClass):  # type: ignore[name-defined, misc]
+        """Notes the header."""
+
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+            seen.append(self.headers.get("Authorization"))
+            original(self)
+
+    service.RequestHandlerClass = Handler
+    assert module.running_of(machine, {**unit(), "gate": gate}) == 3
+    assert seen == ["Bearer secret"]
+    machine.path("/etc/sparkiac/secrets/key").unlink()
+    assert module.running_of(machine, {**unit(), "gate": gate}) == 0, "no key, no metrics: connections"
+
+
+def test_a_drain_waits_for_two_idle_looks_in_a_row(module: ModuleType, machine: Any, service: Service) -> None:  # noqa: ANN401
+    looks = [(VLLM % 1), NONE, (VLLM % 0), NONE, NONE, "never read"]
+    service.answers["/metrics"] = (200, b"")
+    counted = iter(looks)
+    text = module.metrics
+    module.metrics = lambda *_: next(counted)
+    try:
+        [found] = module.drain(machine, [unit(url=service.url), unit("none", None)], 60)
+    finally:
+        module.metrics = text
+    assert (found.unit, found.running, found.refused) == ("a", 0, False)
+    assert next(counted) == "never read"
+    without = "; new connections were not refused, because nft does not work on this host"
+    assert found.line() == f"drained a: {found.seconds} s{without}"
+
+
+def test_a_drain_ends_in_any_case_and_says_what_still_ran(
+    module: ModuleType,
+    machine: Any,  # noqa: ANN401
+    service: Service,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "METRICS_TIMEOUT_S", 0.2)
+    service.answers["/metrics"] = 5.0  # hangs
+    write(machine, "/proc/net/tcp", TCP)
+    began = time.monotonic()
+    found = module.drain(machine, [unit(url=service.url), unit("b", "127.0.0.1:8002")], 1)
+    assert 1 <= time.monotonic() - began < 4
+    assert [(each.unit, each.running) for each in found] == [("a", 1), ("b", 0)]
+    assert found[0].line().startswith("drained a: 1 requests still ran after 1 s; new")
+    assert module.drain(machine, [unit(url=service.url)], 0)[0].running == 1
+    assert module.drain(machine, [], 60) == []
+
+
+def test_metrics_that_trickle_are_given_up(module: ModuleType, machine: Any, service: Service) -> None:  # noqa: ANN401
+    module.METRICS_TIMEOUT_S = 1
+
+    class Handler(service.RequestHandlerClass):  # type: ignore[name-defined, misc]
+        """Sends one byte at a time."""
+
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                while not self.server.hang.wait(0.1):
+                    self.wfile.write(b"#")
+
+    service.RequestHandlerClass = Handler
+    began = time.monotonic()
+    assert module.running_of(machine, unit(url=service.url)) == 0
+    assert time.monotonic() - began < 10
+
+
+SERVE = """
+import socket, sys, threading
+def echo(connection):
+    while data := connection.recv(100):
+        connection.sendall(data)
+for place in sys.argv[1:]:
+    address, _, port = place.rpartition(":")
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listening = socket.create_server((address, int(port)), family=family)
+    def serve(listening=listening):
+        while True:
+            threading.Thread(target=echo, args=(listening.accept()[0],), daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+CALL = """
+import encodings.idna, os, socket, sys  # an interpreter below /root can load no more modules after setuid
+os.setuid(int(sys.argv[1]))
+held = {}
+for line in sys.stdin:
+    verb, place = line.split()
+    address, _, port = place.rpartition(":")
+    try:
+        connection = held[place] if verb == "again" else socket.create_connection((address, int(port)), timeout=5)
+        connection.sendall(b"x")
+        print("ok" if connection.recv(1) == b"x" else "end", flush=True)
+        if verb == "hold":
+            held[place] = connection
+    except OSError as error:
+        print(type(error).__name__, flush=True)
+"""
+PUBLISH = """\
+table ip docker {
+  chain pre { type nat hook prerouting priority dstnat; ip daddr 10.77.1.1 tcp dport 8001 dnat to 10.77.2.2:8000; }
+  chain out { type nat hook output priority -100; ip daddr 10.77.1.1 tcp dport 8001 dnat to 10.77.2.2:8000; }
+}
+"""
+
+
+@dataclass
+class Network:
+    """Three network namespaces: a host between a client and a container whose port 8000 it publishes as 8001."""
+
+    name: str
+    machine: Any
+    running: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def ip(self, *words: str) -> None:
+        """Run ip."""
+        subprocess.run(["ip", *words], check=True, capture_output=True)
+
+    def start(self, where: str, program: str, *words: str) -> subprocess.Popen[str]:
+        """Start a Python program in a namespace."""
+        argv = ["ip", "netns", "exec", f"{self.name}-{where}", sys.executable, "-ISc", program, *words]
+        pipe = subprocess.PIPE
+        self.running.append(subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True))
+        return self.running[-1]
+
+    def build(self) -> None:
+        """Connect the namespaces and publish the port of the container."""
+        host = f"{self.name}-host"
+        for where in ("host", "client", "container"):
+            self.ip("netns", "add", f"{self.name}-{where}")
+            self.ip("-n", f"{self.name}-{where}", "link", "set", "lo", "up")
+        for number, where in ((1, "client"), (2, "container")):
+            other = f"{self.name}-{where}"
+            self.ip("-n", host, "link", "add", where, "type", "veth", "peer", "name", "up0", "netns", other)
+            for there, link, last in ((host, where, 1), (other, "up0", 2)):
+                self.ip("-n", there, "addr", "add", f"10.77.{number}.{last}/24", "dev", link)
+                self.ip("-n", there, "addr", "add", f"fd77:{number}::{last}/64", "dev", link, "nodad")
+                self.ip("-n", there, "link", "set", link, "up")
+            self.ip("-n", other, "route", "add", "default", "via", f"10.77.{number}.1")
+        self.ip("-n", host, "addr", "add", "10.77.1.9/24", "dev", "client")
+        run = ["ip", "netns", "exec", host]
+        subprocess.run([*run, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward"], check=True)
+        subprocess.run([*run, "nft", "-f", "-"], input=PUBLISH, text=True, check=True)
+
+    def rules(self) -> str:
+        """Return all rules of the host."""
+        return str(self.machine.run("nft", "list", "ruleset").output)
+
+    def remove(self) -> None:
+        """End the programs and remove the namespaces."""
+        for each in self.running:
+            each.kill()
+            each.communicate()
+        for where in ("host", "client", "container"):
+            subprocess.run(["ip", "netns", "del", f"{self.name}-{where}"], check=False, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    """Build the namespaces, with servers on the host and in the container."""
+    if os.getuid() != 0 or not shutil.which("nft") or not shutil.which("ip"):
+        pytest.skip("needs root, ip and nft, to build network namespaces")
+    load("switch_drain.py")
+    name = f"drain{os.getpid()}"
+
+    class Machine(sys.modules["units_host"].LocalHost):  # type: ignore[name-defined, misc]
+        """A host in a network namespace."""
+
+        def run(self, *argv: str) -> Any:  # noqa: ANN401
+            return super().run("ip", "netns", "exec", f"{name}-host", *argv)
+
+    found = Network(name, Machine(tmp_path_factory.mktemp("drain")))
+    try:
+        found.build()
+        for where, places in (("container", ["0.0.0.0:8000"]), ("host", ["0.0.0.0:9000", ":::9006", "0.0.0.0:9001"])):
+            server = found.start(where, SERVE, *places)
+            assert server.stdout
+            assert server.stdout.readline() == "ready\n"
+        yield found
+    finally:
+        found.remove()
+
+
+class Caller:
+    """A client that opens connections."""
+
+    def __init__(self, network: Network, where: str, uid: int = 0) -> None:
+        """Start it in a namespace, as a user."""
+        self.process = network.start(where, CALL, str(uid))
+
+    def call(self, verb: str, place: str) -> str:
+        """Open a connection (`once`, `hold`), or use a held one (`again`); return ok or the error."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(f"{verb} {place}\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+
+PUBLISHED, OWN, OTHER, SIXTH = "10.77.1.1:8001", "10.77.1.1:9000", "10.77.1.1:9001", "fd77:1::1:9006"
+REFUSED = "ConnectionRefusedError"
+
+
+def test_new_connections_are_refused_and_those_that_exist_go_on(module: ModuleType, network: Network) -> None:
+    machine, before = network.machine, network.rules()
+    client, root, user = Caller(network, "client"), Caller(network, "host"), Caller(network, "host", 65534)
+    places = [PUBLISHED, OWN, SIXTH]
+    units = [unit("a", PUBLISHED), unit("b", OWN), unit("c", SIXTH)]
+    assert [client.call("hold", place) for place in [*places, OTHER]] == ["ok"] * 4
+    assert [user.call("hold", place) for place in places] == ["ok"] * 3
+    found = module.drain(machine, units, 0)
+    assert [each.refused for each in found] == [True] * 3
+    assert module.drained(machine) == [PUBLISHED, OWN, "[fd77:1::1]:9006"]
+    for caller in (client, user):
+        assert [caller.call("once", place) for place in places] == [REFUSED] * 3
+        assert [caller.call("again", place) for place in places] == ["ok"] * 3
+    assert [root.call("once", place) for place in places] == ["ok"] * 3, "the gate and health checks pass"
+    assert client.call("once", OTHER) == "ok", "another port"
+    assert client.call("once", "10.77.1.9:9000") == "ok", "another address of the host"
+    module.undrain(machine)
+    assert [client.call("once", place) for place in places] == ["ok"] * 3
+    assert network.rules() == before
+    module.undrain(machine)
+    assert network.rules() == before
+
+
+def test_units_are_drained_and_undrained_one_by_one(module: ModuleType, network: Network) -> None:
+    machine, client = network.machine, Caller(network, "client")
+    published, everywhere = unit("a", PUBLISHED), unit("b", "0.0.0.0:9000")
+    module.drain(machine, [published], 0)
+    module.drain(machine, [published, everywhere], 0)
+    assert module.drained(machine) == ["*:9000", PUBLISHED]
+    assert client.call("once", "10.77.1.9:9000") == REFUSED
+    module.undrain(machine, [published])
+    assert (client.call("once", PUBLISHED), client.call("once", OWN)) == ("ok", REFUSED)
+    module.undrain(machine, [published, everywhere, unit("c", None)])
+    assert client.call("once", OWN) == "ok"
+    assert "sparkiac_drain" not in network.rules()
+    assert module.drained(machine) == []
+
+
+def test_refusing_reads_no_state_that_does_not_exist_yet(module: ModuleType, network: Network) -> None:
+    """Without connection tracking in use, the kernel takes the next packet of any connection for a new one."""
+    machine, client = network.machine, Caller(network, "client")
+    machine.run("nft", "delete", "table", "ip", "docker")
+    try:
+        assert client.call("hold", OWN) == "ok"
+        module.drain(machine, [unit("b", OWN)], 0)
+        assert (client.call("again", OWN), client.call("once", OWN)) == ("ok", REFUSED)
+    finally:
+        module.undrain(machine)
+        subprocess.run(
+            ["ip", "netns", "exec", f"{network.name}-host", "nft", "-f", "-"], input=PUBLISH, text=True, check=True
+        )
+
+
+def test_rules_load_as_one_transaction(module: ModuleType, network: Network) -> None:
+    before = network.rules()
+    assert not module.load(network.machine, ["add table inet sparkiac_drain", "add nonsense"])
+    assert network.rules() == before

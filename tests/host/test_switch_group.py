@@ -1,0 +1,285 @@
+"""Two hosts that switch as a group: on stand-ins for systemd, with real votes over HTTP.
+
+Whatever fails, no two hosts ever run units of different generations at the same time, and both end on the same one.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.host.staging import free_port
+from tests.host.switching import (
+    Host,
+    KilledError,
+    Made,
+    committed,
+    durable,
+    generation,
+    runs,
+    starts,
+    state,
+    store,
+    votes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+"""The threads of a killed program end in the middle."""
+NAMES = ("spark-01", "spark-02")
+FAULTS = ("program", "host", "cut", "both")
+
+
+class Fleet:
+    """Two hosts of a group; every change of a unit checks that they do not run different generations."""
+
+    def __init__(self, folder: Path) -> None:
+        """Start both hosts with the first generation."""
+        self.hosts = [Host(folder / name, name=name) for name in NAMES]
+        self.mixed: list[tuple[str, str]] = []
+        self.cut = False
+        self.port = free_port()
+        group = {"members": [*NAMES], "coordinator": NAMES[0], "address": "127.0.0.1", "port": self.port}
+        self.first = self.made("g 1", group)
+        self.second = self.made("g 2", group)
+        self.joined: dict[str, Any] = {}
+        for host in self.hosts:
+            host.watch = self.check
+        self.switch(self.first, "first")
+
+    def made(self, text: str, group: dict[str, Any]) -> list[Made]:
+        """Return a generation for each host; "crash" in the text is for the second host only."""
+        texts = [text.replace("crash", "ok"), text]
+        pairs = zip(texts, NAMES, strict=True)
+        return [generation({"g": each, "solo": "s"}, group=group, host=name) for each, name in pairs]
+
+    def check(self) -> None:
+        """Remember it if both hosts run the unit of the group, from different generations."""
+        one, two = ((host.units.get("sparkiac-g") or Host.nothing).runs for host in self.hosts)
+        if one is not None and two is not None and one[:3] != two[:3]:
+            self.mixed.append((one, two))
+
+    def switch(self, made: list[Made], run: str) -> list[dict[str, Any] | None]:
+        """Switch both hosts at the same time; None for a host that was killed."""
+        for host, each in zip(self.hosts, made, strict=True):
+            store.stage(host, each.staged)
+        requests = [runs.Request(each.name, run, "secret", []) for each in made]
+        return self.together([lambda h=h, r=r: self.run(h, r) for h, r in zip(self.hosts, requests, strict=True)])
+
+    def together(self, calls: list[Any]) -> list[dict[str, Any] | None]:
+        """Run a call for each host in a thread of its own."""
+        found: list[dict[str, Any] | None] = [None] * len(calls)
+        errors: list[BaseException] = []
+
+        def work(number: int) -> None:
+            try:
+                found[number] = calls[number]()
+            except KilledError:
+                self.bury(self.hosts[number])
+            except BaseException as error:  # noqa: BLE001 - reported below
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(len(calls))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+            assert not thread.is_alive(), "a switch does not end"
+        assert not errors, errors
+        return found
+
+    def bury(self, host: Host) -> None:
+        """End the threads of a program that was killed."""
+        joined = self.joined.get(host.name)
+        if joined is not None:
+            joined.over.set()
+            if isinstance(joined, votes.Coordinator):
+                joined.server.shutdown()
+                joined.server.server_close()
+
+    def revive(self, host: Host, *, power: bool) -> dict[str, Any] | None:
+        """Start the program of a host again, as systemd does, or boot the host."""
+        host.dead, host.kill_at = False, None
+        if power:
+            host.reboot()
+            host.launched.clear()
+            host.boot()
+            if "run" not in host.launched:
+                self.answer(host)
+                return None
+        return self.run(host, None)
+
+    def run(self, host: Host, request: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Do what sparkiac-switch.service does, and start sparkiac-answer.service if it asks for it."""
+        if request is not None:
+            host.write("/run/sparkiac/request.json", json.dumps(request._asdict()))
+        found = dict(starts.run(host))
+        self.answer(host)
+        return found
+
+    def answer(self, host: Host) -> None:
+        """Run sparkiac-answer.service if it was started."""
+        if "answer" in host.launched:
+            host.launched.remove("answer")
+            threading.Thread(target=starts.answer, args=(host,), daemon=True).start()
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+    """Return two hosts of a group that run the first generation."""
+    monkeypatch.setattr(durable.os, "fsync", lambda _handle: None)
+    monkeypatch.setattr(votes, "POLL_S", 0.02)
+    plain_join, plain_ask = runs.join, votes.ask
+    made: list[Fleet] = []
+
+    def join(host: Host, *words: Any, **values: Any) -> Any:  # noqa: ANN401
+        found = plain_join(host, *words, **values)
+        if made:
+            made[0].joined[host.name] = found.votes
+        return found
+
+    def ask(*words: Any, **values: Any) -> Any:  # noqa: ANN401
+        return None if made and made[0].cut else plain_ask(*words, **values)
+
+    monkeypatch.setattr(runs, "join", join)
+    monkeypatch.setattr(votes, "ask", ask)
+    found = Fleet(tmp_path)
+    made.append(found)
+    yield found
+    for host in found.hosts:
+        found.bury(host)
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the times after which hosts take each other as lost; their order stays."""
+    for name, seconds in {"FIRST_CONTACT_S": 2.0, "LOST_S": 0.3, "SILENT_S": 1.2, "DOWN_S": 3.0}.items():
+        monkeypatch.setattr(votes, name, seconds)
+
+
+def names(made: list[Made]) -> list[str]:
+    return [each.name for each in made]
+
+
+def test_both_hosts_switch(fleet: Fleet) -> None:
+    found = fleet.switch(fleet.second, "second")
+    assert [each and each["outcome"] for each in found] == ["committed", "committed"]
+    assert [committed(host) for host in fleet.hosts] == names(fleet.second)
+    assert fleet.mixed == []
+    assert [state.read(host).decision for host in fleet.hosts] == [None, None]
+
+
+def test_both_go_back_if_one_fails(fleet: Fleet) -> None:
+    bad = fleet.made("g 2 crash", store.load(fleet.hosts[0], fleet.first[0].name).plan["group"])
+    found = fleet.switch(bad, "second")
+    assert [each and each["outcome"] for each in found] == ["back", "back"]
+    assert [committed(host) for host in fleet.hosts] == names(fleet.first)
+    assert [host.units["sparkiac-g"].runs for host in fleet.hosts] == ["g 1", "g 1"]
+    assert "another host of the group failed" in str(found[0])
+    assert "did not become ready" in str(found[1])
+    assert fleet.mixed == []
+
+
+def test_a_host_that_cannot_be_reached_keeps_its_group_back(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch)
+    fleet.cut = True
+    found = fleet.switch(fleet.second, "second")
+    assert [each and each["outcome"] for each in found] == ["back", "back"]
+    assert [host.units["sparkiac-g"].runs for host in fleet.hosts] == ["g 1", "g 1"]
+    assert fleet.mixed == []
+
+
+def test_a_vote_needs_the_secret_of_the_run(fleet: Fleet) -> None:
+    members = votes.Members("spark-02", [*NAMES], "spark-01", "127.0.0.1", fleet.port, "run", "secret")
+    coordinator = votes.Coordinator(members, lambda: None)
+    try:
+        assert votes.ask(members._replace(token=""), "ready", vote=True) is None
+        assert votes.ask(members._replace(host="spark-09"), "ready", vote=True) is None
+        assert coordinator.ballot.votes == {}
+        assert votes.ask(members._replace(run="unknown"), "ready", vote=True) == "back"
+        assert votes.ask(members, "ready", vote=True) == "wait"
+    finally:
+        coordinator.over.set()
+        coordinator.server.shutdown()
+        coordinator.server.server_close()
+
+
+def inject(fleet: Fleet, seed: int) -> None:
+    """Kill a program, a host or the connection at a random moment of a switch, and let systemd start what it does."""
+    chance = random.Random(seed)
+    fault, victim = chance.choice(FAULTS), fleet.hosts[chance.randrange(2)]
+    bad = chance.random() < 0.3
+    made = fleet.made("g 2 crash" if bad else "g 2", store.load(fleet.hosts[0], fleet.first[0].name).plan["group"])
+    for host, each in zip(fleet.hosts, made, strict=True):
+        store.stage(host, each.staged)
+        host.operations = 0
+    hit = fleet.hosts if fault == "both" else [victim]
+    if fault == "cut":
+        threading.Timer(chance.random() * 0.3, lambda: setattr(fleet, "cut", True)).start()
+        threading.Timer(0.3 + chance.random() * 2, lambda: setattr(fleet, "cut", False)).start()
+    else:
+        for host in hit:
+            host.kill_at = chance.randrange(1, 60)
+    power = {host.name: fault == "host" or (fault == "both" and chance.random() < 0.5) for host in fleet.hosts}
+    requests = [runs.Request(each.name, f"run {seed}", "secret", []) for each in made]
+
+    def until_done(host: Host, request: Any) -> dict[str, Any]:  # noqa: ANN401
+        try:
+            return fleet.run(host, request)
+        except KilledError:
+            fleet.bury(host)
+            # systemd starts a killed program again long before the others take its host as lost.
+            time.sleep(chance.random() if power[host.name] else 0.05)
+            return fleet.revive(host, power=power[host.name]) or {}
+
+    fleet.together([lambda h=h, r=r: until_done(h, r) for h, r in zip(fleet.hosts, requests, strict=True)])
+
+
+def settle(fleet: Fleet) -> None:
+    """Answer what a member still asks, as the coordinator's unit `sparkiac-answer` does."""
+    ends = {committed(host) is not None for host in fleet.hosts}
+    assert ends == {True}
+
+
+def faults(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Inject a fault, and check what must be true after it."""
+    hurry(monkeypatch)
+    with monkeypatch.context() as patch:
+        for name in ("write", "rename", "remove"):
+            patch.setattr(durable, name, counting(fleet, getattr(durable, name)))
+        inject(fleet, seed)
+    fleet.cut = False
+    settle(fleet)
+    assert fleet.mixed == []
+    ends = [committed(host) for host in fleet.hosts]
+    served = [host.units["sparkiac-g"].runs for host in fleet.hosts]
+    assert ends == names(fleet.first) if served[0] == "g 1" else served[0] == served[1]
+    assert served[0] == served[1]
+
+
+def counting(fleet: Fleet, plain: Any) -> Any:  # noqa: ANN401
+    """Return a function of `durable` that counts as an operation of the host whose file it changes."""
+
+    def counted(path: Path, *words: Any, **values: Any) -> Any:  # noqa: ANN401
+        next(host for host in fleet.hosts if host.root in path.parents).count()
+        return plain(path, *words, **values)
+
+    return counted
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_fault_never_mixes_generations(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    faults(fleet, monkeypatch, seed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(20, 200))
+def test_many_faults_never_mix_generations(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    faults(fleet, monkeypatch, seed)
