@@ -167,6 +167,22 @@ def test_phases_go_on_and_never_back(capsys: pytest.CaptureFixture[str]) -> None
     assert lines[:3] == ["a   check", "a   switch", "bb  download"]
 
 
+def test_a_host_that_was_switched_and_went_back_with_the_others() -> None:
+    results = Results(())
+    for generation in ("new", "new", "old"):
+        said = json.dumps({"outcome": "committed", "generation": generation})
+        results.heard(event("ok", "a", "services", rc=0, stdout=said))
+    assert results.outcomes == {"a": "went back"}
+
+
+def test_former_hosts_are_work_to_do() -> None:
+    plan = planned(PAIR + "retired: {spark-09: {address: 192.168.1.19}}\n")
+    found = looks.of_fleet(plan, GENERATIONS, {"spark-01": json.dumps(SAME)})
+    assert (found.changing, found.retired, found.work) == ((), ("spark-09",), True)
+    shown = [str(part) for part in page.page(found, width=100)]
+    assert shown[-1] == "retired: spark-09: what sparkiac put there is removed at the end"
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.4, "0 s"), (59.9, "59 s"), (60, "1 min 0 s"), (200, "3 min 20 s"), (7500, "2 h 5 min")]
 )

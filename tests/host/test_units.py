@@ -168,9 +168,7 @@ def test_a_unit_is_drained_before_it_stops(fleet: Planned) -> None:
         (None, ["restart sparkiac-a", "restart sparkiac-b", "restart sparkiac-c"]),
     ],
 )
-def test_units_that_shrink_go_first_if_not_all_fit(
-    limit: int | None, order: list[str], fleet: Planned
-) -> None:
+def test_units_that_shrink_go_first_if_not_all_fit(limit: int | None, order: list[str], fleet: Planned) -> None:
     fleet.plan(unit("a", memory=40), unit("b", memory=70), unit("c", memory=None), memory=limit)
     fleet.restart()
     fleet.plan(unit("a", memory=70), unit("b", memory=40), unit("c", memory=5), memory=limit)

@@ -56,6 +56,8 @@ class FleetLook(NamedTuple):
     hosts: tuple[HostLook, ...]
     batches: tuple[tuple[str, ...], ...]
     """The hosts that change, in the order of the rollout."""
+    retired: tuple[str, ...] = ()
+    """Former hosts, which are cleaned at the end; they are not compared."""
     unreachable: tuple[tuple[str, str], ...] = ()
     """Pairs of a host that did not respond and the reason."""
     failed: tuple[tuple[str, str], ...] = ()
@@ -69,6 +71,11 @@ class FleetLook(NamedTuple):
         return tuple(look for look in self.hosts if look.differs)
 
     @property
+    def work(self) -> bool:
+        """Whether an apply can change anything."""
+        return bool(self.changing or self.retired)
+
+    @property
     def held(self) -> tuple[HostLook, ...]:
         """The hosts that another apply changes."""
         return tuple(look for look in self.hosts if look.lease is not None)
@@ -77,10 +84,19 @@ class FleetLook(NamedTuple):
 def of_fleet(plan: Plan, generations: Mapping[str, str], answers: Mapping[str, str]) -> FleetLook:
     """Return the result from the answers: host → JSON. The hosts of a group change together."""
     looks = {name: _look(name, generations.get(name, ""), text) for name, text in sorted(answers.items())}
-    _spread(looks, _groups(plan))
+    groups = {name: host.group.members for host in plan.hosts if (name := host.name) in looks and host.group}
     changing = {name for name, look in looks.items() if look.differs}
+    changing |= {name for name, members in groups.items() if changing.intersection(members)}
+    added: dict[str, list[str]] = {}
+    for units in _deployments(plan):
+        for host, unit in _without_step(looks, units):
+            added.setdefault(host, []).append(unit)
     batches = (tuple(name for name in batch if name in changing) for batch in plan.batches)
-    return FleetLook(tuple(looks.values()), tuple(batch for batch in batches if batch))
+    return FleetLook(
+        tuple(_with(look, added.get(name, ()), differs=name in changing) for name, look in looks.items()),
+        tuple(batch for batch in batches if batch),
+        tuple(host.name for host in plan.retired),
+    )
 
 
 def is_answer(event: Event) -> bool:
@@ -103,36 +119,26 @@ def _texts(values: Iterable[Any]) -> tuple[str, ...]:
     return tuple(escaped(str(value)) for value in values)
 
 
-def _groups(plan: Plan) -> list[dict[str, str]]:
+def _with(look: HostLook, units: Iterable[str], *, differs: bool) -> HostLook:
+    """Return a look with the restarts of these units of groups."""
+    added = (UnitStep(unit, "restart", _WITH_ITS_GROUP) for unit in units)
+    return look._replace(differs=differs, units=(*look.units, *added))
+
+
+def _deployments(plan: Plan) -> list[dict[str, str]]:
     """Return host → unit of each deployment that runs on several hosts."""
-    groups: dict[str, dict[str, str]] = {}
+    found: dict[str, dict[str, str]] = {}
     for host in plan.hosts:
         for container in host.containers:
             if container.server.node is not None:
-                groups.setdefault(container.name, {})[host.name] = container.unit
-    return list(groups.values())
+                found.setdefault(container.name, {})[host.name] = container.unit
+    return list(found.values())
 
 
-def _spread(looks: dict[str, HostLook], groups: list[dict[str, str]]) -> None:
-    """Let the hosts of each group change together, also through hosts that belong to several groups."""
-    before: dict[str, HostLook] = {}
-    while before != looks:
-        before = dict(looks)
-        for members in groups:
-            _together(looks, members)
-
-
-def _together(looks: dict[str, HostLook], members: Mapping[str, str]) -> None:
-    """Add the step of a group's unit on hosts where it does not differ, and let all hosts of the group change."""
-    present = {host: unit for host, unit in members.items() if host in looks}
-    if not any(looks[host].differs for host in present):
-        return
-    moves = {host for host in present for step in looks[host].units if _moves(step, members[host])}
-    for host, unit in present.items():
-        look = looks[host]
-        added = (UnitStep(unit, "restart", _WITH_ITS_GROUP),) if moves and host not in moves else ()
-        looks[host] = look._replace(differs=True, units=(*look.units, *added))
-
-
-def _moves(step: UnitStep, unit: str) -> bool:
-    return step.unit == unit and step.action in _MOVES
+def _without_step(looks: Mapping[str, HostLook], units: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the hosts on which the unit of a deployment does not differ, if it does on another one."""
+    present = [(host, unit) for host, unit in units.items() if host in looks]
+    moved = {
+        host for host, unit in present for step in looks[host].units if step.unit == unit and step.action in _MOVES
+    }
+    return [(host, unit) for host, unit in present if moved and host not in moved]

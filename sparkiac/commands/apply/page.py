@@ -44,6 +44,8 @@ def page(look: FleetLook, *, width: int) -> Iterator[RenderableType]:
         yield Text.assemble((f"in use: {host.host}", "bold red"), f": {holder(host)}")
     if look.changing:
         yield Text.assemble(("order: ", "bold"), order(look.batches))
+    if look.retired:
+        yield Text(f"retired: {', '.join(look.retired)}: what sparkiac put there is removed at the end")
 
 
 def order(batches: Sequence[Sequence[str]]) -> str:
@@ -79,12 +81,13 @@ def duration(seconds: float) -> str:
 
 
 def data(look: FleetLook) -> dict[str, Any]:
-    """Return {"hosts": [{host, now, new, differs, files, …}], "unreachable": {…}, "failed": {…}, "batches": […]}."""
+    """Return {"hosts": [{host, now, new, differs, files, …}], "unreachable": {…}, …}."""
     return {
         "hosts": [_plain(host) for host in look.hosts],
         "unreachable": dict(look.unreachable),
         "failed": dict(look.failed),
         "batches": look.batches,
+        "retired": look.retired,
     }
 
 

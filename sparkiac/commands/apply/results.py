@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.characters import escaped
 from sparkiac.commands.exits import Exit
@@ -41,6 +41,7 @@ class Results:
         """Start without events."""
         self._hidden = hidden
         self._leases: dict[str, object] = {}
+        self._generations: dict[str, object] = {}
         self.failed: dict[str, str] = {}
         """Host → why it failed first."""
         self.unreachable: dict[str, str] = {}
@@ -66,8 +67,8 @@ class Results:
             self._leases[host] = event["rc"]
         if role == SWITCHES and "rc" in event:
             self.switched.add(host)
-        if role == SWITCHES and (outcome := _outcome(event.get("stdout"))):
-            self.outcomes[host] = outcome
+        if role == SWITCHES and (found := _switch(event.get("stdout"))):
+            self._note(host, found)
 
     def code(self, returned: int) -> Exit:
         """Return the exit code for that of Ansible."""
@@ -89,6 +90,12 @@ class Results:
         found += [f"{host} is unreachable: {text}" for host, text in sorted(self.unreachable.items())]
         found += dict.fromkeys(self.summary)
         return found or [self._last(log.read_text(encoding="utf-8", errors="replace"))]
+
+    def _note(self, host: str, found: dict[str, Any]) -> None:
+        """Remember the result of a switch. A second one to another generation is the way back."""
+        first = self._generations.setdefault(host, found.get("generation"))
+        outcome = _OUTCOMES.get(str(found["outcome"]), _UNDECIDED)
+        self.outcomes[host] = _BACK if found.get("generation") != first else outcome
 
     def _last(self, output: str) -> str:
         """Return Ansible's last error message, or the last lines of its output."""
@@ -115,10 +122,10 @@ def is_summary(event: Event) -> bool:
     return event["event"] == "failed" and event["role"] in _OF_ALL and "rc" not in event
 
 
-def _outcome(text: object) -> str:
-    """Return the result of a switch in words; empty if the text has none."""
+def _switch(text: object) -> dict[str, Any] | None:
+    """Return the result that the program `switch` printed; None if the text is something else."""
     try:
         found = json.loads(str(text))
     except ValueError:
-        return ""
-    return _OUTCOMES.get(str(found.get("outcome")), "") if isinstance(found, dict) else ""
+        return None
+    return found if isinstance(found, dict) and "outcome" in found else None

@@ -64,12 +64,12 @@ class Session:
             terminal.show(page.page(look, width=terminal.width()))
         if code := self._prevented(look):
             return code
-        if not look.changing:
+        if not look.work:
             self._say(_NOTHING.format(path=self._fleet.path))
             return Exit.OK
-        if only_check:
-            return Exit.STALE
-        hosts = [host for batch in look.batches for host in batch]
+        if only_check:  # whether a former host is clean already is unknown
+            return Exit.STALE if look.changing else Exit.OK
+        hosts = [*(host for batch in look.batches for host in batch), *look.retired]
         if asks:
             question = page.names(hosts) if len(hosts) <= _NAMED else page.hosts(len(hosts))
             if not click.confirm(f"Apply to {question}?", err=True):
