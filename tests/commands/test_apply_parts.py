@@ -133,7 +133,10 @@ def test_the_first_failure_of_a_host_is_its_reason(tmp_path: Path) -> None:
     results.heard(event("failed", "a", "preflight", msg="\n".join(f"line {number}" for number in range(20))))
     results.heard(event("failed", "a", msg="see above"))
     results.heard(event("failed", "b", "finish", msg="1 host failed"))
-    first, last = results.reasons(tmp_path / "none")
+    trace = "Traceback (most recent call last):\n  File x\nOSError: disk full"
+    results.heard(event("failed", "c", "look", rc=1, msg="non-zero return code", stderr=trace))
+    first, second, last = results.reasons(tmp_path / "none")
+    assert second == "c: OSError: disk full"
     assert first.splitlines() == ["a: line 0", *(f"line {number}" for number in range(1, 10))]
     assert last == "1 host failed"
     log = tmp_path / "log"

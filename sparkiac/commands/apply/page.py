@@ -103,9 +103,10 @@ def _generations(host: HostLook) -> Text:
 
 def _changes(host: HostLook, room: int) -> Text:
     lines = [_step(step, room) for step in host.units]
-    for title, found in (("kernel settings", host.sysctls), ("secrets", host.secrets), ("missing", host.missing)):
+    for title, found in (("kernel settings", host.sysctls), ("secrets", host.secrets)):
         if found:
-            lines.append(Text(f"{title}: {'; '.join(found) if title == 'missing' else ', '.join(found)}"))
+            lines.append(Text(f"{title}: {', '.join(found)}"))
+    lines += map(Text, host.missing)
     return Text("\n").join(lines or [Text("no unit restarts", style="dim")])
 
 

@@ -27,6 +27,7 @@ _OF_ALL: Final = frozenset({"begin", "finish", "lease", "look", "pins", "tree"})
 _LONGEST: Final = 10
 """Lines of the failure of one host."""
 _LONGEST_OF_ALL: Final = 60
+_TRACEBACK: Final = "Traceback (most recent call last):"
 _ERROR: Final = re.compile(r"^(?:\[ERROR\]|ERROR!|usage:)", re.MULTILINE)
 """Start of Ansible's message if it does not start."""
 _BACK: Final = "went back"
@@ -104,10 +105,13 @@ class Results:
         return self._shown("\n".join(lines), _LONGEST)
 
     def _text(self, event: Event, most: int) -> str:
-        """Return why a task failed."""
-        parts = [event.get(key, "") for key in ("msg", "stderr", "module_stderr")]
-        text = "\n".join(part.strip() for part in parts if part and part != "non-zero return code")
-        return self._shown(text or f"task failed: {event['task']}", most)
+        """Return why a task failed: the message of a module, the end of what a program printed."""
+        said = str(event.get("msg", "")).strip()
+        ends = [str(event.get(key, "")).strip().splitlines() for key in ("stderr", "module_stderr")]
+        lines = [] if said == "non-zero return code" else said.splitlines()
+        for end in ends:
+            lines += end[-1:] if _TRACEBACK in end else end[-most:]
+        return self._shown("\n".join(lines) or f"task failed: {event['task']}", most)
 
     def _shown(self, text: str, most: int) -> str:
         lines = [line.rstrip() for line in text.splitlines() if line.strip()]
