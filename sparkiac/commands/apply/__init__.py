@@ -6,12 +6,16 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY
+
+if TYPE_CHECKING:
+    from sparkiac.commands.apply.options import AnsibleOptions
+    from sparkiac.commands.apply.tree import GeneratedFleet
 
 _ASK: Final = "--yes is missing, and there is no terminal to ask on; --check only shows what would change"
 _JSON: Final = "--format json asks no question: add --yes or --check"
@@ -48,8 +52,6 @@ def apply(  # noqa: PLR0913  one parameter for each option
     changes a host, 6 a host is unreachable, 130 interrupted or answered with no.
     """
     from sparkiac.commands.apply import options, tree
-    from sparkiac.commands.apply.session import Session
-    from sparkiac.upstream.playbook import MissingProgramError
 
     given = options.parse(ansible)
     asks = not (yes or only_check or given.check)
@@ -57,6 +59,14 @@ def apply(  # noqa: PLR0913  one parameter for each option
     fleet = tree.checked(inventory, output, output_format)
     if isinstance(fleet, Exit):
         return fleet
+    return _run(fleet, given, output_format, asks=asks, only_check=only_check)
+
+
+def _run(fleet: GeneratedFleet, given: AnsibleOptions, output_format: str, *, asks: bool, only_check: bool) -> Exit:
+    """Run with a file for Ansible's output, which is removed if nobody needs it."""
+    from sparkiac.commands.apply.session import Session
+    from sparkiac.upstream.playbook import MissingProgramError
+
     folder = Path(tempfile.mkdtemp(prefix="sparkiac-apply-"))
     session = Session(fleet, given, folder / "ansible.log", output_format)
     code = None

@@ -107,6 +107,8 @@ def parse(words: Sequence[str]) -> AnsibleOptions:
 
 
 def _options(words: list[str]) -> Iterator[Option]:
+    """Return each option. A message does not contain the word itself: it may be part of a value without quotes."""
+    count = len(words)
     while words:
         word = words.pop(0)
         if word.startswith("--") and word != "--":
@@ -114,7 +116,10 @@ def _options(words: list[str]) -> Iterator[Option]:
         elif word.startswith("-") and word not in {"-", "--"}:
             yield from _short(word, words)
         else:
-            message = f"{word!r} after -- is not an option of ansible-playbook; apply runs the generated site.yml"
+            message = (
+                f"word {count - len(words)} after -- is not an option of ansible-playbook; put a value with spaces in "
+                "quotes, and name no playbook: apply runs the generated site.yml"
+            )
             raise click.UsageError(message)
 
 
