@@ -109,7 +109,7 @@ def test_a_first_look_without_a_lock_says_unlocked_wherever_a_digest_would_stand
     for name in ("PLAN.md", "host_vars/spark-01.yml", "hosts/spark-01/etc/sparkiac/chat/compose.yaml"):
         text = (lab / "generated/lab" / name).read_text()
         assert "nvcr.io/nvidia/vllm@UNLOCKED" in text, name
-        assert "sha256:" not in text, name
+        assert "@sha256:" not in text, name
 
 
 def test_the_manifest_names_inputs_without_folders(cli: Cli, lab: Path) -> None:

@@ -23,7 +23,9 @@ class Played(NamedTuple):
         return re.sub(r"\s+", " ", self.said)
 
 
-def play(folder: Path, *words: str, playbook: str = "play.yml", inventory: str = "here,") -> Played:
+def play(
+    folder: Path, *words: str, playbook: str = "play.yml", inventory: str = "here,", connection: str = "local"
+) -> Played:
     """Run a playbook of a folder, whose `bin` comes first in PATH and which stand-ins know as $STUB."""
     env = {
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
@@ -33,8 +35,10 @@ def play(folder: Path, *words: str, playbook: str = "play.yml", inventory: str =
         "ANSIBLE_NOCOLOR": "1",
         "ANSIBLE_PIPELINING": "1",  # as the generated ansible.cfg has it
     }
-    here = ["-i", inventory, "-c", "local", "-e", f"ansible_python_interpreter={sys.executable}"]
-    argv = [Path(sys.executable).with_name("ansible-playbook"), *here, playbook, *words]
+    here = ["-i", inventory, "-c", connection, "-e", f"ansible_python_interpreter={sys.executable}"]
+    # Another version of Ansible: ANSIBLE_PLAYBOOK=/path/to/ansible-playbook pytest tests/host
+    program = os.environ.get("ANSIBLE_PLAYBOOK", Path(sys.executable).with_name("ansible-playbook"))
+    argv = [program, *here, playbook, *words]
     done = subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, check=False)
     found = re.findall(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)", done.stdout, re.MULTILINE)
     return Played(done.returncode, {name: int(count) for name, count in found}, done.stdout + done.stderr)

@@ -23,6 +23,7 @@ BLOCKS = ("block", "rescue", "always")
 KEYWORDS = {
     *["name", "when", "vars", "loop", "loop_control", "register", "changed_when", "failed_when", "check_mode"],
     *["no_log", "diff", "environment", "until", "retries", "delay"],
+    *["run_once", "delegate_to", "become", "ignore_unreachable"],
 }
 
 
@@ -41,7 +42,7 @@ def run(*argv: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def tasks(entries: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for entry in entries:
-        nested = [task for key in BLOCKS for task in entry.get(key, [])]
+        nested = [task for key in BLOCKS for task in entry.get(key) or []]
         yield from tasks(nested) if nested else [entry]
 
 
@@ -61,18 +62,41 @@ def test_yamllint() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
+def roles_of(entries: list[dict[str, Any]]) -> list[str]:
+    """Return the roles that a play uses, in their order."""
+    words = ("ansible.builtin.import_role", "ansible.builtin.include_role")
+    return [task[word]["name"] for task in tasks(entries) for word in words if word in task]
+
+
 def test_every_host_is_checked_before_one_is_changed() -> None:
-    first, second = yaml.safe_load((PLAYBOOKS / "deploy.yml").read_text())
-    assert first["any_errors_fatal"] is True
-    assert [role["role"] for role in first["roles"]] == ["pins", "preflight"]
-    assert "preflight" not in [role["role"] for role in second["roles"]]
-    assert {first["hosts"], second["hosts"]} == {"all"}
+    look, prepare = yaml.safe_load((PLAYBOOKS / "deploy.yml").read_text())
+    assert [role["role"] for role in look["roles"]] == ["pins", "tree", "begin", "look"]
+    assert prepare["hosts"] == "sparkiac_changing"
+    order = [role for role in roles_of(prepare["tasks"]) if role != "lease"]
+    assert order[:4] == ["preflight", "host", "secrets", "stage"]
     # The play that changes what runs comes after both, for hosts that differ from the tree alone.
     [change] = yaml.safe_load((PLAYBOOKS / "change.yml").read_text())
     assert change["hosts"].endswith("+ ['&sparkiac_changing'] }}")
-    assert change["any_errors_fatal"] is True
-    assert {"files", "services"} <= {role["role"] for role in change["roles"]}
-    assert {"files", "services"}.isdisjoint(role["role"] for role in second["roles"])
+    assert "services" in roles_of(change["tasks"])
+    assert "services" not in order
+
+
+def test_every_playbook_says_how_to_call_it() -> None:
+    """Also with which words: change.yml, finish.yml, look.yml and deploy.yml are imported by others."""
+    for path in sorted(PLAYBOOKS.glob("*.yml")):
+        text = path.read_text()
+        imported = path.stem in {"change", "finish", "look"}
+        assert text.startswith("---\n# "), path.name
+        assert imported or f"#   ansible-playbook playbooks/{path.name}" in text or "site.yml" in text, path.name
+
+
+def test_included_tasks_run_whatever_tags_were_chosen() -> None:
+    """Ansible gives the tasks of an include none of the tags of the include."""
+    for path in [*PLAYBOOKS.glob("*.yml"), *PLAYBOOKS.glob("roles/*/tasks/*.yml")]:
+        for play in yaml.safe_load(path.read_text()):
+            for task in tasks([play, *play.get("tasks", [])]):
+                for word in ("ansible.builtin.include_role", "ansible.builtin.include_tasks"):
+                    assert word not in task or task[word]["apply"] == {"tags": ["always"]}, path
 
 
 @pytest.mark.parametrize("path", sorted(PLAYBOOKS.glob("roles/*/tasks/*.yml")), ids=lambda path: str(path)[-30:])

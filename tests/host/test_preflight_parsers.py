@@ -56,3 +56,20 @@ def test_meminfo(parsers: ModuleType) -> None:
 
 def test_sizes_for_people(parsers: ModuleType) -> None:
     assert parsers.gib(125458392 * 1024) == "119.6 GiB"
+
+
+def test_no_line_is_longer_than_100_columns_or_has_raw_bytes(preflight: ModuleType, parsers: ModuleType) -> None:
+    hint = "download it: hf download Qwen/Qwen3.6-35B-A3B-FP8 --revision " + "a" * 40 + " --cache-dir /srv/models/hub"
+    image = "registry.example.org/organisation/a-long-name@sha256:" + "0" * 64
+    [first, *others] = preflight.shown(parsers.CheckResult("FAIL", "image", "missing", image, hint, "HST003"))
+    assert first.startswith("FAIL     HST003  image: found missing, wanted")
+    assert all(len(line) <= 100 for line in (first, *others))
+    assert all(line.startswith(" " * 17) for line in others)
+    assert "sha256:000000000000…" in " ".join([first, *others])
+
+    def broken(*_: object) -> None:
+        raise OSError(2, "No such file", "/srv")
+
+    for key, wanted in (("disk", {"path": "/srv", "free_bytes": 1 << 40}), ("memory_bytes", 1 << 37)):
+        [found] = parsers.run_check(key, parsers.Check(broken), wanted, None)
+        assert found.wanted in {"path /srv, free_bytes 1024.0 GiB", "128.0 GiB"}

@@ -82,7 +82,7 @@ def test_the_command_reads_the_units(preflight: ModuleType, machine: Make, capsy
     units = complete(preflight.EXPECTED, {"units": {"qwen36": {"memory_bytes": 1, "image": IMAGE}}})
     host = machine(DOCKER, **FILES, **{"etc/sparkiac/preflight.json": json.dumps(units)})
     assert preflight.main(["--start", "qwen36"], host) == 0
-    assert capsys.readouterr().out.splitlines()[2].split()[:2] == ["ok", "image"]
+    assert capsys.readouterr().out.splitlines()[2].split()[:2] == ["ok", "image:"]
     with pytest.raises(SystemExit) as ended:
         preflight.main(["--start", "other"], host)
     assert ended.value.code == 2

@@ -1,8 +1,10 @@
-"""The role `prune`, run by Ansible on this machine: a generation is noted once, and pruned when it is old."""
+"""The role `prune`, run by Ansible on this machine: what only old generations need is removed."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -30,49 +32,33 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def play(folder: Path, *words: str, tasks: str = "main", **data: Any) -> tuple[int, int, str]:  # noqa: ANN401  JSON
-    """Run the role's tasks; give the exit code, the number of changed tasks, and what was said on one line."""
-    own = {"host": "here", "images": [], "image_ids": {}, "images_from": None, "stores": [], "extra_files": []}
-    own |= {"units": [], "keep_generations": 1, **data}
+def record(folder: Path, generation: str, image: str) -> None:
+    """Record what a generation needs, as a switch does."""
+    needs = json.dumps({"images": [image], "stores": [], "extra_files": [], "caches": []})
+    argv = [SCRIPTS / "stage", "record", "--generation", generation, "--needs", needs, "--root", folder]
+    env = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "STUB": str(folder)}
+    subprocess.run(argv, check=True, env=env, capture_output=True)
+
+
+def play(folder: Path, *words: str, **data: Any) -> tuple[int, int, str]:  # noqa: ANN401  JSON
+    """Run the role; give the exit code, the number of changed tasks, and what was said on one line."""
+    own = {"host": "here", "stores": [], "keep_generations": 1, **data}
     roots = {"prune_root": str(folder), "prune_program": str(SCRIPTS / "stage"), "prune_lists": str(folder / "lists")}
-    run = {"name": "prune", "tasks_from": tasks}
     written = {
         "hosts": "all",
         "gather_facts": False,
         "vars": {"sparkiac": own, **roots},
-        # Of the role `images` only its names are needed.
-        "roles": [{"role": "images", "when": False}],
-        "tasks": [{"ansible.builtin.include_role": run}],
+        "roles": [{"role": "prune"}],
     }
     (folder / "play.yml").write_text(yaml.safe_dump([written]))
     done = played(folder, *words)
     return done.code, done.changed.get("here", -1), done.sentence
 
 
-def test_a_generation_is_noted_with_its_ids_and_caches_once(folder: Path) -> None:
-    cached = {"name": "sparkiac-a", "cache": "/var/cache/sparkiac/a", "cache_keep": "0123"}
-    data: dict[str, Any] = {
-        "generation": "one",
-        "images": [NAME, "example.org/b"],
-        "image_ids": {"example.org/b": ID},
-        "images_from": {"host": "there", "address": "192.0.2.1"},
-        "units": [cached, {"name": "sparkiac-b"}],
-        "extra_files": [{"path": "00/parser.py"}],
-    }
-    assert play(folder, "--check", tasks="record", **data)[:2] == (0, 1)
-    assert not (folder / "var").exists()
-    assert play(folder, tasks="record", **data)[:2] == (0, 1)
-    for words in ((), ("--check",)):
-        assert play(folder, *words, tasks="record", **data)[:2] == (0, 0)
-    record = json.loads((folder / "var/lib/sparkiac/generations/one.json").read_text())
-    assert record["images"] == {NAME: "sha256:0", ID: ID}
-    assert set(record["directories"]) == {"/var/cache/sparkiac/a/0123", str(folder / "var/lib/sparkiac/files/00")}
-
-
 def test_what_is_old_goes_and_a_dry_run_lists_it(folder: Path) -> None:
     (folder / "lists/acme--old.json").write_text("{}")
-    assert play(folder, tasks="record", generation="one", images=[NAME])[0] == 0
-    assert play(folder, tasks="record", generation="two", images=["example.org/b"])[0] == 0
+    record(folder, "one", NAME)
+    record(folder, "two", "example.org/b")
     code, changed, said = play(folder, "--check", generation="two")
     assert (code, changed) == (0, 2), said
     assert f"would remove image {NAME} (1.95 KB)" in said, said
@@ -85,7 +71,7 @@ def test_what_is_old_goes_and_a_dry_run_lists_it(folder: Path) -> None:
 
 
 def test_a_generation_that_was_never_applied_prunes_nothing(folder: Path) -> None:
-    assert play(folder, tasks="record", generation="one", images=[NAME])[0] == 0
+    record(folder, "one", NAME)
     code, _, said = play(folder, generation="new")
     assert code == 2
     assert "generation new has no record on this host: apply it first; nothing was removed" in said

@@ -151,7 +151,7 @@ def test_a_drain_waits_for_two_idle_looks_in_a_row(module: ModuleType, machine: 
     assert (found.unit, found.running, found.refused) == ("a", 0, False)
     assert next(counted) == "never read"
     without = "; new connections were not refused, because nft does not work on this host"
-    assert found.line() == f"drained a: {found.seconds} s{without}"
+    assert found.line() == f"a: drained in {found.seconds} s{without}"
 
 
 def test_a_drain_ends_in_any_case_and_says_what_still_ran(
@@ -167,7 +167,7 @@ def test_a_drain_ends_in_any_case_and_says_what_still_ran(
     found = module.drain(machine, [unit(url=service.url), unit("b", "127.0.0.1:8002")], 1)
     assert 1 <= time.monotonic() - began < 4
     assert [(each.unit, each.running) for each in found] == [("a", 1), ("b", 0)]
-    assert found[0].line().startswith("drained a: 1 requests still ran after 1 s; new")
+    assert found[0].line().startswith("a: 1 requests or connections were left after 1 s; new")
     assert module.drain(machine, [unit(url=service.url)], 0)[0].running == 1
     assert module.drain(machine, [], 60) == []
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,11 +21,15 @@ STUBS = Path(__file__).parent / "stubs"
 MILO = "milo@desk, pid 4711"
 ANNA = "anna@laptop, pid 12"
 TAKE = """
-import json, sys
+import json, sys, time
 sys.path.insert(0, {scripts!r})
 sys.dont_write_bytecode = True
 from pathlib import Path
 import switch_lease, units_host
+write = units_host.write
+units_host.write = lambda *words: (time.sleep(0.5), write(*words))  # a slow disk, so that others come in between
+print("ready", flush=True)
+sys.stdin.readline()
 try:
     print(json.dumps(switch_lease.take(units_host.LocalHost(Path(sys.argv[1])), sys.argv[2], sys.argv[3])))
 except switch_lease.LeaseHeldError as error:
@@ -160,10 +163,11 @@ def test_a_lease_lives_and_cannot_be_broken_while_its_switch_runs(host: Host, st
 def test_a_lease_lives_as_long_as_the_ssh_session_that_renewed_it(host: Host) -> None:
     """A program named sshd starts two levels of processes, and the last one takes the lease."""
     session = host.stub / "sshd"
-    session.write_text('#!/bin/sh\nsh -c \'"$@"; :\' sh "$@" >&2\necho done\nread -r _\n')
+    session.write_text('#!/bin/sh\nsh -c \'"$@"; :\' sh "$@" </dev/null >&2\necho done\nread -r _\n')
     session.chmod(0o755)
     pipe = subprocess.PIPE
-    with subprocess.Popen([session, *host.argv("one")], stdin=pipe, stdout=pipe, text=True) as running:
+    argv = [session, *host.argv("one")]
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as running:
         assert running.stdout
         assert running.stdin
         assert running.stdout.readline() == "done\n"
@@ -198,13 +202,20 @@ def test_a_process_name_may_contain_parentheses_and_spaces(host: Host, tmp_path:
 
 
 def test_of_twenty_processes_exactly_one_gets_the_lease(host: Host) -> None:
-    def one(number: int) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(host.argv(f"run{number}"), capture_output=True, text=True, check=False)
-
-    with ThreadPoolExecutor(20) as pool:
-        done = list(pool.map(one, range(20)))
-    winners = [each for each in done if each.returncode == 0]
-    assert len(winners) == 1, [each.stderr for each in done]
-    run = json.loads(winners[0].stdout)["run"]
+    """All processes are ready before any of them may begin."""
+    pipe = subprocess.PIPE
+    argvs = [host.argv(f"run{number}") for number in range(20)]
+    takers = [subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True) for argv in argvs]
+    for taker in takers:
+        assert taker.stdout
+        assert taker.stdout.readline() == "ready\n"
+    for taker in takers:
+        assert taker.stdin
+        taker.stdin.write("\n")
+        taker.stdin.flush()
+    done = [(taker.communicate(), taker.returncode) for taker in takers]
+    winners = [output for (output, _), code in done if code == 0]
+    assert len(winners) == 1, done
+    run = json.loads(winners[0])["run"]
     assert host.module.holder(host.machine)["run"] == run
-    assert all(f"(run {run}); wait" in each.stderr for each in done if each.returncode)
+    assert all(f"(run {run}); wait" in errors for (_, errors), code in done if code)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.host import tree
 from tests.host.conftest import SCRIPTS
 from tests.host.plays import Played, play
 from tests.host.staging import FILES, SAFETENSORS, SYSTEMCTL, SYSTEMD_RUN, Store, free_port, tiny, write_stubs
@@ -75,8 +74,8 @@ class Fleet:
         own = {name: str(store.folder / name) for name in ("root", "share", "secrets")}
         return {
             "sparkiac": data,
-            "sparkiac_programs": tree.programs(ROOT),
-            "stage_root": own["root"],
+            "stage_programs": str(SCRIPTS),
+            "stage_lists": f"{own['root']}/etc/sparkiac",
             "stage_owner": pwd.getpwuid(os.geteuid()).pw_name,
             "stage_share_directory": own["share"],
             "stage_share_unit": f"sparkiac-share-{name}",
@@ -98,7 +97,7 @@ def fleet(tmp_path: Path) -> Fleet:
         (tmp_path / name).mkdir()
     write_stubs(tmp_path / "bin", {"systemd-run": SYSTEMD_RUN, "systemctl": SYSTEMCTL})
     (tmp_path / "playbooks/roles").symlink_to(ROOT / "playbooks/roles")
-    written = {"hosts": "all", "gather_facts": False, "roles": [{"role": "stage"}, {"role": "weights"}]}
+    written = {"hosts": "all", "gather_facts": False, "roles": [{"role": "stage", "when": False}, {"role": "weights"}]}
     (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([written]))
     return Fleet(tmp_path)
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.host.conftest import load
+from tests.host.expected import complete
 
 IMAGE = "nvcr.io/nvidia/vllm@sha256:" + "0" * 64
-HOSTS = {"spark-01": "192.0.2.11", "spark-02": "192.0.2.12"}
-PLAYS = ("Deploy", "Change", "Verify")
+PROGRAMS = "playbooks/roles/programs/files"
+STUB = Path(__file__).parent / "stubs/switch"
+PAIR = (("spark-01",), ("spark-02",))
 
 
 class Unsafe(dict[str, Any]):
@@ -20,82 +24,132 @@ class Unsafe(dict[str, Any]):
 
 
 class Dumper(yaml.SafeDumper):
-    """Writes Unsafe with its tag."""
+    """Writes Unsafe with its tag, and lists with the indentation that sparkiac writes."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        """Indent lists below their key."""
+        super().increase_indent(flow, indentless=False)
 
 
 Dumper.add_representer(Unsafe, lambda dumper, data: dumper.represent_mapping("!unsafe", dict(data)))
 
 
-def build(root: Path, *, checkout: Path) -> None:
-    """Write the tree of two hosts with one deployment each."""
+def build(root: Path, *, checkout: Path, teams: tuple[tuple[str, ...], ...] = PAIR, pause_s: int = 0) -> None:
+    """Write the tree of some hosts with one deployment each; the hosts of a team run theirs together."""
     shutil.copytree(checkout / "playbooks", root / "playbooks")
-    plays = [{"name": name, "ansible.builtin.import_playbook": f"playbooks/{name.lower()}.yml"} for name in PLAYS]
-    _write(root / "site.yml", _yaml(plays))
+    shutil.copy(STUB, root / PROGRAMS / "usr/local/lib/sparkiac/switch")
+    _write(root / "site.yml", _yaml(_site(teams, pause_s)))
     shutil.copy(checkout / "templates/ansible.cfg", root / "ansible.cfg")
-    hosts = {name: {"ansible_host": address} for name, address in HOSTS.items()}
-    _write(root / "inventory.yml", _yaml({"all": {"hosts": hosts}}))
-    for name, address in HOSTS.items():
-        data = host_data(name, address)
-        _write(root / f"host_vars/{name}.yml", _yaml({"sparkiac": data}))
-        for file in data["files"]:
-            _write(root / f"hosts/{name}/{file['path']}", "{}\n")
-    _write(root / "group_vars/all.yml", _yaml({"sparkiac_programs": programs(checkout)}))
+    names = {name: {"ansible_host": f"192.0.2.{number}"} for number, name in enumerate(sum(teams, ()), 11)}
+    _write(root / "inventory.yml", _yaml({"all": {"hosts": names, "children": {"sparkiac_changing": {}}}}))
+    shared = listed(root / PROGRAMS)
+    _write(root / "group_vars/all.yml", _yaml({"sparkiac_programs": shared}))
+    for team in teams:
+        for name in team:
+            write_host(root, name, team, shared)
+    write_manifest(root)
 
 
-def programs(checkout: Path) -> list[dict[str, str]]:
-    """List the files of the role `programs`, as every host gets them."""
-    files = checkout / "playbooks/roles/programs/files"
+def _site(teams: tuple[tuple[str, ...], ...], pause_s: int) -> list[dict[str, Any]]:
+    plays = [{"name": "Deploy", "ansible.builtin.import_playbook": "playbooks/deploy.yml"}]
+    for team in teams:
+        words = {"change_hosts": list(team), "change_serial": len(team), "change_pause_s": pause_s}
+        plays.append({"name": "Change", "ansible.builtin.import_playbook": "playbooks/change.yml", "vars": words})
+    return [*plays, {"name": "Verify", "ansible.builtin.import_playbook": "playbooks/verify.yml"}]
+
+
+def write_host(
+    root: Path, name: str, team: tuple[str, ...], shared: list[dict[str, str]], text: str = "one", **expected: object
+) -> None:
+    """Write the files and variables of a host; another text makes another generation."""
+    own = root / f"hosts/{name}"
+    for path, content in host_files(name, team, text, expected).items():
+        _write(own / path, content)
+    _write(root / f"host_vars/{name}.yml", _yaml({"sparkiac": host_data(name, team, listed(own), shared)}))
+
+
+def change(root: Path, team: tuple[str, ...], text: str) -> None:
+    """Generate another version for the hosts of a team."""
+    for name in team:
+        write_host(root, name, team, listed(root / PROGRAMS), text)
+    write_manifest(root)
+
+
+def install(root: Path, hosts: Path, team: tuple[str, ...]) -> None:
+    """Put the programs where they are on hosts that have a generation."""
+    for name in team:
+        place = hosts / name / "usr/local/lib/sparkiac"
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / PROGRAMS / "usr/local/lib/sparkiac/switch", place)
+
+
+def write_manifest(root: Path) -> None:
+    """Write the manifest of the tree."""
+    files = {each["path"]: {"mode": each["mode"], "sha256": each["sha256"]} for each in listed(root)}
+    (root / ".sparkiac-manifest.json").write_text(json.dumps({"files": files}))
+
+
+def listed(root: Path) -> list[dict[str, str]]:
+    """List the files below a directory, as host_vars does."""
     return [
-        {"path": path.relative_to(files).as_posix(), "mode": f"{path.stat().st_mode & 0o755:04o}"}
-        for path in sorted(files.rglob("sparkiac/*"))
-        if path.is_file()
+        {
+            "path": path.relative_to(root).as_posix(),
+            "mode": f"{path.stat().st_mode & 0o755:04o}",
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+        }
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts and path.name != ".sparkiac-manifest.json"
     ]
 
 
-def host_data(name: str, address: str) -> Unsafe:
+def generation_of(files: list[dict[str, str]]) -> str:
+    """Return the name of a generation."""
+    lines = [
+        f"{each['mode']} {each['sha256']} {each['path']}\n" for each in sorted(files, key=lambda each: each["path"])
+    ]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
+
+
+def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, object]) -> dict[str, str]:
+    """Make the files of a host."""
+    gate = {"url": "http://192.0.2.11:8001", "health": "/health", "models": ["m"], "api_key": None}
+    unit = {"name": "sparkiac-qwen36", "files": [], "secrets": [], "memory_bytes": None, "listen": "0.0.0.0:8001"}
+    unit |= {"group": len(team) > 1, "ready_timeout_s": 1200, "drain_s": 30}
+    unit |= {"gate": {**gate, "answer": True, "tools": True, "within_s": 120}}
+    group = {"members": list(team), "coordinator": team[0], "address": "192.0.2.11", "port": 7348}
+    needs = {"images": [IMAGE], "stores": [], "extra_files": [], "caches": []}
+    plan = {"host": name, "memory_bytes": None, "units": [unit], "sysctls": []}
+    plan |= {"group": group if len(team) > 1 else None, "needs": needs}
+    expected = complete(load("preflight").EXPECTED, {"host": name, **wanted})
+    return {
+        "etc/systemd/system/sparkiac-qwen36.service": "[Service]\n",
+        # A text that Ansible must not evaluate, and characters that must survive.
+        "etc/sparkiac/qwen36/compose.yaml": f"{{\"{text}\": \"{{{{ lookup('pipe', 'id') }}}} ünlaut\"}}\n\n",
+        "etc/sparkiac/preflight.json": json.dumps(expected),
+        "etc/sparkiac/generation.json": json.dumps(plan),
+    }
+
+
+def host_data(name: str, team: tuple[str, ...], files: list[dict[str, str]], shared: list[dict[str, str]]) -> Unsafe:
     """Make the variable `sparkiac` of a host."""
-    files = {
-        "etc/systemd/system/sparkiac-qwen36.service": "0644",
-        "etc/sparkiac/qwen36/compose.yaml": "0644",
-        "etc/sparkiac/preflight.json": "0644",
-        "etc/sparkiac/units.json": "0644",
-        "etc/sparkiac/owned.json": "0644",
-    }
-    unit = {
-        "name": "sparkiac-qwen36",
-        "group": False,
-        "cache": "/var/cache/sparkiac/qwen36",
-        "cache_keep": "0123abcd",
-        "ready_timeout_s": 1200,
-        "verify": {
-            "url": f"http://{address}:8001",
-            "health": "/health",
-            "models": ["m"],
-            "api_key": "vllm_api_key",
-            "answer": True,
-            "tools": True,
-        },
-    }
     return Unsafe(
         host=name,
         user="sparkiac",
         unpinned=[],
-        files=[{"path": path, "mode": mode} for path, mode in files.items()],
+        files=files,
         directories=[{"path": "/var/cache/sparkiac/qwen36/0123abcd", "mode": "0700"}],
-        sysctls=[{"key": "net.core.rmem_max", "value": "268435456"}],
         images=[IMAGE],
         image_ids={},
         images_from=None,
         stores=[],
         fetch={"endpoint": "https://huggingface.co", "token": None, "from": []},
-        generation="0123456789abcdef",
-        gpu_image=IMAGE,
+        generation=generation_of([*files, *shared]),
+        gpu_image="",
         builds=[],
-        extra_files=[{"url": "file:///srv/parser.py", "sha256": "0" * 64, "path": f"{'0' * 64}/parser.py"}],
+        extra_files=[],
         networks=[],
         secrets=["vllm_api_key"],
-        units=[unit],
-        together=[name],
+        together=list(team),
         pulls=[],
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -86,6 +85,15 @@ def gib(size_bytes: float) -> str:
     return f"{size_bytes / GIB:.1f} GiB"
 
 
+def readable(key: str, value: Any) -> str:  # noqa: ANN401 - JSON
+    """Return an expectation as text, with sizes in GiB and without empty values."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {readable(name, each)}" for name, each in value.items() if each)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(readable(key, each) for each in value)
+    return gib(value) if key.endswith("_bytes") else str(value)
+
+
 def compare(good: bool, check: str, found: str, wanted: str, hint: str = "", code: str = "") -> CheckResult:  # noqa: FBT001, PLR0913, PLR0917
     """Return the result of a comparison: ok or FAIL."""
     return CheckResult("ok" if good else "FAIL", check, found, wanted, hint, code)
@@ -99,6 +107,6 @@ def run_check(key: str, check: Check, wanted: object, host: LocalHost) -> list[C
     except Exception as error:  # noqa: BLE001 - an error in one check must not stop the others
         reason = f"{error.filename or key}: {error.strerror}" if isinstance(error, OSError) else str(error)
         label = wanted[0] if isinstance(wanted, tuple) else key
-        shown = {key: value for key, value in wanted.items() if value} if isinstance(wanted, dict) else wanted
-        lines.append(CheckResult("FAIL", label, reason, json.dumps(shown), code=check.code or CODES.get(label, "")))
+        code = check.code or CODES.get(label, "")
+        lines.append(CheckResult("FAIL", label, reason, readable(key, wanted), code=code))
     return [line._replace(hint=line.hint or check.hint) if line.state == "FAIL" else line for line in lines]

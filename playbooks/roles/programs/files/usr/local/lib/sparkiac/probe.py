@@ -30,7 +30,7 @@ import probe_answers as answers  # noqa: E402
 
 HEALTH_TIMEOUT_S = 4
 FIRST_ANSWER_TIMEOUT_S = 120
-"""Limit for all requests of the first check together. Docker stops a health check after 150 s."""
+"""Default limit for all requests of the first check together. Docker stops a health check after 150 s."""
 ANSWER_TIMEOUT_S = 60
 ANSWER_PERIOD_S = 300
 WAIT_STEP_S = 2
@@ -173,10 +173,10 @@ def check_tools(server: Server, model: str, *, within: int) -> None:
         raise WrongError(message) from None
 
 
-def check_all_answers(server: Server, model: str, *, tools: bool) -> None:
-    """Check all answers that a model must give."""
-    end = time.monotonic() + FIRST_ANSWER_TIMEOUT_S
-    check_answer(server, model, within=FIRST_ANSWER_TIMEOUT_S)
+def check_all_answers(server: Server, model: str, *, tools: bool, within: int) -> None:
+    """Check all answers that a model must give, in `within` seconds together."""
+    end = time.monotonic() + within
+    check_answer(server, model, within=within)
     if tools:
         check_tools(server, model, within=max(1, int(end - time.monotonic())))
 
@@ -190,7 +190,7 @@ def counters(server: Server) -> str:
     return "\n".join(COUNTERS.findall(metrics))
 
 
-def watch(server: Server, model: str, *, tools: bool, state: Path) -> None:
+def watch(server: Server, model: str, *, tools: bool, within: int, state: Path) -> None:
     """Check all answers once; check one answer again if the last good one is old and the engine seems idle.
 
     The state file has the time of the last good answer and the counters of the last check. After a wrong answer it is
@@ -207,7 +207,7 @@ def watch(server: Server, model: str, *, tools: bool, state: Path) -> None:
         if answered:
             check_answer(server, model, within=ANSWER_TIMEOUT_S)
         else:
-            check_all_answers(server, model, tools=tools)
+            check_all_answers(server, model, tools=tools, within=within)
     except WrongError:
         state.unlink(missing_ok=True)
         raise
@@ -221,10 +221,11 @@ def check(server: Server, arguments: argparse.Namespace) -> None:
     if not arguments.models:
         return
     check_models(server, arguments.models)
+    wanted = {"tools": arguments.tools, "within": arguments.within}
     if arguments.answer and arguments.state:
-        watch(server, arguments.models[0], tools=arguments.tools, state=arguments.state)
+        watch(server, arguments.models[0], state=arguments.state, **wanted)
     elif arguments.answer:
-        check_all_answers(server, arguments.models[0], tools=arguments.tools)
+        check_all_answers(server, arguments.models[0], **wanted)
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -248,6 +249,13 @@ def parse(argv: list[str]) -> argparse.Namespace:
         "--warm-up", dest="state", action="store_const", const=None, help="request an answer now, and keep no state"
     )
     parser.add_argument("--no-warm-up", dest="answer", action="store_false", help="do not request an answer")
+    parser.add_argument(
+        "--within",
+        type=int,
+        default=FIRST_ANSWER_TIMEOUT_S,
+        metavar="SECONDS",
+        help="limit for the first answers together (default: %(default)s)",
+    )
     parser.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="retry for so long")
     arguments = parser.parse_args(argv)
     if urlsplit(arguments.url).scheme != "http":

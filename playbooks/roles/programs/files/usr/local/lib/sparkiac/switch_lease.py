@@ -55,6 +55,8 @@ def take(machine: LocalHost, run: str, owner: str, *, break_: bool = False) -> d
 
 def release(machine: LocalHost, run: str) -> dict[str, Any]:
     """Remove the lease of a run; the lease of another run stays. Return whether it was removed."""
+    if not machine.path(LEASE).exists():  # after an uninstall, there is no directory for the lock either
+        return {"released": False}
     with locked(machine):
         former = read(machine)
         mine = former is not None and former["run"] == run

@@ -20,6 +20,7 @@ import switch_vote
 import units_host
 import units_report
 import units_restart
+from stage_store import StageError
 from switch_install import check_space, install, prepare
 from switch_state import RETURNING, TRYING, VOTED, Decision, Pending, State
 from switch_store import Generation, GenerationError
@@ -32,7 +33,7 @@ COMMITTED, BACK = "committed", "back"
 PROBE = "/usr/local/lib/sparkiac/probe.py"
 GATE_WAIT_S = 60
 """How long the gate repeats a request that failed; the unit is ready already."""
-STEP_ERRORS = (OSError, ValueError, KeyError, GenerationError, RuntimeError)
+STEP_ERRORS = (OSError, ValueError, KeyError, GenerationError, StageError, RuntimeError)
 
 
 class Request(NamedTuple):

@@ -189,6 +189,7 @@ def write_text(path: Path, text: str) -> None:
     scratch.unlink(missing_ok=True)
     with os.fdopen(open_own(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
         file.write(text)
+        file.flush()
         sync(file.fileno())
     match_owner(scratch)
     replace(scratch, path)

@@ -57,9 +57,9 @@ class Drained(NamedTuple):
 
     def line(self) -> str:
         """Return one line for a report."""
-        found = f"{self.running} requests still ran after {self.seconds} s" if self.running else f"{self.seconds} s"
+        left = f"{self.running} requests or connections were left after {self.seconds} s"
         without = "" if self.refused else "; new connections were not refused, because nft does not work on this host"
-        return f"drained {self.unit}: {found}{without}"
+        return f"{self.unit}: {left if self.running else f'drained in {self.seconds} s'}{without}"
 
 
 def drain(machine: LocalHost, units: list[dict[str, Any]], within_s: int) -> list[Drained]:

@@ -1,0 +1,109 @@
+"""What sparkiac put on this host: its generations, the files and units that are installed, and data of services."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import stage_prune
+import switch_drift
+from stage_store import StageError
+
+if TYPE_CHECKING:
+    from units_host import LocalHost
+
+LIBRARY = "/var/lib/sparkiac"
+GENERATIONS = f"{LIBRARY}/generations"
+ORIGINALS = f"{LIBRARY}/originals.json"
+SAVED = f"{LIBRARY}/saved"
+OWN = ("generations", "state.json", "originals.json", "saved", "files")
+"""What sparkiac itself keeps in its directory; the rest is data of services."""
+OLDER = "/etc/sparkiac/owned.json"
+"""List of files and units that an older sparkiac wrote."""
+PATH = re.compile(r"(?:etc/systemd/system|etc/sysctl\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+")
+UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.service)")
+
+
+def current_generation(machine: LocalHost) -> str | None:
+    """Return the current generation, if its list of files exists."""
+    current = str(read_json(machine, f"{LIBRARY}/state.json", {}).get("current"))
+    return current if machine.path(f"{GENERATIONS}/{current}/files.json").is_file() else None
+
+
+def keeps_saved(machine: LocalHost) -> bool:
+    """Return whether there are saved files, or edited files that an uninstall saves."""
+    path, current = machine.path(SAVED), current_generation(machine)
+    files = switch_drift.files_of(machine, current) if current else []
+    return (path.is_dir() and any(path.iterdir())) or any(switch_drift.is_edited(machine, file) for file in files)
+
+
+def read_json(machine: LocalHost, name: str, empty: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return the content of a JSON file; `empty` if it is missing, damaged or of another type."""
+    try:
+        found = json.loads(machine.read(name))
+    except (OSError, ValueError):
+        return empty
+    return found if isinstance(found, type(empty)) else empty
+
+
+def installed(machine: LocalHost) -> list[str]:
+    """Return the paths of all generations, and of an older sparkiac, that exist on this host."""
+    listed = [
+        file.get("path", "")
+        for path in sorted(machine.path(GENERATIONS).glob("*/files.json"))
+        for file in read_json(machine, str(path.relative_to(machine.root)), [])
+    ]
+    listed += read_json(machine, OLDER, {}).get("files", [])
+    ours = [path for path in dict.fromkeys(listed) if PATH.fullmatch(path) and ".." not in path.split("/")]
+    return sorted(path for path in ours if there(machine, path))
+
+
+def plan_files(machine: LocalHost) -> list[str]:
+    """Return the plans of all generations; the last one is the current one."""
+    paths = sorted(machine.path(GENERATIONS).glob("*/files/etc/sparkiac/generation.json"))
+    kept = [str(path.relative_to(machine.root)) for path in paths]
+    return [*kept, "/etc/sparkiac/units.json", "/etc/sparkiac/generation.json"]
+
+
+def units(machine: LocalHost, found: list[str]) -> list[str]:
+    """Return the units that are installed: those of the plans in reverse start order, then the others."""
+    ordered: dict[str, None] = {}
+    for name in plan_files(machine):
+        for unit in read_json(machine, name, {}).get("units", []):
+            ordered.pop(f"{unit['name']}.service", None)
+            ordered[f"{unit['name']}.service"] = None
+    present = [match[1] for path in found if (match := UNIT.fullmatch(path))]
+    first = [name for name in reversed(list(ordered)) if name in present]
+    return [*first, *(name for name in present if name not in first)]
+
+
+def records(machine: LocalHost) -> list[stage_prune.GenerationRecord]:
+    """Return what each generation needs; raise StageError for a damaged record, whose needs are unknown."""
+    base = machine.path(GENERATIONS)
+    found = []
+    for path in sorted([*base.glob("*/record.json"), *base.glob("*.json")]):
+        try:
+            found.append(stage_prune.GenerationRecord(**json.loads(path.read_text(encoding="utf-8"))))
+        except (OSError, ValueError, TypeError) as error:
+            message = f"{path} cannot be read ({error}), so its needs are unknown: remove it"
+            raise StageError(message) from None
+    return found
+
+
+def roots(machine: LocalHost) -> stage_prune.Roots:
+    """Return the directories of records, caches and extra files."""
+    return stage_prune.Roots(*(machine.path(str(each)) for each in stage_prune.Roots()))
+
+
+def data(machine: LocalHost) -> list[str]:
+    """Return the directories with data of services."""
+    path = machine.path(LIBRARY)
+    found = [each.name for each in path.iterdir() if each.is_dir() and not each.is_symlink()] if path.is_dir() else []
+    return sorted(name for name in found if name not in OWN)
+
+
+def there(machine: LocalHost, name: str) -> bool:
+    """Return whether there is a file, directory or link, also a broken one."""
+    path = machine.path(name)
+    return path.is_symlink() or path.exists()

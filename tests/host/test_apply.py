@@ -1,0 +1,327 @@
+"""site.yml as a whole, by Ansible on this machine: a stand-in for `switch` is what the hosts run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.host import tree
+from tests.host.plays import Played, play
+
+CHECKOUT = Path(__file__).parents[2]
+LOCAL = {"ansible_become": False, "sparkiac_root": "{{ playbook_dir | dirname | dirname }}/at/{{ inventory_hostname }}"}
+PROBE = "import sys\nif sys.argv[-1] == 'bad': sys.exit('qwen36: expected 7351, got !!!!')\n"
+
+
+class Bench(NamedTuple):
+    """A tree, and a root directory for each of its hosts."""
+
+    folder: Path
+
+    @property
+    def lab(self) -> Path:
+        """The generated tree."""
+        return self.folder / "lab"
+
+    def at(self, host: str, name: str = "", text: str | None = None) -> str:
+        """Read or write a file of a host; a file that is missing reads as empty."""
+        path = self.folder / "at" / host / name
+        if text is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return path.read_text() if path.is_file() else ""
+
+    def apply(self, *words: str, playbook: str = "site.yml", **variables: object) -> Played:
+        """Run a playbook of the tree."""
+        given = ["-e", json.dumps({**LOCAL, **variables})]
+        return play(self.lab, *given, *words, playbook=playbook, inventory="inventory.yml")
+
+    def order(self) -> list[str]:
+        """Return the switches so far: host, outcome, units that restart in any case."""
+        path = self.folder / "at/order"
+        lines = path.read_text().splitlines() if path.is_file() else []
+        return [" ".join([line.split()[0], *line.split()[2:]]) for line in lines]
+
+    def asked(self, host: str) -> list[str]:
+        """Return the commands that a host was given."""
+        return [line.split()[0] for line in self.at(host, "asked").splitlines()]
+
+    def committed(self, host: str) -> str | None:
+        """Return the committed generation of a host."""
+        return json.loads(self.at(host, "state.json") or '{"committed": null}')["committed"]
+
+
+def make(folder: Path, teams: tuple[tuple[str, ...], ...] = tree.PAIR, **options: Any) -> Bench:  # noqa: ANN401
+    """Build a tree and its hosts. Roles that have tests of their own, or would create a user here, are left out."""
+    made = Bench(folder)
+    tree.build(made.lab, checkout=CHECKOUT, teams=teams, **options)
+    for role in ("host", "images", "extras", "weights"):
+        (made.lab / f"playbooks/roles/{role}/tasks/main.yml").write_text("---\n[]\n")
+    tree.write_manifest(made.lab)
+    for team in teams:
+        for name in team:
+            made.at(name, "usr/local/lib/sparkiac/probe.py", PROBE)
+            if len(team) > 1:
+                made.at(name, "group", "")
+    return made
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    if os.geteuid() != 0:
+        pytest.skip("needs root: files get the owner root")
+    return make(tmp_path)
+
+
+def test_hosts_change_one_after_the_other_and_the_second_run_changes_nothing(bench: Bench) -> None:
+    done = bench.apply()
+    assert done.code == 0, done.said
+    assert bench.order() == ["spark-01 committed", "spark-02 committed"]
+    assert "spark-01: switched to" in done.said
+    assert [bench.at(host, "lease.json") for host in ("spark-01", "spark-02")] == ["", ""]
+    again = bench.apply()
+    assert (again.code, again.changed) == (0, {"spark-01": 0, "spark-02": 0}), again.said
+    assert bench.asked("spark-01")[-1] == "look"
+    assert "PLAY [Change]" not in again.said or "skipping: no hosts matched" in again.said
+
+
+def test_a_dry_run_shows_every_difference_and_changes_nothing(bench: Bench) -> None:
+    done = bench.apply("--check", "--diff")
+    assert done.code == 0, done.said
+    assert "would restart sparkiac-qwen36: changed: /x" in done.said
+    assert "ünlaut" in done.said
+    assert set(bench.asked("spark-01")) == {"look"}
+    assert not (bench.folder / "at/spark-01/var").exists()
+
+
+def test_a_host_that_fails_stops_the_rollout(bench: Bench) -> None:
+    assert bench.apply().code == 0
+    before = [bench.committed(host) for host in ("spark-01", "spark-02")]
+    for team in tree.PAIR:
+        tree.change(bench.lab, team, "two")
+    bench.at("spark-01", "outcome", "back")
+    done = bench.apply()
+    assert done.code == 2, done.said
+    assert bench.order()[2:] == ["spark-01 back"]
+    assert [bench.committed(host) for host in ("spark-01", "spark-02")] == before
+    assert "spark-01: went back to the generation that ran before" in done.said
+    # What a host says is shown and never evaluated.
+    assert "gate of spark-01: expected 7351, got {{ lookup('pipe','id') }}" in done.said
+    assert "spark-02: not changed" in done.said
+    assert [bench.at(host, "lease.json") for host in ("spark-01", "spark-02")] == ["", ""]
+
+
+@pytest.mark.parametrize(("policy", "expected"), [("stop", 1), ("back", 2)])
+def test_hosts_that_committed_stay_or_go_back(bench: Bench, policy: str, expected: int) -> None:
+    assert bench.apply().code == 0
+    former = bench.committed("spark-01")
+    for team in tree.PAIR:
+        tree.change(bench.lab, team, "two")
+    bench.at("spark-02", "outcome", "back")
+    done = bench.apply(sparkiac_rollout={"on_failure": policy})
+    assert done.code == 2, done.said
+    assert bench.order()[2:4] == ["spark-01 committed", "spark-02 back"]
+    assert (bench.committed("spark-01") == former) == (policy == "back")
+    assert ("spark-01: went back too, because on_failure is" in done.said) == (policy == "back")
+    assert bench.order().count("spark-01 committed") == expected + 1
+
+
+def test_a_group_changes_together_with_one_secret_token(tmp_path: Path) -> None:
+    bench = make(tmp_path, (("spark-01",), ("spark-02", "spark-03")))
+    done = bench.apply("-vvv")
+    assert done.code == 0, done.said
+    [first] = {*bench.at("spark-02", "tokens").split(), *bench.at("spark-03", "tokens").split()}
+    assert first not in done.said
+    assert bench.order()[0] == "spark-01 committed"
+    assert sorted(bench.order()[1:]) == [f"spark-0{number} committed sparkiac-qwen36" for number in (2, 3)]
+    # One host differs: the other takes part, and its unit restarts too.
+    (tmp_path / "at/order").unlink()
+    bench.at("spark-03", "differs", "")
+    assert bench.apply().code == 0
+    assert sorted(bench.order()) == [f"spark-0{number} committed sparkiac-qwen36" for number in (2, 3)]
+
+
+def test_a_part_of_a_group_is_refused_before_any_host_is_contacted(tmp_path: Path) -> None:
+    bench = make(tmp_path, (("spark-01",), ("spark-02", "spark-03")))
+    done = bench.apply("--limit", "spark-01,spark-02")
+    assert done.code == 2
+    assert "--limit leaves out spark-03" in done.sentence
+    assert bench.asked("spark-01") == []
+    assert bench.apply("--limit", "spark-01").code == 0
+    assert bench.order() == ["spark-01 committed"]
+
+
+def test_an_edited_tree_is_refused_before_any_host_is_contacted(bench: Bench) -> None:
+    with (bench.lab / "hosts/spark-01/etc/sparkiac/preflight.json").open("a") as file:
+        file.write("\n")
+    (bench.lab / "ansible.cfg").unlink()
+    (bench.lab / "playbooks/check_tree.py").chmod(0o755)
+    done = bench.apply()
+    assert done.code == 2
+    assert "ansible.cfg: missing" in done.said
+    assert "hosts/spark-01/etc/sparkiac/preflight.json: edited" in done.said
+    assert "playbooks/check_tree.py: its mode was changed" in done.said
+    assert "sparkiac generate --force" in done.sentence
+    assert bench.asked("spark-01") == []
+
+
+def held(owner: str) -> str:
+    """Return the lease of another run."""
+    return json.dumps({"run": "other", "owner": owner, "age_s": 180})
+
+
+def test_a_lease_of_somebody_else_is_respected_and_named(bench: Bench) -> None:
+    bench.at("spark-02", "lease.json", held("ada@desk, pid 7"))
+    done = bench.apply()
+    assert done.code == 2, done.said
+    assert "spark-02: spark-02 is being applied by ada@desk, pid 7, for 3 min" in done.sentence
+    assert bench.at("spark-01", "lease.json") == ""
+    assert "ada@desk" in bench.at("spark-02", "lease.json")
+    assert bench.order() == []
+
+
+def test_a_lease_of_a_process_that_has_ended_is_taken(bench: Bench) -> None:
+    here = f"root@{os.uname().nodename}"
+    bench.at("spark-01", "lease.json", held(f"{here}, pid 4194999"))
+    done = bench.apply()
+    assert done.code == 0, done.said
+    assert bench.order() == ["spark-01 committed", "spark-02 committed"]
+
+
+def test_a_host_that_cannot_be_prepared_stops_the_run_and_leases_are_released(bench: Bench) -> None:
+    failing = [
+        {"name": "Pull", "ansible.builtin.fail": {"msg": "no such image"}, "when": "sparkiac.host == 'spark-02'"}
+    ]
+    (bench.lab / "playbooks/roles/images/tasks/main.yml").write_text(json.dumps(failing))
+    tree.write_manifest(bench.lab)
+    done = bench.apply()
+    assert done.code == 2
+    assert "no such image" in done.said
+    assert "Nothing that runs was changed on any host, because spark-02 failed" in done.sentence
+    assert bench.order() == []
+    assert [bench.at(host, "lease.json") for host in ("spark-01", "spark-02")] == ["", ""]
+
+
+def test_a_failed_preflight_stops_the_run_before_anything_is_downloaded(bench: Bench) -> None:
+    tree.write_host(bench.lab, "spark-02", ("spark-02",), tree.listed(bench.lab / tree.PROGRAMS), architecture="vax")
+    tree.write_manifest(bench.lab)
+    done = bench.apply()
+    assert done.code == 2
+    assert "because spark-02 failed" in done.sentence
+    assert "wanted vax" in done.sentence
+    assert [command for host in ("spark-01", "spark-02") for command in bench.asked(host)].count("stage") == 0
+    assert [bench.at(host, "lease.json") for host in ("spark-01", "spark-02")] == ["", ""]
+
+
+def test_an_unreachable_host_stops_the_run_and_is_named(bench: Bench) -> None:
+    words = "{\"ansible_connection\": \"{{ 'ssh' if inventory_hostname == 'spark-02' else 'local' }}\"}"
+    done = bench.apply("-e", words, "-e", "ansible_ssh_timeout=1", "-e", "ansible_ssh_executable=/bin/false")
+    assert done.code in (2, 4), done.said
+    assert "spark-02 cannot be reached" in done.sentence
+    assert "--limit 'all:!spark-02'" in done.sentence
+    assert bench.order() == []
+
+
+def test_tags_run_one_part(bench: Bench) -> None:
+    assert bench.apply("--tags", "check").code == 0
+    assert set(bench.asked("spark-01")) == {"look"}
+    done = bench.apply("--tags", "stage")
+    assert done.code == 0, done.said
+    assert "stage" in bench.asked("spark-01")
+    assert bench.order() == []
+    assert bench.at("spark-01", "lease.json") == ""
+    done = bench.apply("--tags", "switch")
+    assert done.code == 0, done.said
+    assert bench.order() == ["spark-01 committed", "spark-02 committed"]
+
+
+def test_secrets_are_compared_by_salted_hash(bench: Bench) -> None:
+    done = bench.apply("-vvv", sparkiac_secrets={"vllm_api_key": "hunter2hunter2"})
+    assert done.code == 0, done.said
+    assert bench.at("spark-01", "etc/sparkiac/secrets/vllm_api_key") == "hunter2hunter2"
+    assert "hunter2" not in done.said.replace('"vllm_api_key": "hunter2hunter2"', "")
+
+
+def test_a_service_that_does_not_answer_fails_the_run(bench: Bench) -> None:
+    bench.at("spark-02", "usr/local/lib/sparkiac/probe.py", PROBE.replace("'bad'", "'m'"))
+    done = bench.apply()
+    assert done.code == 2, done.said
+    assert "spark-02: qwen36: expected 7351, got !!!!" in done.sentence
+    assert bench.at("spark-02", "lease.json") == ""
+    bench.at("spark-02", "usr/local/lib/sparkiac/probe.py", PROBE)
+    assert bench.apply(playbook="playbooks/verify.yml").code == 0
+
+
+def test_a_rollback_needs_a_kept_generation_and_changes_one_host_after_the_other(bench: Bench) -> None:
+    assert bench.apply().code == 0
+    former = bench.committed("spark-01")
+    for team in tree.PAIR:
+        tree.change(bench.lab, team, "two")
+        tree.install(bench.lab, bench.folder / "at", team)
+    assert bench.apply().code == 0
+    done = bench.apply(playbook="playbooks/rollback.yml", generation="0123456789abcdef")
+    assert done.code == 2
+    assert f"and keeps {', '.join(sorted([former or '', bench.committed('spark-01') or '']))}" in done.sentence
+    done = bench.apply(playbook="playbooks/rollback.yml")
+    assert done.code == 0, done.said
+    assert bench.order()[4:] == ["spark-01 committed", "spark-02 committed"]
+    assert bench.committed("spark-01") == former
+    done = bench.apply("--limit", "spark-02", playbook="playbooks/restart.yml", unit="qwen36")
+    assert done.code == 0, done.said
+    assert bench.order()[6:] == ["spark-02 committed sparkiac-qwen36"]
+
+
+def test_small_playbooks(bench: Bench) -> None:
+    tree.install(bench.lab, bench.folder / "at", ("spark-01", "spark-02"))
+    assert bench.apply("--limit", "spark-01", playbook="playbooks/drain.yml", unit="qwen36").code == 0
+    assert "drain sparkiac-qwen36" in bench.at("spark-01", "asked")
+    assert bench.at("spark-02", "asked") == ""
+    assert bench.apply(playbook="playbooks/drift.yml").code == 0
+    edited = {"path": "etc/x", "kind": "edited", "diff": "--- a\n+++ b\n-{{ 1 }}\n"}
+    bench.at("spark-01", "drift", json.dumps({"files": [edited], "sysctls": [], "units": []}))
+    done = bench.apply(playbook="playbooks/drift.yml")
+    assert done.code == 2
+    assert "edited: /etc/x" in done.said
+    assert "-{{ 1 }}" in done.said
+    done = bench.apply("--check", "--limit", "spark-01", playbook="playbooks/uninstall.yml")
+    assert done.code == 0, done.said
+    assert bench.at("spark-01", "asked").splitlines()[-1] == "uninstall --dry-run"
+    assert "sparkiac-qwen36" in done.said
+    done = bench.apply("--check", playbook="playbooks/reboot.yml")
+    assert done.code == 0, done.said
+    assert "would stop sparkiac-qwen36 and reboot" in done.said
+
+
+DPKG = """\
+#!/bin/sh
+printf 'nvidia-driver-580-open 580.95.05-0ubuntu1 installed\\nnvidia-prime 0.8 installed\\n'
+"""
+HOLD = """\
+#!/bin/sh
+case $1 in
+  showhold) cat "$STUB/held" 2>/dev/null || : ;;
+  hold) shift; printf '%s\\n' "$@" >>"$STUB/held" ;;
+esac
+"""
+
+
+def test_driver_packages_are_held_and_a_bad_driver_is_refused(bench: Bench) -> None:
+    (bench.lab / "bin").mkdir()
+    for name, text in (("dpkg-query", DPKG), ("apt-mark", HOLD)):
+        (bench.lab / "bin" / name).write_text(text)
+        (bench.lab / "bin" / name).chmod(0o755)
+    doubts = [{"series": "590", "why": "it hangs"}]
+    shared = tree.listed(bench.lab / tree.PROGRAMS)
+    tree.write_host(bench.lab, "spark-01", ("spark-01",), shared, driver="580", doubted_drivers=doubts)
+    done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml")
+    assert (done.code, done.changed) == (0, {"spark-01": 1}), done.said
+    assert "nvidia-driver-580-open 580.95.05-0ubuntu1 installed" in done.said
+    assert (bench.lab / "held").read_text() == "nvidia-driver-580-open\n"
+    assert bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml").changed == {"spark-01": 0}
+    done = bench.apply("--limit", "spark-01", playbook="playbooks/driver.yml", upgrade_to="590.44")
+    assert done.code == 2
+    assert "Driver 590.44 is not installed on spark-01: the inventory requires 580; it hangs." in done.sentence
