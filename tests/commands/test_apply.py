@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -138,7 +139,7 @@ def test_1_for_a_host_that_went_back(root: Path, cli: Cli) -> None:
     assert outcome.code == 1
     assert "spark-01: chat: answered !!!! with ***\n" in outcome.out
     assert "hunter2" not in outcome.text
-    states = {line.split()[2]: line.split(maxsplit=3)[3] for line in outcome.err.splitlines() if " s  " in line}
+    states = dict(re.findall(r"^[\d min]* s  (spark-0\d)  (.*)$", outcome.err, re.MULTILINE))
     assert states == {"spark-01": "FAILED, went back", "spark-02": "unchanged"}
     [log] = logs()
     assert outcome.err.endswith(f"Ansible's output: {log}\n")
@@ -282,14 +283,14 @@ def test_130_when_interrupted_while_it_applies(root: Path) -> None:
     fleet.looks(root, "spark-01", RESTART)
     fleet.answers(root, "spark-01", "services", "echo $$ >$STUB/began; exec sleep 60")
     with started(root, "apply", "lab.yaml", "--yes", "--", *LOCAL) as running:
-        limit = time.monotonic() + 120
+        limit = time.monotonic() + 300
         while not (root / "began").exists() and time.monotonic() < limit:
             time.sleep(0.1)
         began = time.monotonic()
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=120)
     assert running.returncode == Exit.INTERRUPTED
     assert "A host that was switching ends on the new or the former generation by itself." in out
     assert "Ansible's output: " in err
     assert "Traceback" not in out + err
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 60
