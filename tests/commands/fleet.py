@@ -75,10 +75,15 @@ def use(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Render these playbooks in place of the shipped ones."""
     shipped = assets.directory
     monkeypatch.setattr(assets, "directory", lambda name: root / name if name == "playbooks" else shipped(name))
-    playbooks.render.cache_clear()
-    playbooks.on_every_host.cache_clear()
+    forget()
     monkeypatch.setenv("STUB", str(root))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+
+def forget() -> None:
+    """Forget the playbooks that were rendered: the next test renders the shipped ones."""
+    playbooks.render.cache_clear()
+    playbooks.on_every_host.cache_clear()
 
 
 def answers(root: Path, host: str, role: str, script: str) -> None:

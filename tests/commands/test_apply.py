@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 from tests.plan.fleets import service
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tests.conftest import Outcome
 
@@ -49,7 +49,9 @@ exec sh -c "$last"
 
 
 @pytest.fixture
-def root(folder: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(
+    folder: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
     """Stand in a folder with a generated fleet of two hosts; give the folder of what the hosts answer."""
     made = tmp_path_factory.mktemp("hosts")
     fleet.make(made)
@@ -58,7 +60,8 @@ def root(folder: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory, monke
     monkeypatch.setattr("tempfile.tempdir", None)
     fleet.write(folder)
     assert cli("generate", "lab.yaml").code == 0
-    return made
+    yield made
+    fleet.forget()
 
 
 def logs() -> list[Path]:
