@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "schema": "Print the JSON Schema of the inventory.",
     "import": "Draft an inventory from recipes, command lines and containers.",
     "export": "Convert a deployment for another tool.",
+    "apply": "Show what changes on the hosts, ask, and apply it.",
     "init": "Create a repository for a fleet.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""
@@ -51,5 +52,5 @@ def cli() -> None:
     """Infrastructure as code for large language models on NVIDIA DGX Spark.
 
     Renders one inventory into docker-compose files, systemd units, host checks and Ansible playbooks, pinned to image
-    digests. Review them in Git, then apply them: cd generated/NAME && ansible-playbook site.yml
+    digests. Review them in Git, then apply them with `sparkiac apply`, or with `ansible-playbook site.yml` alone.
     """

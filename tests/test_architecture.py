@@ -38,7 +38,10 @@ STAGES: Final = {
     "sparkiac.rules": {"check": {"sparkiac/pipeline.py"}},
     "sparkiac.fix": {"repair": {"sparkiac/pipeline.py"}},
     "sparkiac.render": {"render": {"sparkiac/pipeline.py"}},
-    "sparkiac.write": {"commit": {"sparkiac/commands/generate.py"}, "survey": {"sparkiac/commands/generate.py"}},
+    "sparkiac.write": {
+        "commit": {"sparkiac/commands/generate.py"},
+        "survey": {"sparkiac/commands/apply/tree.py", "sparkiac/commands/generate.py"},
+    },
 }
 """Package → the function that is the stage → who may call it."""
 

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from sparkiac import __version__
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, INVENTORY, exit_code, lock_path, printable, read, show
+from sparkiac.commands.inputs import FORMAT, INVENTORY, WRITE_EXITS, exit_code, hashes, lock_path, printable, read, show
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
-    from sparkiac.pipeline import InputFile, Outcome
+    from sparkiac.pipeline import Outcome
     from sparkiac.plan import Plan
     from sparkiac.write import Changes
-
-_WRITE_EXITS: Final = {"WouldOverwrite": Exit.STALE, "UnsafeTarget": Exit.IO, "Busy": Exit.BUSY}
 
 
 @click.command()
@@ -61,11 +58,11 @@ def generate(  # noqa: PLR0913  one parameter for each option
     planned = only_check or show_diff
     act = write.survey if planned else write.commit
     try:
-        changes = act(artifacts, target, inputs=_inputs(files), generator=__version__, force=force)
+        changes = act(artifacts, target, inputs=hashes(files), generator=__version__, force=force)
     except write.WriteError as error:
         show(outcome.report, output_format, output=str(target), error=str(error))
         click.echo(f"{target}: {error}", err=True)
-        return _WRITE_EXITS[type(error).__name__]
+        return WRITE_EXITS[type(error).__name__]
     show(outcome.report, output_format, **_as_json(changes, target))
     if output_format == "text":
         _tell(changes, target, artifacts, planned=planned, show_diff=show_diff)
@@ -76,11 +73,6 @@ def generate(  # noqa: PLR0913  one parameter for each option
 def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:
     show(outcome.report, output_format)
     return _missing_lock(inventory, output_format) if outcome.only_unpinned else exit_code(outcome)
-
-
-def _inputs(files: tuple[InputFile, InputFile | None]) -> dict[str, str]:
-    """Return name and hash of each input. Names have no folder, so that output does not depend on where it runs."""
-    return {Path(file.name).name: hashlib.sha256(file.raw).hexdigest() for file in files if file is not None}
 
 
 def _missing_lock(inventory: Path, output_format: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sparkiac.report import Report
 
 _LOCK: Final = ".lock.yaml"
+WRITE_EXITS: Final = {"WouldOverwrite": Exit.STALE, "UnsafeTarget": Exit.IO, "Busy": Exit.BUSY}
+"""Error of the package `write` → exit code."""
 INVENTORY = click.argument("inventory", type=click.Path(path_type=Path))
 FORMAT = click.option(
     "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="Output format of findings."
@@ -78,6 +81,11 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
         InputFile(str(inventory), inventory.read_bytes(), captured(inventory)),
         InputFile(str(lock), lock.read_bytes()) if lock.is_file() else None,
     )
+
+
+def hashes(files: tuple[InputFile, InputFile | None]) -> dict[str, str]:
+    """Return name and hash of each input. Names have no folder, so that output does not depend on where it runs."""
+    return {Path(file.name).name: hashlib.sha256(file.raw).hexdigest() for file in files if file is not None}
 
 
 def _missing(path: Path) -> str:

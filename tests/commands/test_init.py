@@ -14,6 +14,7 @@ import yaml
 
 from sparkiac import __version__, pipeline
 from tests.catalog.test_reference import ENTRIES, USABLE
+from tests.conftest import ROOT
 from tests.lock import conftest
 from tests.lock.upstream import repository
 
@@ -36,11 +37,13 @@ FILES: Final = [
     ".gitignore",
     ".pre-commit-config.yaml",
     "README.md",
+    "ansible.cfg",
     "ci/check.sh",
     "inventories/lab.lock.yaml",
     "inventories/lab.yaml",
     "requirements.txt",
     "schema/inventory.schema.json",
+    "site.yml",
 ]
 INVENTORY: Final = """\
 defaults:
@@ -93,8 +96,9 @@ def holds_what_its_readme_says(repository: Path, *, address: str = "192.168.1.11
     checked = run("sh", "ci/check.sh", cwd=repository, GITHUB_STEP_SUMMARY=str(summary))
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert address in summary.read_text()
-    read = run("ansible-playbook", "site.yml", "--syntax-check", cwd=repository / "generated/lab")
-    assert read.returncode == 0, read.stdout + read.stderr
+    for folder in (repository, repository / "generated/lab"):
+        read = run("ansible-playbook", "site.yml", "--syntax-check", cwd=folder)
+        assert read.returncode == 0, read.stdout + read.stderr
     again = run("sparkiac", "generate", "--check", "inventories/lab.yaml", cwd=repository)
     assert again.returncode == 0, again.stderr
 
@@ -102,7 +106,7 @@ def holds_what_its_readme_says(repository: Path, *, address: str = "192.168.1.11
 def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, cli: Cli) -> None:
     outcome = cli("init", "lab", *SERVED, "--user", "milo", "--model-store", "/data/models")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith(f"created {folder / 'lab'}: 10 files. Next steps:\n")
+    assert outcome.out.startswith(f"created {folder / 'lab'}: 12 files. Next steps:\n")
     assert files(folder) == [f"lab/{each}" for each in FILES]
     text = (folder / "lab/inventories/lab.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=../schema/inventory.schema.json\n")
@@ -407,3 +411,39 @@ def test_an_import_without_a_model_has_hosts_and_user_all_the_same(folder: Path,
     data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
     assert data["defaults"] == {"user": "milo"}
     assert data["hosts"] == {"a": {"address": "192.168.1.11"}, "b": {"address": "192.168.1.12"}}
+
+
+def test_ansible_runs_at_the_top_level_as_in_the_generated_directory(
+    folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Playbooks, roles, inventory and variables are found from both directories."""
+    assert cli("init", "lab", *SERVED).code == 0
+    monkeypatch.chdir(folder / "lab")
+    assert cli("generate", "inventories/lab.yaml", "--allow-unlocked").code == 0
+    same_at_both_levels(folder / "lab")
+    assert cli("generate", "--check", "inventories/lab.yaml", "--allow-unlocked").code == 0
+
+
+def test_the_lab_of_this_repository_has_what_init_writes(folder: Path, cli: Cli) -> None:
+    assert cli("init", "lab", *SERVED).code == 0
+    for name in ("site.yml", "ansible.cfg"):
+        assert (ROOT / name).read_text() == (folder / "lab" / name).read_text()
+    same_at_both_levels(ROOT)
+
+
+def same_at_both_levels(repository: Path) -> None:
+    """Let Ansible list tasks and variables in both directories."""
+    found = []
+    for folder in (repository, repository / "generated/lab"):
+        listed = run("ansible-playbook", "site.yml", "--list-hosts", "--list-tasks", cwd=folder)
+        known = run("ansible-inventory", "--list", cwd=folder)
+        settings = run("ansible-config", "dump", "--only-changed", cwd=folder)
+        assert (listed.returncode, known.returncode) == (0, 0), listed.stdout + listed.stderr + known.stderr
+        values = [line for line in settings.stdout.splitlines() if not line.startswith(("CONFIG_FILE", "DEFAULT_HOST"))]
+        found.append(
+            (listed.stdout, known.stdout, [line.partition("(")[0] + line.rpartition("=")[2] for line in values])
+        )
+        assert "spark-01" in listed.stdout
+        assert "sparkiac_programs" in known.stdout
+        assert len(values) > 3
+    assert found[0] == found[1]

@@ -154,10 +154,19 @@ def _filled(folder: Path, name: str, inventory: str) -> Path:
         "name": name,
         "_version": __version__,
         "_inventory": inventory,
+        "_ansible": _ansible(name),
         "_schema": _schema(),
     }
     context = generate_context(str(template / "cookiecutter.json"), extra_context=dict(values))
     return Path(generate_files(str(template), context, output_dir=str(folder), accept_hooks=False))
+
+
+def _ansible(name: str) -> str:
+    """Return Ansible's configuration for the top level: that of the generated directory, with its path."""
+    own = (assets.directory("templates") / "ansible.cfg").read_text(encoding="utf-8")
+    _, _, settings = own.partition("\n")
+    settings = settings.replace("inventory = inventory.yml", f"inventory = generated/{name}/inventory.yml")
+    return f"# Ansible reads this file if it is started in this directory, as in generated/{name}.\n{settings}"
 
 
 def _schema() -> str:

@@ -1,0 +1,88 @@
+"""`sparkiac apply`: show what changes on the hosts, ask, and run the generated Ansible playbook."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, INVENTORY
+
+if TYPE_CHECKING:
+    from sparkiac.commands.apply.options import AnsibleOptions
+    from sparkiac.commands.apply.tree import GeneratedFleet
+
+_ASK: Final = "--yes is missing, and there is no terminal to ask on; --check only shows what would change"
+_JSON: Final = "--format json asks no question: add --yes or --check"
+
+
+@click.command()
+@INVENTORY
+@click.argument("ansible", nargs=-1, type=click.UNPROCESSED, metavar="[-- ANSIBLE OPTIONS]")
+@click.option("--output", type=click.Path(path_type=Path), help="Generated directory; default: generated/<name>.")
+@click.option("--yes", is_flag=True, help="Apply without a question.")
+@click.option("--check", "only_check", is_flag=True, help="Show what would change; change nothing.")
+@AS_JSON
+def apply(  # noqa: PLR0913  one parameter for each option
+    inventory: Path,
+    ansible: tuple[str, ...],
+    output_format: str,
+    *,
+    output: Path | None,
+    yes: bool,
+    only_check: bool,
+) -> int:
+    """Show what would change on the hosts of INVENTORY, ask, and run ansible-playbook with generated/<name>/site.yml.
+
+    It does what `ansible-playbook site.yml` does, and nothing else. First it checks that the generated directory is up
+    to date, and runs playbooks/look.yml, which compares each host with it and changes nothing.
+
+    Options after -- go to ansible-playbook unchanged: -- --limit spark-01 --ask-become-pass -e @secrets.vault.yml. The
+    look gets them too, except --check, --diff, --tags, --skip-tags, --start-at-task and --force-handlers. With -K, -k,
+    -J or --vault-id NAME@prompt Ansible therefore asks twice; --become-password-file and --vault-password-file avoid
+    this.
+
+    Exit codes: 0 done or nothing to do, 1 errors found or a host failed, 2 bad input or options, 3 files out of date or
+    edited by hand, or with --check a host would change, 4 lock missing, incomplete or an example, 5 another apply
+    changes a host, 6 a host is unreachable, 130 interrupted or answered with no.
+    """
+    from sparkiac.commands.apply import options, tree
+
+    given = options.parse(ansible)
+    asks = not (yes or only_check or given.check)
+    _require_answer(output_format, asks=asks)
+    fleet = tree.checked(inventory, output, output_format)
+    if isinstance(fleet, Exit):
+        return fleet
+    return _run(fleet, given, output_format, asks=asks, only_check=only_check)
+
+
+def _run(fleet: GeneratedFleet, given: AnsibleOptions, output_format: str, *, asks: bool, only_check: bool) -> Exit:
+    """Run with a file for Ansible's output, which is removed if nobody needs it."""
+    from sparkiac.commands.apply.session import Session
+    from sparkiac.upstream.playbook import MissingProgramError
+
+    folder = Path(tempfile.mkdtemp(prefix="sparkiac-apply-"))
+    session = Session(fleet, given, folder / "ansible.log", output_format)
+    code = None
+    try:
+        code = session.run(asks=asks, only_check=only_check)
+    except MissingProgramError as error:
+        click.echo(str(error), err=True)
+        return Exit.BAD_INPUT
+    finally:
+        if code is None or not session.keeps_log(code):
+            shutil.rmtree(folder)
+    return code
+
+
+def _require_answer(output_format: str, *, asks: bool) -> None:
+    if asks and output_format == "json":
+        raise click.UsageError(_JSON)
+    if asks and not os.isatty(0):
+        raise click.UsageError(_ASK)

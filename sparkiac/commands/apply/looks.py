@@ -1,0 +1,144 @@
+"""What the hosts answered to the first look: what an apply would change on each of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac.characters import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sparkiac.plan import Plan
+    from sparkiac.upstream.playbook import Event
+
+_ROLE: Final = "look"
+_WITH_ITS_GROUP: Final = "its group restarts together"
+_MOVES: Final = frozenset({"start", "restart"})
+"""What the unit of one host does together with the units of its group on the other hosts."""
+
+
+class UnitStep(NamedTuple):
+    """What happens to a unit, and why."""
+
+    unit: str
+    action: str
+    because: str
+
+
+class Lease(NamedTuple):
+    """Another apply that changes a host."""
+
+    owner: str
+    age_s: int
+
+
+class HostLook(NamedTuple):
+    """Differences between a host and the generated files."""
+
+    host: str
+    now: str | None
+    """The generation that runs; None if there is none."""
+    new: str
+    differs: bool
+    files: tuple[str, ...] = ()
+    sysctls: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    units: tuple[UnitStep, ...] = ()
+    lease: Lease | None = None
+
+
+class FleetLook(NamedTuple):
+    """The result for all hosts that Ansible selected."""
+
+    hosts: tuple[HostLook, ...]
+    batches: tuple[tuple[str, ...], ...]
+    """The hosts that change, in the order of the rollout."""
+    retired: tuple[str, ...] = ()
+    """Former hosts, which are cleaned at the end; they are not compared."""
+    unreachable: tuple[tuple[str, str], ...] = ()
+    """Pairs of a host that did not respond and the reason."""
+    failed: tuple[tuple[str, str], ...] = ()
+    """Pairs of a host that could not be compared and the reason."""
+    summary: tuple[str, ...] = ()
+    """Messages of the playbook about all hosts."""
+
+    @property
+    def changing(self) -> tuple[HostLook, ...]:
+        """The hosts that change."""
+        return tuple(look for look in self.hosts if look.differs)
+
+    @property
+    def work(self) -> bool:
+        """Whether an apply can change anything."""
+        return bool(self.changing or self.retired)
+
+    @property
+    def held(self) -> tuple[HostLook, ...]:
+        """The hosts that another apply changes."""
+        return tuple(look for look in self.hosts if look.lease is not None)
+
+
+def of_fleet(plan: Plan, generations: Mapping[str, str], answers: Mapping[str, str]) -> FleetLook:
+    """Return the result from the answers: host → JSON. The hosts of a group change together."""
+    looks = {name: _look(name, generations.get(name, ""), text) for name, text in sorted(answers.items())}
+    groups = {name: host.group.members for host in plan.hosts if (name := host.name) in looks and host.group}
+    changing = {name for name, look in looks.items() if look.differs}
+    changing |= {name for name, members in groups.items() if changing.intersection(members)}
+    added: dict[str, list[str]] = {}
+    for units in _deployments(plan):
+        for host, unit in _without_step(looks, units):
+            added.setdefault(host, []).append(unit)
+    batches = (tuple(name for name in batch if name in changing) for batch in plan.batches)
+    return FleetLook(
+        tuple(_with(look, added.get(name, ()), differs=name in changing) for name, look in looks.items()),
+        tuple(batch for batch in batches if batch),
+        tuple(host.name for host in plan.retired),
+    )
+
+
+def is_answer(event: Event) -> bool:
+    """Return whether an event contains the answer of a host."""
+    return event["event"] == "ok" and event["role"] == _ROLE and str(event.get("stdout", "")).startswith("{")
+
+
+def _look(host: str, new: str, text: str) -> HostLook:
+    found: dict[str, Any] = json.loads(text)
+    lease = found.get("lease")
+    parts = {key: _texts(found.get(key, ())) for key in ("files", "sysctls", "secrets", "missing")}
+    units = tuple(UnitStep(*_texts((each["unit"], each["action"], each["because"]))) for each in found["units"])
+    now = (found.get("state") or {}).get("current")
+    differs = bool(found.get("differs", units or any(parts.values())))
+    held = Lease(escaped(str(lease["owner"])), int(lease["age_s"])) if lease else None
+    return HostLook(host, now, new, differs, **parts, units=units, lease=held)
+
+
+def _texts(values: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(escaped(str(value)) for value in values)
+
+
+def _with(look: HostLook, units: Iterable[str], *, differs: bool) -> HostLook:
+    """Return a look with the restarts of these units of groups."""
+    added = (UnitStep(unit, "restart", _WITH_ITS_GROUP) for unit in units)
+    return look._replace(differs=differs, units=(*look.units, *added))
+
+
+def _deployments(plan: Plan) -> list[dict[str, str]]:
+    """Return host → unit of each deployment that runs on several hosts."""
+    found: dict[str, dict[str, str]] = {}
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.server.node is not None:
+                found.setdefault(container.name, {})[host.name] = container.unit
+    return list(found.values())
+
+
+def _without_step(looks: Mapping[str, HostLook], units: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the hosts on which the unit of a deployment does not differ, if it does on another one."""
+    present = [(host, unit) for host, unit in units.items() if host in looks]
+    moved = {
+        host for host, unit in present for step in looks[host].units if step.unit == unit and step.action in _MOVES
+    }
+    return [(host, unit) for host, unit in present if moved and host not in moved]

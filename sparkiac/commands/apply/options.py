@@ -1,0 +1,178 @@
+"""The options after `--`: which of them the first look at the hosts needs, too, and which cannot be used."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SHORT: Final = {
+    "-b": "--become",
+    "-C": "--check",
+    "-c": "--connection",
+    "-D": "--diff",
+    "-e": "--extra-vars",
+    "-f": "--forks",
+    "-h": "--help",
+    "-i": "--inventory",
+    "-J": "--ask-vault-pass",
+    "-K": "--ask-become-pass",
+    "-k": "--ask-pass",
+    "-l": "--limit",
+    "-M": "--module-path",
+    "-T": "--timeout",
+    "-t": "--tags",
+    "-u": "--user",
+    "-v": "--verbose",
+}
+_WITHOUT_VALUE: Final = frozenset(
+    {
+        *("--ask-become-pass", "--ask-pass", "--ask-vault-pass", "--ask-vault-password", "--become", "--check"),
+        *("--diff", "--flush-cache", "--force-handlers", "--help", "--list-hosts", "--list-tags", "--list-tasks"),
+        *("--step", "--syntax-check", "--verbose", "--version"),
+    }
+)
+_WITH_VALUE: Final = frozenset(
+    {
+        *("--become-method", "--become-pass-file", "--become-password-file", "--become-user", "--conn-pass-file"),
+        *("--connection", "--connection-password-file", "--extra-vars", "--forks", "--inventory", "--inventory-file"),
+        *("--key-file", "--limit", "--module-path", "--private-key", "--scp-extra-args", "--sftp-extra-args"),
+        *("--skip-tags", "--ssh-common-args", "--ssh-extra-args", "--start-at-task", "--tags", "--timeout", "--user"),
+        *("--vault-id", "--vault-pass-file", "--vault-password-file"),
+    }
+)
+_REFUSED: Final = frozenset(
+    {"--help", "--list-hosts", "--list-tags", "--list-tasks", "--step", "--syntax-check", "--version"}
+)
+"""Options with which Ansible prints something or asks at each task, and applies nothing by itself."""
+_NOT_FOR_LOOK: Final = frozenset({"--check", "--diff", "--force-handlers", "--skip-tags", "--start-at-task", "--tags"})
+"""Options that select or change tasks of site.yml. The look has one task and changes nothing."""
+_SHORTEST_SECRET: Final = 4
+"""A shorter value, such as `yes`, would be hidden in every message that contains it by chance."""
+
+
+class Option(NamedTuple):
+    """One option."""
+
+    name: str
+    """Its long name, such as --limit."""
+    words: tuple[str, ...]
+    """The words that set it."""
+    value: str = ""
+
+
+class AnsibleOptions(NamedTuple):
+    """The options after `--`."""
+
+    words: tuple[str, ...]
+    """As given."""
+    found: tuple[Option, ...]
+
+    @property
+    def for_look(self) -> tuple[str, ...]:
+        """Options of the look: connection, variables, hosts."""
+        return tuple(word for option in self.found if option.name not in _NOT_FOR_LOOK for word in option.words)
+
+    @property
+    def check(self) -> bool:
+        """Whether Ansible only shows what it would change."""
+        return any(option.name == "--check" for option in self.found)
+
+    @property
+    def wants_output(self) -> bool:
+        """Whether Ansible's own output is wanted although nothing fails."""
+        return any(option.name in {"--check", "--diff", "--verbose"} for option in self.found)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Values of variables given on the command line, longest first: no message may contain them."""
+        values = {text for option in self.found if option.name == "--extra-vars" for text in _values(option.value)}
+        return tuple(sorted((text for text in values if len(text) >= _SHORTEST_SECRET), key=len, reverse=True))
+
+
+def parse(words: Sequence[str]) -> AnsibleOptions:
+    """Read the options after `--`. Raises click.UsageError for those that `apply` cannot pass on."""
+    found = tuple(_options(list(words)))
+    for option in found:
+        if option.name in _REFUSED:
+            message = f"apply cannot use {option.name}: run ansible-playbook with it in the generated directory"
+            raise click.UsageError(message)
+    return AnsibleOptions(tuple(words), found)
+
+
+def _options(words: list[str]) -> Iterator[Option]:
+    """Return each option. A message does not contain the word itself: it may be part of a value without quotes."""
+    count = len(words)
+    while words:
+        word = words.pop(0)
+        if word.startswith("--") and word != "--":
+            yield _long(word, words)
+        elif word.startswith("-") and word not in {"-", "--"}:
+            yield from _short(word, words)
+        else:
+            message = (
+                f"word {count - len(words)} after -- is not an option of ansible-playbook; put a value with spaces in "
+                "quotes, and name no playbook: apply runs the generated site.yml"
+            )
+            raise click.UsageError(message)
+
+
+def _long(word: str, rest: list[str]) -> Option:
+    """Return an option with a long name, which Ansible accepts abbreviated."""
+    given, equals, value = word.partition("=")
+    every = _WITH_VALUE | _WITHOUT_VALUE
+    near = {given} & every or {name for name in every if name.startswith(given)}
+    name = min(near, default=given)
+    if equals or name not in _WITH_VALUE:
+        return Option(name, (word,), value)
+    value = _next(word, rest)
+    return Option(name, (word, value), value)
+
+
+def _short(word: str, rest: list[str]) -> Iterator[Option]:
+    """Return the options of a word such as -vvK, -l spark-01 or -lspark-01."""
+    for index, letter in enumerate(word[1:], start=1):
+        name = _SHORT.get(f"-{letter}", f"-{letter}")
+        if name not in _WITH_VALUE:
+            yield Option(name, (f"-{letter}",))
+        elif inside := word[index + 1 :]:
+            yield Option(name, (f"-{letter}{inside}",), inside.removeprefix("="))
+            return
+        else:
+            value = _next(f"-{letter}", rest)
+            yield Option(name, (f"-{letter}", value), value)
+
+
+def _next(word: str, rest: list[str]) -> str:
+    if not rest:
+        message = f"{word} after -- needs a value"
+        raise click.UsageError(message)
+    return rest.pop(0)
+
+
+def _values(text: str) -> Iterator[str]:
+    """Return the values of an argument of --extra-vars: KEY=VALUE words or JSON. That of a file is its path."""
+    if text.startswith("@"):
+        return
+    yield text
+    with suppress(ValueError):
+        yield from _leaves(json.loads(text))
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = text.split()
+    yield from (word.partition("=")[2] for word in words)
+
+
+def _leaves(data: Any) -> Iterator[str]:  # noqa: ANN401  JSON
+    if isinstance(data, dict | list):
+        for each in data.values() if isinstance(data, dict) else data:
+            yield from _leaves(each)
+    else:
+        yield str(data)

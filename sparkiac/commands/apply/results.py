@@ -1,0 +1,135 @@
+"""What Ansible did: failures by host, the exit code, and the lines that explain it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.characters import escaped
+from sparkiac.commands.exits import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sparkiac.upstream.playbook import Event
+
+_INTERRUPTED: Final = frozenset({99, 130, -2})
+"""Exit codes of Ansible after an interrupt."""
+_HELD: Final = 5
+"""Exit code of `switch lease` if another apply holds the lease."""
+_LEASE: Final = "lease"
+SWITCHES: Final = "services"
+"""The role that starts the switch of a host."""
+_OF_ALL: Final = frozenset({"begin", "finish", "lease", "look", "pins", "tree"})
+"""Roles that report for all hosts."""
+_LONGEST: Final = 10
+"""Lines of the failure of one host."""
+_LONGEST_OF_ALL: Final = 60
+_TRACEBACK: Final = "Traceback (most recent call last):"
+_ERROR: Final = re.compile(r"^(?:\[ERROR\]|ERROR!|usage:)", re.MULTILINE)
+"""Start of Ansible's message if it does not start."""
+_BACK: Final = "went back"
+_UNDECIDED: Final = "undecided"
+_OUTCOMES: Final = {"committed": "switched", "back": _BACK, "undecided": _UNDECIDED}
+
+
+class Results:
+    """Collects the events of a run. Values of variables on the command line are hidden in every text."""
+
+    def __init__(self, hidden: Sequence[str]) -> None:
+        """Start without events."""
+        self._hidden = hidden
+        self._leases: dict[str, object] = {}
+        self._generations: dict[str, object] = {}
+        self.failed: dict[str, str] = {}
+        """Host → why it failed first."""
+        self.unreachable: dict[str, str] = {}
+        self.summary: list[str] = []
+        """Messages about all hosts."""
+        self.outcomes: dict[str, str] = {}
+        """Host → result of its switch in words."""
+        self.switched: set[str] = set()
+        """Hosts whose switch was started."""
+
+    def heard(self, event: Event) -> None:
+        """Remember failures, and the results of switches."""
+        kind, host, role = event["event"], str(event.get("host")), event.get("role")
+        if kind == "unreachable":
+            self.unreachable[host] = self._text(event, _LONGEST)
+        elif is_summary(event):
+            self.summary.append(self._text(event, _LONGEST_OF_ALL))
+        elif kind == "failed":
+            self.failed.setdefault(host, self._text(event, _LONGEST))
+        elif "rc" in event:  # a command ran there
+            self.unreachable.pop(host, None)
+        if role == _LEASE and "rc" in event:
+            self._leases[host] = event["rc"]
+        if role == SWITCHES and "rc" in event:
+            self.switched.add(host)
+        if role == SWITCHES and (found := _switch(event.get("stdout"))):
+            self._note(host, found)
+
+    def code(self, returned: int) -> Exit:
+        """Return the exit code for that of Ansible."""
+        if returned == 0:
+            return Exit.OK
+        if returned in _INTERRUPTED:
+            return Exit.INTERRUPTED
+        if _HELD in self._leases.values():
+            return Exit.BUSY
+        if self.failed or {_BACK, _UNDECIDED}.intersection(self.outcomes.values()):
+            return Exit.FINDINGS
+        if self.unreachable:
+            return Exit.IO
+        return Exit.FINDINGS if self.summary else Exit.BAD_INPUT
+
+    def reasons(self, log: Path) -> list[str]:
+        """Return the failures, or the end of Ansible's output if it did not reach a host."""
+        found = [f"{host}: {text}" for host, text in sorted(self.failed.items())]
+        found += [f"{host} is unreachable: {text}" for host, text in sorted(self.unreachable.items())]
+        found += dict.fromkeys(self.summary)
+        return found or [self._last(log.read_text(encoding="utf-8", errors="replace"))]
+
+    def _note(self, host: str, found: dict[str, Any]) -> None:
+        """Remember the result of a switch. A second one to another generation is the way back."""
+        first = self._generations.setdefault(host, found.get("generation"))
+        outcome = _OUTCOMES.get(str(found["outcome"]), _UNDECIDED)
+        self.outcomes[host] = _BACK if found.get("generation") != first else outcome
+
+    def _last(self, output: str) -> str:
+        """Return Ansible's last error message, or the last lines of its output."""
+        starts = [found.start() for found in _ERROR.finditer(output)]
+        lines = output[starts[-1] :].splitlines() if starts else output.splitlines()[-_LONGEST:]
+        return self._shown("\n".join(lines), _LONGEST)
+
+    def _text(self, event: Event, most: int) -> str:
+        """Return why a task failed: the message of a module, the end of what a program printed."""
+        said = str(event.get("msg", "")).strip()
+        ends = [str(event.get(key, "")).strip().splitlines() for key in ("stderr", "module_stderr")]
+        lines = [] if said == "non-zero return code" else said.splitlines()
+        for end in ends:
+            lines += end[-1:] if _TRACEBACK in end else end[-most:]
+        return self._shown("\n".join(lines) or f"task failed: {event['task']}", most)
+
+    def _shown(self, text: str, most: int) -> str:
+        lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+        text = escaped("\n".join(lines[:most]))
+        for value in self._hidden:
+            text = text.replace(value, "***")
+        return text
+
+
+def is_summary(event: Event) -> bool:
+    """Return whether a task failed on one host with a message about all hosts: no command ran there."""
+    return event["event"] == "failed" and event["role"] in _OF_ALL and "rc" not in event
+
+
+def _switch(text: object) -> dict[str, Any] | None:
+    """Return the result that the program `switch` printed; None if the text is something else."""
+    try:
+        found = json.loads(str(text))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "outcome" in found else None

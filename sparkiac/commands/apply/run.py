@@ -1,0 +1,74 @@
+"""The two runs of Ansible: the look, which changes nothing, and the apply."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.commands.apply import looks
+from sparkiac.commands.apply.progress import Progress
+from sparkiac.commands.apply.results import Results
+from sparkiac.commands.exits import Exit
+from sparkiac.upstream import playbook
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from sparkiac.commands.apply.looks import FleetLook
+    from sparkiac.commands.apply.options import AnsibleOptions
+    from sparkiac.commands.apply.tree import GeneratedFleet
+    from sparkiac.upstream.playbook import Event
+
+_LOOK: Final = "playbooks/look.yml"
+_NO_HOST: Final = "no host was compared: --limit selects none"
+_SITE: Final = "site.yml"
+
+
+class Applied(NamedTuple):
+    """The end of a run."""
+
+    code: Exit
+    reasons: tuple[str, ...]
+    """Why it failed; empty if it did not."""
+    seconds: float
+    outcomes: dict[str, str]
+    """Host → its final state in words."""
+
+
+def look(fleet: GeneratedFleet, options: AnsibleOptions, log: Path) -> FleetLook | Applied:
+    """Compare the hosts with the generated directory; return a failure if Ansible reached no host."""
+    results, answers = Results(options.hidden), dict[str, str]()
+
+    def heard(event: Event) -> None:
+        results.heard(event)
+        if looks.is_answer(event):
+            answers[event["host"]] = event["stdout"]
+
+    wanted = playbook.PlaybookRun(fleet.path, _LOOK, options.for_look, log)
+    code = results.code(playbook.run(wanted, heard, lambda: None))
+    if code is Exit.INTERRUPTED:
+        raise KeyboardInterrupt
+    if not (answers or results.failed or results.unreachable):
+        reasons = () if code is Exit.OK else tuple(results.reasons(log))
+        return Applied(code or Exit.BAD_INPUT, reasons or (_NO_HOST,), 0, {})
+    found = looks.of_fleet(fleet.plan, fleet.generations, answers)
+    unable = tuple(sorted(results.unreachable.items())), tuple(sorted(results.failed.items()))
+    return found._replace(unreachable=unable[0], failed=unable[1], summary=tuple(results.summary))
+
+
+def apply(fleet: GeneratedFleet, options: AnsibleOptions, log: Path, hosts: Sequence[str]) -> Applied:
+    """Run site.yml and show the progress of these hosts. Raises KeyboardInterrupt after Ansible has ended."""
+    results = Results(options.hidden)
+    with Progress(hosts) as progress:
+
+        def heard(event: Event) -> None:
+            results.heard(event)
+            progress.heard(event)
+
+        wanted = playbook.PlaybookRun(fleet.path, _SITE, options.words, log)
+        code = results.code(playbook.run(wanted, heard, progress.waited))
+        if code is Exit.INTERRUPTED:
+            raise KeyboardInterrupt
+        progress.finish(results, done=code is Exit.OK)
+    reasons = () if code is Exit.OK else tuple(results.reasons(log))
+    return Applied(code, reasons, progress.seconds, progress.phases)

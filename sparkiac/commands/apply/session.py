@@ -1,0 +1,116 @@
+"""One call of `sparkiac apply`: look, show, ask, apply, report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from rich.text import Text
+
+from sparkiac.commands.apply import page, run
+from sparkiac.commands.apply.run import Applied
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import print_json
+from sparkiac.formats import terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sparkiac.commands.apply.looks import FleetLook
+    from sparkiac.commands.apply.options import AnsibleOptions
+    from sparkiac.commands.apply.tree import GeneratedFleet
+
+_NOTHING: Final = "Nothing to do: the hosts have what {path} contains."
+_UNCHANGED: Final = "Nothing was changed."
+_OTHERS: Final = "Nothing was changed. To apply to the other hosts, add: -- --limit '{limit}'"
+_HELD: Final = "Nothing was changed. Apply again when the other apply has ended."
+_INTERRUPTED: Final = """
+Interrupted. A host that was switching ends on the new or the former generation by itself.
+The same command shows the state of each host and applies the rest."""
+_NAMED: Final = 4
+"""More hosts are counted in the question, not named."""
+
+
+class Session:
+    """A generated directory and the options for Ansible."""
+
+    def __init__(self, fleet: GeneratedFleet, options: AnsibleOptions, log: Path, output_format: str) -> None:
+        """Use these options; `log` gets Ansible's own output."""
+        self._fleet, self._options, self._log = fleet, options, log
+        self._text = output_format == "text"
+        self._data: dict[str, Any] = {"name": fleet.plan.name, "output": str(fleet.path), "applied": None}
+
+    def run(self, *, asks: bool, only_check: bool) -> Exit:
+        """Run all steps and return the exit code."""
+        code = self._run(asks=asks, only_check=only_check)
+        if not self._text:
+            print_json(self._data)
+        elif self.keeps_log(code) and self._log.exists():
+            click.echo(f"Ansible's output: {self._log}", err=True)
+        return code
+
+    def keeps_log(self, code: Exit) -> bool:
+        """Return whether Ansible's output is still of use: after a failure, or because an option asked for it."""
+        return code not in {Exit.OK, Exit.STALE} or self._options.wants_output
+
+    def _run(self, *, asks: bool, only_check: bool) -> Exit:
+        if self._text:
+            click.echo(f"Comparing {page.hosts(len(self._fleet.plan.hosts))} with {self._fleet.path} …", err=True)
+        look = run.look(self._fleet, self._options, self._log)
+        if isinstance(look, Applied):
+            return self._report(look)
+        self._data |= page.data(look)
+        if self._text:
+            terminal.show(page.page(look, width=terminal.width()))
+        if code := self._prevented(look):
+            return code
+        if not look.work:
+            self._say(_NOTHING.format(path=self._fleet.path))
+            return Exit.OK
+        if only_check:  # whether a former host is clean already is unknown
+            return Exit.STALE if look.changing else Exit.OK
+        hosts = [*(host for batch in look.batches for host in batch), *look.retired]
+        if asks:
+            question = page.names(hosts) if len(hosts) <= _NAMED else page.hosts(len(hosts))
+            if not click.confirm(f"Apply to {question}?", err=True):
+                self._say(_UNCHANGED)
+                raise click.Abort
+        return self._apply(hosts)
+
+    def _prevented(self, look: FleetLook) -> Exit | None:
+        """Return the exit code if a host cannot take part, and say what to do."""
+        lost = [host for host, _ in look.unreachable]
+        others = _OTHERS.format(limit=":!".join(["all", *lost])) if look.hosts else _UNCHANGED
+        for code, found, advice in (
+            (Exit.IO, look.unreachable, others),
+            (Exit.BUSY, look.held, _HELD),
+            (Exit.FINDINGS, look.failed or look.summary, _UNCHANGED),
+        ):
+            if found:
+                for text in look.summary or (advice,):
+                    self._say(text)
+                return code
+        return None
+
+    def _apply(self, hosts: list[str]) -> Exit:
+        try:
+            return self._report(run.apply(self._fleet, self._options, self._log, hosts))
+        except KeyboardInterrupt:
+            self._say(_INTERRUPTED)
+            return Exit.INTERRUPTED
+
+    def _report(self, applied: Applied) -> Exit:
+        """Print why a run failed, or that it is done."""
+        result = applied._asdict() | {"seconds": round(applied.seconds, 1)}
+        self._data["applied"] = result if applied.outcomes else None
+        self._data["reasons"] = applied.reasons
+        for reason in applied.reasons if self._text else ():
+            terminal.show([Text(), Text(reason, style="red")])
+        if applied.code is Exit.OK:
+            verb = "Checked" if self._options.check else "Applied to"
+            self._say(f"{verb} {page.hosts(len(applied.outcomes))} in {page.duration(applied.seconds)}.")
+        return applied.code
+
+    def _say(self, text: str) -> None:
+        if self._text:
+            click.echo(text)

@@ -1,0 +1,104 @@
+"""The generated directory: whether it is what the inventory says, and the generation of each host."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from sparkiac import __version__
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import WRITE_EXITS, exit_code, hashes, lock_path, printable, read, show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sparkiac.artifact import Artifact
+    from sparkiac.pipeline import Outcome
+    from sparkiac.plan import Plan
+    from sparkiac.write import Changes, WriteError
+
+_GENERATION: Final = re.compile(rb'^  generation: "(\w+)"$', re.MULTILINE)
+_LISTED: Final = 5
+"""Files that are named when the directory is out of date."""
+
+
+class GeneratedFleet(NamedTuple):
+    """A generated directory that is up to date."""
+
+    plan: Plan
+    path: Path
+    generations: Mapping[str, str]
+    """Host → the generation that an apply puts on it."""
+
+
+def checked(inventory: Path, output: Path | None, output_format: str) -> GeneratedFleet | Exit:
+    """Return the directory if it is what INVENTORY generates; otherwise print the reason and return the exit code."""
+    from sparkiac import pipeline, write
+
+    files = read(inventory)
+    outcome = pipeline.check(*files)
+    if outcome.plan is None or outcome.report.failed:
+        show(outcome.report, output_format)
+        return _unpinned(inventory, output_format) if outcome.only_unpinned else exit_code(outcome)
+    artifacts = pipeline.render(outcome.plan)
+    path = printable(output or Path("generated") / outcome.plan.name)
+    try:
+        changes = write.survey(artifacts, path, inputs=hashes(files), generator=__version__)
+    except write.WriteError as error:
+        _tell(outcome, output_format, path, _refused(error, path, inventory))
+        return WRITE_EXITS[type(error).__name__]
+    if changes.any:
+        _tell(outcome, output_format, path, _stale(changes, path, inventory))
+        return Exit.STALE
+    return GeneratedFleet(outcome.plan, path, _generations(artifacts))
+
+
+def _unpinned(inventory: Path, output_format: str) -> Exit:
+    if output_format == "text":
+        lock, name = lock_path(inventory), click.format_filename(inventory)
+        state = "does not pin everything" if lock.is_file() else "does not exist"
+        commands = f"run sparkiac lock {name} and sparkiac generate {name}"
+        click.echo(f"{lock} {state}: {commands}; nothing was changed on any host", err=True)
+    return Exit.LOCK
+
+
+def _tell(outcome: Outcome, output_format: str, path: Path, reason: str) -> None:
+    if output_format == "json":
+        show(outcome.report, output_format, output=str(path), error=reason)
+    else:
+        click.echo(reason, err=True)
+
+
+def _refused(error: WriteError, path: Path, inventory: Path) -> str:
+    from sparkiac import write
+
+    if not isinstance(error, write.WouldOverwrite):
+        return f"{path}: {error}"
+    lines = "".join(f"\n  {name}: {problem}" for name, problem in error.problems.items())
+    name = click.format_filename(inventory)
+    return (
+        f"{path} is not what {name} generates:{lines}\n"
+        f"put the changes into {name} or an override there; sparkiac generate {name} --force discards them"
+    )
+
+
+def _stale(changes: Changes, path: Path, inventory: Path) -> str:
+    name = click.format_filename(inventory)
+    files = sorted((*changes.created, *changes.changed, *changes.removed))
+    more = f" and {len(files) - _LISTED} more" if len(files) > _LISTED else ""
+    return (
+        f"{path} is out of date: {', '.join(files[:_LISTED])}{more}\n"
+        f"run sparkiac generate {name}, review the changes, then apply again"
+    )
+
+
+def _generations(artifacts: Iterable[Artifact]) -> dict[str, str]:
+    """Return host → generation, from the variables that Ansible reads."""
+    return {
+        Path(each.path).stem: found[1].decode()
+        for each in artifacts
+        if each.path.startswith("host_vars/") and (found := _GENERATION.search(each.content))
+    }

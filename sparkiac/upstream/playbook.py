@@ -1,0 +1,126 @@
+"""Run ansible-playbook, and read the events of its hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac.assets import directory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    Event = Mapping[str, Any]
+
+_PROGRAM: Final = "ansible-playbook"
+_TICK_S: Final = 0.2
+"""Longest time between two calls of `waited`."""
+_GRACE_S: Final = 5
+"""Time for Ansible to end after an interrupt. A terminal sends the interrupt to Ansible as well."""
+_BLOCK: Final = 1 << 16
+
+
+class MissingProgramError(Exception):
+    """ansible-playbook is not installed on this machine."""
+
+
+class PlaybookRun(NamedTuple):
+    """What to run."""
+
+    tree: Path
+    """Generated directory."""
+    playbook: str
+    """Path of the playbook in the tree."""
+    options: tuple[str, ...]
+    """Options of ansible-playbook; relative paths in them start in the current directory."""
+    log: Path
+    """File to which Ansible's own output is appended."""
+
+
+def run(wanted: PlaybookRun, heard: Callable[[Event], None], waited: Callable[[], None]) -> int:
+    """Run a playbook and return its exit code. Pass each event to `heard`; call `waited` several times a second.
+
+    Ansible prompts for passwords on the terminal. It gets standard input only if that is not the terminal: otherwise a
+    pause between two batches would wait for a key after an interrupt. After an interrupt, wait for Ansible to end and
+    raise KeyboardInterrupt. Raises MissingProgramError and OSError.
+    """
+    reader, writer = os.pipe()
+    try:
+        with wanted.log.open("ab") as output:
+            process = subprocess.Popen(  # noqa: S603  no shell; the options are the user's own
+                (_program(), "-i", str(wanted.tree / "inventory.yml"), *wanted.options, str(_path(wanted))),
+                stdin=subprocess.DEVNULL if os.isatty(0) else None,
+                env=_environment(wanted.tree, writer),
+                stdout=output,
+                stderr=output,
+                pass_fds=(writer,),
+            )
+        os.close(writer)
+        writer = -1
+        try:
+            for event in _events(reader, process, waited):
+                heard(event)
+            return process.wait()
+        except BaseException:
+            _interrupt(process)
+            raise
+    finally:
+        for each in (reader, writer):
+            if each >= 0:
+                os.close(each)
+
+
+def _path(wanted: PlaybookRun) -> Path:
+    return wanted.tree / wanted.playbook
+
+
+def _program() -> str:
+    """Return the user's ansible-playbook, or the one that was installed together with sparkiac."""
+    beside = Path(sys.executable).with_name(_PROGRAM)
+    found = shutil.which(_PROGRAM) or (str(beside) if os.access(beside, os.X_OK) else None)
+    if found is None:
+        message = f"{_PROGRAM} is not installed on this machine: pip install ansible-core"
+        raise MissingProgramError(message)
+    return found
+
+
+def _environment(tree: Path, writer: int) -> dict[str, str]:
+    """Return the environment. The configuration is the user's, as Ansible would find it, or else that of the tree."""
+    plugins = [str(directory("templates") / "ansible"), os.environ.get("ANSIBLE_CALLBACK_PLUGINS", "")]
+    added = {"SPARKIAC_EVENTS": str(writer), "ANSIBLE_CALLBACK_PLUGINS": ":".join(filter(None, plugins))}
+    if not Path("ansible.cfg").exists():
+        added["ANSIBLE_CONFIG"] = os.environ.get("ANSIBLE_CONFIG", str(tree / "ansible.cfg"))
+    return os.environ | added
+
+
+def _events(reader: int, process: subprocess.Popen[bytes], waited: Callable[[], None]) -> Iterator[Event]:
+    """Return the events until Ansible ends. The end of the pipe is not enough: a child may keep it open."""
+    rest = b""
+    while True:
+        if select.select([reader], [], [], _TICK_S)[0]:
+            block = os.read(reader, _BLOCK)
+            if not block:
+                return
+            *lines, rest = (rest + block).split(b"\n")
+            yield from (json.loads(line) for line in lines)
+        elif process.poll() is not None:
+            return
+        waited()
+
+
+def _interrupt(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of an interrupted process; interrupt it if only sparkiac was, and end it if it goes on."""
+    for signalled in (None, signal.SIGINT, signal.SIGKILL):
+        if signalled is not None:
+            process.send_signal(signalled)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_GRACE_S)
+            return
