@@ -102,24 +102,24 @@ class Lab:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def apply(self, *options: str) -> Recap:
-        """Run `ansible-playbook site.yml` over SSH, as an operator does in the generated tree."""
-        with self.applying(*options) as process:
+    def apply(self, *options: str, playbook: str = "site.yml") -> Recap:
+        """Run a playbook over SSH, as an operator does in the generated tree."""
+        with self.applying(*options, playbook=playbook) as process:
             output, _ = process.communicate(timeout=3600)
         found = re.findall(r"^(spark-\d+)\s+: ok=\d+\s+changed=(\d+)", output, re.MULTILINE)
         return Recap(process.returncode, {host: int(count) for host, count in found}, output)
 
-    def applying(self, *options: str) -> subprocess.Popen[str]:
+    def applying(self, *options: str, playbook: str = "site.yml") -> subprocess.Popen[str]:
         """Start the same, for a caller that reads its output or kills it: it leads a process group of its own."""
-        playbook = Path(sys.executable).with_name("ansible-playbook")
+        program = Path(sys.executable).with_name("ansible-playbook")
         env = {
             "ANSIBLE_PRIVATE_KEY_FILE": str(self.bed.ssh_key),
             "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {MULTIPLEX}",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.bed.control_path),
             "ANSIBLE_NOCOLOR": "1",
-            "PATH": f"{playbook.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
+            "PATH": f"{program.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
         }
-        argv = self.bed.inside([playbook, "site.yml", "-e", f"@{self.folder}/secrets.json", *options])
+        argv = self.bed.inside([program, playbook, "-e", f"@{self.folder}/secrets.json", *options])
         pipe, end = subprocess.PIPE, subprocess.STDOUT
         return subprocess.Popen(
             argv, cwd=self.tree, env=env, stdout=pipe, stderr=end, text=True, errors="replace", start_new_session=True

@@ -202,7 +202,7 @@ def test_a_controller_that_dies_leaves_no_unit_stopped(lab: Lab) -> None:
     restart_both(lab, 122)
     with lab.applying() as process:
         assert process.stdout
-        next(line for line in process.stdout if line.startswith("TASK [services : Restart changed units]"))
+        next(line for line in process.stdout if line.startswith("TASK [services : Switch to the generation]"))
         wait_for(lambda: not active(lab.bed, "spark-01"), "the restart to begin", timeout=60)
         os.killpg(process.pid, signal.SIGKILL)
     for host in UNITS:
