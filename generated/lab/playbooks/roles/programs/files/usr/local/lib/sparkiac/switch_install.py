@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import shutil
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import durable
@@ -64,6 +65,7 @@ def install(machine: LocalHost, new: Generation, others: list[Generation]) -> No
     for other in others:
         for unit in reversed([each["name"] for each in other.plan["units"] if each["name"] not in units]):
             machine.run("systemctl", "disable", "--now", f"{unit}.service")
+    make_readable(machine, new)
     for file in new.files:
         copy(machine, new, file)
     for path in sorted({each.path for other in others for each in other.files} - files - {RECOVER}):
@@ -71,6 +73,15 @@ def install(machine: LocalHost, new: Generation, others: list[Generation]) -> No
         remove_empty(machine, machine.path(path).parent)
     machine.run("systemctl", "daemon-reload")
     set_sysctls(machine, new, others)
+
+
+def make_readable(machine: LocalHost, generation: Generation) -> None:
+    """Create our directories, and let the user of the units read them; directories of the system stay as they are."""
+    parents = {str(parent) for file in generation.files for parent in PurePosixPath(file.path).parents}
+    for path in sorted(machine.path(each) for each in parents if "sparkiac" in each.split("/")):
+        durable.make_directory(path)
+        if path.stat().st_mode & 0o7777 != 0o755:  # noqa: PLR2004
+            path.chmod(0o755)
 
 
 def copy(machine: LocalHost, generation: Generation, file: File) -> None:
