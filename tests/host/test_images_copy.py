@@ -63,7 +63,8 @@ class Pair:
             hosts[name] = {
                 "sparkiac": own,
                 "stub": str(self.folder / name),
-                "stage_programs": str(SCRIPTS),
+                "stage_program": str(SCRIPTS / "stage"),
+                "stage_share_token": str(self.folder / name / "share/token"),
                 "stage_lists": str(self.folder / name),
                 "stage_share_port": self.port,
                 "stage_owner": os.geteuid(),
@@ -85,9 +86,7 @@ def pair(tmp_path: Path) -> Pair:
         (tmp_path / name / "pulls-as").write_text(ID)
     (tmp_path / "roles").symlink_to(ROOT / "playbooks/roles")
     written = {"hosts": "all", "gather_facts": False, "environment": {"STUB": "{{ stub }}"}}
-    # Of the role `stage` only the names of its files are needed here.
-    stage = {"role": "stage", "when": False}
-    (tmp_path / "play.yml").write_text(yaml.safe_dump([written | {"roles": [stage, {"role": "images"}]}]))
+    (tmp_path / "play.yml").write_text(yaml.safe_dump([written | {"roles": [{"role": "images"}]}]))
     return Pair(tmp_path, free_port())
 
 
