@@ -29,7 +29,7 @@ def render(plan: Plan, on_hosts: Mapping[str, tuple[Artifact, ...]]) -> Iterator
     yield Artifact("group_vars/all.yml", _yaml(common))
     for host in plan.hosts:
         found = _variables(host, on_hosts[host.name], plan.hub, programs)
-        variables = {"sparkiac": yamltext.AnsibleUnsafe(found)}
+        variables = {"sparkiac": yamltext.without_templates(found)}
         yield Artifact(f"host_vars/{host.name}.yml", _yaml(variables))
     yield rollout.render(plan)
     yield Artifact("ansible.cfg", (assets.directory("templates") / "ansible.cfg").read_bytes())

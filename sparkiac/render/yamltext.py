@@ -16,17 +16,14 @@ from sparkiac.render.escape import checked
 
 
 class AnsibleUnsafe(NamedTuple):
-    """A mapping whose texts, at any depth, Ansible must not evaluate as templates.
+    """A text that Ansible would evaluate as a template and must not."""
 
-    The tag is written on the mapping: on a single text, ansible-core 2.19 ignores the quotes and reads `!unsafe "no"`
-    as false.
-    """
-
-    mapping: Mapping[str, Value]
+    text: str
 
 
 Value: TypeAlias = str | int | float | bool | Mapping[str, "Value"] | Sequence["Value"] | AnsibleUnsafe | None
-"""Data that can be written: plain data, and mappings that are marked for Ansible."""
+"""Data that can be written: plain data, and texts that are marked for Ansible."""
+_TEMPLATE = ("{{", "{%", "{#")
 
 _WORD = re.compile(r"[A-Za-z/][A-Za-z0-9._/-]*(?::[A-Za-z0-9][A-Za-z0-9._-]*)?")
 _PATH_KEY = re.compile(r"(?:/[A-Za-z0-9._][A-Za-z0-9._-]*)+")
@@ -46,9 +43,22 @@ def dump(data: Value, *, bare: bool = False) -> str:
     inline = _inline(data, bare=bare)
     if inline is not None:
         return inline + "\n"
-    lines = ["!unsafe"] if isinstance(data, AnsibleUnsafe) else []
+    lines: list[str] = []
     _write_block(lines, "", data, bare=bare)
     return "\n".join(lines) + "\n"
+
+
+def without_templates(data: Value) -> Value:
+    """Return `data` with a mark on every text, at any depth, that Ansible would evaluate as a template.
+
+    No other text is marked: ansible-core 2.16 loses the lists in a marked mapping, and 2.19 ignores the quotes of a
+    marked text and reads `!unsafe "no"` as false.
+    """
+    if isinstance(data, str):
+        return AnsibleUnsafe(data) if any(start in data for start in _TEMPLATE) else data
+    if isinstance(data, Mapping):
+        return {name: without_templates(value) for name, value in data.items()}
+    return [without_templates(value) for value in data] if isinstance(data, (list, tuple)) else data
 
 
 def flow(data: Value, *, bare: bool = False) -> str:
@@ -73,8 +83,6 @@ def key(text: str, *, bare: bool = False) -> str:
 
 def _write_block(lines: list[str], indent: str, collection: Value, *, bare: bool) -> None:
     """Write the entries of a collection that is not empty, each at `indent`."""
-    if isinstance(collection, AnsibleUnsafe):
-        collection = collection.mapping
     if isinstance(collection, Mapping):
         for name, value in collection.items():
             _write_entry(lines, indent, f"{key(name, bare=bare)}:", value, bare=bare)
@@ -88,8 +96,6 @@ def _write_entry(lines: list[str], indent: str, head: str, value: Value, *, bare
     if inline is not None:
         lines.append(f"{indent}{head} {inline}")
         return
-    if isinstance(value, AnsibleUnsafe):
-        head += " !unsafe"
     below = indent + "  "
     start = len(lines)
     if head == "-":
@@ -114,7 +120,7 @@ def _inline(value: Value, *, bare: bool) -> str | None:  # noqa: PLR0911 - one l
     if isinstance(value, float):
         return _float(value)
     if isinstance(value, AnsibleUnsafe):
-        return None if value.mapping else "!unsafe {}"
+        return f"!unsafe {_quoted(value.text)}"
     if isinstance(value, Mapping):
         return None if value else "{}"
     if isinstance(value, (list, tuple)):

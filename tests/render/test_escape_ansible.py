@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sparkiac.render.escape import json_argument
-from sparkiac.render.yamltext import AnsibleUnsafe, dump
+from sparkiac.render.yamltext import dump, without_templates
 from tests.pythons import environment
 from tests.render.hostile import SPECULATIVE_CONFIG, by_name, corpus, different
 
@@ -63,7 +63,7 @@ def play(directory: Path, playbook: Path, hostile: dict[str, Any]) -> tuple[dict
         "ansible_connection": "local",
         "ansible_python_interpreter": sys.executable,
         "recorder": RECORDER,
-        "hostile": AnsibleUnsafe(hostile),
+        "hostile": without_templates(hostile),
     }
     (directory / "host_vars").mkdir()
     (directory / "host_vars/spark-01.yml").write_text(dump(variables), encoding="ascii")

@@ -25,7 +25,7 @@ class _Loader(yaml.SafeLoader):
     """PyYAML with Ansible's tag for text that is not evaluated."""
 
 
-_Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_mapping(node, deep=True))
+_Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(node))
 
 
 def rendered(*lines: str, pins: Mapping[str, str] = PINS) -> dict[str, Artifact]:

@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from yamllint import linter
 from yamllint.config import YamlLintConfig
 
-from sparkiac.render.yamltext import AnsibleUnsafe, dump, flow
+from sparkiac.render.yamltext import AnsibleUnsafe, dump, flow, without_templates
 from tests.render.hostile import REFUSED, by_name, corpus, different, texts
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ LAYOUT = {
         }
     },
     "on": "quoted, or YAML 1.1 reads true",
-    "data": AnsibleUnsafe({"greeting": "{{ x }}", "list": [AnsibleUnsafe({"a": 1}), AnsibleUnsafe({})]}),
+    "data": {"greeting": AnsibleUnsafe("{{ x }}"), "list": [AnsibleUnsafe("{% x %}"), {"a": 1}]},
 }
 TEXT = r"""name: "lab"
 services:
@@ -67,19 +67,18 @@ services:
       - - []
       - - {}
 "on": "quoted, or YAML 1.1 reads true"
-data: !unsafe
-  greeting: "{{ x }}"
+data:
+  greeting: !unsafe "{{ x }}"
   list:
-    - !unsafe
-      a: 1
-    - !unsafe {}
+    - !unsafe "{% x %}"
+    - a: 1
 """
 
 
 def unwrapped(value: Any) -> Any:  # noqa: ANN401 - any YAML data
     """Return the data without the marks for Ansible, in the types that a reader makes."""
     if isinstance(value, AnsibleUnsafe):
-        value = value.mapping
+        return value.text
     if isinstance(value, dict):
         return {key: unwrapped(item) for key, item in value.items()}
     return [unwrapped(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -87,13 +86,13 @@ def unwrapped(value: Any) -> Any:  # noqa: ANN401 - any YAML data
 
 def yaml_1_1(base: type) -> Callable[[str], object]:
     loader = type("Loader", (base,), {})
-    loader.add_constructor("!unsafe", lambda self, node: self.construct_mapping(node, deep=True))  # type: ignore[attr-defined]
+    loader.add_constructor("!unsafe", lambda self, node: self.construct_scalar(node))  # type: ignore[attr-defined]
     return lambda text: yaml.load(text, loader)  # noqa: S506 - a subclass of the safe loader
 
 
 def yaml_1_2(text: str) -> object:
     reader = YAML(typ="safe", pure=True)
-    reader.constructor.add_constructor("!unsafe", lambda self, node: self.construct_mapping(node, deep=True))
+    reader.constructor.add_constructor("!unsafe", lambda self, node: self.construct_scalar(node))
     return reader.load(text)
 
 
@@ -111,7 +110,7 @@ DATA = st.recursive(
         st.lists(inner, max_size=4)
         | st.lists(inner, max_size=3).map(tuple)
         | st.dictionaries(texts(), inner, max_size=4)
-        | st.dictionaries(texts(), inner, max_size=3).map(AnsibleUnsafe)
+        | texts().map(AnsibleUnsafe)
     ),
     max_leaves=20,
 )
@@ -228,13 +227,16 @@ def test_any_mapping_can_be_written() -> None:
     assert dump(MappingProxyType({"a": MappingProxyType({"b": 1})})) == "a:\n  b: 1\n"
 
 
-def test_a_whole_document_can_be_unsafe() -> None:
-    assert dump(AnsibleUnsafe({"a": "{{ b }}"})) == '!unsafe\na: "{{ b }}"\n'
+def test_only_templates_are_marked_for_ansible() -> None:
+    marked = without_templates({"a": "{{ b }}", "c": ["no", {"d": "{% e %}"}, 5, None], "f": "{#"})
+    assert dump(marked) == (
+        'a: !unsafe "{{ b }}"\nc:\n  - "no"\n  - d: !unsafe "{% e %}"\n  - 5\n  - null\nf: !unsafe "{#"\n'
+    )
 
 
 @pytest.mark.parametrize("string", REFUSED, ids=ascii)
 def test_a_character_that_no_file_may_carry_is_refused(string: str) -> None:
-    for data in (string, [string], {string: 1}, {"a": {"b": string}}, AnsibleUnsafe({"a": string})):
+    for data in (string, [string], {string: 1}, {"a": {"b": string}}, AnsibleUnsafe(string)):
         with pytest.raises(ValueError, match=r"^character \d+ is U\+"):
             dump(data)
 
