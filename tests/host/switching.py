@@ -27,6 +27,7 @@ state: ModuleType = sys.modules["switch_state"]
 runs: ModuleType = sys.modules["switch_run"]
 starts: ModuleType = sys.modules["switch_start"]
 votes: ModuleType = sys.modules["switch_vote"]
+http: ModuleType = sys.modules["switch_http"]
 LocalHost: Any = PROGRAM.LocalHost
 Result: Any = sys.modules["units_host"].CommandResult
 RECOVER = "etc/systemd/system/sparkiac-recover.service"

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 OLDEST_PYTHON = (3, 8)
 STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")]
 UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
-SWITCH = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "store", "uninstall")]
+LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "uninstall")]
+STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
 PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
-PARTS = ["contract.py", *PREFLIGHT, "probe_answers.py", *STAGE, *SWITCH, *UNITS]
-PYTHON_SCRIPTS = ["preflight", "stage", "units", *PARTS, "probe.py"]
+PARTS = ["contract.py", "durable.py", *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
+PYTHON_SCRIPTS = ["preflight", "stage", "switch", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)

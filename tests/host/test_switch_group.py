@@ -21,6 +21,7 @@ from tests.host.switching import (
     committed,
     durable,
     generation,
+    http,
     runs,
     starts,
     state,
@@ -197,7 +198,7 @@ def test_a_host_that_cannot_be_reached_keeps_its_group_back(fleet: Fleet, monkey
 
 
 def test_a_vote_needs_the_secret_of_the_run(fleet: Fleet) -> None:
-    members = votes.Members("spark-02", [*NAMES], "spark-01", "127.0.0.1", fleet.port, "run", "secret")
+    members = http.Members("spark-02", [*NAMES], "spark-01", "127.0.0.1", fleet.port, "run", "secret")
     coordinator = votes.Coordinator(members, lambda: None)
     try:
         assert votes.ask(members._replace(token=""), "ready", vote=True) is None

@@ -30,6 +30,8 @@ class Disk:
         self.root = root
         self.contents: dict[int, tuple[bytes, int]] = {}
         self.entries: dict[int, dict[str, Entry]] = {}
+        self.held: dict[int, int] = {}
+        """Inode → handle: an inode that is open is not used again."""
         for path in [root, *root.rglob("*")]:
             if path.is_dir() and not path.is_symlink():
                 self.entries[path.stat().st_ino] = self.listed(path)
@@ -46,7 +48,12 @@ class Disk:
 
     def entry(self, path: Path) -> Entry:
         """Return an entry of a directory."""
-        return str(path.readlink()) if path.is_symlink() else path.stat().st_ino
+        if path.is_symlink():
+            return str(path.readlink())
+        inode = path.stat().st_ino
+        if inode not in self.held:
+            self.held[inode] = os.open(path, os.O_PATH)
+        return inode
 
     def sync_file(self, path: Path) -> None:
         """Store the content of a file."""
@@ -61,6 +68,11 @@ class Disk:
             else:
                 self.sync_file(path)
             self.cuts.append((dict(self.contents), {each: dict(found) for each, found in self.entries.items()}))
+
+    def close(self) -> None:
+        """Close the handles."""
+        for handle in self.held.values():
+            os.close(handle)
 
     def restore(self, cut: int, root: Path) -> None:
         """Write the disk as it was after an fsync to another directory."""
@@ -93,6 +105,7 @@ def test_the_host_boots_with_a_committed_generation(
         recording.setattr(os, "fsync", disk.fsync)
         recording.setattr(os, "fdatasync", disk.fsync)
         switch(host, made)
+    disk.close()
     ends = set()
     for cut in range(len(disk.cuts)):
         after = booted(disk, cut, tmp_path / "after", host)
@@ -129,6 +142,7 @@ def test_a_content_that_was_not_synchronised_is_lost(tmp_path: Path, monkeypatch
     handle: Any = os.open(root, os.O_RDONLY)
     os.fsync(handle)
     os.close(handle)
+    disk.close()
     disk.restore(0, tmp_path / "after")
     assert (tmp_path / "after/file").read_text() == ""
     assert state.read(Host(tmp_path / "other")).committed is None
