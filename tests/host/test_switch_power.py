@@ -57,6 +57,7 @@ class Disk:
 
     def sync_file(self, path: Path) -> None:
         """Store the content of a file."""
+        self.entry(path)
         self.contents[path.stat().st_ino] = (path.read_bytes(), path.stat().st_mode & 0o7777)
 
     def fsync(self, handle: int) -> None:
