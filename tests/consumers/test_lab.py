@@ -22,6 +22,8 @@ ROOT = Path(__file__).parent.parent.parent
 INVENTORIES = ("lab", "solo")
 BIN = Path(sys.executable).parent
 WORST_EXPOSURE = 1.0
+WORST_EXPOSURE_OF_RECOVER = 3.0
+"""sparkiac-recover.service runs as root, because it installs files."""
 """Highest score of `systemd-analyze security` (0 is best, 10 worst)."""
 
 
@@ -110,7 +112,8 @@ def test_systemd_has_nothing_to_say_about_the_units(tree: Path, analyze) -> None
 def test_units_are_hardly_exposed(tree: Path, analyze) -> None:  # noqa: ANN001
     files = units(tree)
     for name in (path for path in files if path.endswith(".service")):
-        done = analyze(["security", "--offline=true", f"--threshold={int(WORST_EXPOSURE * 10)}", name], files)
+        worst = WORST_EXPOSURE_OF_RECOVER if name.endswith("/sparkiac-recover.service") else WORST_EXPOSURE
+        done = analyze(["security", "--offline=true", f"--threshold={int(worst * 10)}", name], files)
         assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import stage_prune
 import switch_drain
 import switch_drift
+import switch_http
 import switch_state
 import switch_store
 import switch_vote
 import units_host
-import units_report
 import units_restart
 from stage_store import StageError
+from switch_gate import gate
 from switch_install import check_space, install, prepare
 from switch_state import RETURNING, TRYING, VOTED, Decision, Pending, State
 from switch_store import Generation, GenerationError
@@ -30,9 +31,6 @@ if TYPE_CHECKING:
 
 RESULT = "/run/sparkiac/switch.json"
 COMMITTED, BACK = "committed", "back"
-PROBE = "/usr/local/lib/sparkiac/probe.py"
-GATE_WAIT_S = 60
-"""How long the gate repeats a request that failed; the unit is ready already."""
 STEP_ERRORS = (OSError, ValueError, KeyError, GenerationError, StageError, RuntimeError)
 
 
@@ -125,7 +123,7 @@ def join(machine: LocalHost, request: Request, new: Generation, old: Generation,
         stop_group(machine, new, old)
 
     where = (group["coordinator"], group["address"], group["port"], request.run, request.token)
-    members = switch_vote.Members(new.plan["host"], group["members"], *where)
+    members = switch_http.Members(new.plan["host"], group["members"], *where)
     if group["coordinator"] == members.host:
         machine.run("systemctl", "stop", "sparkiac-answer.service")
         return Switch(machine, request, new, old, switch_vote.Coordinator(members, stop, back=back))
@@ -253,27 +251,6 @@ def restarted(switch: Switch, generation: Generation) -> dict[str, Any]:
     """Restart the units that differ from a generation."""
     also = [unit["name"] for unit in generation.plan["units"] if unit["name"] in switch.request.also]
     return units_restart.restart(switch.machine, generation.plan, also)
-
-
-def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[str]:
-    """Send requests to the units that restarted, as clients do; return a report for each that does not answer well."""
-    asked = [unit for unit in generation.plan["units"] if unit["gate"] and unit["name"] in names]
-    began = time.time()
-    failed = []
-    for unit in asked:
-        done = machine.run(*question(machine, unit["gate"]))
-        if done.code:
-            failed.append(units_report.answered(machine, unit, " ".join(done.errors.split()), began))
-    return failed
-
-
-def question(machine: LocalHost, wanted: dict[str, Any]) -> list[str]:
-    """Return the command that asks a unit."""
-    argv = ["python3", str(machine.path(PROBE)), "--warm-up" if wanted["answer"] else "--no-warm-up"]
-    argv += ["--wait", str(GATE_WAIT_S), "--within", str(wanted["within_s"]), "--health", wanted["health"] or ""]
-    if wanted["api_key"]:
-        argv += ["--token-file", str(machine.path(f"{units_host.SECRETS}/{wanted['api_key']}"))]
-    return [*argv, *(["--tools"] if wanted["tools"] else []), "--", wanted["url"], *wanted["models"]]
 
 
 def finished(switch: Switch, began: float, found: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import switch_http
 import switch_lease
 import switch_run
 import switch_state
@@ -178,12 +179,12 @@ def answer(machine: LocalHost) -> dict[str, Any]:
         if name == switch_vote.DONE:
             waiting.discard(host)
         if name in (switch_vote.DOWN, switch_vote.DONE):
-            return switch_vote.GO
-        return switch_vote.GO if decision.commit and name is not None else switch_vote.BACK
+            return switch_http.GO
+        return switch_http.GO if decision.commit and name is not None else switch_http.BACK
 
     where = (group["coordinator"], group["address"], group["port"], decision.run, decision.token)
-    members = switch_vote.Members(group["coordinator"], [*group["members"], *decision.waiting], *where)
-    server = switch_vote.serve(members, hear)
+    members = switch_http.Members(group["coordinator"], [*group["members"], *decision.waiting], *where)
+    server = switch_http.serve(members, hear)
     while waiting:
         time.sleep(POLL_S)
     server.shutdown()
