@@ -109,20 +109,32 @@ class Lab:
         found = re.findall(r"^(spark-\d+)\s+: ok=\d+\s+changed=(\d+)", output, re.MULTILINE)
         return Recap(process.returncode, {host: int(count) for host, count in found}, output)
 
+    def sparkiac_apply(self, *options: str) -> Recap:
+        """Run `sparkiac apply` in the directory of the inventory."""
+        words = [sys.executable, "-m", "sparkiac", "apply", "inventories/lab.yaml", *options]
+        with self.running([*words, "--", "-e", f"@{self.folder}/secrets.json"], folder=self.folder) as process:
+            output, _ = process.communicate(timeout=3600)
+        return Recap(process.returncode, {}, output)
+
     def applying(self, *options: str, playbook: str = "site.yml") -> subprocess.Popen[str]:
         """Start the same, for a caller that reads its output or kills it: it leads a process group of its own."""
         program = Path(sys.executable).with_name("ansible-playbook")
+        words = [program, playbook, "-e", f"@{self.folder}/secrets.json", *options]
+        return self.running(words, folder=self.tree)
+
+    def running(self, words: list[Path | str], *, folder: Path) -> subprocess.Popen[str]:
+        """Start a command that reaches the hosts over SSH; it leads a process group of its own."""
         env = {
             "ANSIBLE_PRIVATE_KEY_FILE": str(self.bed.ssh_key),
             "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {MULTIPLEX}",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.bed.control_path),
             "ANSIBLE_NOCOLOR": "1",
-            "PATH": f"{program.parent}:/usr/bin:/bin:/usr/sbin:/sbin",
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin:/usr/sbin:/sbin",
         }
-        argv = self.bed.inside([program, playbook, "-e", f"@{self.folder}/secrets.json", *options])
+        argv = self.bed.inside(words)
         pipe, end = subprocess.PIPE, subprocess.STDOUT
         return subprocess.Popen(
-            argv, cwd=self.tree, env=env, stdout=pipe, stderr=end, text=True, errors="replace", start_new_session=True
+            argv, cwd=folder, env=env, stdout=pipe, stderr=end, text=True, errors="replace", start_new_session=True
         )
 
     def get(self, host: str, path: str, *, key: str | None = KEY) -> tuple[int, Any]:

@@ -134,6 +134,22 @@ def test_change_restarts_only_what_changed(lab: Lab) -> None:
     assert "--max-model-len=32768" in gemma["argv"]
 
 
+def test_sparkiac_apply_shows_and_applies_a_change(lab: Lab) -> None:
+    recap = lab.sparkiac_apply("--yes")
+    assert recap.code == 0, recap.output
+    before = container(lab.bed, "spark-02")
+    lab.edit("max_model_len: 32768", "max_model_len: 16384")
+    lab.generate()
+    recap = lab.sparkiac_apply("--check")
+    assert recap.code == 3, recap.output
+    assert "restart gemma4" in recap.output
+    assert container(lab.bed, "spark-02") == before
+    recap = lab.sparkiac_apply("--yes")
+    assert recap.code == 0, recap.output
+    assert container(lab.bed, "spark-02") != before
+    assert KEY not in recap.output
+
+
 def behave(bed: Bed, host: str, behaviour: str) -> None:
     """Tell a host's model server how to behave."""
     url = f"http://{bed.hosts[host].address}:8001/standin"
