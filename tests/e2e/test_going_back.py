@@ -181,6 +181,20 @@ def test_a_controller_that_dies_during_a_bad_switch(changed: Lab) -> None:
     changed.bed.ssh("spark-01", "rm -f /run/sparkiac/lease.json", root=True)  # a lease ends 90 s after its owner
 
 
+def test_a_switch_program_that_is_killed(changed: Lab) -> None:
+    """systemd starts it again, and it goes back."""
+    first = container(changed, "spark-01")
+    changed.edit(RECIPE, f"{RECIPE}\n    env: {{STANDIN_BEHAVIOUR: unhealthy}}")
+    changed.generate()
+    with changed.applying() as process, ThreadPoolExecutor() as pool:
+        output = pool.submit(process.communicate)
+        wait_for(lambda: container(changed, "spark-01") not in {"", first}, "the new container", timeout=300)
+        changed.bed.ssh("spark-01", "systemctl kill --signal=KILL sparkiac-switch", root=True)
+        text, _ = output.result()
+    assert process.returncode == 2, text
+    assert "the switch was interrupted" in " ".join(text.split()), text
+
+
 def idle(lab: Lab, host: str) -> bool:
     """Return whether no switch runs on a host."""
     return lab.bed.ssh(host, "systemctl is-active sparkiac-switch", check=False).stdout.strip() != "active"
