@@ -182,7 +182,7 @@ def test_a_controller_that_dies_during_a_bad_switch(changed: Lab) -> None:
 
 
 def test_a_switch_program_that_is_killed(changed: Lab) -> None:
-    """systemd starts it again, and it goes back."""
+    """It is started again, and goes back."""
     first = container(changed, "spark-01")
     changed.edit(RECIPE, f"{RECIPE}\n    env: {{STANDIN_BEHAVIOUR: unhealthy}}")
     changed.generate()
