@@ -87,12 +87,11 @@ def check(lab: Lab, seed: int) -> None:
     assert (recap.code, recap.changed) == (0, {"spark-01": 0, "spark-02": 0}), recap.output
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_a_kill_at_a_random_moment(lab: Lab, seed: int) -> None:
-    check(lab, seed)
+def test_a_kill_at_a_random_moment(lab: Lab) -> None:
+    check(lab, 0)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(2, MOMENTS))
+@pytest.mark.parametrize("seed", range(1, MOMENTS))
 def test_kills_at_many_random_moments(lab: Lab, seed: int) -> None:
     check(lab, seed)

@@ -275,12 +275,12 @@ def counting(fleet: Fleet, plain: Any) -> Any:  # noqa: ANN401
     return counted
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_fault_never_mixes_generations(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     faults(fleet, monkeypatch, seed)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("seed", range(20, 200))
+@pytest.mark.parametrize("seed", range(10, 200))
 def test_many_faults_never_mix_generations(fleet: Fleet, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     faults(fleet, monkeypatch, seed)
