@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -118,7 +119,7 @@ class Lab:
 
     def applying(self, *options: str, playbook: str = "site.yml") -> subprocess.Popen[str]:
         """Start the same, for a caller that reads its output or kills it: it leads a process group of its own."""
-        program = Path(sys.executable).with_name("ansible-playbook")
+        program = Path(os.environ.get("ANSIBLE_PLAYBOOK", Path(sys.executable).with_name("ansible-playbook")))
         words = [program, playbook, "-e", f"@{self.folder}/secrets.json", *options]
         return self.running(words, folder=self.tree)
 
