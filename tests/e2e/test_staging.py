@@ -32,10 +32,19 @@ SITE = """
 - hosts: all
   gather_facts: false
   become: true
-  roles: [stage, images, weights]
+  vars_files: [vars/main.yml]
+  roles: [begin, look, stage, images, weights]
   post_tasks:
-    - name: Note what this generation needs
-      ansible.builtin.include_role: {name: prune, tasks_from: record}
+    - name: Record what this generation needs, as a switch to it does
+      ansible.builtin.command:
+        argv:
+          - "{{ stage_program }}"
+          - record
+          - --generation={{ sparkiac.generation }}
+          - --needs={{ sparkiac_plan.needs | to_json }}
+      register: recorded
+      changed_when: (recorded.stdout | from_json).changed
+      when: not ansible_check_mode
 """
 
 
@@ -105,27 +114,29 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
     commit = manifests.want(tiny())
     shutil.copytree(manifests.manifests, lab.tree / "models")
     model = {"model": "acme/tiny", "commit": commit, "layout": "hub", "manifest": "models/acme--tiny.json"}
+    needs = {"images": [image], "stores": [{"path": STORE, "models": [model]}], "extra_files": [], "caches": []}
+    shared = tree.listed(lab.tree / tree.PROGRAMS)
     hosts: dict[str, Any] = {}
     for name, host in lab.bed.hosts.items():
         (other,) = (each for each in lab.bed.hosts.values() if each.name != name)
         near = {"host": other.name, "address": other.fabric_address}
-        data = {
-            "host": name,
-            "stores": [{"path": STORE, "models": [model]}],
+        plan = {"host": name, "memory_bytes": None, "units": [], "sysctls": [], "group": None, "needs": needs}
+        own = lab.tree / f"hosts/{name}"
+        (own / "etc/sparkiac").mkdir(parents=True)
+        (own / "etc/sparkiac/generation.json").write_text(json.dumps(plan))
+        data = tree.host_data(name, (name,), tree.listed(own), shared) | {
+            "stores": needs["stores"],
             "fetch": {"endpoint": endpoint, "token": None, "from": [near]},
             "images": [image],
             "image_ids": {image: identity},
             "images_from": None if name == "spark-01" else near,
             "gpu_image": image,
-            "builds": [],
-            "extra_files": [],
-            "units": [],
-            "generation": "first",
+            "secrets": [],
         }
         connection = {"ansible_host": host.address, "ansible_user": "spark"}
         hosts[name] = {**connection, "sparkiac": data, "weights_reserve_bytes": 0}
-    shared = {"sparkiac_programs": tree.programs(CHECKOUT)}
-    (lab.tree / "inventory.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": shared}}))
+    inventory = {"all": {"hosts": hosts, "vars": {"sparkiac_programs": shared}}}
+    (lab.tree / "inventory.yml").write_text(yaml.safe_dump(inventory))
 
 
 def test_a_dry_run_says_what_would_come(staged: Staged) -> None:
@@ -190,11 +201,13 @@ def test_what_a_former_generation_needed_is_pruned_and_the_rest_stays(staged: St
     (staged.lab.tree / "site.yml").write_text("- ansible.builtin.import_playbook: playbooks/prune.yml\n")
     inventory = staged.lab.tree / "inventory.yml"
     hosts = yaml.safe_load(inventory.read_text())
-    record = "/usr/local/lib/sparkiac/stage record --generation second --needs "
+    programs = "/usr/local/lib/sparkiac"
+    install = f"cp -r /var/lib/sparkiac/generations/*/files{programs} {programs}"
+    record = f"{programs}/stage record --generation second --needs "
     needs = {"images": [], "stores": [], "extra_files": [], "caches": []}
     for host, variables in hosts["all"]["hosts"].items():
         variables["sparkiac"] |= {"generation": "second", "keep_generations": 1, "stores": []}
-        staged.ssh(host, f"{record} '{json.dumps(needs)}'; mkdir -p {STORE}/own; touch {STORE}/own/file")
+        staged.ssh(host, f"{install}; {record} '{json.dumps(needs)}'; mkdir -p {STORE}/own; touch {STORE}/own/file")
     inventory.write_text(yaml.safe_dump(hosts))
     looked = staged.apply("--check")
     assert looked.code == 0, looked.output
