@@ -115,18 +115,20 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
     commit = manifests.want(tiny())
     shutil.copytree(manifests.manifests, lab.tree / "models")
     model = {"model": "acme/tiny", "commit": commit, "layout": "hub", "manifest": "models/acme--tiny.json"}
-    needs = {"images": [image], "stores": [{"path": STORE, "models": [model]}], "extra_files": [], "caches": []}
+    stores = [{"path": STORE, "models": [model]}]
     shared = tree.listed(lab.tree / tree.PROGRAMS)
     hosts: dict[str, Any] = {}
     for name, host in lab.bed.hosts.items():
         (other,) = (each for each in lab.bed.hosts.values() if each.name != name)
         near = {"host": other.name, "address": other.fabric_address}
+        known = image if name == "spark-01" else identity  # a copied image has no name
+        needs = {"images": [known], "stores": stores, "extra_files": [], "caches": []}
         plan = {"host": name, "memory_bytes": None, "units": [], "sysctls": [], "group": None, "needs": needs}
         own = lab.tree / f"hosts/{name}"
         (own / "etc/sparkiac").mkdir(parents=True)
         (own / "etc/sparkiac/generation.json").write_text(json.dumps(plan))
         data = tree.host_data(name, (name,), tree.listed(own), shared) | {
-            "stores": needs["stores"],
+            "stores": stores,
             "fetch": {"endpoint": endpoint, "token": None, "from": [near]},
             "images": [image],
             "image_ids": {image: identity},
