@@ -74,10 +74,10 @@ _SUPERVISION: Final = (
         ),
         new=pairs("container", restart="no", name=f"sparkiac-{DEPLOYMENT}")
         | pairs("unit", Restart="always", TimeoutStopSec="120")
-        | {("unit", "After", "docker.service"), ("unit", "After", "network-online.target")}
+        | {("unit", "After", name) for name in ("docker.service", "network-online.target", "sparkiac-recover.service")}
         | named("unit", "StartLimitIntervalSec", "WatchdogSec", "WatchdogSignal")
         | named("unit", "KillMode", "ExecStopPost", "NotifyAccess", "Group")
-        | {("start step", "-+/usr/local/lib/sparkiac/units")},
+        | {("start step", "-+/usr/local/lib/sparkiac/switch")},
     ),
     Standing(
         "a unit restarts 2 s after its server exits, then after longer pauses of up to 60 s",
