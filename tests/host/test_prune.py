@@ -87,7 +87,7 @@ def test_a_record_is_written_once_and_the_newest_is_the_one_applied_last(host: H
     assert [host.apply("one", images=["a"]).last["changed"] for _ in range(2)] == [True, False]
     assert host.apply("two", images=["b"]).last == {"changed": True}
     assert host.apply("one", images=["a"]).last == {"changed": True}
-    found = {each.stem: json.loads(each.read_text()) for each in path.iterdir()}
+    found = {each.name: json.loads((each / "record.json").read_text()) for each in path.iterdir()}
     assert found["one"]["images"] == {"a": "sha256:" + "a" * 64}
     assert found["one"]["sequence"] > found["two"]["sequence"]
     assert [name for _, name, _ in host.prune("one", "--dry-run")] == ["b", "two"]
@@ -97,9 +97,9 @@ def test_images_of_former_generations_go_and_strange_ones_stay(host: Host) -> No
     host.apply("one", images=["a", "b"])
     host.apply("two", images=["b", "c"])
     assert host.prune("two", "--dry-run", keep=2) == []
-    assert host.prune("two", "--dry-run") == [("image", "a", 2000), ("record", "one", 0)]
+    assert host.prune("two", "--dry-run") == [("image", "a", 2000), ("generation", "one", 0)]
     assert host.images == ["a", "b", "c", "d"]
-    assert host.prune("two") == [("image", "a", 2000), ("record", "one", 0)]
+    assert host.prune("two") == [("image", "a", 2000), ("generation", "one", 0)]
     assert host.images == ["b", "c", "d"]
     assert host.prune("two") == []
 
@@ -149,7 +149,7 @@ def test_a_former_commit_goes_and_the_blobs_that_the_new_one_shares_stay(host: H
     size = len(FILES["config.json"])
     assert host.prune("g1", "--dry-run") == [
         ("model", f"acme/tiny@{first} in {host.store.path}", size),
-        ("record", "g0", 0),
+        ("generation", "g0", 0),
     ]
     assert len(list(blobs.iterdir())) == len(FILES) + 3
     host.prune("g1")
@@ -168,7 +168,7 @@ def test_a_snapshot_of_the_users_keeps_its_blobs_and_a_ref_of_the_users_its_snap
     (own / "config.json").symlink_to(f"../../blobs/{sha256(FILES['config.json'])}")
     assert host.prune("g1", "--dry-run")[0][2] == 0
     (host.store.repo() / "refs/v1").write_text(first)
-    assert host.prune("g1") == [("record", "g0", 0)]
+    assert host.prune("g1") == [("generation", "g0", 0)]
     assert host.store.snapshot(first) == FILES
 
 
@@ -188,7 +188,7 @@ def test_a_model_that_no_kept_generation_has_goes_with_its_name(host: Host) -> N
     two_commits(host, "hub")
     host.store.wanted.clear()
     host.apply("g2")
-    assert [kind for kind, *_ in host.prune("g2")] == ["model", "model", "record", "record"]
+    assert [kind for kind, *_ in host.prune("g2")] == ["model", "model", "generation", "generation"]
     assert contents(host.store.repo() / "blobs") == {}
     assert list((host.store.repo() / "snapshots").iterdir()) == []
     assert not (host.store.repo() / "refs/main").exists()
@@ -233,7 +233,7 @@ def test_a_record_that_names_other_places_removes_nothing_there(host: Host) -> N
     named = [str(outside), str(link), f"{host.folder}/var/cache/sparkiac/../../../outside", "/", "/etc"]
     host.apply("one", caches=named, extra_files=["../../outside/x"])
     host.apply("two")
-    assert host.prune("two") == [("record", "one", 0)]
+    assert host.prune("two") == [("generation", "one", 0)]
     assert outside.is_dir()
 
 
@@ -248,7 +248,7 @@ def test_needs_that_are_not_known_are_refused(host: Host) -> None:
 def test_a_record_that_cannot_be_read_stops_everything(host: Host) -> None:
     host.apply("one", images=["a"])
     host.apply("two")
-    path = host.folder / "var/lib/sparkiac/generations/one.json"
+    path = host.folder / "var/lib/sparkiac/generations/one/record.json"
     path.write_text("{")
     done = host.run("prune", "--generation", "two", "--keep", "1")
     assert (done.code, done.lines) == (1, [])
