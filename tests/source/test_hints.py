@@ -29,5 +29,5 @@ def test_a_number_at_the_end_is_left_out_where_no_name_holds_it() -> None:
 
 
 def test_of_many_names_the_nearest_is_always_named() -> None:
-    many = [*map(str, range(12)), "log_file"]
+    many = [*map(str, range(16)), "log_file"]
     assert nearest("no_such_flag", many) == "the nearest name is 'log_file'"
