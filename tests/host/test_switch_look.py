@@ -98,7 +98,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host.write("proc/sys/vm/swappiness", "1\n")
     host.write("run/sparkiac/started/a.json", json.dumps(record))
     host.write("var/lib/sparkiac/files/12/x.py", "")
-    host.write("var/lib/sparkiac/state.json", json.dumps({**CLEAN["state"], "kept": []}))
+    host.write("var/lib/sparkiac/state.json", json.dumps({**CLEAN["state"], "decision": None}))
     (tmp_path / "root/var/cache/sparkiac/a").mkdir(parents=True)
     (tmp_path / "root/var/cache/sparkiac/a").chmod(0o700)
     (tmp_path / "images").write_text(f"{IMAGE} sha256:11\nsha256:12 sha256:12\n")
@@ -206,13 +206,16 @@ def test_docker_that_does_not_work_is_said_once(host: Host, monkeypatch: pytest.
     assert host.look()["missing"] == ["docker cannot be run: No such file or directory"] * 2
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"committed": "zero"}, {"committed": None}, {"pending": {"generation": "one", "run": "5"}}],
-)
+PENDING = {"generation": "one", "phase": "trying"}
+
+
+@pytest.mark.parametrize("change", [{"committed": "zero"}, {"committed": None}, {"pending": PENDING}])
 def test_a_switch_that_did_not_end_well_is_a_difference(host: Host, change: dict[str, Any]) -> None:
+    """The token of the run is not shown."""
     state = {**CLEAN["state"], **change}
-    host.write("var/lib/sparkiac/state.json", json.dumps(state))
+    secret = {"run": "5", "token": "canary", "also": []}
+    stored = {**state, "decision": None, "pending": state["pending"] and {**state["pending"], **secret}}
+    host.write("var/lib/sparkiac/state.json", json.dumps(stored))
     assert host.look() == {"differs": True, "state": state}
 
 

@@ -113,7 +113,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     now = (UNIT_A, DROP_IN, UNIT_B, RECOVER, SYSCTL, PROGRAM)
     sysctls = [{"key": "vm.swappiness", "value": "1"}, {"key": "vm.x", "value": "2"}]
     host.generation("two", 2, *now, units=[unit("sparkiac-b"), unit("sparkiac-a")], sysctls=sysctls)
-    host.write("var/lib/sparkiac/state.json", json.dumps({"current": "two", "previous": "one"}))
+    state = {"current": "two", "previous": "one", "committed": "two", "pending": None, "decision": None}
+    host.write("var/lib/sparkiac/state.json", json.dumps(state))
     host.write("var/lib/sparkiac/originals.json", json.dumps({"vm.swappiness": "60"}))
     host.write("var/lib/sparkiac/files/12/x.py", "x")
     host.write("proc/sys/vm/swappiness", "1\n")
@@ -284,7 +285,7 @@ def test_an_older_sparkiac_is_removed_too(host: Host) -> None:
 def test_a_damaged_record_stops_the_uninstall_before_anything_is_removed(host: Host) -> None:
     host.write("var/lib/sparkiac/generations/one/record.json", "{")
     before = host.tree()
-    with pytest.raises(Exception, match=r"one/record\.json cannot be read .*: remove it"):
+    with pytest.raises(Exception, match=r"one/record\.json cannot be read .*: fix or remove it"):
         host.uninstall()
     assert host.tree() == before
 

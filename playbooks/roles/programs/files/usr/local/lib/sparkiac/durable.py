@@ -51,6 +51,14 @@ def rename(old: Path, new: Path) -> None:
     sync_directory(new.parent)
 
 
+def link(path: Path, target: Path) -> None:
+    """Create a symbolic link, or point it at another target."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target)
+    rename(new, path)
+
+
 def remove(path: Path) -> None:
     """Remove a file that may be missing."""
     try:

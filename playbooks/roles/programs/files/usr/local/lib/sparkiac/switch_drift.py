@@ -6,23 +6,20 @@ import difflib
 import json
 import os
 import re
-import shutil
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator  # noqa: UP035 - Python 3.8
 
+import durable
 import units_host
 import units_look
 from contract import validated
-from switch_store import GENERATION
+from switch_store import FILE, GENERATION, GENERATIONS, HOME, PLAN
 
 if TYPE_CHECKING:
     from units_host import LocalHost
 
-GENERATIONS = "/var/lib/sparkiac/generations"
-SAVED = "/var/lib/sparkiac/saved"
-PLAN = "etc/sparkiac/generation.json"
-FILES = [{"path": str, "mode": str, "sha256": str}]
+SAVED = f"{HOME}/saved"
 UNIT_DIRECTORIES = ("/etc/systemd/system", "/run/systemd/system")
 SYSCTL_DIRECTORIES = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d")
 """In the order of systemd-sysctl: a file hides those with its name in later directories; later names win."""
@@ -58,7 +55,7 @@ def save_edited(machine: LocalHost, generation: str) -> list[str]:
 def files_of(machine: LocalHost, generation: str) -> list[dict[str, str]]:
     """Return path, mode and hash of the files of a generation."""
     name = f"{GENERATIONS}/{generation}/files.json"
-    return list(validated("program", name, json.loads(machine.read(name)), FILES))
+    return list(validated("program", name, json.loads(machine.read(name)), [FILE]))
 
 
 def is_edited(machine: LocalHost, file: dict[str, str]) -> bool:
@@ -79,35 +76,13 @@ def save(machine: LocalHost, generation: str, name: str) -> str:
         number += 1
         copy = f"{SAVED}/{generation}/{name}.{number}"
     target = machine.path(copy)
-    machine.path(SAVED).mkdir(mode=0o700, parents=True, exist_ok=True)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    new = target.with_name(f"{target.name}.new")
-    new.unlink(missing_ok=True)
+    durable.make_directory(machine.path(SAVED), mode=0o700)
+    durable.make_directory(target.parent)
     if source.is_symlink():
-        new.symlink_to(target_of(source))
+        durable.link(target, Path(target_of(source)))
     else:
-        copy_synced(source, new)
-    new.replace(target)
-    sync(target.parent)
+        durable.write(target, source.read_bytes())
     return copy
-
-
-def copy_synced(source: Path, new: Path) -> None:
-    """Copy a file to one that only root can read, and wait until it is on the disk."""
-    handle = os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    with source.open("rb") as file, os.fdopen(handle, "wb") as to:
-        shutil.copyfileobj(file, to)
-        to.flush()
-        os.fsync(handle)
-
-
-def sync(directory: Path) -> None:
-    """Wait until the names in a directory are on the disk."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def same(one: Path, other: Path) -> bool:

@@ -6,13 +6,13 @@ Every step can be repeated: an installation that was interrupted ends with the s
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import shutil
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import durable
+from switch_store import HOME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RECOVER = "etc/systemd/system/sparkiac-recover.service"
 """Finishes an interrupted switch when the host boots. Stays installed even if a generation does not have it."""
-ORIGINALS = "/var/lib/sparkiac/originals.json"
+ORIGINALS = f"{HOME}/originals.json"
 """Kernel settings before sparkiac changed them; restored when no generation sets them any more."""
 FREE_BYTES = 32 << 20
 """Space that must be free, so that a generation can be installed and the former one again."""
@@ -42,20 +42,12 @@ def prepare(machine: LocalHost, generation: Generation) -> None:
     """Install the unit that finishes an interrupted switch after a reboot, before the switch begins."""
     if any(each.path == RECOVER for each in generation.files):
         copy(machine, generation, next(each for each in generation.files if each.path == RECOVER))
-        programs = machine.path("/var/lib/sparkiac/programs")
+        programs = machine.path(f"{HOME}/programs")
         assert generation.directory is not None  # noqa: S101 - it has files
-        link(programs, generation.directory / "files/usr/local/lib/sparkiac")
+        durable.link(programs, generation.directory / "files/usr/local/lib/sparkiac")
         machine.run("systemctl", "daemon-reload")
         # Started now, before a switch is pending, so that the start of a unit does not start it.
         machine.run("systemctl", "enable", "--now", "sparkiac-recover.service")
-
-
-def link(path: Path, target: Path) -> None:
-    """Point a symbolic link at another target, atomically."""
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)
-    new.symlink_to(target)
-    durable.rename(new, path)
 
 
 def install(machine: LocalHost, new: Generation, others: list[Generation]) -> None:
@@ -92,9 +84,7 @@ def copy(machine: LocalHost, generation: Generation, file: File) -> None:
         same_owner = status.st_uid == machine.path("/").stat().st_uid
         if same_owner and status.st_mode & 0o7777 == int(file.mode, 8) and machine.sha256(file.path) == file.sha256:
             return
-    data = generation.content(file.path)
-    assert hashlib.sha256(data).hexdigest() == file.sha256  # noqa: S101 - content() has checked it
-    durable.write(place, data, int(file.mode, 8))
+    durable.write(place, generation.content(file.path), int(file.mode, 8))
 
 
 def remove_empty(machine: LocalHost, directory: Path) -> None:

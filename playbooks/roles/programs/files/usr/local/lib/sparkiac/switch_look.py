@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import stat
 from typing import TYPE_CHECKING, Any
 
 import switch_lease
+import switch_state
 import units_look
 from contract import validated
 from switch_store import GENERATION
@@ -16,10 +16,8 @@ from units_host import SECRETS
 if TYPE_CHECKING:
     from units_host import CommandResult, LocalHost
 
-STATE = "/var/lib/sparkiac/state.json"
 FILES = "/var/lib/sparkiac/files"
 DOCKER_GROUP = "docker"
-STATES = ("current", "previous", "committed", "pending")
 LOOK = {
     "generation": str,
     "files": [{"path": str, "mode": str, "sha256": str}],
@@ -36,7 +34,7 @@ LOOK = {
 def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     """Return all differences between the host and a generation; LOOK describes the keys of `data`."""
     validated("program", "look", data, LOOK)
-    plan, now = data["plan"], state(machine)
+    plan, now = data["plan"], switch_state.shown(switch_state.readable(machine))
     secrets = changed_secrets(machine, **data["secrets"])
     tree = {file["path"]: file["sha256"] for file in data["files"]}
     # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
@@ -50,16 +48,6 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     }
     differs = now["committed"] != data["generation"] or now["pending"] is not None or any(found.values())
     return {"differs": differs, **found, "state": now, "lease": switch_lease.holder(machine)}
-
-
-def state(machine: LocalHost) -> dict[str, Any]:
-    """Return which generations are current, previous, committed and pending; all null without a readable state."""
-    try:
-        found = json.loads(machine.read(STATE))
-    except (OSError, ValueError):
-        found = None
-    found = found if isinstance(found, dict) else {}
-    return {key: found.get(key) for key in STATES}
 
 
 def changed_secrets(machine: LocalHost, salt: str, hashes: dict[str, str]) -> list[str]:

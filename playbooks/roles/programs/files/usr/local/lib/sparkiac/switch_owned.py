@@ -6,34 +6,28 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import stage_prune
 import switch_drift
-from stage_store import StageError
+import switch_state
+from switch_store import FORMER_LIST, GENERATIONS, HOME
 
 if TYPE_CHECKING:
     from units_host import LocalHost
 
-LIBRARY = "/var/lib/sparkiac"
-GENERATIONS = f"{LIBRARY}/generations"
-ORIGINALS = f"{LIBRARY}/originals.json"
-SAVED = f"{LIBRARY}/saved"
 OWN = ("generations", "state.json", "originals.json", "saved", "files")
 """What sparkiac itself keeps in its directory; the rest is data of services."""
-OLDER = "/etc/sparkiac/owned.json"
-"""List of files and units that an older sparkiac wrote."""
 PATH = re.compile(r"(?:etc/systemd/system|etc/sysctl\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+")
 UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.service)")
 
 
 def current_generation(machine: LocalHost) -> str | None:
     """Return the current generation, if its list of files exists."""
-    current = str(read_json(machine, f"{LIBRARY}/state.json", {}).get("current"))
-    return current if machine.path(f"{GENERATIONS}/{current}/files.json").is_file() else None
+    current = switch_state.readable(machine).current
+    return current if current and machine.path(f"{GENERATIONS}/{current}/files.json").is_file() else None
 
 
 def keeps_saved(machine: LocalHost) -> bool:
     """Return whether there are saved files, or edited files that an uninstall saves."""
-    path, current = machine.path(SAVED), current_generation(machine)
+    path, current = machine.path(switch_drift.SAVED), current_generation(machine)
     files = switch_drift.files_of(machine, current) if current else []
     return (path.is_dir() and any(path.iterdir())) or any(switch_drift.is_edited(machine, file) for file in files)
 
@@ -54,7 +48,7 @@ def installed(machine: LocalHost) -> list[str]:
         for path in sorted(machine.path(GENERATIONS).glob("*/files.json"))
         for file in read_json(machine, str(path.relative_to(machine.root)), [])
     ]
-    listed += read_json(machine, OLDER, {}).get("files", [])
+    listed += read_json(machine, FORMER_LIST, {}).get("files", [])
     ours = [path for path in dict.fromkeys(listed) if PATH.fullmatch(path) and ".." not in path.split("/")]
     return sorted(path for path in ours if there(machine, path))
 
@@ -78,27 +72,9 @@ def units(machine: LocalHost, found: list[str]) -> list[str]:
     return [*first, *(name for name in present if name not in first)]
 
 
-def records(machine: LocalHost) -> list[stage_prune.GenerationRecord]:
-    """Return what each generation needs; raise StageError for a damaged record, whose needs are unknown."""
-    base = machine.path(GENERATIONS)
-    found = []
-    for path in sorted([*base.glob("*/record.json"), *base.glob("*.json")]):
-        try:
-            found.append(stage_prune.GenerationRecord(**json.loads(path.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, TypeError) as error:
-            message = f"{path} cannot be read ({error}), so its needs are unknown: remove it"
-            raise StageError(message) from None
-    return found
-
-
-def roots(machine: LocalHost) -> stage_prune.Roots:
-    """Return the directories of records, caches and extra files."""
-    return stage_prune.Roots(*(machine.path(str(each)) for each in stage_prune.Roots()))
-
-
 def data(machine: LocalHost) -> list[str]:
     """Return the directories with data of services."""
-    path = machine.path(LIBRARY)
+    path = machine.path(HOME)
     found = [each.name for each in path.iterdir() if each.is_dir() and not each.is_symlink()] if path.is_dir() else []
     return sorted(name for name in found if name not in OWN)
 

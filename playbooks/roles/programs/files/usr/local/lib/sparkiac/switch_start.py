@@ -1,4 +1,4 @@
-"""Start a switch in a unit of its own, wait for its end, and finish interrupted switches. Python 3.8 or newer."""
+"""Start a switch in a unit of its own, wait for its end, and finish interrupted switches."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def start(machine: LocalHost, arguments: argparse.Namespace, text: str) -> dict[
     former = result_of(machine, arguments.run)
     if former is not None:
         return former
-    while busy(machine) and requested(machine) != arguments.run:
+    while switch_lease.switch_runs(machine) and requested(machine) != arguments.run:
         time.sleep(POLL_S)  # the switch of an earlier apply, whose controller has gone
-    if requested(machine) != arguments.run or not busy(machine):
+    if requested(machine) != arguments.run or not switch_lease.switch_runs(machine):
         token = json.loads(text).get("token", "") if text.strip() else ""
         request = Request(generation_of(machine, arguments.generation), arguments.run, token, arguments.also)
         units_host.write(machine, REQUEST, json.dumps(request._asdict()))
@@ -77,12 +77,6 @@ def program(machine: LocalHost) -> Path:
     return kept if kept.exists() else here
 
 
-def busy(machine: LocalHost) -> bool:
-    """Return whether a switch runs, or will run again because its program was killed."""
-    state = machine.run("systemctl", "show", "--property=ActiveState", "--value", f"{UNIT}.service").output.strip()
-    return state not in ("inactive", "failed", "")
-
-
 def requested(machine: LocalHost) -> str:
     """Return the run of the last request."""
     request = read_request(machine)
@@ -113,7 +107,7 @@ def wait(machine: LocalHost, run: str) -> dict[str, Any]:
         found = result_of(machine, run)
         if found is not None:
             return found
-        idle = 0 if busy(machine) else idle + 1
+        idle = 0 if switch_lease.switch_runs(machine) else idle + 1
         if idle > 2:  # noqa: PLR2004 - the result is written before the unit ends
             message = f"the switch ended without a result; see journalctl --unit={UNIT}"
             raise RuntimeError(message)
@@ -148,7 +142,7 @@ def refused(machine: LocalHost, request: Request, why: str) -> dict[str, Any]:
 def recover(machine: LocalHost) -> dict[str, Any]:
     """Finish an interrupted switch at boot, before the units start; a group first asks its coordinator."""
     state = switch_state.read(machine)
-    if busy(machine):  # not a boot: its own program finishes the switch
+    if switch_lease.switch_runs(machine):  # not a boot: its own program finishes the switch
         return switch_state.shown(state)
     if state.pending is not None:
         new = switch_store.load(machine, state.pending.generation)

@@ -32,6 +32,11 @@ class Roots(NamedTuple):
     files: Path = FILES
 
 
+def roots_below(root: Path) -> Roots:
+    """Return the directories of a host whose root directory is `root`."""
+    return Roots(*(root / str(each).lstrip("/") for each in Roots()))
+
+
 class GenerationRecord(NamedTuple):
     """Images, models and directories that one generation needs."""
 

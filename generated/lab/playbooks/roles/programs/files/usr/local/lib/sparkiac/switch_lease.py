@@ -106,7 +106,7 @@ def alive(lease: dict[str, Any]) -> bool:
 
 
 def switch_runs(machine: LocalHost) -> bool:
-    """Return whether a switch runs on this host, including one that systemd starts or stops at this moment."""
+    """Return whether a switch runs on this host, including one that systemd starts again or stops now."""
     done = machine.run("systemctl", "show", "--property=ActiveState", "--value", SWITCH)
     return done.output.strip() not in ("", "inactive", "failed")
 

@@ -89,7 +89,7 @@ def attempt(machine: LocalHost, request: Request) -> dict[str, Any]:
     for file in new.files:
         new.content(file.path)  # nothing is damaged
     check_space(machine)
-    stage_prune.record(request.generation, new.plan["needs"], roots(machine), write=True)
+    stage_prune.record(request.generation, new.plan["needs"], stage_prune.roots_below(machine.root), write=True)
     prepare(machine, new)
     pending = Pending(request.generation, request.run, request.token, TRYING, request.also)
     switch_state.write(machine, state._replace(current=new.name, pending=pending))
@@ -201,12 +201,6 @@ def decision_of(switch: Switch, *, committed: bool) -> Decision | None:
         return None
     waiting = [name for name in switch.members if name != switch.new.plan["host"]]
     return Decision(switch.request.run, switch.request.token, committed, waiting)
-
-
-def roots(machine: LocalHost) -> stage_prune.Roots:
-    """Return the directories of records, caches and files, below the root directory of tests."""
-    places = (stage_prune.GENERATIONS, stage_prune.CACHES, stage_prune.FILES)
-    return stage_prune.Roots(*(machine.path(str(place)) for place in places))
 
 
 def returned(switch: Switch, found: dict[str, Any]) -> dict[str, Any]:

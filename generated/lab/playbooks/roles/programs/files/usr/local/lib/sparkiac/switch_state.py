@@ -83,6 +83,14 @@ def read(machine: LocalHost) -> State:
     )
 
 
+def readable(machine: LocalHost) -> State:
+    """Return the state of this host; that of a host without a generation if the file is damaged."""
+    try:
+        return read(machine)
+    except (OSError, ValueError):
+        return State()
+
+
 def write(machine: LocalHost, state: State) -> None:
     """Replace the state of this host."""
     found = state._asdict()

@@ -15,23 +15,10 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple  # noqa: UP035 - Pyt
 import stage_prune
 import switch_drain
 import switch_drift
-from switch_owned import (
-    GENERATIONS,
-    LIBRARY,
-    ORIGINALS,
-    OWN,
-    SAVED,
-    current_generation,
-    data,
-    installed,
-    keeps_saved,
-    plan_files,
-    read_json,
-    records,
-    roots,
-    there,
-    units,
-)
+from switch_drift import SAVED
+from switch_install import ORIGINALS, setting
+from switch_owned import OWN, current_generation, data, installed, keeps_saved, plan_files, read_json, there, units
+from switch_store import GENERATIONS, HOME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +92,7 @@ def staying(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[tupl
         (f"/{path}", "sparkiac did not write it") for path in switch_drift.drop_ins(machine) if path not in ours
     )
     for name in data(machine):
-        yield f"{LIBRARY}/{name}", "it contains data of a service"
+        yield f"{HOME}/{name}", "it contains data of a service"
     if data(machine):
         yield f"user {USER}", "data of a service may belong to it"
     if keeps_saved(machine):
@@ -150,8 +137,7 @@ def file_step(machine: LocalHost, name: str) -> Step:
 def sysctl_steps(machine: LocalHost) -> Iterator[Step]:
     """Return the steps that give the kernel settings the values that they had before sparkiac."""
     for key, value in read_json(machine, ORIGINALS, {}).items():
-        path = machine.path("/proc/sys/" + key.replace(".", "/"))
-        yield Step(f"{key} = {value}", partial(written, path, value))
+        yield Step(f"{key} = {value}", partial(written, setting(machine, key), value))
 
 
 def written(path: Path, value: str) -> str:
@@ -183,10 +169,11 @@ def staged_steps(machine: LocalHost, *, weights: bool, images: bool) -> Iterator
 
 def staged(machine: LocalHost) -> list[stage_prune.Removable]:
     """Return the images, models, caches and extra files that the records name; no images if docker does not work."""
-    found = records(machine)
+    roots = stage_prune.roots_below(machine.root)
+    found = stage_prune.records(roots)
     if machine.path(GENERATIONS).is_dir() and command(machine, "docker", "version"):
         found = [record._replace(images={}) for record in found]
-    return list(stage_prune.removable([], found, roots(machine)))
+    return list(stage_prune.removable([], found, roots))
 
 
 def chosen(kind: str, *, weights: bool, images: bool) -> bool:
@@ -210,13 +197,13 @@ def tree_step(machine: LocalHost, name: str) -> Step:
 
 def library_steps(machine: LocalHost) -> Iterator[Step]:
     """Return what sparkiac keeps for itself, without saved files and data of services; the generations are last."""
-    names = sorted((name for name in OWN if there(machine, f"{LIBRARY}/{name}")), key="generations".__eq__)
+    names = sorted((name for name in OWN if there(machine, f"{HOME}/{name}")), key="generations".__eq__)
     keep = keeps_saved(machine)
     for name in names:
         if not (name == "saved" and keep):
-            yield tree_step(machine, f"{LIBRARY}/{name}")
-    if there(machine, LIBRARY) and not data(machine) and not keep:
-        yield tree_step(machine, LIBRARY)
+            yield tree_step(machine, f"{HOME}/{name}")
+    if there(machine, HOME) and not data(machine) and not keep:
+        yield tree_step(machine, HOME)
 
 
 def command(machine: LocalHost, *argv: str) -> str:
