@@ -129,6 +129,7 @@ def test_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
         (["check", "lab.yaml", "--format", "xml"], "'xml' is not one of"),
         (["generate", "lab.yaml", "--forse"], "--force"),
         (["schema", "x"], "unexpected extra argument"),
+        (["apply", "lab.yaml", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
     ],
 )
 def test_2_for_wrong_usage(cli: Cli, arguments: list[str], says: str) -> None:

@@ -21,7 +21,19 @@ _ASK: Final = "--yes is missing, and there is no terminal to ask on; --check onl
 _JSON: Final = "--format json asks no question: add --yes or --check"
 
 
-@click.command()
+class _Command(click.Command):
+    """A command whose error about an unknown option says where options of ansible-playbook belong."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of the command line."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            error.message = f"{error.message} Options of ansible-playbook go after --, for example: -- --limit spark-01"
+            raise
+
+
+@click.command(cls=_Command)
 @INVENTORY
 @click.argument("ansible", nargs=-1, type=click.UNPROCESSED, metavar="[-- ANSIBLE OPTIONS]")
 @click.option("--output", type=click.Path(path_type=Path), help="Generated directory; default: generated/<name>.")
