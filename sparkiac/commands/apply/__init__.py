@@ -29,8 +29,8 @@ class _Command(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            error.message = f"{error.message} Options of ansible-playbook go after --, for example: -- --limit spark-01"
-            raise
+            message = f"{error.message} Options of ansible-playbook go after --, for example: -- --limit spark-01"
+            raise click.NoSuchOption(error.option_name, message, error.possibilities, ctx) from None
 
 
 @click.command(cls=_Command)
