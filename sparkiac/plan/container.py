@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
+    from sparkiac.plan.contract import RdmaLink
     from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, SupersededEntry
 
 
@@ -60,6 +61,8 @@ class Confinement(NamedTuple):
     ulimits: Mapping[str, int] = {}
     """Limit → value; -1 is unlimited."""
     devices: tuple[str, ...] = ()
+    rdma: tuple[RdmaLink, ...] = ()
+    """RDMA devices whose GID index is looked up when the container starts."""
 
 
 class Storage(NamedTuple):

@@ -93,6 +93,16 @@ class StoreExpectation(NamedTuple):
     """Entry → groups whose hosts must all have the same revision."""
 
 
+class RdmaLink(NamedTuple):
+    """An RDMA device that a unit uses."""
+
+    device: str
+    interface: str
+    """Network interface of the device."""
+    address: str | None
+    """IP address of the interface; None for a twin without an address."""
+
+
 class UnitExpectation(NamedTuple):
     """What preflight checks just before a unit starts."""
 
@@ -102,6 +112,8 @@ class UnitExpectation(NamedTuple):
     cache: str | None
     """Directory of its compile cache, which preflight creates if it is missing."""
     files: tuple[str, ...]
+    rdma: tuple[RdmaLink, ...]
+    """Devices whose GID index preflight looks up; empty if the unit uses none, or if the inventory sets the index."""
 
 
 class Expectations(NamedTuple):

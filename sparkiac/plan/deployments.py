@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
@@ -24,6 +25,7 @@ from sparkiac.plan.container import (
     RequiredWeights,
     Storage,
 )
+from sparkiac.plan.contract import RdmaLink
 from sparkiac.plan.facts import facts
 from sparkiac.plan.image import AddedNames
 from sparkiac.plan.parts import BindMount, Export, Health, Published, Secret, SupersededEntry, stated_bytes
@@ -131,8 +133,7 @@ def _options(node: _Node) -> dict[str, Any]:
 def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: RequiredWeights) -> ContainerCommand:
     values, engine = node.values, node.engine
     start = command.start(engine, values, options, commits=weights.commits)
-    own = {} if node.alone else _group_env(node.host)
-    env = own | {name: str(value) for name, value in values.env.items()} | dict(start.env)
+    env = {name: str(value) for name, value in values.env.items()} | dict(start.env)
     key = values.api_key if engine.key_variable is not None else None
     return ContainerCommand(
         words=command.words(image, engine, start),
@@ -140,19 +141,6 @@ def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: Req
         exports=() if key is None else (Export(str(engine.key_variable), (key.secret,)),),
         pre_start=values.container.prelude,
     )
-
-
-def _group_env(host: ResolvedHost) -> dict[str, str]:
-    """Return the variables that send the traffic of a group over the host's high-speed links."""
-    links = links_of(host)
-    devices = ",".join(link.hca for link in links if link.hca is not None)
-    first = links[0].interface
-    return {
-        "VLLM_HOST_IP": fabric_address(host),
-        "NCCL_SOCKET_IFNAME": first,
-        "GLOO_SOCKET_IFNAME": first,
-        **({"NCCL_IB_HCA": devices} if devices else {}),
-    }
 
 
 def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
@@ -166,7 +154,7 @@ def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> 
 
 
 def _confinement(node: _Node) -> Confinement:
-    container_settings, rdma = node.values.container, any(link.hca for link in links_of(node.host))
+    container_settings, rdma = node.values.container, () if node.alone else _rdma(node)
     limits = container_settings.ulimits or ()
     return Confinement(
         read_only=container_settings.read_only,
@@ -175,7 +163,21 @@ def _confinement(node: _Node) -> Confinement:
         shm_size_bytes=stated_bytes(container_settings.shm_size_gib),
         tmp_size_bytes=int(container_settings.tmp_size_gib * GIB),
         ulimits={name: limit for name, limit in limits if limit is not None},
-        devices=("/dev/infiniband",) if rdma and not node.alone else (),
+        devices=("/dev/infiniband",) if rdma else (),
+        rdma=() if "NCCL_IB_GID_INDEX" in node.values.env else rdma,
+    )
+
+
+def _rdma(node: _Node) -> tuple[RdmaLink, ...]:
+    """Return the RDMA devices of a node, unless its environment turns RDMA off."""
+    if str(node.values.env.get("NCCL_IB_DISABLE", 0)) != "0":
+        return ()
+    links = links_of(node.host)
+    ends = (end for link in links for end in (link, link.twin) if end is not None)
+    return tuple(
+        RdmaLink(end.hca, end.interface, None if end.address is None else str(ip_interface(end.address).ip))
+        for end in ends
+        if end.hca is not None
     )
 
 

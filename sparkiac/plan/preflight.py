@@ -130,7 +130,13 @@ def _unit(container: Container) -> UnitExpectation:
         secrets=tuple(secret.name for secret in container.secrets),
         cache=cache_path(container),
         files=tuple(file.path for file in container.storage.files),
+        rdma=container.confinement.rdma,
     )
+
+
+def fabric_variables_path(container: Container) -> str | None:
+    """Return the file in which preflight writes what it looked up about the RDMA devices of a container."""
+    return f"/run/sparkiac/fabric/{container.name}.env" if container.confinement.rdma else None
 
 
 def cache_path(container: Container) -> str | None:

@@ -69,22 +69,16 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ),
     ("HST012", 2): ("HST012 11:22 chat has only 64 MB of shared memory",),
     ("HST013", 1): (
-        "HST013 16:36 big uses RDMA on spark-01 with Docker's limit on locked memory",
-        "HST013 16:36 big uses RDMA on spark-02 with Docker's limit on locked memory",
+        "HST013 16:36 big uses RDMA on spark-01 with a limit on locked memory",
+        "HST013 16:36 big uses RDMA on spark-02 with a limit on locked memory",
     ),
     ("VAL012", 3): (
         ("VAL012 16:24 big sets NCCL_IB_HCA to =rocep1, but the links of spark-01 have rocep1s0f1"),
         ("VAL012 16:24 big sets NCCL_IB_HCA to =rocep1, but the links of spark-02 have rocep1s0f1"),
     ),
-    ("MN002", 0): ("MN002 14:9 big runs on spark-01 without NCCL_IB_HCA",),
-    ("MN003", 1): (
-        (
-            "MN003 16:5 big uses RDMA, but does not set NCCL_IB_GID_INDEX, NCCL_NET_PLUGIN, "
-            "NCCL_IB_ROCE_VERSION_NUM, NCCL_IB_TIMEOUT"
-        ),
-    ),
-    ("MN003", 2): ("MN003 16:28 big uses RDMA, but turns it off with NCCL_IB_DISABLE",),
-    ("MN003", 4): ("MN003 15:28 big uses RDMA, but turns it off with NCCL_IB_DISABLE",),
+    ("MN002", 0): ("MN002 14:9 big uses TCP on spark-01: no link names an RDMA device",),
+    ("MN003", 2): ("MN003 16:28 big has RDMA devices, but NCCL_IB_DISABLE turns them off",),
+    ("MN003", 4): ("MN003 15:28 big has RDMA devices, but NCCL_IB_DISABLE turns them off",),
     ("MN004", 2): (
         ("MN004 16:57 big sets GLOO_SOCKET_IFNAME to eth0, but the links of spark-01 use enp1s0f1np1"),
         ("MN004 16:57 big sets GLOO_SOCKET_IFNAME to eth0, but the links of spark-02 use enp1s0f1np1"),
