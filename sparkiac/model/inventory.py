@@ -68,6 +68,8 @@ class FabricLink(Model):
     """RDMA device behind the interface, such as rocep1s0f1."""
     twin: Twin | None = None
     """Second half of the port; NCCL reaches the full speed of the cable only with both RDMA devices."""
+    mtu: Annotated[int, Field(ge=1280, le=9978)] | None = None
+    """Maximum transmission unit in bytes, the same at both ends, such as 9000; preflight compares the interfaces."""
 
 
 class Fabric(Model):

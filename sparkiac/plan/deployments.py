@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
@@ -13,7 +12,7 @@ from sparkiac.engines import vllm
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.speculative import Ngram, Suffix
-from sparkiac.plan import command, settings
+from sparkiac.plan import command, links, settings
 from sparkiac.plan.addresses import bind_address, fabric_address, links_of
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.container import (
@@ -25,13 +24,12 @@ from sparkiac.plan.container import (
     RequiredWeights,
     Storage,
 )
-from sparkiac.plan.contract import RdmaLink
 from sparkiac.plan.facts import facts
 from sparkiac.plan.image import AddedNames
 from sparkiac.plan.parts import BindMount, Export, Health, Published, Secret, SupersededEntry, stated_bytes
 from sparkiac.plan.values import Container
 from sparkiac.plan.weights import commits, handle
-from sparkiac.resolve import hosts_of
+from sparkiac.resolve import fabric, hosts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,6 +57,8 @@ class _Node(NamedTuple):
     host: ResolvedHost
     leader: ResolvedHost
     """Leader of the group; the host itself if there is only one."""
+    mesh: bool
+    """Whether no network reaches all hosts of the group."""
     rank: int
     size: int
     """Number of hosts of the group."""
@@ -112,6 +112,7 @@ def _node(resolved: Resolved, name: str, host: str) -> _Node:
         values=values,
         host=machines[host],
         leader=machines[group[0]],
+        mesh=len(group) > 1 and fabric.is_mesh([links_of(machines[each]) for each in group]),
         rank=group.index(host),
         size=len(group),
         engine=engines.named(values.engine),
@@ -126,7 +127,8 @@ def _options(node: _Node) -> dict[str, Any]:
         return options
     parallel = {} if "pipeline_parallel_size" in options else {"tensor_parallel_size": node.size}
     listen = {"host": node.address, "port": node.values.port}
-    group = vllm.group_options(rank=node.rank, size=node.size, master=fabric_address(node.leader))
+    master = node.leader.address if node.mesh else fabric_address(node.leader)
+    group = vllm.group_options(rank=node.rank, size=node.size, master=master)
     return parallel | options | listen | group
 
 
@@ -150,11 +152,12 @@ def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> 
         published=Published(node.address, port, options["port"]) if node.alone else None,
         host=not node.alone,
         shared=shared,
+        fabric=None if node.alone else links.lookup(node.host, node.values.env, mesh=node.mesh),
     )
 
 
 def _confinement(node: _Node) -> Confinement:
-    container_settings, rdma = node.values.container, () if node.alone else _rdma(node)
+    container_settings = node.values.container
     limits = container_settings.ulimits or ()
     return Confinement(
         read_only=container_settings.read_only,
@@ -163,21 +166,7 @@ def _confinement(node: _Node) -> Confinement:
         shm_size_bytes=stated_bytes(container_settings.shm_size_gib),
         tmp_size_bytes=int(container_settings.tmp_size_gib * GIB),
         ulimits={name: limit for name, limit in limits if limit is not None},
-        devices=("/dev/infiniband",) if rdma else (),
-        rdma=() if "NCCL_IB_GID_INDEX" in node.values.env else rdma,
-    )
-
-
-def _rdma(node: _Node) -> tuple[RdmaLink, ...]:
-    """Return the RDMA devices of a node, unless its environment turns RDMA off."""
-    if str(node.values.env.get("NCCL_IB_DISABLE", 0)) != "0":
-        return ()
-    links = links_of(node.host)
-    ends = (end for link in links for end in (link, link.twin) if end is not None)
-    return tuple(
-        RdmaLink(end.hca, end.interface, None if end.address is None else str(ip_interface(end.address).ip))
-        for end in ends
-        if end.hca is not None
+        devices=() if node.alone else links.device_files(node.host, node.values.env),
     )
 
 

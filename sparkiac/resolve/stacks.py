@@ -58,8 +58,10 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves) 
 
 def _group(inventory: Inventory, deployment: Deployment, on: str) -> Leaves:
     """Return what the node of a group needs on a host with links; nothing for a deployment on one host."""
-    links, alone = inventory.hosts[on].fabric, isinstance(deployment.on, str) or len(deployment.on) == 1
-    return {} if alone or links is None else fabric.layer(links.links)
+    if isinstance(deployment.on, str) or len(deployment.on) == 1:
+        return {}
+    members = [fabric.links_of(inventory.hosts[name]) for name in deployment.on]
+    return fabric.layer(inventory.hosts[on], members) if all(members) else {}
 
 
 def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:

@@ -18,7 +18,7 @@ STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "
 UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
 LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "uninstall")]
 STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
-PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
+PREFLIGHT = [f"preflight_{part}.py" for part in ("fabric", "host", "machine", "needs", "start")]
 PARTS = ["contract.py", "durable.py", *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
 PYTHON_SCRIPTS = ["preflight", "stage", "switch", *PARTS, "probe.py"]
 

@@ -45,6 +45,23 @@ def test_without_an_rdma_device_nccl_uses_tcp() -> None:
     assert "NCCL_IB_DISABLE" not in environment()["a"]
 
 
+def test_in_a_mesh_the_hosts_connect_over_the_lan() -> None:
+    """Three cables between three hosts: each pair has a network, and no network reaches all."""
+    links = {"a": ("1.1", "3.1"), "b": ("1.2", "2.1"), "c": ("2.2", "3.2")}
+    hosts = "".join(
+        f"  {name}:\n    address: 192.168.1.{number}\n    fabric:\n      links:\n"
+        f"        - {{interface: p0, hca: d0, address: 10.0.{first}/24}}\n"
+        f"        - {{interface: p1, hca: d1, address: 10.0.{second}/24}}\n"
+        for number, (name, (first, second)) in enumerate(links.items(), 11)
+    )
+    big = "  big: {recipe: base/single-spark, model: o/m, on: [a, b, c], port: 8001, set: {pipeline_parallel_size: 3}}"
+    found = resolved(f"name: ring\ndefaults: {{model_store: /srv/models}}\nhosts:\n{hosts}deployments:\n{big}\n").fleet
+    env = found.deployments["big"]["b"].env
+    assert env["VLLM_HOST_IP"] == "192.168.1.12"
+    assert (env["NCCL_IB_SUBNET_AWARE_ROUTING"], env["NCCL_IB_MERGE_NICS"], env["NCCL_IB_HCA"]) == (1, 0, "d0,d1")
+    assert not {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"} & env.keys()
+
+
 def test_a_deployment_changes_and_removes_values() -> None:
     found = environment(more=", env: {NCCL_IB_TIMEOUT: 18, NCCL_NET_PLUGIN: null}")
     assert found["a"]["NCCL_IB_TIMEOUT"] == 18

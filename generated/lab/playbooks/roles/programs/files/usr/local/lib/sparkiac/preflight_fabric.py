@@ -1,11 +1,13 @@
-"""Find the RoCE addresses (GIDs) of the RDMA devices that a unit uses, just before it starts."""
+"""Check the high-speed links, and look up what only the host knows about them: GID indexes and interface names."""
 
 from __future__ import annotations
 
+import json
+import socket
 from ipaddress import IPv6Address, ip_address
-from typing import TYPE_CHECKING, Any, Iterator  # noqa: UP035 - Python 3.8
+from typing import TYPE_CHECKING, Any, Generator, Iterator  # noqa: UP035 - Python 3.8
 
-from preflight_host import CheckResult, compare
+from preflight_host import Check, CheckResult, compare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,8 +21,36 @@ VARIABLES = "/run/sparkiac/fabric"
 """Directory with a file of environment variables for each unit; its compose file reads it."""
 
 
-def check_rdma(unit: str, links: list[dict[str, Any]], host: LocalHost) -> Iterator[CheckResult]:
-    """Check the device of each link, and write the GID index for NCCL if it is the same for all devices.
+def check_link(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
+    """Check the interface of a high-speed link: that it exists, is up, and has its address and MTU."""
+    name = wanted["interface"]
+    state = host.path(f"/sys/class/net/{name}/operstate")
+    if not state.exists():
+        known = ", ".join(sorted(each.name for each in host.path("/sys/class/net").iterdir()))
+        yield compare(False, f"link {name}", f"no such interface; this host has {known}", "an interface")  # noqa: FBT003
+        return
+    found = read(state)
+    yield compare(found == "up", f"link {name}", found, "up", "check the cable, and that the other host is on")
+    entries = json.loads(host.run("ip", "-json", "address", "show", "dev", name))[0]["addr_info"]
+    held = [f"{entry['local']}/{entry['prefixlen']}" for entry in entries]
+    yield compare(wanted["address"] in held, f"address of {name}", ", ".join(held) or "none", wanted["address"])
+    if wanted["mtu"] is not None:
+        mtu = int(host.read(f"/sys/class/net/{name}/mtu"))
+        yield compare(mtu == wanted["mtu"], f"MTU of {name}", str(mtu), str(wanted["mtu"]))
+
+
+def check_fabric(unit: str, wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
+    """Look up the GID index and the interface of the sockets, and write them as variables for the unit."""
+    lines = yield from check_rdma(wanted["rdma"], host)
+    if wanted["sockets"] is not None:
+        found = interface_with(wanted["sockets"], host)
+        yield compare(found is not None, "interface of the host", found or "none", f"with {wanted['sockets']}")
+        lines += f"NCCL_SOCKET_IFNAME={found}\nGLOO_SOCKET_IFNAME={found}\n" if found else ""
+    write(host, unit, lines)
+
+
+def check_rdma(links: list[dict[str, Any]], host: LocalHost) -> Generator[CheckResult, None, str]:
+    """Check the device of each link; return the variable of the GID index if it is the same for all devices.
 
     Otherwise NCCL (2.21 or newer) finds the GID of each device itself. That happens if a twin has no IP address.
     """
@@ -34,7 +64,16 @@ def check_rdma(unit: str, links: list[dict[str, Any]], host: LocalHost) -> Itera
             yield compare(index is not None, f"GID of {link['device']}", said, f"{KIND} for {link['address']}")
         found.append(index)
     same = len(set(found)) == 1 and found[0] is not None
-    write(host, unit, f"NCCL_IB_GID_INDEX={found[0]}\n" if same else "")
+    return f"NCCL_IB_GID_INDEX={found[0]}\n" if same else ""
+
+
+def interface_with(address: str, host: LocalHost) -> str | None:
+    """Return the network interface that has an address; a name is resolved first."""
+    wanted = socket.getaddrinfo(address, None)[0][4][0]
+    for each in json.loads(host.run("ip", "-json", "address")):
+        if any(entry.get("local") == wanted for entry in each["addr_info"]):
+            return str(each["ifname"])
+    return None
 
 
 def interface_of(device: str, host: LocalHost) -> str:
@@ -81,3 +120,11 @@ def write(host: LocalHost, unit: str, text: str) -> None:
     temporary.write_text(text, encoding="ascii")
     temporary.chmod(0o644)
     temporary.replace(directory / f"{unit}.env")
+
+
+EXPECTED = {
+    "rdma": [{"device": str, "interface": str, "address": (str, None)}],
+    "sockets": (str, None),
+}
+LINKS = {"links": [{"interface": str, "address": str, "mtu": (int, None)}]}
+CHECKS = {"links": Check(check_link, "correct fabric.links of the host in the inventory, or the network of the host")}

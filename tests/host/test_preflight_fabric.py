@@ -1,4 +1,4 @@
-"""The GID index of each RDMA device, from a tree like that of /sys/class/infiniband; not verified on hardware."""
+"""What preflight looks up about links, from a tree like that of /sys/class/infiniband; not verified on hardware."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def device(link: dict[str, str], *, ahead: int = 0) -> dict[str, str]:
 
 
 def started(preflight: ModuleType, machine: Make, files: dict[str, str], *links: dict[str, Any]) -> dict[str, Any]:
-    lines = prepared(preflight, machine(DOCKER, **FILES, **files), "big", rdma=list(links))
+    lines = prepared(preflight, machine(DOCKER, **FILES, **files), "big", fabric={"rdma": list(links)})
     return {line.check: (line.state, line.found, line.wanted) for line in lines}
 
 
@@ -90,6 +90,54 @@ def test_an_address_that_the_interface_lacks_fails(preflight: ModuleType, machin
     assert found["GID of rocep1s0f1"] == ("FAIL", "none", "RoCE v2 for 192.168.177.99")
 
 
-def test_a_unit_without_rdma_gets_no_file(preflight: ModuleType, machine: Make, tmp_path: Path) -> None:
-    assert "RDMA device" not in json.dumps(started(preflight, machine, {}))
+def test_the_sockets_of_a_mesh_use_the_interface_of_the_hosts_address(
+    preflight: ModuleType, machine: Make, tmp_path: Path
+) -> None:
+    addresses = [
+        {"ifname": "lo", "addr_info": [{"local": "127.0.0.1"}]},
+        {"ifname": "enP7s7", "addr_info": [{"local": "192.168.1.11"}, {"local": "fe80::1"}]},
+    ]
+    host = machine({**DOCKER, "ip -json address": json.dumps(addresses)}, **FILES, **device(FIRST))
+    wanted = {"rdma": [FIRST], "sockets": "192.168.1.11"}
+    lines = prepared(preflight, host, "big", fabric=wanted)
+    assert {line.state for line in lines} == {"ok"}
+    assert variables(tmp_path) == "NCCL_IB_GID_INDEX=3\nNCCL_SOCKET_IFNAME=enP7s7\nGLOO_SOCKET_IFNAME=enP7s7\n"
+    missing = prepared(preflight, host, "big", fabric={**wanted, "sockets": "192.168.1.12"})
+    assert [(line.found, line.wanted) for line in missing if line.state == "FAIL"] == [("none", "with 192.168.1.12")]
+
+
+ADDRESSES = json.dumps([{"ifname": "p0", "addr_info": [{"local": "10.0.0.1", "prefixlen": 24}]}])
+NET = {
+    "sys/class/net/p0/operstate": "up\n",
+    "sys/class/net/p0/mtu": "9000\n",
+    "sys/class/net/lo/operstate": "unknown\n",
+}
+LINK = {"interface": "p0", "address": "10.0.0.1/24", "mtu": 9000}
+
+
+def linked(preflight: ModuleType, machine: Make, wanted: dict[str, Any], **files: str) -> dict[str, tuple[str, str]]:
+    host = machine({"ip -json address show dev p0": ADDRESSES}, **{**NET, **files})
+    lines = preflight.checked("links", wanted, host)
+    return {line.check: (line.state, line.found) for line in lines}
+
+
+def test_a_link_is_up_and_has_its_address_and_mtu(preflight: ModuleType, machine: Make) -> None:
+    found = linked(preflight, machine, LINK)
+    assert found == {"link p0": ("ok", "up"), "address of p0": ("ok", "10.0.0.1/24"), "MTU of p0": ("ok", "9000")}
+
+
+def test_what_is_wrong_with_a_link_is_found_and_named(preflight: ModuleType, machine: Make) -> None:
+    down = linked(preflight, machine, LINK, **{"sys/class/net/p0/operstate": "down\n"})
+    assert down["link p0"] == ("FAIL", "down")
+    small = linked(preflight, machine, LINK, **{"sys/class/net/p0/mtu": "1500\n"})
+    assert small["MTU of p0"] == ("FAIL", "1500")
+    assert "MTU of p0" not in linked(preflight, machine, {**LINK, "mtu": None})
+    other = linked(preflight, machine, {**LINK, "address": "10.0.0.9/24"})
+    assert other["address of p0"] == ("FAIL", "10.0.0.1/24")
+    missing = linked(preflight, machine, {**LINK, "interface": "enp1"})
+    assert missing == {"link enp1": ("FAIL", "no such interface; this host has lo, p0")}
+
+
+def test_a_unit_without_links_gets_no_file(preflight: ModuleType, machine: Make, tmp_path: Path) -> None:
+    prepared(preflight, machine(DOCKER, **FILES), "big")
     assert not (tmp_path / "run/sparkiac").exists()
