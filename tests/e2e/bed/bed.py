@@ -34,8 +34,9 @@ OWNED = "owned"
 class Bed:
     """Two hosts and a registry, in namespaces, cgroups and files named by `prefix`."""
 
-    def __init__(self, prefix: str | None = None) -> None:
+    def __init__(self, prefix: str | None = None, *, suite: str = rootfs.SUITE) -> None:
         """Take a prefix (or $SPARKIAC_BED_PREFIX, or one of this process's own); start nothing yet."""
+        self.suite = suite
         self.prefix = prefix or os.environ.get("SPARKIAC_BED_PREFIX") or f"sb{os.getpid()}"
         if not PREFIX.fullmatch(self.prefix):
             message = f"a prefix is 1 to 12 of a-z and 0-9, beginning with a letter: {self.prefix!r}"
@@ -62,7 +63,7 @@ class Bed:
         if self._exists():
             message = f"a bed {self.prefix!r} is already up, or was left: take it down first"
             raise BedError(message)
-        root = rootfs.built()
+        root = self.rootfs
         atexit.register(self.down)
         try:
             with locked(rootfs.cache() / "beds.lock"):
@@ -111,7 +112,7 @@ class Bed:
     @property
     def rootfs(self) -> Path:
         """Return the hosts' built root, to be read only."""
-        return rootfs.built()
+        return rootfs.built(self.suite)
 
     @property
     def ssh_options(self) -> list[str]:
