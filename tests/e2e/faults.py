@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 SERVED = {"spark-01": "RedHatAI/Qwen3.6-35B-A3B-NVFP4", "spark-02": "google/gemma-4-26B-A4B-it"}
 UNITS = {"spark-01": "sparkiac-qwen36", "spark-02": "sparkiac-gemma4"}
 RECIPE = "    recipe: redhatai/qwen3.6-35b-a3b-nvfp4"
+IMAGE = "nvcr.io/nvidia/vllm:26.04-py3"
+TOKENIZER = "Qwen/Qwen3.6-35B-A3B"
 READY_S = 60
 CASES = {
     "crash": ("env: {STANDIN_BEHAVIOUR: nonsense}", "behaviour 'nonsense' is none of"),
@@ -101,16 +103,16 @@ def check_bad_version(lab: Lab, added: str, cause: str) -> None:
 def check_image_that_no_registry_has(lab: Lab) -> None:
     """Apply a digest that nobody pushed."""
     first = container(lab, "spark-01")
-    pin(lab, digest="sha256:" + "0" * 64)
+    pin(lab, "images", IMAGE, digest="sha256:" + "0" * 64)
     failing(lab, "manifest unknown")
     assert container(lab, "spark-01") == first
 
 
-def pin(lab: Lab, **changed: object) -> None:
-    """Change what the lock says about the image of the first host."""
+def pin(lab: Lab, kind: str, name: str, **changed: object) -> None:
+    """Change what the lock says about an image or a model."""
     lock = lab.inventory.with_name("lab.lock.yaml")
     locked = json.loads(lock.read_text())
-    locked["images"]["nvcr.io/nvidia/vllm:26.04-py3"].update(changed)
+    locked[kind][name].update(changed)
     lock.write_text(json.dumps(locked))
     lab.generate()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent.parent
 STORE = "/home/spark/.cache/huggingface"
 KEY = "canary-4f1d2c-not-a-real-key"
-MULTIPLEX = "-o ControlMaster=auto -o ControlPersist=60s"
+SSH_ARGS = "-o ControlMaster=auto -o ControlPersist=60s -o ServerAliveInterval=15"  # as the generated ansible.cfg
 PLATFORM = """
 platforms:
   bed:
@@ -139,7 +139,7 @@ class Lab:
         """Start a command that reaches the hosts over SSH; it leads a process group of its own."""
         env = {
             "ANSIBLE_PRIVATE_KEY_FILE": str(self.bed.ssh_key),
-            "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {MULTIPLEX}",
+            "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {SSH_ARGS}",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.bed.control_path),
             "ANSIBLE_NOCOLOR": "1",
             "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin:/usr/sbin:/sbin",

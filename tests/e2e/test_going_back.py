@@ -5,6 +5,7 @@ Each case begins with the hosts that the one before it left, which is always the
 
 from __future__ import annotations
 
+import getpass
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +16,10 @@ import pytest
 from tests.e2e.bed.shell import wait_for
 from tests.e2e.faults import (
     CASES,
+    IMAGE,
     NEW_VERSION,
     SERVED,
+    TOKENIZER,
     apply_first,
     change,
     check_bad_version,
@@ -64,7 +67,7 @@ def test_a_bad_version(changed: Lab, case: str) -> None:
 
 @pytest.mark.deep
 def test_an_image_that_does_not_start(changed: Lab) -> None:
-    pin(changed, entrypoint=["/bin/false"])
+    pin(changed, "images", IMAGE, entrypoint=["/bin/false"])
     failing(changed, "its process ended with an error")
 
 
@@ -100,16 +103,52 @@ def test_docker_does_not_run(changed: Lab) -> None:
     wait_for(lambda: changed.served("spark-01") == [SERVED["spark-01"]], "the unit after docker", timeout=300)
 
 
-def test_two_applies_at_once(changed: Lab) -> None:
-    """One of them goes on, the other is refused with the name of the owner."""
-    change(changed, "env: {STANDIN_BEHAVIOUR: nonsense}")
+def test_the_registry_and_the_hub_are_dead(changed: Lab) -> None:
+    """First an image is needed that no host has, then a file of a model: nothing that runs is touched."""
+    running = {host: container(changed, host) for host in SERVED}
+    with changed.bed.without_registry():
+        pin(changed, "images", IMAGE, digest="sha256:" + "4" * 64)
+        failing(changed, "connection refused")
+    pin(changed, "images", IMAGE, digest=changed.bed.push("nvidia/vllm"))
+    file = {"config.json": {"size_bytes": 7, "sha256": "4" * 64}}
+    pin(changed, "models", TOKENIZER, commit="4" * 40, files=file)
+    failing(changed, "huggingface.co")
+    assert {host: container(changed, host) for host in SERVED} == running
+
+
+def test_a_host_that_cannot_be_reached(changed: Lab) -> None:
+    """No host is changed, and the message says how to leave it out."""
+    running = {host: container(changed, host) for host in SERVED}
+    change(changed, NEW_VERSION)
+    with changed.bed.unplugged("spark-02"):
+        output = failing(changed, "Nothing was changed: spark-02 cannot be reached")
+        assert '--limit "all:!spark-02"' in " ".join(output.split())
+        recap = changed.sparkiac_apply("--yes")
+        assert recap.code == 6, recap.output
+        assert "spark-02" in recap.output
+    assert {host: container(changed, host) for host in SERVED} == running
+
+
+def check_two_applies(lab: Lab) -> None:
+    """Apply twice at the same time: one goes on, the other is refused with the name of the owner."""
+    change(lab, "env: {STANDIN_BEHAVIOUR: nonsense}")
     with ThreadPoolExecutor() as pool:
-        first, second = [pool.submit(changed.apply) for _ in range(2)]
-        outputs = [first.result().output, second.result().output]
+        outputs = [each.output for each in pool.map(lambda _: lab.apply(), range(2))]
     refused = [output for output in outputs if "another apply holds a lease" in output]
     assert len(refused) == 1, outputs
-    assert "is being applied by" in " ".join(refused[0].split())
+    assert f"is being applied by {getpass.getuser()}@{os.uname().nodename}, pid " in " ".join(refused[0].split())
     assert [output for output in outputs if "runs again" in output], outputs
+
+
+def test_two_applies_at_once(changed: Lab) -> None:
+    check_two_applies(changed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("repeat", range(10))
+def test_two_applies_at_once_again(changed: Lab, repeat: int) -> None:
+    check_two_applies(changed)
+    print(f"{repeat + 1} times")  # noqa: T201 - shown with -s
 
 
 @pytest.mark.deep
@@ -163,6 +202,7 @@ def test_rollback_needs_no_registry(changed: Lab) -> None:
     recap = changed.apply()
     assert recap.code == 0, recap.output
     assert state(changed)["spark-01"] != before["spark-01"]
-    recap = changed.apply("--limit", "spark-01", playbook="playbooks/rollback.yml")
+    with changed.bed.without_registry():
+        recap = changed.apply("--limit", "spark-01", playbook="playbooks/rollback.yml")
     assert recap.code == 0, recap.output
     assert state(changed) == before

@@ -20,7 +20,7 @@ from tests.e2e.bed.shell import BedError, locked, run, wait_for
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
 USER = "spark"
@@ -49,6 +49,7 @@ class Bed:
         self.control_path = self.directory / "cp"
         self._network = Network(self.prefix)
         self._children: list[subprocess.Popen[bytes]] = []
+        self._registry: subprocess.Popen[bytes] | None = None
         self._owned: TextIO | None = None
 
     # -- life ---------------------------------------------------------------------------------
@@ -171,6 +172,26 @@ class Bed:
         """Give a host another NVIDIA driver; an empty version is no driver at all."""
         self.ssh(host, f"echo {version} >/etc/nvidia-stub/driver; nvidia-stub-load", root=True)
 
+    @contextlib.contextmanager
+    def unplugged(self, host: str) -> Iterator[None]:
+        """Unplug a host's management cable for a while: neither the control station nor a client reaches it."""
+        self._network.set_link(host, "down")
+        try:
+            yield
+        finally:
+            self._network.set_link(host, "up")
+
+    @contextlib.contextmanager
+    def without_registry(self) -> Iterator[None]:
+        """End the registry's process for a while; what was pushed is kept."""
+        assert self._registry
+        self._registry.kill()
+        self._registry.wait(timeout=60)
+        try:
+            yield
+        finally:
+            self._start_registry()
+
     def cut_fabric(self) -> None:
         """Unplug the fabric cable."""
         self._network.set_fabric("down")
@@ -190,9 +211,13 @@ class Bed:
             self._children.append(machine.up(root, bed_id=self.id, authorized_key=public_key))
             known.append(f"{host.address},{host.name} {machine.host_key()}\n")
         self.known_hosts.write_text("".join(known))
-        self._children.append(registry.start(self._network, self.directory / "registry"))
+        self._start_registry()
         for name in self.hosts:
             self._wait_until_ready(name)
+
+    def _start_registry(self) -> None:
+        self._registry = registry.start(self._network, self.directory / "registry")
+        self._children.append(self._registry)
 
     def _write_identity(self) -> None:
         self.ssh_key.parent.mkdir(parents=True)
