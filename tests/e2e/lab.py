@@ -130,14 +130,14 @@ class Lab:
             output, _ = process.communicate(timeout=3600)
         return Recap(process.returncode, {}, output)
 
-    def applying(self, *options: str, playbook: str = "site.yml") -> subprocess.Popen[str]:
+    def applying(self, *options: str, playbook: str = "site.yml", **env: str) -> subprocess.Popen[str]:
         """Start the same, for a caller that reads its output or kills it: it leads a process group of its own."""
         words = [self.ansible_playbook, playbook, "-e", f"@{self.folder}/secrets.json", *options]
-        return self.running(words, folder=self.tree)
+        return self.running(words, folder=self.tree, **env)
 
-    def running(self, words: list[Path | str], *, folder: Path) -> subprocess.Popen[str]:
+    def running(self, words: list[Path | str], *, folder: Path, **env: str) -> subprocess.Popen[str]:
         """Start a command that reaches the hosts over SSH; it leads a process group of its own."""
-        env = {
+        env |= {
             "ANSIBLE_PRIVATE_KEY_FILE": str(self.bed.ssh_key),
             "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {SSH_ARGS}",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.bed.control_path),

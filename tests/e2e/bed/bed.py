@@ -80,7 +80,8 @@ class Bed:
         """Stop and remove everything of this bed; a bed that is not up is no error."""
         atexit.unregister(self.down)
         with contextlib.ExitStack() as steps:
-            # In reverse, and each even when another failed.
+            # In reverse, and each even when another failed; the lock last, because a bed without one counts as abandoned.
+            steps.callback(self._disown)
             steps.callback(shutil.rmtree, self.directory, ignore_errors=True)
             steps.callback(self._network.down)
             for name in self.hosts:
@@ -249,6 +250,8 @@ class Bed:
             child.kill()
             child.wait(timeout=60)
         self._children.clear()
+
+    def _disown(self) -> None:
         if self._owned:
             self._owned.close()
 
@@ -256,7 +259,7 @@ class Bed:
 def end_abandoned() -> None:
     """Take down the beds whose process was killed before it could; the lock of a living one holds."""
     for owned in (rootfs.cache() / "beds").glob(f"*/{OWNED}"):
-        with owned.open() as lock, contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(BlockingIOError, FileNotFoundError), owned.open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             Bed(owned.parent.name).down()
 
