@@ -80,7 +80,7 @@ class Bed:
         """Stop and remove everything of this bed; a bed that is not up is no error."""
         atexit.unregister(self.down)
         with contextlib.ExitStack() as steps:
-            # In reverse, and each even when another failed; the lock last, because a bed without one counts as abandoned.
+            # In reverse, and each even when another failed; the lock last: a bed without one counts as abandoned.
             steps.callback(self._disown)
             steps.callback(shutil.rmtree, self.directory, ignore_errors=True)
             steps.callback(self._network.down)
