@@ -20,7 +20,7 @@ from tests.e2e.bed.shell import BedError, locked, run, wait_for
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
 USER = "spark"
@@ -34,8 +34,9 @@ OWNED = "owned"
 class Bed:
     """Two hosts and a registry, in namespaces, cgroups and files named by `prefix`."""
 
-    def __init__(self, prefix: str | None = None) -> None:
+    def __init__(self, prefix: str | None = None, *, suite: str = rootfs.SUITE) -> None:
         """Take a prefix (or $SPARKIAC_BED_PREFIX, or one of this process's own); start nothing yet."""
+        self.suite = suite
         self.prefix = prefix or os.environ.get("SPARKIAC_BED_PREFIX") or f"sb{os.getpid()}"
         if not PREFIX.fullmatch(self.prefix):
             message = f"a prefix is 1 to 12 of a-z and 0-9, beginning with a letter: {self.prefix!r}"
@@ -48,6 +49,7 @@ class Bed:
         self.control_path = self.directory / "cp"
         self._network = Network(self.prefix)
         self._children: list[subprocess.Popen[bytes]] = []
+        self._registry: subprocess.Popen[bytes] | None = None
         self._owned: TextIO | None = None
 
     # -- life ---------------------------------------------------------------------------------
@@ -62,7 +64,7 @@ class Bed:
         if self._exists():
             message = f"a bed {self.prefix!r} is already up, or was left: take it down first"
             raise BedError(message)
-        root = rootfs.built()
+        root = self.rootfs
         atexit.register(self.down)
         try:
             with locked(rootfs.cache() / "beds.lock"):
@@ -78,7 +80,8 @@ class Bed:
         """Stop and remove everything of this bed; a bed that is not up is no error."""
         atexit.unregister(self.down)
         with contextlib.ExitStack() as steps:
-            # In reverse, and each even when another failed.
+            # In reverse, and each even when another failed; the lock last: a bed without one counts as abandoned.
+            steps.callback(self._disown)
             steps.callback(shutil.rmtree, self.directory, ignore_errors=True)
             steps.callback(self._network.down)
             for name in self.hosts:
@@ -111,7 +114,7 @@ class Bed:
     @property
     def rootfs(self) -> Path:
         """Return the hosts' built root, to be read only."""
-        return rootfs.built()
+        return rootfs.built(self.suite)
 
     @property
     def ssh_options(self) -> list[str]:
@@ -170,6 +173,26 @@ class Bed:
         """Give a host another NVIDIA driver; an empty version is no driver at all."""
         self.ssh(host, f"echo {version} >/etc/nvidia-stub/driver; nvidia-stub-load", root=True)
 
+    @contextlib.contextmanager
+    def unplugged(self, host: str) -> Iterator[None]:
+        """Unplug a host's management cable for a while: neither the control station nor a client reaches it."""
+        self._network.set_link(host, "down")
+        try:
+            yield
+        finally:
+            self._network.set_link(host, "up")
+
+    @contextlib.contextmanager
+    def without_registry(self) -> Iterator[None]:
+        """End the registry's process for a while; what was pushed is kept."""
+        assert self._registry
+        self._registry.kill()
+        self._registry.wait(timeout=60)
+        try:
+            yield
+        finally:
+            self._start_registry()
+
     def cut_fabric(self) -> None:
         """Unplug the fabric cable."""
         self._network.set_fabric("down")
@@ -189,9 +212,13 @@ class Bed:
             self._children.append(machine.up(root, bed_id=self.id, authorized_key=public_key))
             known.append(f"{host.address},{host.name} {machine.host_key()}\n")
         self.known_hosts.write_text("".join(known))
-        self._children.append(registry.start(self._network, self.directory / "registry"))
+        self._start_registry()
         for name in self.hosts:
             self._wait_until_ready(name)
+
+    def _start_registry(self) -> None:
+        self._registry = registry.start(self._network, self.directory / "registry")
+        self._children.append(self._registry)
 
     def _write_identity(self) -> None:
         self.ssh_key.parent.mkdir(parents=True)
@@ -223,6 +250,8 @@ class Bed:
             child.kill()
             child.wait(timeout=60)
         self._children.clear()
+
+    def _disown(self) -> None:
         if self._owned:
             self._owned.close()
 
@@ -230,7 +259,7 @@ class Bed:
 def end_abandoned() -> None:
     """Take down the beds whose process was killed before it could; the lock of a living one holds."""
     for owned in (rootfs.cache() / "beds").glob(f"*/{OWNED}"):
-        with owned.open() as lock, contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(BlockingIOError, FileNotFoundError), owned.open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             Bed(owned.parent.name).down()
 

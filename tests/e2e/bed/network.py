@@ -90,6 +90,10 @@ class Network:
         host = HOSTS[0]
         self._ip(self.namespace(host.name), f"link set {host.fabric_interface} {state}")
 
+    def set_link(self, host: str, state: str) -> None:
+        """Cut a host's management link at the switch (`down`) or restore it (`up`)."""
+        self._ip(self.namespace("switch"), f"link set {host} {state}")
+
     @property
     def _own_etc(self) -> Path:
         # Files here lie over those in /etc for whatever `ip netns exec` runs.

@@ -21,7 +21,7 @@ ADDRESS = f"{CONTROL_ADDRESS}:{PORT}"
 
 def start(network: Network, directory: Path, *, htpasswd: Path | None = None) -> subprocess.Popen[bytes]:
     """Start the registry, with its data under `directory`; it ends with its network namespace."""
-    directory.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
     settings: dict[str, object] = {
         "version": "0.1",
         "http": {"addr": ADDRESS},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 import units_host
@@ -20,12 +19,12 @@ GATE_WAIT_S = 60
 def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[str]:
     """Send requests to the units that restarted, as clients do; return a report for each that does not answer well."""
     asked = [unit for unit in generation.plan["units"] if unit["gate"] and unit["name"] in names]
-    began = time.time()
+    since = units_report.position(machine)
     failed = []
     for unit in asked:
         done = machine.run(*question(machine, unit["gate"]))
         if done.code:
-            failed.append(units_report.answered(machine, unit, " ".join(done.errors.split()), began))
+            failed.append(units_report.answered(machine, unit, " ".join(done.errors.split()), since))
     return failed
 
 
