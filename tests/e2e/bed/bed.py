@@ -47,7 +47,7 @@ class Bed:
         self.known_hosts = self.directory / "ssh/known_hosts"
         self.control_path = self.directory / "cp"
         self._network = Network(self.prefix)
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._owned: TextIO | None = None
 
     # -- life ---------------------------------------------------------------------------------
@@ -166,6 +166,29 @@ class Bed:
         wait_for(lambda: self._boot_id(host) not in ("", before), f"{host} to come back", timeout=timeout)
         self._wait_until_ready(host)
 
+    def cut_power(self, host: str) -> None:
+        """End a host at once; `power_on` boots it again."""
+        self._network.set_power(self.hosts[host], "down")
+        keeper = self._children.pop(host)
+        keeper.kill()
+        keeper.wait(timeout=60)
+        self._machine(host).cut_power()
+        self._network.set_power(self.hosts[host], "up")
+
+    def power_on(self, host: str, *, wait: bool = True) -> None:
+        """Boot a host whose power was cut; return when it is up."""
+        self._children[host] = self._machine(host).boot()
+        if wait:
+            self._wait_until_ready(host)
+
+    def host_of(self, process: int) -> str | None:
+        """Return the host on which a process of this machine runs; None if it has ended or is no host's."""
+        try:
+            groups = Path(f"/proc/{process}/cgroup").read_text()
+        except OSError:
+            return None
+        return next((name for name in self.hosts if f":/{self._machine(name).unique_name}/" in groups), None)
+
     def set_driver(self, host: str, version: str) -> None:
         """Give a host another NVIDIA driver; an empty version is no driver at all."""
         self.ssh(host, f"echo {version} >/etc/nvidia-stub/driver; nvidia-stub-load", root=True)
@@ -186,10 +209,10 @@ class Bed:
         known = []
         for host in HOSTS:
             machine = self._machine(host.name)
-            self._children.append(machine.up(root, bed_id=self.id, authorized_key=public_key))
+            self._children[host.name] = machine.up(root, bed_id=self.id, authorized_key=public_key)
             known.append(f"{host.address},{host.name} {machine.host_key()}\n")
         self.known_hosts.write_text("".join(known))
-        self._children.append(registry.start(self._network, self.directory / "registry"))
+        self._children["registry"] = registry.start(self._network, self.directory / "registry")
         for name in self.hosts:
             self._wait_until_ready(name)
 
@@ -219,7 +242,7 @@ class Bed:
         return namespaces or self.directory.exists()
 
     def _end_children(self) -> None:
-        for child in self._children:
+        for child in self._children.values():
             child.kill()
             child.wait(timeout=60)
         self._children.clear()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import durable
 from switch_store import HOME
+from units_host import setting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -115,11 +116,6 @@ def originals_of(machine: LocalHost) -> dict[str, str]:
     """Return the kernel settings as they were before sparkiac changed them."""
     path = machine.path(ORIGINALS)
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
-
-
-def setting(machine: LocalHost, key: str) -> Path:
-    """Return the file of a kernel setting."""
-    return machine.path("/proc/sys/" + key.replace(".", "/"))
 
 
 def value_of(machine: LocalHost, key: str) -> str:
