@@ -189,6 +189,16 @@ class Bed:
             return None
         return next((name for name in self.hosts if f":/{self._machine(name).unique_name}/" in groups), None)
 
+    def stop_registry(self) -> None:
+        """End the registry: nothing listens at its address any more."""
+        child = self._children.pop("registry")
+        child.kill()
+        child.wait(timeout=60)
+
+    def start_registry(self) -> None:
+        """Start the registry with what was pushed to it."""
+        self._children["registry"] = registry.start(self._network, self.directory / "registry")
+
     def set_driver(self, host: str, version: str) -> None:
         """Give a host another NVIDIA driver; an empty version is no driver at all."""
         self.ssh(host, f"echo {version} >/etc/nvidia-stub/driver; nvidia-stub-load", root=True)
@@ -212,7 +222,7 @@ class Bed:
             self._children[host.name] = machine.up(root, bed_id=self.id, authorized_key=public_key)
             known.append(f"{host.address},{host.name} {machine.host_key()}\n")
         self.known_hosts.write_text("".join(known))
-        self._children["registry"] = registry.start(self._network, self.directory / "registry")
+        self.start_registry()
         for name in self.hosts:
             self._wait_until_ready(name)
 

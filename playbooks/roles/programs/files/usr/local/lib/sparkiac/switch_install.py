@@ -29,6 +29,10 @@ FREE_BYTES = 32 << 20
 """Space that must be free, so that a generation can be installed and the former one again."""
 
 
+class SettingError(OSError):
+    """A kernel setting cannot be read or set; everything else of the generation is installed."""
+
+
 def check_space(machine: LocalHost) -> None:
     """Raise OSError if there may not be enough space to install a generation and to go back."""
     for place in ("/etc", "/usr/local/lib", "/var/lib"):
@@ -65,7 +69,19 @@ def install(machine: LocalHost, new: Generation, others: list[Generation]) -> No
         durable.remove(machine.path(path))
         remove_empty(machine, machine.path(path).parent)
     machine.run("systemctl", "daemon-reload")
-    set_sysctls(machine, new, others)
+    try:
+        set_sysctls(machine, new, others)
+    except OSError as error:
+        raise SettingError(str(error)) from error
+
+
+def reinstall(machine: LocalHost, old: Generation, new: Generation) -> list[str]:
+    """Install the committed generation again, also if a kernel setting cannot be set; return why it cannot."""
+    try:
+        install(machine, old, [new])
+    except SettingError as error:
+        return [f"a kernel setting of the former generation is not set: {error}"]
+    return []
 
 
 def make_readable(machine: LocalHost, generation: Generation) -> None:

@@ -23,7 +23,7 @@ import units_host
 import units_restart
 from stage_store import StageError
 from switch_gate import gate
-from switch_install import check_space, install, prepare
+from switch_install import check_space, install, prepare, reinstall
 from switch_state import RETURNING, TRYING, VOTED, Decision, Pending, State
 from switch_store import Generation, GenerationError
 
@@ -225,7 +225,7 @@ def returned(switch: Switch, found: dict[str, Any]) -> dict[str, Any]:
         stop_group(machine, new, old)
         switch.votes.all_down()
     switch_drain.undrain(machine)
-    install(machine, old, [new])
+    failed = [*failed, *reinstall(machine, old, new)]
     again = restarted(switch, old) if old.name != new.name or switch.members else {"failed": []}
     state = switch_state.read(machine)
     decision = decision_of(switch, committed=False)
