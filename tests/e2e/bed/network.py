@@ -83,7 +83,9 @@ class Network:
         for namespace in self.namespaces:
             if (Path("/run/netns") / namespace).exists():
                 self._end_processes(namespace)
-                run(["ip", "netns", "delete", namespace])
+                # Busy while another command has just copied all mounts, such as that of another bed.
+                delete = ["ip", "netns", "delete", namespace]
+                wait_for(lambda argv=delete: run(argv, check=False).returncode == 0, " ".join(delete), timeout=20)  # type: ignore[misc]
         shutil.rmtree(self._own_etc, ignore_errors=True)
 
     def set_fabric(self, state: str) -> None:
