@@ -48,8 +48,7 @@ class Bed:
         self.known_hosts = self.directory / "ssh/known_hosts"
         self.control_path = self.directory / "cp"
         self._network = Network(self.prefix)
-        self._children: list[subprocess.Popen[bytes]] = []
-        self._registry: subprocess.Popen[bytes] | None = None
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._owned: TextIO | None = None
 
     # -- life ---------------------------------------------------------------------------------
@@ -169,6 +168,39 @@ class Bed:
         wait_for(lambda: self._boot_id(host) not in ("", before), f"{host} to come back", timeout=timeout)
         self._wait_until_ready(host)
 
+    def cut_power(self, host: str) -> None:
+        """End a host at once; `power_on` boots it again."""
+        self._network.set_power(self.hosts[host], "down")
+        keeper = self._children.pop(host)
+        keeper.kill()
+        keeper.wait(timeout=60)
+        self._machine(host).cut_power()
+        self._network.set_power(self.hosts[host], "up")
+
+    def power_on(self, host: str, *, wait: bool = True) -> None:
+        """Boot a host whose power was cut; return when it is up."""
+        self._children[host] = self._machine(host).boot()
+        if wait:
+            self._wait_until_ready(host)
+
+    def host_of(self, process: int) -> str | None:
+        """Return the host on which a process of this machine runs; None if it has ended or is no host's."""
+        try:
+            groups = Path(f"/proc/{process}/cgroup").read_text()
+        except OSError:
+            return None
+        return next((name for name in self.hosts if f":/{self._machine(name).unique_name}/" in groups), None)
+
+    def stop_registry(self) -> None:
+        """End the registry: nothing listens at its address any more."""
+        child = self._children.pop("registry")
+        child.kill()
+        child.wait(timeout=60)
+
+    def start_registry(self) -> None:
+        """Start the registry with what was pushed to it."""
+        self._children["registry"] = registry.start(self._network, self.directory / "registry")
+
     def set_driver(self, host: str, version: str) -> None:
         """Give a host another NVIDIA driver; an empty version is no driver at all."""
         self.ssh(host, f"echo {version} >/etc/nvidia-stub/driver; nvidia-stub-load", root=True)
@@ -185,13 +217,11 @@ class Bed:
     @contextlib.contextmanager
     def without_registry(self) -> Iterator[None]:
         """End the registry's process for a while; what was pushed is kept."""
-        assert self._registry
-        self._registry.kill()
-        self._registry.wait(timeout=60)
+        self.stop_registry()
         try:
             yield
         finally:
-            self._start_registry()
+            self.start_registry()
 
     def cut_fabric(self) -> None:
         """Unplug the fabric cable."""
@@ -209,16 +239,12 @@ class Bed:
         known = []
         for host in HOSTS:
             machine = self._machine(host.name)
-            self._children.append(machine.up(root, bed_id=self.id, authorized_key=public_key))
+            self._children[host.name] = machine.up(root, bed_id=self.id, authorized_key=public_key)
             known.append(f"{host.address},{host.name} {machine.host_key()}\n")
         self.known_hosts.write_text("".join(known))
-        self._start_registry()
+        self.start_registry()
         for name in self.hosts:
             self._wait_until_ready(name)
-
-    def _start_registry(self) -> None:
-        self._registry = registry.start(self._network, self.directory / "registry")
-        self._children.append(self._registry)
 
     def _write_identity(self) -> None:
         self.ssh_key.parent.mkdir(parents=True)
@@ -246,7 +272,7 @@ class Bed:
         return namespaces or self.directory.exists()
 
     def _end_children(self) -> None:
-        for child in self._children:
+        for child in self._children.values():
             child.kill()
             child.wait(timeout=60)
         self._children.clear()

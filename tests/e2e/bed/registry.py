@@ -31,7 +31,7 @@ def start(network: Network, directory: Path, *, htpasswd: Path | None = None) ->
         settings["auth"] = {"htpasswd": {"realm": "bed", "path": str(htpasswd)}}
     config = directory / "config.yml"
     config.write_text(json.dumps(settings))  # JSON is YAML
-    with (directory / "log").open("wb") as log:
+    with (directory / "log").open("ab") as log:
         process = subprocess.Popen(
             network.inside(["docker-registry", "serve", config]),
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
