@@ -59,7 +59,7 @@ def test_a_healthy_fleet(fleet: Fleet, cli: Cli) -> None:
     assert lines[0] == "host driver firmware available page cache clock generation"
     assert lines[2] == "spark-01 580.142 5.36_0ACUM018 61.0 of 119.0 GiB 30.0 GiB 0 s 01234567"
     assert lines[5] == "host unit state KV run wait tokens/s last restart serves"
-    assert lines[7] == "spark-01 chat ready 12% 2 0 41.3 2 d ago, boot example/model"
+    assert lines[7] == "spark-01 chat ready 12% 2 0 41.3 2 d ago, first start example/model"
     assert lines[-1] == "2 hosts, 1 unit: all healthy and as generated"
     assert fleet.asked() == [f"22 {FIRST}", f"22 {SECOND}"]
 
@@ -90,7 +90,7 @@ def test_data(fleet: Fleet, cli: Cli) -> None:
     [chat] = first["units"]
     assert (chat["name"], chat["state"], chat["ready"], chat["served"]) == ("chat", "ready", True, ["example/model"])
     assert chat["load"] == {"kv_use": 0.12, "running": 2, "waiting": 0, "tokens_per_s": 41.3}
-    assert chat["restart"] == {"ago_s": 180_000, "cause": "boot", "detail": None}
+    assert chat["restart"] == {"ago_s": 180_000, "cause": "first start", "detail": None}
     assert fleet.asked() == [f"22 {FIRST}"]
 
 
@@ -136,7 +136,7 @@ def test_a_rank_without_a_server_runs(fleet: Fleet, cli: Cli) -> None:
     fleet.answers(FIRST, host(unit("chat", asked=False, group=True, served=None, readings=None)))
     outcome = cli("status", "lab.yaml")
     assert outcome.code == 0
-    assert re.search(r"chat +running +- +- +- +- +2 d ago, boot$", outcome.out, re.MULTILINE)
+    assert re.search(r"chat +running +- +- +- +- +2 d ago, first start$", outcome.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

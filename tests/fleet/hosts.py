@@ -34,7 +34,7 @@ def unit(name: str, **values: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return the facts about a unit that is ready."""
     found = {"name": f"sparkiac-{name}", "group": False, "loaded": "loaded", "active": "active", "sub": "running"}
     found |= {"enabled": "enabled", "result": "success", "health": "healthy", "restarts": 0, "active_for_s": 90_000}
-    found |= {"restart": {"ago_s": 180_000, "cause": "boot", "detail": None}, "asked": True, "fault": None}
+    found |= {"restart": {"ago_s": 180_000, "cause": "first start", "detail": None}, "asked": True, "fault": None}
     return found | {"served": ["example/model"], "readings": readings(), **values}
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -16,8 +17,6 @@ from tests.host.conftest import SCRIPTS, load
 from tests.host.switching import Made, generation
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.host.probed import Service
 
 STATUS: Final = load("status")
@@ -294,7 +293,7 @@ FAILED: Final = "d9b373ed55a64feb8242e02dbe79a49c"
 @pytest.mark.parametrize(
     ("messages", "cause", "ago_s"),
     [
-        ([(STARTING, 90), (STARTED, 60)], "boot", 90),
+        ([(STARTING, 90), (STARTED, 60)], "first start", 90),
         ([(STARTING, 90), (STARTED, 60), (STARTING, 30)], "requested", 30),
         ([(STARTING, 90), (STARTED, 60), (FAILED, 32, "exit-code"), (STARTING, 30), (STARTED, 10)], "crash", 30),
         ([(STARTING, 90), (STARTED, 60), (FAILED, 32, "signal"), (STARTING, 30)], "crash", 30),
@@ -312,6 +311,19 @@ def test_the_cause_of_the_last_start(host: Host, messages: list[tuple[Any, ...]]
     found = restarts(host)["sparkiac-chat"]
     assert (found["cause"], found["detail"]) == (cause, None)
     assert ago_s <= found["ago_s"] < ago_s + 60
+
+
+def test_a_recorded_journal(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a unit that was started, stopped and started, and whose container was then killed."""
+    lines = (Path(__file__).parent / "data/journal-killed.jsonl").read_text().splitlines(keepends=True)
+    stamps = [int(json.loads(line)["__REALTIME_TIMESTAMP"]) / 1_000_000 for line in lines]
+    monkeypatch.setattr(time, "time", lambda: stamps[-1] + 10)
+    found = []
+    for count in range(1, len(lines) + 1):
+        host.answers["journalctl"] = "".join(lines[:count]).replace("qwen36", "chat")
+        found.append(restarts(host)["sparkiac-chat"]["cause"])
+    assert found == ["first start", "first start", "requested", "requested", "crash", "crash", "crash"]
+    assert restarts(host)["sparkiac-chat"]["ago_s"] == int(stamps[-1] + 10 - stamps[-2])
 
 
 def test_the_detail_is_the_last_line_of_supervise_before_the_failure(host: Host) -> None:

@@ -20,8 +20,8 @@ MOST = 2000
 SUFFIX = ".service"
 US = 1_000_000
 LAST = re.compile(r"supervise: (?:stopping, last state: )?(.*)")
-BOOT, REQUESTED, CRASH, WATCHDOG, START_TIMEOUT, STOP_TIMEOUT, OUT_OF_MEMORY = (
-    "boot", "requested", "crash", "watchdog", "start timeout", "stop timeout", "out of memory",
+FIRST, REQUESTED, CRASH, WATCHDOG, START_TIMEOUT, STOP_TIMEOUT, OUT_OF_MEMORY = (
+    "first start", "requested", "crash", "watchdog", "start timeout", "stop timeout", "out of memory",
 )  # fmt: skip
 CAUSES = {"watchdog": WATCHDOG, "oom-kill": OUT_OF_MEMORY}
 """Result of a unit → cause; other results are crashes, except `timeout`, which has two causes."""
@@ -87,7 +87,7 @@ def restart(machine: LocalHost, name: str, found: list[Message]) -> dict[str, An
         return described(machine, name, after[-1], found[last:])
     if before:
         return {**described(machine, name, before[-1], found[begin:last]), "ago_s": ago(found[last])}
-    return {"ago_s": ago(found[last]), "cause": REQUESTED if len(starts) > 1 else BOOT, "detail": None}
+    return {"ago_s": ago(found[last]), "cause": REQUESTED if len(starts) > 1 else FIRST, "detail": None}
 
 
 def described(machine: LocalHost, name: str, failure: Message, run: list[Message]) -> dict[str, Any]:
