@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.model.resolved import ResolvedFleet
-from sparkiac.resolve import builds, references, required, services, stacks, uses
+from sparkiac.resolve import alerting, builds, references, required, services, stacks, uses
 from sparkiac.resolve.leaves import Leaves, merge, nest
 
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ def resolve(
     """Resolve a valid inventory; return None if there are errors. Reads only the catalog's files."""
     assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
     findings = check_names(inventory)
+    if findings:
+        return findings, None
+    findings = tuple(alerting.check(inventory))
     if findings:
         return findings, None
     leaves = merged_layers(inventory)
