@@ -6,7 +6,7 @@ import pytest
 
 from tests.plan.fleets import deployment, faults
 
-TOKEN = "telegram: {chat_id: -100123, token: {secret: telegram_token}}"
+BOT = "telegram: {chat_id: -100123, token: {secret: telegram_token}}"
 
 
 def monitored(text: str) -> str:
@@ -18,10 +18,10 @@ def monitored(text: str) -> str:
     [
         ("prometheus: {on: spark-09}", "REF001 unknown host 'spark-09'"),
         ("grafana: {on: spark-09, admin_password: {secret: a}}", "REF001 unknown host 'spark-09'"),
-        (f"{{timer: {{on: spark-09}}, alerts: {{{TOKEN}}}}}", "REF001 unknown host 'spark-09'"),
+        (f"{{timer: {{on: spark-09}}, alerts: {{{BOT}}}}}", "REF001 unknown host 'spark-09'"),
         ("timer: {on: spark-01}", "REF003 the fleet timer has nobody to send messages to"),
         (
-            f"alerts: {{{TOKEN}}}",
+            f"alerts: {{{BOT}}}",
             "REF003 nothing sends these alerts: there is neither a Prometheus nor a fleet timer",
         ),
         ("{timer: {on: spark-01}, alerts: {}}", "REF003 the alerts have no receiver"),
@@ -49,5 +49,5 @@ def test_an_incomplete_monitoring_is_refused(text: str, said: str) -> None:
 
 
 def test_the_short_form_is_complete() -> None:
-    assert faults(monitored(f"{{prometheus: {{on: spark-01}}, alerts: {{{TOKEN}}}}}")) == []
-    assert faults(monitored(f"{{timer: {{on: spark-01}}, alerts: {{{TOKEN}}}}}")) == []
+    assert faults(monitored(f"{{prometheus: {{on: spark-01}}, alerts: {{{BOT}}}}}")) == []
+    assert faults(monitored(f"{{timer: {{on: spark-01}}, alerts: {{{BOT}}}}}")) == []
