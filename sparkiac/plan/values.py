@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from sparkiac.plan.contract import ChangeGroup, Expectations
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.image import Image
+    from sparkiac.plan.monitoring.scraping import Target
     from sparkiac.plan.parts import (
+        Document,
         ModelRepository,
         ModelStore,
         Peer,
@@ -60,7 +62,9 @@ class Container(NamedTuple):
     """Deployments and services that it uses."""
     memory_bytes: int | None = None
     """For an engine, the memory that it requests at start, if utilization and memory of the host are known; for a
-    service, the value in the inventory."""
+    service, the value in the inventory or in the catalog."""
+    documents: tuple[Document, ...] = ()
+    """Its configuration files, which are generated."""
 
     @property
     def unit(self) -> str:
@@ -174,6 +178,10 @@ class Plan(NamedTuple):
     """How an apply changes them."""
     retired: tuple[RetiredHost, ...] = ()
     """Former hosts, sorted by name."""
+    unwatched: tuple[Target, ...] = ()
+    """What has metrics that Prometheus cannot reach."""
+    messages: bool = False
+    """Whether somebody gets a message when something fails."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:
