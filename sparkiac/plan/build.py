@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.plan import builds, pins, placement, proof, weights
+from sparkiac.plan import builds, pins, placement, promise, proof, weights
 from sparkiac.plan.addresses import links_of
 from sparkiac.plan.groups import change_groups
 from sparkiac.plan.order import changes, start_order
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.model.inventory import Inventory
-    from sparkiac.plan.contract import ChangeGroup
+    from sparkiac.plan.contract import ChangeGroup, Promise
     from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.resolve import Resolved
 
@@ -103,11 +103,21 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
         reserve_bytes=stated_bytes(values.reserve_gib),
         budget=proof.host_budget(placed, proofs),
         proofs=proofs,
+        promises=_promises(placed, proofs),
         weights_from=whole.weight_peers[name],
         images_from=_images_from(written.images_from, placed, whole),
         group=whole.groups[name],
         unpinned=unpinned,
     )
+
+
+def _promises(placed: placement.PlacedHost, proofs: Mapping[str, Proof]) -> dict[str, Promise]:
+    configs = {name: found.config for name, found in proofs.items()}
+    return {
+        unit.unit: found
+        for unit in placed.units
+        if (found := promise.promise(unit, configs.get(unit.name, {}))) is not None
+    }
 
 
 def _images_from(name: str | None, placed: placement.PlacedHost, whole: _Fleet) -> Peer | None:

@@ -133,3 +133,5 @@ class Checks(NamedTuple):
     """Docker health check."""
     path: str | None = None
     """HTTP path that returns 200 when the server is healthy."""
+    endpoint: str | None = None
+    """What a speech service serves: `transcription` or `speech`."""

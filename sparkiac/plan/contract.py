@@ -162,23 +162,43 @@ class StagedStore(NamedTuple):
     models: tuple[StagedModel, ...]
 
 
-class Gate(NamedTuple):
-    """Requests that a unit must answer before the switch of its host counts as successful."""
+class Promise(NamedTuple):
+    """What a unit promises to its clients. The probe (probe.py) checks it step by step."""
 
-    url: str
-    """http://address:port, as clients use it."""
+    unit: str
+    """Name of its systemd unit, without suffix."""
+    kind: str
+    """`chat`, `generate` (chat if the model has a chat template, otherwise text completion), `embedding`, `pooling`
+    (classification or reward), `transcription`, `speech`, `service` (HTTP only), or `worker` (a node of a group
+    that serves no HTTP)."""
+    url: str | None
+    """http://address:port, as clients use it; None for a worker."""
     health: str | None
     """HTTP path that returns 200 when the unit is healthy."""
     models: tuple[str, ...]
     """Names that it must serve."""
     api_key: str | None
     """Secret with its own API key, not with one of its dependencies."""
-    answer: bool
-    """Whether it must give the known answer."""
-    tools: bool
-    """Whether it must accept a request with tools."""
-    within_s: int
-    """Maximum time of the known answer."""
+    clients: tuple[str, ...]
+    """Kinds of clients that it must serve: `tools`."""
+    reasoning: bool
+    """Whether a parser separates the reasoning from the content."""
+    structured: bool
+    """Whether an answer can be restricted to a JSON schema."""
+    vision: bool
+    """Whether it accepts images."""
+    max_model_len: int | None
+    """Tokens that /v1/models must report; None is not checked."""
+    dimensions: int | None
+    """Length of an embedding; None is not checked."""
+    speculative: bool
+    """Whether it drafts tokens."""
+    metrics: str | None
+    """HTTP path of metrics with the token counters and the queue; None if it has none."""
+    answer_s: int
+    """Maximum time of the first answers together, in seconds."""
+    store: str | None
+    """address:port of the rendezvous store that a worker must be connected to; None for other units."""
 
 
 class GenerationUnit(NamedTuple):
@@ -197,8 +217,8 @@ class GenerationUnit(NamedTuple):
     """Maximum time from start to the first answer."""
     drain_s: int
     """Maximum time for running requests to end before the unit is stopped."""
-    gate: Gate | None
-    """None for a unit that listens on no port of its own."""
+    promise: Promise | None
+    """None for a unit that listens on no port of its own and is not a worker of a group."""
 
 
 class ChangeGroup(NamedTuple):
@@ -254,3 +274,69 @@ class ModelManifest(NamedTuple):
     commit: str
     gated: bool
     files: Mapping[str, ManifestFile]
+
+
+class FleetEndpoint(NamedTuple):
+    """One endpoint that the fleet timer checks."""
+
+    name: str
+    """Name in messages: `chat on spark-01`, or the name of an external endpoint."""
+    host: str | None
+    """Host of the fleet that it runs on; None for an external endpoint."""
+    url: str
+    remedy: str
+    """What to do when it fails, for the message."""
+    promise: Promise | None
+    """What is checked, with the URL at which the host of the timer reaches it; None for a URL that must return 200."""
+
+
+class TelegramChannel(NamedTuple):
+    """Messages to a Telegram chat."""
+
+    url: str
+    """URL of the Bot API."""
+    chat_id: int
+    token: str
+    """Secret with the token of the bot."""
+
+
+class EmailChannel(NamedTuple):
+    """Messages by e-mail, over TLS."""
+
+    host: str
+    port: int
+    sender: str
+    to: tuple[str, ...]
+    user: str | None
+    password: str | None
+    """Secret with the password of the user."""
+
+
+class WebhookChannel(NamedTuple):
+    """Messages in the format of Alertmanager's webhook. One of the two is set."""
+
+    url: str | None
+    secret_url: str | None
+    """Secret with the whole URL."""
+
+
+class FleetChannels(NamedTuple):
+    """Where the fleet timer sends its messages."""
+
+    telegram: TelegramChannel | None
+    email: EmailChannel | None
+    webhook: WebhookChannel | None
+
+
+class FleetCheck(NamedTuple):
+    """What the fleet timer of a host checks: etc/sparkiac/fleet.json, read by `fleet_check`."""
+
+    fleet: str
+    """Name of the fleet."""
+    host: str
+    period_s: int
+    """Time between two checks."""
+    endpoints: tuple[FleetEndpoint, ...]
+    channels: FleetChannels
+    heartbeat: str | None
+    """Secret with the URL of a dead man's switch, which is requested after each check."""

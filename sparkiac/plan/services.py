@@ -29,6 +29,9 @@ _CLIENTS: Final = (
 )
 """Health check commands, tried in this order until one succeeds. The URL contains no character special to a shell."""
 
+_SPEECH: Final = {"parakeet": "transcription", "chatterbox": "speech"}
+"""Kind of service → its endpoint below /v1/audio."""
+
 
 def container(
     resolved: Resolved, name: str, service: Service, links: tuple[Dependency, ...], *, shared: str | None
@@ -48,7 +51,7 @@ def container(
             read_only=service.read_only, gpu=service.gpu and host.gpu is not None, user=service.user
         ),
         storage=_storage(service, name),
-        checks=Checks(_health(service, published), service.health),
+        checks=Checks(_health(service, published), service.health, _SPEECH.get(service.kind)),
         timeouts=settings.timeouts(service.timeouts),
         server=_server(service),
         secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
-    from sparkiac.plan.contract import ChangeGroup, Expectations
+    from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.image import Image
     from sparkiac.plan.monitoring.scraping import Target
@@ -112,6 +112,8 @@ class HostPlan(NamedTuple):
     """Its memory budget."""
     proofs: Mapping[str, Proof] = {}
     """Deployment → memory proof."""
+    promises: Mapping[str, Promise] = {}
+    """Unit → what it promises to its clients, for units that listen on a port and for workers of a group."""
     weights_from: tuple[Peer, ...] = ()
     """Hosts that it can copy weights from over a direct link."""
     images_from: Peer | None = None

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.contract import Gate, Generation, GenerationUnit, Needs, PlacedFile, Sysctl
+from sparkiac.plan.contract import Generation, GenerationUnit, Needs, PlacedFile, Sysctl
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
 from sparkiac.render import extras, jsontext, staging
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sparkiac.plan import Container, HostPlan
+    from sparkiac.plan.contract import Promise
 
 PATH: Final = "etc/sparkiac/generation.json"
 
@@ -26,7 +27,7 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
     found = Generation(
         host=host.name,
         memory_bytes=limit,
-        units=tuple(_unit(units[name], files[name]) for name in host.start_order),
+        units=tuple(_unit(units[name], files[name], host.promises.get(name)) for name in host.start_order),
         sysctls=tuple(Sysctl(key, value) for key, value in host.sysctls.items()),
         group=host.group,
         needs=_needs(host),
@@ -47,7 +48,7 @@ def generation_id(files: Iterable[PlacedFile]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _unit(unit: Container | Program, files: tuple[str, ...]) -> GenerationUnit:
+def _unit(unit: Container | Program, files: tuple[str, ...], promise: Promise | None) -> GenerationUnit:
     listen = unit.network.listen
     return GenerationUnit(
         name=unit.unit,
@@ -58,19 +59,7 @@ def _unit(unit: Container | Program, files: tuple[str, ...]) -> GenerationUnit:
         group=not isinstance(unit, Program) and unit.server.node is not None,
         ready_timeout_s=unit.timeouts.ready_s,
         drain_s=unit.timeouts.drain_s,
-        gate=None if listen is None else _gate(unit, *listen),
-    )
-
-
-def _gate(unit: Container | Program, address: str, port: int) -> Gate:
-    return Gate(
-        url=f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}",  # noqa: S104  compared
-        health=unit.checks.path,
-        models=unit.server.served,
-        api_key=unit.secrets[0].name if unit.secrets and unit.server.served else None,
-        answer=unit.path[0] == "deployments",
-        tools="tools" in unit.server.clients,
-        within_s=unit.timeouts.answer_s,
+        promise=promise,
     )
 
 

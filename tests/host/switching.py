@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tests.host.conftest import load
+from tests.host.tree import promise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -218,12 +219,12 @@ class Made:
 
 
 def unit(name: str, **values: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the plan of a unit with a gate."""
-    gate = {"url": f"http://host/sparkiac-{name}", "health": "/health", "models": ["m"], "api_key": None}
+    """Return the plan of a unit with a promise."""
+    wanted = promise(f"sparkiac-{name}", url=f"http://host/sparkiac-{name}", answer_s=5)
     files = [f"etc/systemd/system/sparkiac-{name}.service", f"etc/sparkiac/{name}/compose.yaml"]
     found = {"name": f"sparkiac-{name}", "files": files, "secrets": [], "memory_bytes": 10, "listen": None}
     found |= {"group": False, "ready_timeout_s": 60, "drain_s": 0}
-    return {**found, "gate": {**gate, "answer": True, "tools": False, "within_s": 5}, **values}
+    return {**found, "promise": wanted, **values}
 
 
 def generation(texts: dict[str, str], *, group: Any = None, sysctls: Any = (), host: str = "spark-01") -> Made:  # noqa: ANN401

@@ -73,7 +73,7 @@ def write(machine: Any, name: str, text: str) -> None:  # noqa: ANN401
 
 def unit(name: str = "a", listen: str | None = "127.0.0.1:8001", url: str | None = None) -> dict[str, Any]:
     """Make what a generation says of a unit, as far as draining reads it."""
-    return {"name": name, "listen": listen, "gate": url and {"url": url, "api_key": None}}
+    return {"name": name, "listen": listen, "promise": url and {"url": url, "api_key": None}}
 
 
 def test_requests_are_counted_over_all_engines(module: ModuleType, machine: Any, service: Service) -> None:  # noqa: ANN401
@@ -119,7 +119,7 @@ def test_forwarded_connections_count(module: ModuleType, machine: Any) -> None: 
 
 def test_metrics_may_need_the_api_key(module: ModuleType, machine: Any, service: Service) -> None:  # noqa: ANN401
     seen = []
-    gate = {"url": service.url, "api_key": "key"}
+    promise = {"url": service.url, "api_key": "key"}
     service.answers["/metrics"] = (200, (VLLM % 0).encode())
     write(machine, "/etc/sparkiac/secrets/key", "secret\n")
     original = service.RequestHandlerClass.answer
@@ -132,10 +132,10 @@ def test_metrics_may_need_the_api_key(module: ModuleType, machine: Any, service:
             original(self)
 
     service.RequestHandlerClass = Handler
-    assert module.running_of(machine, {**unit(), "gate": gate}) == 3
+    assert module.running_of(machine, {**unit(), "promise": promise}) == 3
     assert seen == ["Bearer secret"]
     machine.path("/etc/sparkiac/secrets/key").unlink()
-    assert module.running_of(machine, {**unit(), "gate": gate}) == 0, "no key, no metrics: connections"
+    assert module.running_of(machine, {**unit(), "promise": promise}) == 0, "no key, no metrics: connections"
 
 
 def test_a_drain_waits_for_two_idle_looks_in_a_row(module: ModuleType, machine: Any, service: Service) -> None:  # noqa: ANN401

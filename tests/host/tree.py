@@ -109,12 +109,19 @@ def generation_of(files: list[dict[str, str]]) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 
 
+def promise(unit: str, **values: object) -> dict[str, object]:
+    """Make the promise of a deployment that serves the model `m`."""
+    absent = dict.fromkeys(("url", "api_key", "max_model_len", "dimensions", "metrics", "store"))
+    false = dict.fromkeys(("reasoning", "structured", "vision", "speculative"), False)
+    found = {"unit": unit, "kind": "chat", "health": "/health", "models": ["m"], "clients": [], "answer_s": 120}
+    return {**found, **absent, **false, **values}
+
+
 def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, object]) -> dict[str, str]:
     """Make the files of a host."""
-    gate = {"url": "http://192.0.2.11:8001", "health": "/health", "models": ["m"], "api_key": None}
     unit = {"name": "sparkiac-qwen36", "files": [], "secrets": [], "memory_bytes": None, "listen": "0.0.0.0:8001"}
     unit |= {"group": len(team) > 1, "ready_timeout_s": 1200, "drain_s": 30}
-    unit |= {"gate": {**gate, "answer": True, "tools": True, "within_s": 120}}
+    unit |= {"promise": promise("sparkiac-qwen36", url="http://192.0.2.11:8001", clients=["tools"])}
     group = {"members": list(team), "coordinator": team[0], "address": "192.0.2.11", "port": 7348}
     needs = {"images": [IMAGE], "stores": [], "extra_files": [], "caches": []}
     plan = {"host": name, "memory_bytes": None, "units": [unit], "sysctls": []}

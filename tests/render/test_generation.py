@@ -1,4 +1,4 @@
-"""etc/sparkiac/generation.json: units in start order with their gates, kernel settings, the group, what it needs."""
+"""etc/sparkiac/generation.json: units in start order with their promises, kernel settings, the group, what it needs."""
 
 from __future__ import annotations
 
@@ -21,6 +21,24 @@ if TYPE_CHECKING:
 
     Rendered = Callable[[str], Mapping[str, Artifact]]
 
+SERVICE = {
+    "kind": "service",
+    "url": None,
+    "health": None,
+    "models": [],
+    "api_key": None,
+    "clients": [],
+    "reasoning": False,
+    "structured": False,
+    "vision": False,
+    "max_model_len": None,
+    "dimensions": None,
+    "speculative": False,
+    "metrics": None,
+    "answer_s": 120,
+    "store": None,
+}
+"""What a unit promises of which nothing is known but its timeout."""
 PROGRAMS = "playbooks/roles/programs/files/"
 
 
@@ -30,9 +48,9 @@ def generation(tree: Mapping[str, Artifact], host: str = "spark-01") -> dict[str
     return found
 
 
-def gates(tree: Mapping[str, Artifact], host: str = "spark-01") -> dict[str, Any]:
-    """Give unit → gate of a host."""
-    return {unit["name"]: unit["gate"] for unit in generation(tree, host)["units"]}
+def promises(tree: Mapping[str, Artifact], host: str = "spark-01") -> dict[str, Any]:
+    """Give unit → promise of a host."""
+    return {unit["name"]: unit["promise"] for unit in generation(tree, host)["units"]}
 
 
 def test_a_deployment(rendered: Rendered) -> None:
@@ -45,14 +63,17 @@ def test_a_deployment(rendered: Rendered) -> None:
         [{"key": "vm.swappiness", "value": "1"}],
     )
     assert (unit["ready_timeout_s"], unit["drain_s"], unit["group"]) == (1200, 30, False)
-    assert unit["gate"] == {
+    assert unit["promise"] == {
+        **SERVICE,
+        "unit": "sparkiac-chat",
+        "kind": "generate",
         "url": "http://192.168.1.11:8001",
         "health": "/health",
         "models": ["example/model"],
         "api_key": "team_key",
-        "answer": True,
-        "tools": False,
-        "within_s": 120,
+        "structured": True,
+        "max_model_len": 65536,
+        "metrics": "/metrics",
     }
     [directory] = variables(tree)["directories"]
     assert found["needs"] == {
@@ -65,37 +86,28 @@ def test_a_deployment(rendered: Rendered) -> None:
 
 def test_the_timeouts_of_an_apply(rendered: Rendered) -> None:
     [unit] = generation(rendered(deployment("timeouts: {drain_s: 0, answer_s: 300}")))["units"]
-    assert (unit["drain_s"], unit["gate"]["within_s"]) == (0, 300)
+    assert (unit["drain_s"], unit["promise"]["answer_s"]) == (0, 300)
     [unit] = generation(rendered(service("port: 8765", "timeouts: {drain_s: 9}")))["units"]
-    assert (unit["drain_s"], unit["gate"]["within_s"]) == (9, 120)
+    assert (unit["drain_s"], unit["promise"]["answer_s"]) == (9, 120)
 
 
-def test_the_gate_of_a_service_has_no_answer(rendered: Rendered) -> None:
+def test_the_promise_of_a_service(rendered: Rendered) -> None:
     [unit] = generation(rendered(service("port: 8765", "health: /health")))["units"]
     assert unit["drain_s"] == 0
-    assert unit["gate"] == {
+    assert unit["promise"] == {
+        **SERVICE,
+        "unit": "sparkiac-asr",
         "url": "http://192.168.1.11:8765",
         "health": "/health",
-        "models": [],
-        "api_key": None,
-        "answer": False,
-        "tools": False,
-        "within_s": 120,
     }
 
 
 def test_a_unit_on_every_address_is_checked_on_loopback(rendered: Rendered) -> None:
-    assert gates(rendered(service("port: 8765", "bind: any")))["sparkiac-asr"]["url"] == "http://127.0.0.1:8765"
+    assert promises(rendered(service("port: 8765", "bind: any")))["sparkiac-asr"]["url"] == "http://127.0.0.1:8765"
 
 
-def test_a_unit_without_a_port_has_no_gate(rendered: Rendered) -> None:
-    assert gates(rendered(service())) == {"sparkiac-asr": None}
-
-
-def test_clients_with_tools_have_their_requests_tried(rendered: Rendered) -> None:
-    for lines, tools in (((), False), (("clients: [tools]",), True)):
-        gate = gates(rendered(deployment(*lines)))["sparkiac-chat"]
-        assert (gate["answer"], gate["tools"]) == (True, tools)
+def test_a_unit_without_a_port_promises_nothing(rendered: Rendered) -> None:
+    assert promises(rendered(service())) == {"sparkiac-asr": None}
 
 
 def test_a_group_and_its_leader(rendered: Rendered) -> None:
@@ -109,8 +121,10 @@ def test_a_group_and_its_leader(rendered: Rendered) -> None:
             "address": "192.168.177.11",
             "port": 7348,
         }
-    assert gates(tree, "spark-02")["sparkiac-big"]["url"] == "http://192.168.1.12:8001"
-    assert gates(tree, "spark-01") == {"sparkiac-big": None}
+    assert promises(tree, "spark-02")["sparkiac-big"]["url"] == "http://192.168.1.12:8001"
+    assert promises(tree, "spark-01") == {
+        "sparkiac-big": {**SERVICE, "unit": "sparkiac-big", "kind": "worker", "store": "192.168.177.12:29501"}
+    }
 
 
 def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:

@@ -10,7 +10,7 @@ import yaml
 from sparkiac.commands.plan.tables import print_plan
 from tests.plan.fleets import ONES, deployment, planned
 from tests.render.test_ansible import variables
-from tests.render.test_generation import generation
+from tests.render.test_generation import SERVICE, generation
 from tests.render.test_hosts import unit
 
 if TYPE_CHECKING:
@@ -88,17 +88,16 @@ def test_what_a_program_restarts_by(rendered: Rendered) -> None:
     assert "-+/usr/local/lib/sparkiac/switch started sparkiac-agent" in service["ExecStartPre"]
 
 
-def test_the_gate_of_a_program(rendered: Rendered) -> None:
+def test_the_promise_of_a_program(rendered: Rendered) -> None:
     agent = next(each for each in generation(rendered(FLEET))["units"] if each["name"] == "sparkiac-agent")
     assert (agent["ready_timeout_s"], agent["drain_s"], agent["group"]) == (120, 0, False)
-    assert agent["gate"] == {
+    assert agent["promise"] == {
+        **SERVICE,
+        "unit": "sparkiac-agent",
         "url": "http://192.168.1.11:8642",
         "health": "/health",
         "models": ["hermes-agent"],
         "api_key": "hermes_key",
-        "answer": False,
-        "tools": False,
-        "within_s": 120,
     }
 
 
@@ -111,7 +110,7 @@ def test_what_ansible_is_told_of_a_program(rendered: Rendered) -> None:
 
 def test_a_key_of_what_is_asked_is_not_the_askers_own(rendered: Rendered) -> None:
     [front] = [each for each in generation(rendered(FLEET))["units"] if each["name"] == "sparkiac-front"]
-    assert front["gate"]["api_key"] is None
+    assert front["promise"]["api_key"] is None
     assert front["secrets"] == ["hermes_key"]
 
 

@@ -148,17 +148,21 @@ def place_of(unit: dict[str, Any]) -> tuple[str, int] | None:
 
 def running_of(machine: LocalHost, unit: dict[str, Any]) -> int:
     """Return how many requests a unit runs and queues; for an engine without metrics, its open connections."""
-    text = metrics(machine, unit["gate"]) if unit["gate"] else ""
+    text = metrics(machine, unit["promise"]) if unit["promise"] else ""
     found = RUNNING.findall(text)
     return round(sum(map(float, found))) if found else connections(machine, unit)
 
 
-def metrics(machine: LocalHost, gate: dict[str, Any]) -> str:
+def metrics(machine: LocalHost, promise: dict[str, Any]) -> str:
     """Return the metrics of an engine, or an empty text if it does not answer in time or has none."""
-    parts = urlsplit(gate["url"])
+    if promise["url"] is None:
+        return ""
+    parts = urlsplit(promise["url"])
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=METRICS_TIMEOUT_S)
     try:
-        connection.request("GET", parts.path.rstrip("/") + "/metrics", headers=authorization(machine, gate["api_key"]))
+        connection.request(
+            "GET", parts.path.rstrip("/") + "/metrics", headers=authorization(machine, promise["api_key"])
+        )
         answer = connection.getresponse()
         return body(answer) if answer.status == OK else ""
     except (OSError, http.client.HTTPException):

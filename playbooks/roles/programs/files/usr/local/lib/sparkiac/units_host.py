@@ -23,14 +23,23 @@ PROPERTIES = (
 )  # fmt: skip
 
 
-GATE = {
-    "url": str,
+PROMISE = {
+    "unit": str,
+    "kind": str,
+    "url": (str, None),
     "health": (str, None),
     "models": [str],
     "api_key": (str, None),
-    "answer": bool,
-    "tools": bool,
-    "within_s": int,
+    "clients": [str],
+    "reasoning": bool,
+    "structured": bool,
+    "vision": bool,
+    "max_model_len": (int, None),
+    "dimensions": (int, None),
+    "speculative": bool,
+    "metrics": (str, None),
+    "answer_s": int,
+    "store": (str, None),
 }
 UNIT = {
     "name": str,
@@ -41,7 +50,7 @@ UNIT = {
     "group": bool,
     "ready_timeout_s": int,
     "drain_s": int,
-    "gate": (GATE, None),
+    "promise": (PROMISE, None),
 }
 RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
 
@@ -93,12 +102,17 @@ def write(machine: LocalHost, name: str, text: str) -> None:
     Path(new).replace(path)
 
 
+def unit_file(name: str) -> str:
+    """Return the name of a unit with its suffix; the plan has no suffix for services."""
+    return name if name.endswith(".timer") else f"{name}.service"
+
+
 def states(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
     """Return the state of each unit, with one call of systemctl for all."""
     if not names:
         return {}
     done = machine.run(
-        "systemctl", "show", "--property=" + ",".join(PROPERTIES), *[f"{name}.service" for name in names]
+        "systemctl", "show", "--property=" + ",".join(PROPERTIES), *map(unit_file, names)
     )
     blocks = [block for block in done.output.split("\n\n") if block.strip()]
     if done.code or len(blocks) != len(names):

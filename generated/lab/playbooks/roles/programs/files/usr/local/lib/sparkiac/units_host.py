@@ -23,14 +23,23 @@ PROPERTIES = (
 )  # fmt: skip
 
 
-GATE = {
-    "url": str,
+PROMISE = {
+    "unit": str,
+    "kind": str,
+    "url": (str, None),
     "health": (str, None),
     "models": [str],
     "api_key": (str, None),
-    "answer": bool,
-    "tools": bool,
-    "within_s": int,
+    "clients": [str],
+    "reasoning": bool,
+    "structured": bool,
+    "vision": bool,
+    "max_model_len": (int, None),
+    "dimensions": (int, None),
+    "speculative": bool,
+    "metrics": (str, None),
+    "answer_s": int,
+    "store": (str, None),
 }
 UNIT = {
     "name": str,
@@ -41,7 +50,7 @@ UNIT = {
     "group": bool,
     "ready_timeout_s": int,
     "drain_s": int,
-    "gate": (GATE, None),
+    "promise": (PROMISE, None),
 }
 RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
 

@@ -49,7 +49,7 @@ def answered(machine: LocalHost, unit: dict[str, Any], fault: str, began: float)
     name = unit["name"]
     return "\n".join(
         [
-            f"{name} is ready, but does not answer as its clients need at {unit['gate']['url']}:",
+            f"{name} is ready, but does not answer as its clients need at {unit['promise']['url']}:",
             clean(fault),
             *[f"  {line}" for line in engine(logged(machine, name, began))],
             f"whole log: journalctl --unit={name}",

@@ -1,0 +1,143 @@
+"""What each unit promises to its clients: derived from the engine, its options, and the facts about the model."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac import engines
+from sparkiac.engines.vllm import MASTER_PORT
+from sparkiac.memory import options
+from sparkiac.memory.values import Unknown
+from sparkiac.plan import facts
+from sparkiac.plan.contract import Promise
+from sparkiac.plan.dependents import Program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.plan.container import ModelServer
+    from sparkiac.plan.values import Container
+
+    Config = Mapping[str, object]
+
+_EMBEDDING: Final = {"runner": "pooling", "convert": "embed", "task": "embed", "is_embedding": True, "embedding": True}
+_POOLING: Final = {"convert": ("classify", "reward"), "task": ("classify", "reward", "score")}
+_ARCHITECTURES: Final = (
+    (r"Whisper\w*|\w+ForSpeechSeq2Seq", "transcription"),
+    (r"\w+For(Sequence|Token|Image)Classification|\w+RewardModel", "pooling"),
+    (r"\w+(ForCausalLM|ForConditionalGeneration|ChatModel|LMHeadModel)", "generate"),
+    (r"\w+(ForTextEncoding|EmbeddingModel|Model)", "embedding"),
+)
+"""Name of the network in config.json → kind; the endings are those by which vLLM chooses the runner."""
+_STRUCTURED: Final = frozenset({"vllm", "sglang", "llama-cpp"})
+"""Engines that restrict an answer to a JSON schema without an option."""
+_METRICS_OPTION: Final = {"sglang": "enable_metrics", "llama-cpp": "metrics"}
+"""Engine → option without which it has no metrics."""
+_CONTEXT: Final = {"sglang": "context_length"}
+"""Engine → option for the length that /v1/models reports; llama.cpp reports none."""
+
+
+def promise(unit: Container | Program, config: Config) -> Promise | None:
+    """Return what a unit promises; `config` is config.json of its model. None if it accepts no requests."""
+    server, listen = unit.server, unit.network.listen
+    if not isinstance(unit, Program) and not server.leads:
+        return _of_worker(unit)
+    if listen is None:
+        return None
+    address, port = listen
+    kind = _kind(unit, config)
+    generates = kind in {"chat", "generate"}
+    return Promise(
+        unit=unit.unit,
+        kind=kind,
+        url=f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}",  # noqa: S104  compared
+        health=unit.checks.path,
+        models=server.served,
+        api_key=unit.secrets[0].name if unit.secrets and server.served else None,
+        clients=server.clients,
+        reasoning=generates and server.options.get("reasoning_parser") is not None,
+        structured=generates and server.engine in _STRUCTURED,
+        vision=generates and _sees(server, config),
+        max_model_len=_length(server),
+        dimensions=_dimensions(config) if kind == "embedding" else None,
+        speculative=generates and server.speculative is not None,
+        metrics=_metrics(server),
+        answer_s=unit.timeouts.answer_s,
+        store=None,
+    )
+
+
+def _of_worker(unit: Container) -> Promise:
+    """Return the promise of a worker of a group: it serves no HTTP, and is connected to the leader's store."""
+    given = unit.server.options
+    return Promise(
+        unit=unit.unit,
+        kind="worker",
+        url=None,
+        health=None,
+        models=(),
+        api_key=None,
+        clients=(),
+        reasoning=False,
+        structured=False,
+        vision=False,
+        max_model_len=None,
+        dimensions=None,
+        speculative=False,
+        metrics=None,
+        answer_s=unit.timeouts.answer_s,
+        store=f"{given.get('master_addr')}:{given.get('master_port', MASTER_PORT)}",
+    )
+
+
+def _kind(unit: Container | Program, config: Config) -> str:
+    server = unit.server
+    if unit.path[0] != "deployments":
+        return unit.checks.endpoint or "service"
+    if any(server.options.get(name) in values for name, values in _POOLING.items()):
+        return "pooling"
+    if any(server.options.get(name) == value for name, value in _EMBEDDING.items()):
+        return "embedding"
+    found = _architecture(config)
+    return "chat" if found == "generate" and _chats(server) else found
+
+
+def _architecture(config: Config) -> str:
+    listed: Any = config.get("architectures")
+    name = str(listed[0]) if isinstance(listed, list | tuple) and listed else ""
+    return next((kind for pattern, kind in _ARCHITECTURES if re.fullmatch(pattern, name)), "generate")
+
+
+def _chats(server: ModelServer) -> bool:
+    """Return whether the server must have a chat template: a parser or a client of chat responses requires one."""
+    known = facts.known(server)
+    named = ("tool_call_parser", "reasoning_parser", "chat_template", "enable_auto_tool_choice")
+    return bool(server.clients) or any(map(server.options.get, named)) or (known is not None and known.thinks is True)
+
+
+def _sees(server: ModelServer, config: Config) -> bool:
+    """Return whether it accepts images: the model does, and no option turns that off."""
+    limits = server.options.get("limit_mm_per_prompt")
+    if server.options.get("language_model_only") or (isinstance(limits, dict) and limits.get("image") == 0):
+        return False
+    known = facts.known(server)
+    return "image" in known.modalities if known and known.modalities else "vision_config" in config
+
+
+def _length(server: ModelServer) -> int | None:
+    """Return the length that /v1/models must report, if the inventory or the recipe sets it."""
+    length = server.options.get(_CONTEXT.get(server.engine or "", "max_model_len"))
+    found = options.read({"max_model_len": length}, release=(0,))
+    return None if isinstance(found, Unknown) else found.max_model_len
+
+
+def _dimensions(config: Config) -> int | None:
+    found = config.get("hidden_size")
+    return found if isinstance(found, int) else None
+
+
+def _metrics(server: ModelServer) -> str | None:
+    if server.engine is None or server.options.get(_METRICS_OPTION.get(server.engine, ""), True) is False:
+        return None
+    return engines.named(server.engine).metrics
