@@ -65,7 +65,6 @@ def build(resolved: Resolved) -> Plan:
         way,
         _retired(written),
         unwatched,
-        messages=written.monitoring.alerts is not None,
     )
 
 

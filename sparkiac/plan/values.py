@@ -129,6 +129,11 @@ class HostPlan(NamedTuple):
         return tuple(sorted((*self.containers, *self.programs), key=lambda each: each.name))
 
     @property
+    def is_measured(self) -> bool:
+        """Return whether sparkiac writes metrics of the host for its node_exporter."""
+        return any(each.path == ("monitoring", "exporters", "node") for each in self.containers)
+
+    @property
     def dependents(self) -> tuple[Container | Program | ConfigFile, ...]:
         """Return everything that can have dependencies."""
         return (*self.containers, *self.programs, *self.config_files)
@@ -182,8 +187,6 @@ class Plan(NamedTuple):
     """Former hosts, sorted by name."""
     unwatched: tuple[Target, ...] = ()
     """What has metrics that Prometheus cannot reach."""
-    messages: bool = False
-    """Whether somebody gets a message when something fails."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:

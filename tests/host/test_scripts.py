@@ -19,8 +19,9 @@ UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
 LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "uninstall")]
 STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
 PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
-PARTS = ["contract.py", "durable.py", *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
-PYTHON_SCRIPTS = ["preflight", "stage", "switch", *PARTS, "probe.py"]
+METRICS = [f"metrics_{part}.py" for part in ("kernel", "state", "units")]
+PARTS = ["contract.py", "durable.py", *METRICS, *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
+PYTHON_SCRIPTS = ["host_metrics", "preflight", "stage", "switch", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)
