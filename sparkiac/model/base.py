@@ -28,7 +28,7 @@ class Model(BaseModel):
     )
 
 
-SECRET_KEYS: Final = frozenset({"api_key", "secret_key"})
+SECRET_KEYS: Final = frozenset({"admin_password", "api_key", "password", "secret_key", "secret_url", "token"})
 """Fields that hold a SecretRef. If the value is a literal secret instead, no message prints it."""
 
 MOST_BYTES: Final = 10**15 - 1
@@ -140,6 +140,9 @@ SysctlKey = Annotated[str, _matches(forms.SYSCTL_KEY)]
 SysctlValue = Annotated[str, _matches(forms.SYSCTL_VALUE)]
 KernelParameter = Annotated[str, _matches(forms.KERNEL_PARAMETER)]
 Word = Annotated[str, _matches(forms.WORD)]
+Retention = Annotated[str, _matches(forms.RETENTION)]
+MailAddress = Annotated[str, _matches(forms.MAIL)]
+SmtpServer = Annotated[str, _matches(forms.SMTP)]
 Code = Annotated[str, _matches(forms.CODE)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[int, Field(ge=1, le=86_400)]

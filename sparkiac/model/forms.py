@@ -95,4 +95,11 @@ WORD: Final = _form(r"^[A-Za-z0-9_-]{1,32}$", "a word of 1 to 32 letters, digits
 ENTRY: Final = _form(
     r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*(#[a-z][a-z0-9-]{0,39})?$", "a recipe, with or without #variant"
 )
+RETENTION: Final = _form(r"^[1-9][0-9]{0,3}[hdwy]$", "a number and a unit, h, d, w or y, such as 30d")
+MAIL: Final = _form(
+    r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "an e-mail address such as me@example.org"
+)
+SMTP: Final = _form(
+    r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}$", "a mail server and its port, such as smtp.example.org:587"
+)
 CODE: Final = _form(r"^[A-Z]{2,3}[0-9]{3}$", "a code of two or three capitals and three digits, such as ENT001")

@@ -32,6 +32,7 @@ from sparkiac.model.base import (
 )
 from sparkiac.model.build import Build
 from sparkiac.model.catalog import EngineName
+from sparkiac.model.monitoring import Monitoring
 from sparkiac.model.platform import Platform
 from sparkiac.model.services import Service
 from sparkiac.model.settings import Serving, Settings
@@ -236,6 +237,8 @@ class Inventory(Model):
     """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}
     """Services by name: all other containers and programs on hosts."""
+    monitoring: Monitoring = Field(default_factory=Monitoring)
+    """What watches the fleet, and who gets messages."""
     rollout: Rollout = Field(default_factory=Rollout)
     """How an apply changes the hosts one after the other."""
     builds: dict[Name, Build] = {}

@@ -20,8 +20,10 @@ LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "ow
 STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
 PREFLIGHT = [f"preflight_{part}.py" for part in ("fabric", "host", "machine", "needs", "start")]
 STATUS = [f"status_{part}.py" for part in ("machine", "restarts", "units")]
-PARTS = ["contract.py", "durable.py", *PREFLIGHT, "probe_answers.py", *STAGE, *STATUS, *LOOKS, *STEPS, *UNITS]
-PYTHON_SCRIPTS = ["preflight", "stage", "status", "switch", *PARTS, "probe.py"]
+METRICS = [f"metrics_{part}.py" for part in ("kernel", "state", "units")]
+SWITCH = [*LOOKS, *STEPS, *UNITS]
+PARTS = ["contract.py", "durable.py", *METRICS, *PREFLIGHT, "probe_answers.py", *STAGE, *STATUS, *SWITCH]
+PYTHON_SCRIPTS = ["host_metrics", "preflight", "stage", "status", "switch", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)
