@@ -18,9 +18,10 @@ STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "
 UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
 LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "uninstall")]
 STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
+FLEET = [f"fleet_{part}.py" for part in ("ask", "channels", "messages", "state")]
 PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
-PARTS = ["contract.py", "durable.py", *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
-PYTHON_SCRIPTS = ["preflight", "stage", "switch", *PARTS, "probe.py"]
+PARTS = ["contract.py", "durable.py", *FLEET, *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
+PYTHON_SCRIPTS = ["fleet_check", "preflight", "stage", "switch", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)

@@ -111,9 +111,7 @@ def states(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
     """Return the state of each unit, with one call of systemctl for all."""
     if not names:
         return {}
-    done = machine.run(
-        "systemctl", "show", "--property=" + ",".join(PROPERTIES), *map(unit_file, names)
-    )
+    done = machine.run("systemctl", "show", "--property=" + ",".join(PROPERTIES), *map(unit_file, names))
     blocks = [block for block in done.output.split("\n\n") if block.strip()]
     if done.code or len(blocks) != len(names):
         raise RuntimeError(f"unexpected output of systemctl show: {(done.errors or done.output).strip()!r}")  # noqa: EM102, TRY003
