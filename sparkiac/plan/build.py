@@ -42,7 +42,7 @@ def build(resolved: Resolved) -> Plan:
     written = resolved.written
     hub = HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None)
     locked = weights.pinned(resolved)
-    placed = placement.place_all(resolved)
+    placed, unwatched = placement.place_all(resolved)
     known = weights.repositories(locked, (each for host in placed for each in host.containers))
     stores = {host.name: weights.stores(host.containers, known) for host in placed}
     units = {host.name: host.units for host in placed}
@@ -71,6 +71,7 @@ def build(resolved: Resolved) -> Plan:
         batches,
         way,
         _retired(written),
+        unwatched,
         is_watched=fleet_timer.is_watched(written.monitoring),
     )
 

@@ -60,6 +60,8 @@ class Confinement(NamedTuple):
     ulimits: Mapping[str, int] = {}
     """Limit → value; -1 is unlimited."""
     devices: tuple[str, ...] = ()
+    user: str | None = None
+    """User in the container, as uid:gid; None is that of the image."""
 
 
 class Storage(NamedTuple):

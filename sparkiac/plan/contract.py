@@ -340,3 +340,17 @@ class FleetCheck(NamedTuple):
     channels: FleetChannels
     heartbeat: str | None
     """Secret with the URL of a dead man's switch, which is requested after each check."""
+
+
+class MeasuredUnit(NamedTuple):
+    """A unit of a host whose state is a metric."""
+
+    unit: str
+    deployment: str | None
+    """Name of the deployment; None for a service."""
+
+
+class HostMetrics(NamedTuple):
+    """What `host_metrics` measures on a host: etc/sparkiac/metrics.json."""
+
+    units: tuple[MeasuredUnit, ...]

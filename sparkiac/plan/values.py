@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.fleet_timer import FleetTimer
     from sparkiac.plan.image import Image
+    from sparkiac.plan.monitoring.scraping import Target
     from sparkiac.plan.parts import (
+        Document,
         ModelRepository,
         ModelStore,
         Peer,
@@ -61,7 +63,9 @@ class Container(NamedTuple):
     """Deployments and services that it uses."""
     memory_bytes: int | None = None
     """For an engine, the memory that it requests at start, if utilization and memory of the host are known; for a
-    service, the value in the inventory."""
+    service, the value in the inventory or in the catalog."""
+    documents: tuple[Document, ...] = ()
+    """Its configuration files, which are generated."""
 
     @property
     def unit(self) -> str:
@@ -128,6 +132,11 @@ class HostPlan(NamedTuple):
         return tuple(sorted((*self.containers, *self.programs), key=lambda each: each.name))
 
     @property
+    def is_measured(self) -> bool:
+        """Return whether sparkiac writes metrics of the host for its node_exporter."""
+        return any(each.path == ("monitoring", "exporters", "node") for each in self.containers)
+
+    @property
     def dependents(self) -> tuple[Container | Program | ConfigFile, ...]:
         """Return everything that can have dependencies."""
         return (*self.containers, *self.programs, *self.config_files)
@@ -179,6 +188,8 @@ class Plan(NamedTuple):
     """How an apply changes them."""
     retired: tuple[RetiredHost, ...] = ()
     """Former hosts, sorted by name."""
+    unwatched: tuple[Target, ...] = ()
+    """What has metrics that Prometheus cannot reach."""
     is_watched: bool = False
     """Whether somebody gets a message when a server fails: by the fleet timer, or by Prometheus."""
 

@@ -105,7 +105,8 @@ def _bind(mount: BindMount) -> dict[str, Any]:
     volume: dict[str, Any] = {"type": "bind", "source": mount.source, "target": mount.target}
     if mount.read_only:
         volume["read_only"] = True
-    return volume | {"bind": {"create_host_path": False}}
+    propagation = {"propagation": "rslave"} if mount.follows else {}
+    return volume | {"bind": {"create_host_path": False, **propagation}}
 
 
 def _ports(container: Container) -> list[dict[str, Any]]:
@@ -141,6 +142,7 @@ def _healthcheck(health: Health, ready_s: int) -> dict[str, Any]:
 def _confinement(container: Container) -> dict[str, Any]:
     """Return the restrictions of every container: no capabilities, no new privileges, limited processes."""
     return {
+        "user": container.confinement.user,
         "read_only": container.confinement.read_only,
         "tmpfs": [f"/tmp:rw,exec,nosuid,nodev,size={container.confinement.tmp_size_bytes},mode=1777"],  # noqa: S108  JIT compilers run code there
         "cap_drop": ["ALL"],

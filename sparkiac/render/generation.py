@@ -9,7 +9,7 @@ from sparkiac.artifact import Artifact
 from sparkiac.plan.contract import Generation, GenerationUnit, Needs, PlacedFile, Sysctl
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
-from sparkiac.render import extras, fleet_timer, jsontext, staging
+from sparkiac.render import extras, fleet_timer, host_metrics, jsontext, staging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +24,8 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
     """Render the file of a host; `files` is unit → generated files whose change requires a restart of the unit."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
-    timers = () if host.fleet_timer is None else (fleet_timer.unit(host.fleet_timer),)
+    measured = (host_metrics.unit(),) if host.is_measured else ()
+    timers = (*measured, *((fleet_timer.unit(host.fleet_timer),) if host.fleet_timer else ()))
     found = Generation(
         host=host.name,
         memory_bytes=limit,

@@ -9,7 +9,7 @@ from sparkiac.model.inventory import Defaults, Deployment, Host, HostMemory, Ssh
 from sparkiac.model.platform import Platform
 from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
 from sparkiac.model.settings import Settings
-from sparkiac.resolve import builds, catalogued, services
+from sparkiac.resolve import builds, catalogued, monitoring, services
 from sparkiac.resolve.leaves import Leaves, from_document
 
 if TYPE_CHECKING:
@@ -71,6 +71,10 @@ def history(inventory: Source[Inventory], path: Path, leaves: Leaves) -> tuple[t
             found = deployment(inventory, name, on, leaves)
         case ("services", str(name), *rest):
             found = service(inventory, name, leaves)
+        case ("monitoring", "exporters", str(name), *rest):
+            found = monitoring.stack(inventory.document, ("exporters", name))
+        case ("monitoring", str(name), *rest):
+            found = monitoring.stack(inventory.document, (name,))
         case ("builds", str(name), *rest):
             found = builds.stack(inventory, name)
         case _:

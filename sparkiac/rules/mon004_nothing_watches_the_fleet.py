@@ -71,5 +71,6 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _serves(host: HostPlan) -> int:
-    """Return how many units of a host answer requests that can be checked."""
-    return sum(bool(promise.url and (promise.health or promise.models)) for promise in host.promises.values())
+    """Return how many deployments and services of a host answer requests that can be checked."""
+    own = [host.promises.get(unit.unit) for unit in host.units if unit.path[0] != "monitoring"]
+    return sum(bool(promise and promise.url and (promise.health or promise.models)) for promise in own)

@@ -20,8 +20,10 @@ LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "ow
 STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
 FLEET = [f"fleet_{part}.py" for part in ("ask", "channels", "messages", "state")]
 PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
-PARTS = ["contract.py", "durable.py", *FLEET, *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
-PYTHON_SCRIPTS = ["fleet_check", "preflight", "stage", "switch", *PARTS, "probe.py"]
+METRICS = [f"metrics_{part}.py" for part in ("kernel", "state", "units")]
+MODULES = [*FLEET, *METRICS, *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
+PARTS = ["contract.py", "durable.py", *MODULES]
+PYTHON_SCRIPTS = ["fleet_check", "host_metrics", "preflight", "stage", "switch", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)
