@@ -21,9 +21,10 @@ STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "sta
 PREFLIGHT = [f"preflight_{part}.py" for part in ("fabric", "host", "machine", "needs", "start")]
 STATUS = [f"status_{part}.py" for part in ("machine", "restarts", "units")]
 METRICS = [f"metrics_{part}.py" for part in ("kernel", "state", "units")]
+FLEET = [f"fleet_{part}.py" for part in ("ask", "channels", "messages", "state")]
 SWITCH = [*LOOKS, *STEPS, *UNITS]
-PARTS = ["contract.py", "durable.py", *METRICS, *PREFLIGHT, "probe_answers.py", *STAGE, *STATUS, *SWITCH]
-PYTHON_SCRIPTS = ["host_metrics", "preflight", "stage", "status", "switch", *PARTS, "probe.py"]
+PARTS = ["contract.py", "durable.py", *FLEET, *METRICS, *PREFLIGHT, "probe_answers.py", *STAGE, *STATUS, *SWITCH]
+PYTHON_SCRIPTS = ["fleet_check", "host_metrics", "preflight", "stage", "status", "switch", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)
