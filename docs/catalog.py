@@ -56,7 +56,7 @@ def text() -> str:
             *table(("entry", "state", "why", "instead", "sources"), map(reason, aside)),
         ],
         [
-            "## Symptoms\n\nWhat `sparkiac diagnose` finds in logs; `sparkiac rules explain CODE` explains each of them.\n",
+            "## Symptoms\n\nWhat `sparkiac diagnose` finds in logs; `sparkiac rules explain CODE` explains each one.\n",
             *table(("symptom", "severity", "line or look", "change of the inventory"), symptoms()),
         ],
         ["## What differs from every source\n", *table(("what", "why"), standing())],

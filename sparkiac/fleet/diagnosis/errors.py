@@ -47,15 +47,20 @@ def is_access(text: str) -> bool:
 def first_error(lines: Sequence[LogLine]) -> EngineError | None:
     """Return the first error that is not the consequence of another one: an exception, or else another error line.
 
-    A log of several processes ends with errors that only say that an earlier one happened.
+    A log of several processes ends with errors that only say that an earlier one happened; they count if there is no
+    other one.
     """
     frame: LogLine | None = None
     plain: LogLine | None = None
+    later: LogLine | None = None
     for line in lines:
         if any(word in line.text for word in _STOPPED):
             break
         level, text = _parts(line.text)
-        if level in {"DEBUG", "INFO", "WARNING"} or _CONSEQUENCES.search(text):
+        if level in {"DEBUG", "INFO", "WARNING"}:
+            continue
+        if _CONSEQUENCES.search(text):
+            later = later or line
             continue
         if _FRAME.match(text):
             frame = line
@@ -63,7 +68,8 @@ def first_error(lines: Sequence[LogLine]) -> EngineError | None:
             return EngineError(line, frame)
         elif plain is None and not is_access(text) and (level is not None or _PLAIN.search(text)):
             plain = line
-    return EngineError(plain, None) if plain else None
+    last = plain or later
+    return EngineError(last, None) if last else None
 
 
 def last_of_engine(lines: Sequence[LogLine]) -> LogLine | None:
