@@ -8,14 +8,14 @@ from typing import Final
 from sparkiac.upstream import ssh
 
 _TIMEOUT_S: Final = 60
-_MARK: Final = "-- sparkiac: kernel --\n"
+_MARK: Final = "== sparkiac: kernel log ==\n"
 _SCRIPT: Final = rf"""
 read_journal() {{
     sudo -n journalctl --no-pager --quiet --utc --output=short-iso-precise --boot --lines=20000 "$@" 2>/dev/null ||
         journalctl --no-pager --quiet --utc --output=short-iso-precise --boot --lines=20000 "$@"
 }}
 read_journal --unit="$1" | tail --bytes=8388608
-printf '{_MARK.strip()}\n'
+echo '{_MARK.strip()}'
 read_journal --dmesg | grep --extended-regexp 'NVRM|Out of memory|oom-kill' | tail --lines=500 | cut --bytes=-2000
 exit 0
 """

@@ -59,7 +59,8 @@ def diagnose(logs: Sequence[Log], planned: Server | None) -> Diagnosis:
     seen = matching.diagnosed(logs, server)
     explained = any(each.severity == "error" for each in seen)
     unknown = None if explained else next(filter(None, (errors.first_error(log.last) for log in logs)), None)
-    return Diagnosis(server, tuple(map(_state, logs)), seen, unknown)
+    found = Diagnosis(server, tuple(map(_state, logs)), seen, unknown)
+    return found._replace(unknown=None) if unknown and unknown.is_consequence and found.problems else found
 
 
 def _state(log: Log) -> LogState:

@@ -36,7 +36,9 @@ class EngineError(NamedTuple):
     """An error with the place in the code where it was raised."""
 
     line: LogLine
-    frame: LogLine | None
+    frame: LogLine | None = None
+    is_consequence: bool = False
+    """Whether it only says that an earlier error happened."""
 
 
 def is_access(text: str) -> bool:
@@ -66,10 +68,15 @@ def first_error(lines: Sequence[LogLine]) -> EngineError | None:
             frame = line
         elif _EXCEPTION.match(text):
             return EngineError(line, frame)
-        elif plain is None and not is_access(text) and (level is not None or _PLAIN.search(text)):
+        elif plain is None and _is_message(text) and (level is not None or _PLAIN.search(text)):
             plain = line
-    last = plain or later
-    return EngineError(last, None) if last else None
+    if plain is not None:
+        return EngineError(plain)
+    return EngineError(later, is_consequence=True) if later else None
+
+
+def _is_message(text: str) -> bool:
+    return not text.startswith((" ", "Traceback ")) and not is_access(text)
 
 
 def last_of_engine(lines: Sequence[LogLine]) -> LogLine | None:
