@@ -163,6 +163,8 @@ def images(families: Iterable[Data]) -> Iterator[tuple[str, ...]]:
             )
         for start, each in family["series"].items():
             yield code(f"{family['repository']}:{start}…"), each["vllm"], "", "", "", "; ".join(each["sources"])
+        for start, each in family["commits"].items():
+            yield code(f"{family['repository']}:nightly-{start}…"), each["vllm"], "", "", "", "; ".join(each["sources"])
         if not family["tags"]:
             name = code(family["repository"]) if family["repository"] else plain_text(family["title"])
             yield name, "", "", "", plain_text(family["incomplete"] or ""), plain_text("; ".join(family["sources"]))
