@@ -253,7 +253,7 @@ def test_tags_run_one_part(bench: Bench) -> None:
 def test_a_service_that_does_not_answer_fails_the_run(bench: Bench) -> None:
     bench.serve()
     bench.generate("spark-02")
-    bench.at("spark-02", "usr/local/lib/sparkiac/probe.py", PROBE.replace("'bad'", "'m'"))
+    bench.at("spark-02", "usr/local/lib/sparkiac/probe.py", PROBE.replace("'bad'", "'sparkiac-qwen36'"))
     done = bench.apply()
     assert done.code == 2, done.said
     assert bench.order() == ["spark-02 committed"]
