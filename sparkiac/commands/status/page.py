@@ -72,14 +72,13 @@ def summary(statuses: Sequence[HostStatus]) -> Text:
     drift = sum(any(problem.kind == "drift" for problem in host.problems) for host in statuses)
     sick = sum(any(problem.kind == "unhealthy" for problem in host.problems) for host in statuses)
     parts = [
-        f"{lost} unreachable" if lost else "",
-        f"{counted(bad, 'unit')} not ready" if bad else "",
-        f"{counted(sick, 'host')} not healthy" if sick and not (lost or bad) else "",
-        f"{counted(drift, 'host')} not as generated" if drift else "",
+        (f"{lost} unreachable" if lost else "", _BAD),
+        (f"{counted(bad, 'unit')} not ready" if bad else "", _BAD),
+        (f"{counted(sick, 'host')} not healthy" if sick and not (lost or bad) else "", _BAD),
+        (f"{counted(drift, 'host')} not as generated" if drift else "", "yellow"),
     ]
-    found = ", ".join(filter(None, parts)) or "all healthy and as generated"
-    style = "red" if sick else "yellow" if drift else "green"
-    return Text.assemble(f"{counted(len(statuses), 'host')}, {counted(len(units), 'unit')}: ", (found, style))
+    found = [Text(text, style) for text, style in parts if text] or [Text("all healthy and as generated", "green")]
+    return Text.assemble(f"{counted(len(statuses), 'host')}, {counted(len(units), 'unit')}: ", Text(", ").join(found))
 
 
 def counted(count: int, what: str) -> str:
