@@ -87,7 +87,7 @@ class Restart(_Facts):
 
 
 class WrongAnswer(_Facts):
-    """The last answer that failed the check of the probe."""
+    """The last wrong answer that the health check recorded, at most a day old."""
 
     ago_s: int
     fault: Text

@@ -19,7 +19,7 @@ UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
 LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "uninstall")]
 STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
 PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
-STATUS = [f"status_{part}.py" for part in ("machine", "restarts", "units")]
+STATUS = [f"status_{part}.py" for part in ("machine", "restarts", "units", "wrong")]
 PARTS = ["contract.py", "durable.py", *PREFLIGHT, "probe_answers.py", *STAGE, *STATUS, *LOOKS, *STEPS, *UNITS]
 PYTHON_SCRIPTS = ["preflight", "stage", "status", "switch", *PARTS, "probe.py"]
 

@@ -347,3 +347,33 @@ def test_a_unit_that_never_started_and_a_journal_that_is_missing(host: Host) -> 
 
 def restarts(host: Host) -> Any:  # noqa: ANN401
     return sys.modules["status_restarts"].restarts(host, ["sparkiac-chat"])
+
+
+def alert(age_s: int, text: object, unit: str = "sparkiac-chat") -> str:
+    """Return a line that `supervise` logged, as `journalctl --output=json` prints it."""
+    stamp = str(int((time.time() - age_s) * 1_000_000))
+    found = {"__REALTIME_TIMESTAMP": stamp, "_SYSTEMD_UNIT": f"{unit}.service", "MESSAGE": text}
+    return json.dumps(found) + "\n"
+
+
+def test_the_last_wrong_answer(host: Host) -> None:
+    fault = "supervise: healthy sparkiac-alert: wrong answer: '12' instead of 371"
+    lines = [
+        alert(30, "supervise: healthy"),
+        alert(20, fault),
+        alert(90, fault.replace("12", "9")),
+        alert(10, "INFO supervise: healthy sparkiac-alert: of a user"),
+        alert(5, [1, 2]),
+        alert(70, fault, unit="sparkiac-other"),
+        "garbage\n",
+    ]
+    host.answers["journalctl"] = Result(1, "".join(lines), "")
+    found = sys.modules["status_wrong"].last(host, ["sparkiac-chat", "sparkiac-other"])
+    assert {unit: each["fault"] for unit, each in found.items()} == {
+        "sparkiac-chat": "wrong answer: '12' instead of 371",
+        "sparkiac-other": "wrong answer: '12' instead of 371",
+    }
+    assert 20 <= found["sparkiac-chat"]["ago_s"] < 80
+    assert sys.modules["status_wrong"].last(host, []) == {}
+    host.answers["journalctl"] = FileNotFoundError(2, "No such file")
+    assert sys.modules["status_wrong"].last(host, ["sparkiac-chat"]) == {}

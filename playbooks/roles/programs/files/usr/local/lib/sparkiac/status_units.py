@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import status_restarts
+import status_wrong
 import switch_drain
 import switch_gate
 import units_host
@@ -44,6 +45,7 @@ def facts(
     names = [unit["name"] for unit in units]
     with ThreadPoolExecutor(THREADS) as pool:
         servers = pool.map(lambda unit: server(machine, unit, metrics, unread), units)
+        wrong = pool.submit(status_wrong.last, machine, names)
         systemd, restarts = shown(machine, names), status_restarts.restarts(machine, names)
         if restarts is None:
             unread["restarts"] = "the journal cannot be read"
@@ -53,6 +55,7 @@ def facts(
                 "group": unit["group"],
                 **systemd.get(unit["name"], {}),
                 "restart": (restarts or {}).get(unit["name"]),
+                "wrong": wrong.result().get(unit["name"]),
                 **answered,
             }
             for unit, answered in zip(units, servers)  # noqa: B905 - Python 3.8
