@@ -174,7 +174,7 @@ def _status(name: str, unit: Unit | None, engine: str | None) -> UnitStatus:
 
 
 def _state(unit: Unit) -> str:
-    """Return the state of a unit in a word. A unit without an HTTP server is running if systemd says so."""
+    """Return the state of a unit in a word. A unit that cannot be asked is running if systemd says so."""
     if unit.sub is not None and unit.sub.startswith("auto-restart"):
         return "restarting"
     state = _STATES.get(unit.active or "", unit.active or "unknown")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
 from sparkiac.plan.dependents import Program
-from sparkiac.plan.deployments import PROBE_FILES
+from sparkiac.plan.deployments import PROGRAMS, promise_file
 from sparkiac.render import compose, generation, jsontext, programs
 from sparkiac.render.templates import fill
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan
 
 _SUPERVISE: Final = "usr/local/lib/sparkiac/supervise"
-_PROBE: Final = tuple(file.removeprefix("/") for file in PROBE_FILES)
 _DIRECTORIES: Final = ("/etc/sparkiac", "/var/cache/sparkiac", "/var/lib/docker")
 """Directories whose file systems every unit needs. The parent of the compile caches is enough: their names change."""
 _UNIT_TEMPLATE: Final = "host/etc/systemd/system/sparkiac.service.j2"
@@ -34,6 +33,8 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
     for container in host.containers:
         found.append(Artifact(unit_path(container), _unit(container, host)))
         found.append(Artifact(compose_path(container), compose.project(container)))
+        if _is_probed(container):
+            found.append(Artifact(_promise_path(container), jsontext.dump(host.promises[container.unit])))
     for program in host.programs:
         after = _starts_after(program, host)
         found += programs.render(program, unit_path(program), after=after, longest_delay_s=_LONGEST_DELAY_S)
@@ -55,15 +56,26 @@ def compose_path(container: Container) -> str:
 def _runs_from(unit: Container | Program) -> tuple[str, ...]:
     """Return the generated files whose change requires a restart of the unit."""
     if isinstance(unit, Program):
-        return (unit_path(unit), *programs.paths(unit), *_PROBE)
-    return (unit_path(unit), compose_path(unit), _SUPERVISE, *(_PROBE if unit.server.served else ()))
+        return (unit_path(unit), *programs.paths(unit))
+    promised = (_promise_path(unit),) if _is_probed(unit) else ()
+    return (unit_path(unit), compose_path(unit), _SUPERVISE, *promised)
+
+
+def _promise_path(container: Container) -> str:
+    return promise_file(container.name).removeprefix("/")
+
+
+def _is_probed(container: Container) -> bool:
+    """Return whether its health check is the probe, which reads what the container promises."""
+    return any(mount.source == promise_file(container.name) for mount in container.storage.mounts)
 
 
 def _unit(container: Container, host: HostPlan) -> bytes:
+    own = {PROGRAMS, promise_file(container.name)}
     values = {
         "name": container.name,
         "description": container.description,
-        "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in container.storage.mounts} - {*PROBE_FILES})],
+        "mounts": [*_DIRECTORIES, *sorted({mount.source for mount in container.storage.mounts} - own)],
         "secrets": [secret.name for secret in container.secrets],
         "ready_s": container.timeouts.ready_s,
         "stop_s": container.timeouts.stop_s,

@@ -18,9 +18,11 @@ STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "
 UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
 LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "uninstall")]
 STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
+PROBED = ("answers", "basic", "http", "kinds", "media", "metrics", "promise", "session", "steps", "text", "watch")
+PROBE = [f"probe_{part}.py" for part in PROBED]
 PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
 STATUS = [f"status_{part}.py" for part in ("machine", "restarts", "units", "wrong")]
-PARTS = ["contract.py", "durable.py", *PREFLIGHT, "probe_answers.py", *STAGE, *STATUS, *LOOKS, *STEPS, *UNITS]
+PARTS = ["contract.py", "durable.py", *PREFLIGHT, *PROBE, *STAGE, *STATUS, *LOOKS, *STEPS, *UNITS]
 PYTHON_SCRIPTS = ["preflight", "stage", "status", "switch", *PARTS, "probe.py"]
 
 

@@ -240,12 +240,18 @@ def test_what_only_root_can_read_is_named(host: Host, service: Service) -> None:
     assert (unit.fault, unit.served, unit.active) == (None, None, "active")
 
 
-def test_a_worker_of_a_group_is_not_asked(host: Host, service: Service) -> None:
-    install(host, chat(service, url=None, kind="worker", health=None, models=[]))
-    host.answers["systemctl"] = SHOWN.replace("StatusText=healthy", "StatusText=unhealthy no connection to the store")
+def test_a_worker_of_a_group_is_asked_for_its_connection(host: Host, service: Service) -> None:
+    install(host, chat(service, url=None, kind="worker", health=None, models=[], store="192.0.2.1:29500"))
     [unit] = read(host, METRIC).units or ()
-    assert (unit.asked, unit.fault, unit.health) == (False, None, "unhealthy no connection to the store")
+    assert (unit.asked, unit.fault) == (True, "no connection to the leader's store at 192.0.2.1:29500")
+    assert (unit.served, unit.readings) == (None, None)
     assert service.asked == []
+
+
+def test_a_unit_that_promises_nothing_is_not_asked(host: Host, service: Service) -> None:
+    install(host, chat(service, health=None, models=[], kind="service"))
+    [unit] = read(host).units or ()
+    assert (unit.asked, unit.fault, unit.active) == (False, None, "active")
 
 
 def test_drift_is_counted_and_shows_no_content(host: Host, service: Service) -> None:
