@@ -198,7 +198,9 @@ class Promise(NamedTuple):
     answer_s: int
     """Maximum time of the first answers together, in seconds."""
     store: str | None
-    """address:port of the rendezvous store that a worker must be connected to; None for other units."""
+    """address:port of the rendezvous store of its group, which the leader opens; None for a single host."""
+    workers: int
+    """Nodes of its group besides the leader, which must be connected to the store; 0 for a single host."""
 
 
 class GenerationUnit(NamedTuple):

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from sparkiac.plan.image import Image
     from sparkiac.resolve import Resolved
 
-PROBE: Final = "/usr/local/lib/sparkiac/probe.py"
-PROBE_FILES: Final = (PROBE, "/usr/local/lib/sparkiac/probe_answers.py")
-"""The probe and the module that it imports."""
+PROGRAMS: Final = "/usr/local/lib/sparkiac"
+"""Directory on the host with the probe."""
 _INSIDE: Final = "/run/sparkiac"
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
 
@@ -92,7 +91,7 @@ def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -
         network=_network(node, options, shared=shared),
         confinement=_confinement(node),
         storage=_storage(resolved, node, cache_key=_cache_key(image, words, weights.commits)),
-        checks=_checks(node, options) if node.leads else Checks(),
+        checks=_checks(node, options),
         timeouts=settings.timeouts(values.timeouts),
         server=_server(node, options),
         weights=weights,
@@ -189,8 +188,9 @@ def _mounts(node: _Node) -> tuple[BindMount, ...]:
     found = settings.mounts(values.container.mounts, store=values.model_store)
     if values.model_path is not None:
         found.append(BindMount(f"{values.model_store}/{values.model}", values.model_path, read_only=True))
-    if node.leads and node.engine.python:
-        found += (BindMount(file, f"{_INSIDE}/{file.rpartition('/')[2]}", read_only=True) for file in PROBE_FILES)
+    if node.engine.python:
+        found.append(BindMount(PROGRAMS, f"{_INSIDE}/lib", read_only=True))
+        found.append(BindMount(promise_file(node.name), f"{_INSIDE}/promise.json", read_only=True))
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
@@ -245,28 +245,28 @@ def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
     )
 
 
+def promise_file(name: str) -> str:
+    """Return the path on the host of what a container promises."""
+    return f"/etc/sparkiac/{name}/promise.json"
+
+
 def _checks(node: _Node, options: Mapping[str, Any]) -> Checks:
     """Return the health checks of the server.
 
-    The probe checks the health endpoint, the model names and from time to time an answer; its timeout is long enough
-    for the first, slow answer. An image without Python gets a check of the health endpoint only, and the playbook
-    checks the rest from the host. With host networking, the server of a group may not listen on loopback.
+    The probe checks what the unit promises; its timeout is long enough for the first, slow answer. An image without
+    Python gets a check of the health endpoint only, and the playbook checks the rest from the host. With host
+    networking, the server of a group may not listen on loopback. A worker of a group serves no HTTP.
     """
     address = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
-    probe = _probe_command(
-        node.engine,
-        f"http://{address}:{options['port']}",
-        command.served(node.values),
-        tools="tools" in node.written.clients,
-    )
-    return Checks(Health(probe, interval_s=15, timeout_s=150), node.engine.health)
+    probe = _probe_command(node.engine, f"http://{address}:{options['port']}" if node.leads else None)
+    return Checks(Health(probe, interval_s=15, timeout_s=150), node.engine.health if node.leads else None)
 
 
-def _probe_command(engine: Engine, url: str, served: tuple[str, ...], *, tools: bool) -> tuple[str, ...]:
+def _probe_command(engine: Engine, url: str | None) -> tuple[str, ...]:
     if not engine.python:
         return ("CMD", "curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{engine.health}")
-    path = () if engine.health == "/health" else ("--health", engine.health)
-    return ("CMD", "python3", f"{_INSIDE}/probe.py", *path, *(["--tools"] if tools else ()), url, *served)
+    watch = ("CMD", "python3", f"{_INSIDE}/lib/probe.py", "watch", f"{_INSIDE}/promise.json")
+    return watch if url is None else (*watch, "--at", url)
 
 
 def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tests.host.conftest import load
-from tests.host.tree import promise
+from tests.host.probed import promise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,13 +107,13 @@ class Host(LocalHost):  # type: ignore[misc]
             self.launched.append(words[-1])
             return Result(0, "", "")
         assert verb == "python3", argv
-        return self.probe(argv[argv.index("--") + 1])
+        return self.probe(argv[-1])
 
-    def probe(self, url: str) -> Any:  # noqa: ANN401
+    def probe(self, name: str) -> Any:  # noqa: ANN401
         """Answer as the model server of a unit."""
-        text = self.units[url.rpartition("/")[2]].runs
+        text = self.units[name].runs
         if text is None or "wrong" in text.split():
-            return Result(1, "", f"{url}: wrong answer: '12' instead of 371\n")
+            return Result(1, "", f"http://host/{name}: wrong answer: '12' instead of 371\n")
         return Result(0, "", "")
 
     def systemctl(self, verb: str, names: list[str], argv: tuple[str, ...]) -> Any:  # noqa: ANN401

@@ -247,7 +247,7 @@ def test_secrets_are_compared_by_salted_hash(bench: Bench) -> None:
 
 
 def test_a_service_that_does_not_answer_fails_the_run(bench: Bench) -> None:
-    bench.at("spark-02", "usr/local/lib/sparkiac/probe.py", PROBE.replace("'bad'", "'m'"))
+    bench.at("spark-02", "usr/local/lib/sparkiac/probe.py", PROBE.replace("'bad'", "'sparkiac-qwen36'"))
     done = bench.apply()
     assert done.code == 2, done.said
     assert "spark-02: qwen36: expected 7351, got !!!!" in done.sentence

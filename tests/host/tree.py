@@ -12,6 +12,7 @@ import yaml
 
 from tests.host.conftest import load
 from tests.host.expected import complete
+from tests.host.probed import promise
 
 IMAGE = "nvcr.io/nvidia/vllm@sha256:" + "0" * 64
 PROGRAMS = "playbooks/roles/programs/files"
@@ -107,14 +108,6 @@ def generation_of(files: list[dict[str, str]]) -> str:
         f"{each['mode']} {each['sha256']} {each['path']}\n" for each in sorted(files, key=lambda each: each["path"])
     ]
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
-
-
-def promise(unit: str, **values: object) -> dict[str, object]:
-    """Make the promise of a deployment that serves the model `m`."""
-    absent = dict.fromkeys(("url", "api_key", "max_model_len", "dimensions", "metrics", "store"))
-    false = dict.fromkeys(("reasoning", "structured", "vision", "speculative"), False)
-    found = {"unit": unit, "kind": "chat", "health": "/health", "models": ["m"], "clients": [], "answer_s": 120}
-    return {**found, **absent, **false, **values}
 
 
 def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, object]) -> dict[str, str]:

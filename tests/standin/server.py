@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 WHAT = "sparkiac's engine stand-in, not vLLM"
-BEHAVIOURS = ("ok", "base", "crash", "hang", "refuse-tools", "slow", "stall", "unhealthy", *answers.FAULTY)
+BEHAVIOURS = (
+    *("ok", "base", "crash", "hang", "kv-full", "leak", "raw-calls", "refuse-tools", "slow", "stall", "unhealthy"),
+    *answers.FAULTY,
+)
 NO_TEMPLATE = (
     "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template if the "
     "tokenizer does not define one."
@@ -53,6 +56,7 @@ class Engine:
             message = f"behaviour {name!r} is none of {', '.join(BEHAVIOURS)}"
             raise ValueError(message)
         self.behaviour = name
+        self.metrics.full = name == "kv-full"
         self.seconds = float(seconds) if seconds is not None else self.seconds
 
     def description(self) -> Json:
@@ -199,7 +203,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, answer: answers.Answer) -> None:
         began = time.monotonic()
-        if self.engine.behaviour == "stall":
+        if self.engine.behaviour in {"stall", "kv-full"}:
             time.sleep(HANG_SECONDS)
         if self.engine.behaviour == "slow":
             time.sleep(self.engine.seconds)
