@@ -130,9 +130,7 @@ def test_a_file_of_another_version_is_refused(
     assert "does not know unitz" in capsys.readouterr().err
 
 
-def test_the_file_can_be_read_by_all_and_prometheus_reads_it(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_can_be_read_by_all_and_prometheus_reads_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(host_metrics, "LocalHost", lambda _root: machine)
     assert host_metrics.main([]) == 0
     file = machine.path(host_metrics.FILE)

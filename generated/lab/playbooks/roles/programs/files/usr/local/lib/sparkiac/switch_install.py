@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import durable
 from switch_store import HOME
+from units_host import unit_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +57,7 @@ def install(machine: LocalHost, new: Generation, others: list[Generation]) -> No
     units = {each["name"] for each in new.plan["units"]}
     for other in others:
         for unit in reversed([each["name"] for each in other.plan["units"] if each["name"] not in units]):
-            machine.run("systemctl", "disable", "--now", f"{unit}.service")
+            machine.run("systemctl", "disable", "--now", unit_file(unit))
     make_readable(machine, new)
     for file in new.files:
         copy(machine, new, file)

@@ -228,8 +228,8 @@ def settle(machine: LocalHost, old: Generation) -> None:
     state = switch_state.read(machine)
     switch_state.write(machine, state._replace(current=old.name, pending=None))
     for unit in old.plan["units"]:
-        machine.run("systemctl", "enable", f"{unit['name']}.service")
-        machine.run("systemctl", "start", "--no-block", f"{unit['name']}.service")
+        machine.run("systemctl", "enable", units_host.unit_file(unit["name"]))
+        machine.run("systemctl", "start", "--no-block", units_host.unit_file(unit["name"]))
 
 
 def ending(old: Generation, failed: list[str]) -> str:

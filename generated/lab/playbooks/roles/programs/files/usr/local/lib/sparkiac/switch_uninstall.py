@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from units_host import LocalHost
 
 PROGRAMS = "/usr/local/lib/sparkiac"
-TREES = ("/etc/sparkiac", "/var/cache/sparkiac", "/run/sparkiac")
+SUFFIXES = (".service", ".timer")
+FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
+"""State of the fleet timer. Its user has no fixed ID; for such units, systemd makes a link to a private directory."""
+TREES = ("/etc/sparkiac", "/var/cache/sparkiac", "/run/sparkiac", *FLEET_TREES)
 USER = "sparkiac"
 NETWORK = re.compile(r"sparkiac(?:[-_].*)?")
 STAYS = {
@@ -129,7 +132,7 @@ def file_step(machine: LocalHost, name: str) -> Step:
         path.unlink(missing_ok=True)
         if path.parent.name.startswith("sparkiac") and not any(path.parent.iterdir()):
             path.parent.rmdir()
-        return command(machine, "systemctl", "daemon-reload") if path.suffix == ".service" else ""
+        return command(machine, "systemctl", "daemon-reload") if path.suffix in SUFFIXES else ""
 
     return Step(f"/{name}", remove)
 

@@ -57,6 +57,8 @@ def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree
     active, retrying = state["ActiveState"], state["SubState"].startswith("auto-restart")
     if active in ("inactive", "failed") or retrying:
         return "start", "failed" if retrying or active == "failed" else "not running"
+    if unit["name"].endswith(".timer"):  # nothing runs from its files: systemd reads them when they are installed
+        return "", ""
     record = units_host.recorded(machine, unit["name"], state)
     if record is None:
         return "restart", "no record of its files"

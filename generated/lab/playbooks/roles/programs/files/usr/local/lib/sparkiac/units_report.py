@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import units_host
+
 if TYPE_CHECKING:
     from units_host import LocalHost
 
@@ -31,7 +33,7 @@ RESULTS = {
 def report(machine: LocalHost, unit: dict[str, Any], began: float) -> str:
     """Return the result of the unit, its last health check and the last errors of the engine."""
     name = unit["name"]
-    shown = machine.run("systemctl", "show", "--property=Result", "--value", f"{name}.service").output.strip()
+    shown = machine.run("systemctl", "show", "--property=Result", "--value", units_host.unit_file(name)).output.strip()
     lines = logged(machine, name, began)
     checks = [found[1] for line in lines if (found := HEALTH.match(line))]
     return "\n".join(
@@ -60,7 +62,7 @@ def answered(machine: LocalHost, unit: dict[str, Any], fault: str, began: float)
 def logged(machine: LocalHost, name: str, began: float) -> list[str]:
     """Return what a unit has logged since a time in seconds since the epoch."""
     argv = ("journalctl", "--no-pager", "--output=cat", "--lines=2000", f"--since=@{int(began)}")
-    return [clean(line) for line in machine.run(*argv, f"--unit={name}.service").output.splitlines()]
+    return [clean(line) for line in machine.run(*argv, f"--unit={units_host.unit_file(name)}").output.splitlines()]
 
 
 def engine(lines: list[str]) -> list[str]:
