@@ -1,7 +1,7 @@
 """Names of the metrics that alerts and dashboards read from exporters and from Prometheus and Alertmanager.
 
 node_exporter: the page of a running 1.5.0; node_thermal_zone_temp (collector thermal_zone) needs a thermal zone.
-GPU exporter: docs/METRICS.md of nvidia_gpu_exporter. Alertmanager: the page of a running 0.25.0. `up` and ALERTS:
+GPU exporter: docs/METRICS.md of nvidia_gpu_exporter 1.15.1. Alertmanager: the page of a running 0.25.0. `up` and ALERTS:
 Prometheus itself.
 """
 

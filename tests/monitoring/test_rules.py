@@ -27,7 +27,7 @@ def test_every_alert_is_written(tmp_path: Path) -> None:
     assert found.keys() == ALERTS.keys()
     for name, alert in found.items():
         assert alert["annotations"].keys() == {"summary", "description", "doc"}
-        assert alert["annotations"]["doc"] == f"docs/monitoring.md#{name.lower()}"
+        assert alert["annotations"]["doc"] == f"docs/alerts.md#{name.lower()}"
 
 
 @pytest.mark.parametrize("text", [SHORT, FULL], ids=["short", "full"])

@@ -27,7 +27,7 @@ def test_the_layers_of_a_service_and_where_each_value_comes_from() -> None:
     assert found["bind",] == ("any", "inventory")
     assert found["timeouts", "stop_s"] == (9, "inventory")
     origin = leaves["services", "asr", "port"][1]
-    assert str(origin) == "service kind gpu-exporter catalog/services/gpu-exporter.yaml:8"
+    assert str(origin) == "service kind gpu-exporter catalog/services/gpu-exporter.yaml:9"
 
 
 def test_bind_of_the_defaults_stands_above_the_kind() -> None:
