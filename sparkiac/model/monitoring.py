@@ -117,7 +117,7 @@ class FleetTimer(Model):
     every_min: Annotated[int, Field(ge=1, le=1_440)] = 15
     """Minutes between two checks."""
     heartbeat: SecretRef | None = None
-    """Secret with the URL of a dead man's switch: it is requested after each check, and sends a message if it is not."""
+    """Secret with the URL of a dead man's switch, which is requested after each check."""
 
 
 class ExternalEndpoint(Model):

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sparkiac.model.platform import Gpu
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
+    from sparkiac.plan.fleet_timer import FleetTimer
     from sparkiac.plan.image import Image
     from sparkiac.plan.monitoring.scraping import Target
     from sparkiac.plan.parts import (
@@ -117,6 +118,8 @@ class HostPlan(NamedTuple):
     """Deployment → memory proof."""
     promises: Mapping[str, Promise] = {}
     """Unit → what it promises to its clients, for units that listen on a port and for workers of a group."""
+    fleet_timer: FleetTimer | None = None
+    """Fleet timer, if it runs on this host."""
     weights_from: tuple[Peer, ...] = ()
     """Hosts that it can copy weights from over a direct link."""
     images_from: Peer | None = None
@@ -190,6 +193,8 @@ class Plan(NamedTuple):
     """Former hosts, sorted by name."""
     unwatched: tuple[Target, ...] = ()
     """What has metrics that Prometheus cannot reach."""
+    is_watched: bool = False
+    """Whether somebody gets a message when a server fails: by the fleet timer, or by Prometheus."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:

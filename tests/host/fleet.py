@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.host.conftest import load
@@ -12,6 +11,8 @@ from tests.host.expected import complete
 from tests.host.receivers import CHAT, HOOK, PASSWORD, TOKEN, USER, Receiver
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
 PROGRAM = load("fleet_check")

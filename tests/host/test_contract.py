@@ -22,6 +22,7 @@ FILES = [
     ("switch_store.py", "GENERATION", contract.Generation),
     ("switch_store.py", "FILE", contract.PlacedFile),
     ("host_metrics", "METRICS", contract.HostMetrics),
+    ("fleet_check", "FLEET", contract.FleetCheck),
     ("stage_store.py", "STORES", list[contract.StagedStore]),
     ("stage_store.py", "MANIFEST", contract.ModelManifest),
 ]

@@ -16,12 +16,12 @@ import pytest
 
 from tests.host import receivers
 from tests.host.fleet import KEY, PROGRAM, Timer, ask, messages
-from tests.host.receivers import Receiver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.host.probed import Service
+    from tests.host.receivers import Receiver
 
 CHAT = "/v1/chat/completions"
 STANDIN = Path(__file__).parents[1] / "standin/vllm"
@@ -167,7 +167,7 @@ def engine() -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     while True:
         try:
-            urllib.request.urlopen(f"{url}/health").close()
+            urllib.request.urlopen(f"{url}/health").close()  # noqa: S310 - http
             break
         except OSError:
             assert process.poll() is None
@@ -180,7 +180,8 @@ def behave(url: str, behaviour: str) -> None:
     """Tell the stand-in how to answer."""
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}
     body = json.dumps({"behaviour": behaviour}).encode()
-    urllib.request.urlopen(urllib.request.Request(f"{url}/standin", body, headers)).close()
+    request = urllib.request.Request(f"{url}/standin", body, headers)  # noqa: S310 - http
+    urllib.request.urlopen(request).close()  # noqa: S310
 
 
 @pytest.mark.parametrize(
@@ -195,7 +196,7 @@ def behave(url: str, behaviour: str) -> None:
         ("stall", "no answer within"),
     ],
 )
-def test_a_model_server_that_misbehaves(
+def test_a_model_server_that_misbehaves(  # noqa: PLR0913, PLR0917  fixtures
     timer: Timer, bot: Receiver, engine: str, monkeypatch: pytest.MonkeyPatch, behaviour: str, evidence: str
 ) -> None:
     """One message, silence, and one message when it works again; with its API key, which no message contains."""

@@ -18,10 +18,12 @@ STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "
 UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
 LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "uninstall")]
 STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
+FLEET = [f"fleet_{part}.py" for part in ("ask", "channels", "messages", "state")]
 PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
 METRICS = [f"metrics_{part}.py" for part in ("kernel", "state", "units")]
-PARTS = ["contract.py", "durable.py", *METRICS, *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
-PYTHON_SCRIPTS = ["host_metrics", "preflight", "stage", "switch", *PARTS, "probe.py"]
+MODULES = [*FLEET, *METRICS, *PREFLIGHT, "probe_answers.py", *STAGE, *LOOKS, *STEPS, *UNITS]
+PARTS = ["contract.py", "durable.py", *MODULES]
+PYTHON_SCRIPTS = ["fleet_check", "host_metrics", "preflight", "stage", "switch", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)

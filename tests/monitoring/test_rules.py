@@ -22,7 +22,7 @@ def test_every_alert_has_a_case() -> None:
     assert CASES.keys() == ALERTS.keys()
 
 
-def test_every_alert_is_written(tmp_path: Path) -> None:
+def test_every_alert_is_written() -> None:
     found = {each["alert"]: each for group in rules()["groups"] for each in group["rules"] if "alert" in each}
     assert found.keys() == ALERTS.keys()
     for name, alert in found.items():

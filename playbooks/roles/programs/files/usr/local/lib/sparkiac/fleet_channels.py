@@ -130,7 +130,7 @@ def notified(alert: dict[str, Any], now: float) -> dict[str, Any]:
     resolved = alert["state"] == WORKING
     return {
         "status": "resolved" if resolved else "firing",
-        "labels": {"endpoint": alert["name"], "host": alert["host"]},
+        "labels": {"endpoint": alert["name"], "host": alert["host"] or ""},
         "annotations": {"state": alert["state"], "url": alert["url"], "description": alert["evidence"]},
         "startsAt": stamp(alert["since"]),
         "endsAt": stamp(now) if resolved else NEVER,

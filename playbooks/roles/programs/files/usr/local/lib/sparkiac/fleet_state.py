@@ -34,7 +34,7 @@ RECORD = {
     "changes": [int],
     "evidence": str,
 }
-ALERT = {"name": str, "host": str, "url": str, "state": str, "again": bool, "since": float, "evidence": str}
+ALERT = {"name": str, "host": (str, None), "url": str, "state": str, "again": bool, "since": float, "evidence": str}
 MESSAGE = {"time": float, "text": str, "alerts": [ALERT]}
 STATE = {"saved": int, "run": int, "records": {str: RECORD}, "unsent": {str: [MESSAGE]}}
 
