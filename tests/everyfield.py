@@ -66,6 +66,9 @@ FITTING: Final[dict[str, tuple[Any, ...]]] = {
     "Rollout.batch": (1, 2),
     "Rollout.canary": ("spark-02", "spark-03"),
     "Deployment.on": ("spark-01", "spark-02"),
+    "Prometheus.on": ("spark-01", "spark-02"),
+    "Grafana.on": ("spark-01", "spark-02"),
+    "FleetTimer.on": ("spark-01", "spark-02"),
     "_ServiceFields.on": ("spark-01", "spark-02"),
     "Deployment.recipe": ("base/single-spark", "google/gemma-4-26b-a4b-it-fp8"),
     "Deployment.variant": ("chat-template", "flashinfer-cutlass"),
@@ -89,6 +92,7 @@ FITTING: Final[dict[str, tuple[Any, ...]]] = {
 BESIDE: Final[dict[str, dict[str, Any]]] = {
     "Dflash": {"model": "example/drafter"},
     "ExtraFile": {"url": "https://example.org/file"},
+    "Email": {"user": "me", "password": {"secret": "smtp_password"}},
     "Measured": {
         "weights_bytes": 16 * 10**9,
         "overhead_bytes": 10**9,

@@ -93,6 +93,28 @@ deployments:
     + "services:\n"
     + _OLLAMA
     + "  claw: {kind: openclaw, on: spark-01, aliases: {first: {to: chat}}}\n",
+    "monitoring": _CHAT
+    + """\
+monitoring:
+  prometheus: {on: spark-01}
+  grafana: {on: spark-01, admin_password: {secret: grafana_admin}}
+  timer: {on: spark-01}
+  alerts: {telegram: {chat_id: 12345, token: {secret: telegram_token}}}
+""",
+    "monitoring by a webhook": _CHAT
+    + """\
+monitoring:
+  prometheus: {on: spark-01}
+  timer: {on: spark-01}
+  alerts: {webhook: {url: "https://example.org/hook"}}
+""",
+    "monitoring by a secret webhook": _CHAT
+    + """\
+monitoring:
+  prometheus: {on: spark-01}
+  timer: {on: spark-01}
+  alerts: {webhook: {secret_url: {secret: hook}}}
+""",
     "build": _CHAT.replace("port: 8001", "port: 8001, image: built")
     + """\
 builds:

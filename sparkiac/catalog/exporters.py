@@ -1,8 +1,8 @@
 """Names of the metrics that alerts and dashboards read from exporters and from Prometheus and Alertmanager.
 
 node_exporter: the page of a running 1.5.0; node_thermal_zone_temp (collector thermal_zone) needs a thermal zone.
-GPU exporter: docs/METRICS.md of nvidia_gpu_exporter. Alertmanager: the page of a running 0.25.0. `up` and ALERTS:
-Prometheus itself.
+GPU exporter: docs/METRICS.md of nvidia_gpu_exporter 1.15.1. Alertmanager: the page of a running 0.25.0. Prometheus
+itself has `up` and ALERTS.
 """
 
 from __future__ import annotations

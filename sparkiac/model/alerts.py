@@ -11,7 +11,7 @@ class AlertRule(Model):
     """One alert."""
 
     name: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z]{2,39}$")]
-    """Name; docs/monitoring.md has a section about it."""
+    """Name; docs/alerts.md has a section about it."""
     expr: Line
     """PromQL expression that gives one series for each fault."""
     for_min: Annotated[int, Field(ge=0, le=1_440)]

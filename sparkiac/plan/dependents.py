@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sparkiac.plan.container import Checks, ContainerNetwork, ModelServer
+from sparkiac.plan.parts import INVENTORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,6 +79,7 @@ class Program(NamedTuple):
     dependencies: tuple[Dependency, ...]
     memory_bytes: int | None = None
     """Memory that it uses, from the inventory."""
+    memory_source: str = INVENTORY
 
     @property
     def unit(self) -> str:

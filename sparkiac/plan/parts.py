@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FILES: Final = "/var/lib/sparkiac/files"
 """Directory on the host for downloaded extra files."""
+INVENTORY: Final = "the inventory"
+"""Who states the memory of a service, unless the catalog does."""
 UNLOCKED: Final = "UNLOCKED"
 """Replaces a digest or hash that is missing in the lock."""
 

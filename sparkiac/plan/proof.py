@@ -53,7 +53,7 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> HostBudget:
     """Return the memory budget of a host: its servers, its services, and the reserve for the system."""
     servers = tuple(each.server for each in proven.values())
     services = tuple(
-        Term(each.name, each.memory_bytes, "the inventory" if each.path[0] == "services" else "the catalog")
+        Term(each.name, each.memory_bytes, each.memory_source)
         for each in sorted(host.units, key=lambda each: each.name)
         if each.path[0] != "deployments"
     )

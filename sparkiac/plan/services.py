@@ -57,6 +57,7 @@ def container(
         secrets=open_webui.secrets(service, links) if isinstance(service, ResolvedOpenWebuiService) else (),
         dependencies=links,
         memory_bytes=stated_bytes(service.memory_gib),
+        memory_source=settings.memory_source(resolved, ("services", name)),
     )
 
 

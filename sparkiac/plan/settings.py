@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from sparkiac.model.references import hub_file
 from sparkiac.plan import weights
-from sparkiac.plan.parts import BindMount, FetchedFile, UnitTimeouts
+from sparkiac.plan.parts import INVENTORY, BindMount, FetchedFile, UnitTimeouts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.model.resolved import ResolvedDeployment, ResolvedFile, ResolvedTimeouts
     from sparkiac.model.settings import Mount as Mounted
+    from sparkiac.report import Path
     from sparkiac.resolve import Resolved
 
 
@@ -46,6 +47,12 @@ def _file(url: str, target: str, resolved: Resolved) -> FetchedFile:
     if pinned is None or (named is not None and not weights.is_wanted(resolved, named[0], pinned.revision)):
         return FetchedFile(url, None, target)
     return FetchedFile(url, pinned.sha256, target, pinned.commit)
+
+
+def memory_source(resolved: Resolved, path: Path) -> str:
+    """Return who states the memory of a service; `path` is that of the service in the inventory."""
+    leaf = resolved.leaves.get((*path, "memory_gib"))
+    return INVENTORY if leaf is None or leaf[1].layer == "inventory" else "the catalog"
 
 
 def timeouts(wanted: ResolvedTimeouts) -> UnitTimeouts:

@@ -14,6 +14,7 @@ from sparkiac.plan.container import (
     RequiredWeights,
     Storage,
 )
+from sparkiac.plan.parts import INVENTORY
 from sparkiac.plan.rollout import RolloutPlan
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Container(NamedTuple):
     memory_bytes: int | None = None
     """For an engine, the memory that it requests at start, if utilization and memory of the host are known; for a
     service, the value in the inventory or in the catalog."""
+    memory_source: str = INVENTORY
+    """Who states the memory of a service."""
     documents: tuple[Document, ...] = ()
     """Its configuration files, which are generated."""
 

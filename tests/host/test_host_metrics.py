@@ -23,10 +23,12 @@ SHOWN = """\
 Id=sparkiac-chat.service
 ActiveState=failed
 NRestarts=7
+StatusText=healthy sparkiac-alert: wrong answer: '!!!!' instead of 204
 
 Id=sparkiac-asr.service
 ActiveState=active
 NRestarts=0
+StatusText=healthy
 """
 KERNEL = """\
 NVRM: Xid (PCI:000f:01:00): 43, pid=4711, name=VLLM::EngineCore
@@ -76,6 +78,10 @@ def test_units_and_the_kernel_log(machine: Machine) -> None:
     assert found[f"sparkiac_unit_restarts_total{chat}"] == 7
     assert found['sparkiac_kernel_messages_total{kind="xid"}'] == 2
     assert found['sparkiac_kernel_messages_total{kind="no_memory"}'] == 1
+    assert found[f"sparkiac_wrong_answer{chat}"] == 1
+    machine.said["systemctl"] = (0, SHOWN.replace("sparkiac-alert: ", ""))
+    assert written(machine)[f"sparkiac_wrong_answer{chat}"] == 0
+    assert not any(series.startswith(f"sparkiac_wrong_answer{asr}") for series in found)
     machine.said["journalctl"] = (0, "")
     assert written(machine)['sparkiac_kernel_messages_total{kind="xid"}'] == 0
 

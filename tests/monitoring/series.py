@@ -35,7 +35,7 @@ CASES: Final[dict[str, Case]] = {
         {f'up{{job="deployments",{_AT}}}': "1x9 0x20 1x10", f"sparkiac_unit_ready{{{_UNIT}}}": "1x40"}, 15, 35, 11
     ),
     "DeploymentNotReady": Case({f"sparkiac_unit_ready{{{_UNIT}}}": "1x9 0x30 1x10"}, 35, 45, 25),
-    "WrongAnswers": Case({f"sparkiac_wrong_answers_total{{{_UNIT}}}": "0x9 1x120"}, 15, 100),
+    "WrongAnswers": Case({f"sparkiac_wrong_answer{{{_UNIT}}}": "0x9 1x5 0x20"}, 12, 20),
     "EngineHangs": Case(
         {
             f"vllm:num_requests_running{{{_VLLM}}}": "1x60 0x20",

@@ -22,12 +22,12 @@ def test_every_alert_has_a_case() -> None:
     assert CASES.keys() == ALERTS.keys()
 
 
-def test_every_alert_is_written(tmp_path: Path) -> None:
+def test_every_alert_is_written() -> None:
     found = {each["alert"]: each for group in rules()["groups"] for each in group["rules"] if "alert" in each}
     assert found.keys() == ALERTS.keys()
     for name, alert in found.items():
         assert alert["annotations"].keys() == {"summary", "description", "doc"}
-        assert alert["annotations"]["doc"] == f"docs/monitoring.md#{name.lower()}"
+        assert alert["annotations"]["doc"] == f"docs/alerts.md#{name.lower()}"
 
 
 @pytest.mark.parametrize("text", [SHORT, FULL], ids=["short", "full"])

@@ -27,7 +27,7 @@ def test_the_layers_of_a_service_and_where_each_value_comes_from() -> None:
     assert found["bind",] == ("any", "inventory")
     assert found["timeouts", "stop_s"] == (9, "inventory")
     origin = leaves["services", "asr", "port"][1]
-    assert str(origin) == "service kind gpu-exporter catalog/services/gpu-exporter.yaml:6"
+    assert str(origin) == "service kind gpu-exporter catalog/services/gpu-exporter.yaml:9"
 
 
 def test_bind_of_the_defaults_stands_above_the_kind() -> None:
@@ -36,7 +36,7 @@ def test_bind_of_the_defaults_stands_above_the_kind() -> None:
     assert leaves["services", "asr", "set", "no_cloud"][1].layer == "engine ollama"
 
 
-@pytest.mark.parametrize("kind", ["container", "parakeet", "chatterbox", "gpu-exporter", "ollama", "open-webui"])
+@pytest.mark.parametrize("kind", ["container", "parakeet", "chatterbox", "ollama", "open-webui"])
 def test_no_image_is_invented(kind: str) -> None:
     text = (
         f"name: lab\nhosts: {{spark-01: {{address: 192.168.1.11}}}}\nservices:\n  x: {{kind: {kind}, on: spark-01}}\n"

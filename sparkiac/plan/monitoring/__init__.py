@@ -15,7 +15,7 @@ from sparkiac.plan.monitoring import alertmanager, grafana, prometheus, scraping
 from sparkiac.plan.monitoring.recording import offered, rules
 from sparkiac.plan.parts import BindMount, Document, Secret, stated_bytes
 from sparkiac.plan.services import http_check
-from sparkiac.plan.settings import timeouts
+from sparkiac.plan.settings import memory_source, timeouts
 from sparkiac.plan.values import Container
 from sparkiac.resolve.monitoring import BASE, KINDS
 
@@ -194,6 +194,7 @@ def _container(resolved: Resolved, on: str, path: Path, values: ResolvedMonitori
         timeouts=timeouts(values.timeouts),
         secrets=tuple(Secret(each, f"{scraping.KEY_DIRECTORY}/{each}") for each in own.secrets),
         memory_bytes=stated_bytes(values.memory_gib),
+        memory_source=memory_source(resolved, (BASE, *path)),
         documents=own.documents,
     )
 

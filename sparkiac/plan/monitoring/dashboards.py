@@ -104,7 +104,7 @@ DEPLOYMENT: Final = Dashboard(
         _recorded("KV cache in use", "kv_use", "percentunit"),
         _recorded("Prefix-cache hits", "prefix_cache_hit_ratio", "percentunit"),
         _recorded("Preemptions per second", "preemptions_per_second"),
-        Panel("Wrong answers", ((f"increase(sparkiac_wrong_answers_total{_OF_BOTH}[1h])", _EACH),)),
+        Panel("Wrong answers", ((f"sparkiac_wrong_answer{_OF_BOTH}", _EACH),)),
         Panel("Restarts in an hour", ((f"increase(sparkiac_unit_restarts_total{_OF_BOTH}[1h])", _EACH),)),
     ),
 )

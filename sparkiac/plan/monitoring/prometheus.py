@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 INTERVAL: Final = "15s"
 """How often Prometheus collects metrics and evaluates rules."""
-_DOCS: Final = "docs/monitoring.md"
+_DOCS: Final = "docs/alerts.md"
 
 
 def configuration(jobs: list[dict[str, Any]], *, fleet: str, alertmanager: str | None) -> dict[str, Any]:

@@ -47,9 +47,12 @@ CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 
-def layout(*, entrypoint: list[str], version: str) -> Path:
-    """Return a built layout, building it when these very contents have not been built yet."""
-    stand_in = b"".join((STAND_IN / name).read_bytes() for name in STAND_IN_FILES)
+def layout(*, entrypoint: list[str], version: str, program: bytes | None = None) -> Path:
+    """Return a built layout, building it when these very contents have not been built yet.
+
+    `program` replaces the stand-in by another program, at the first word of the entrypoint.
+    """
+    stand_in = program or b"".join((STAND_IN / name).read_bytes() for name in STAND_IN_FILES)
     made_of = json.dumps([entrypoint, version, rootfs.key()]).encode()
     digest = hashlib.sha256(made_of + stand_in + Path(__file__).read_bytes()).hexdigest()[:16]
     target = _kept() / digest
@@ -57,12 +60,12 @@ def layout(*, entrypoint: list[str], version: str) -> Path:
         if not target.exists():
             scratch = target.with_name(target.name + ".new")
             shutil.rmtree(scratch, ignore_errors=True)
-            build(scratch, entrypoint=entrypoint, version=version)
+            build(scratch, entrypoint=entrypoint, version=version, program=program)
             scratch.rename(target)
     return target
 
 
-def build(dest: Path, *, entrypoint: list[str], version: str) -> str:
+def build(dest: Path, *, entrypoint: list[str], version: str, program: bytes | None = None) -> str:
     """Write an OCI layout with one image index (amd64, arm64) to `dest`; return its digest.
 
     Both architectures carry the same files, and their programs are this machine's: the index is
@@ -70,7 +73,8 @@ def build(dest: Path, *, entrypoint: list[str], version: str) -> str:
     """
     blobs = dest / "blobs/sha256"
     blobs.mkdir(parents=True)
-    layers = [_base_layer(), _layer(_engine_files())]
+    own = _engine_files() if program is None else [_file(entrypoint[0].lstrip("/"), program, mode=0o755)]
+    layers = [_base_layer(), _layer(own)]
     manifests = []
     for architecture in ARCHITECTURES:
         config = _config(architecture, entrypoint, version, [raw for _, raw in layers])

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Iterator  # noqa: UP035 - Python 3.8
 if TYPE_CHECKING:
     from units_host import LocalHost
 
-PROPERTIES = ("Id", "ActiveState", "NRestarts")
+PROPERTIES = ("Id", "ActiveState", "NRestarts", "StatusText")
+ALERT = "sparkiac-alert:"
+"""Marks a wrong answer in the status of a unit; probe_watch.py writes it, and `supervise` passes it on."""
 
 
 def samples(machine: LocalHost, units: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, str], float]]:
@@ -19,6 +21,8 @@ def samples(machine: LocalHost, units: list[dict[str, Any]]) -> Iterator[tuple[s
         yield "sparkiac_unit_ready", labels, int(state["ActiveState"] == "active")
         yield "sparkiac_unit_failed", labels, int(state["ActiveState"] == "failed")
         yield "sparkiac_unit_restarts_total", labels, int(state["NRestarts"])
+        if each["deployment"] is not None:
+            yield "sparkiac_wrong_answer", labels, int(ALERT in state["StatusText"])
 
 
 def shown(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:

@@ -1,0 +1,78 @@
+"""Prometheus cannot reach the metrics of a server.
+
+A port on loopback is reachable only from its own host, and an address of the direct link only from hosts that have such
+a link. Without its metrics, no alert about this server fires. Prometheus uses the network of its host, so it reaches
+ports on the loopback of that host.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01: {address: 192.168.1.11}
+  spark-02: {address: 192.168.1.12}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+    bind: loopback
+monitoring:
+  prometheus: {on: spark-02}
+  alerts: {telegram: {chat_id: 12345, token: {secret: telegram_token}}}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01: {address: 192.168.1.11}
+  spark-02: {address: 192.168.1.12}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+monitoring:
+  prometheus: {on: spark-02}
+  alerts: {telegram: {chat_id: 12345, token: {secret: telegram_token}}}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="MON101",
+    slug="metrics-not-reachable",
+    severity=Severity.WARNING,
+    sources=("Spark guide §10 L383: telemetry at /metrics of each server",),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find servers and exporters on addresses that Prometheus cannot reach."""
+    for target in plan.unwatched:
+        where = "{}:{}".format(*target.listen)
+        why = "only that host can reach it" if target.obstacle == "loopback" else "the two hosts share no fabric"
+        name = target.labels.get("deployment", target.job)
+        message = f"Prometheus cannot reach the metrics of {name}, which listens on {where} of {target.host}: {why}"
+        key = ".".join(map(str, target.path))
+        yield Hit((*target.path, "bind"), message, f"write `bind: lan` under {key}", host=target.host)
