@@ -45,7 +45,7 @@ SUDO: Final = '#!/bin/sh\n[ "$1" = -n ] && shift && [ ! -e denied ] && exec "$@"
 AT: Final = "2026-11-22T17:00:0{}.000001+0000 {} docker[9]: "
 OUT_OF_MEMORY: Final = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.96 GiB."
 LOST: Final = "node0:1:2 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node2<42830>"
-XID: Final = "2026-11-22T17:00:05.000001+0000 spark-02 kernel: NVRM: Xid (PCI:000f:01:00): 43, pid=39320, name=VLLM::EngineCor"
+XID: Final = "2026-11-22T17:00:05.000001+0000 spark-02 kernel: NVRM: Xid (PCI:000f:01:00): 43, pid=39320, name=VLLM"
 
 
 @pytest.fixture
