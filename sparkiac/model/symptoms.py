@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from sparkiac.model.base import Code, Model, Name, OptionName, ShortText, VariableName, Version
+from sparkiac.model.base import Code, Model, Name, OptionName, ShortText, Version
 
 SymptomSource = Literal["log", "kernel", "container", "answer", "metrics", "memory", "time", "bench"]
 """Where a symptom appears: the log of the server, the kernel log, the output of Docker, an API response, the metrics of
@@ -97,9 +97,7 @@ class Change(Model):
 
     set: Mapping[OptionName, ChangedOption] = Field(default_factory=dict)
     """Engine options."""
-    env: Mapping[VariableName, str | None] = Field(default_factory=dict)
-    """Environment variables; null removes one."""
-    env_removed: FromLine | None = None
+    remove_env: FromLine | None = None
     """Environment variable to remove, whose name is in the line."""
     speculative: Mapping[OptionName, str | int] = Field(default_factory=dict)
     """Settings of speculative decoding."""
@@ -162,5 +160,5 @@ class Symptom(Model):
 
 
 def _groups(change: Change | None) -> Iterator[str]:
-    values = (*change.set.values(), change.env_removed) if change else ()
+    values = (*change.set.values(), change.remove_env) if change else ()
     return (each.group for each in values if isinstance(each, FromLine))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from tests.conftest import ROOT
+from tests.plan.fleets import LOCK, PAIR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,19 @@ TOO_LONG: Final = (
     "(1.8 GiB). "
     "Based on the available memory, the estimated maximum model length is 100352.\n"
 )
+LLAMA: Final = """\
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  qwen36:
+    recipe: base/llama-cpp
+    on: spark-01
+    port: 8001
+    image: example.org/llama.cpp:1
+    model: example/model
+    model_file: model.gguf
+"""
 UNKNOWN: Final = (
     "(APIServer pid=1) WARNING 07-02 21:58:11 [envs.py:2027] Unknown vLLM environment variable detected: "
     "VLLM_FP8_MOE_BACKEND\n"
@@ -244,3 +258,28 @@ def test_bisect_does_not_write_into_a_directory_with_files(cli: Cli) -> None:
     outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "qwen36", "--bisect", ".")
     assert outcome.code == 2
     assert ". exists and is not an empty directory" in outcome.err
+
+
+def test_bisect_of_a_group_writes_the_files_of_each_host(cli: Cli) -> None:
+    Path("lab.yaml").write_text(PAIR + "    set: {kv_cache_dtype: fp8}\n")
+    Path("lab.lock.yaml").write_text(LOCK)
+    outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "big", "--bisect", "narrow")
+    assert outcome.code == 0
+    written = sorted(path.name for path in Path("narrow").iterdir())
+    assert written == ["1-minimal.diff", *(f"1-minimal.spark-0{n}.compose.yaml" for n in (1, 2)), "README.md"]
+    readme = Path("narrow/README.md").read_text()
+    assert "the cause is in what only the complete deployment has: `kv_cache_dtype`" in readme
+
+
+def test_bisect_is_1_without_options_to_leave_out(cli: Cli) -> None:
+    Path("lab.yaml").write_text(PAIR)
+    Path("lab.lock.yaml").write_text(LOCK)
+    outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "big", "--bisect", "narrow")
+    assert (outcome.code, "has no options that can be left out" in outcome.err) == (1, True)
+    assert not Path("narrow").exists()
+
+
+def test_bisect_is_for_vllm(cli: Cli) -> None:
+    Path("lab.yaml").write_text(LLAMA)
+    outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "qwen36", "--bisect", "narrow")
+    assert (outcome.code, "does not run vLLM" in outcome.err) == (2, True)

@@ -45,7 +45,7 @@ SUDO: Final = '#!/bin/sh\n[ "$1" = -n ] && shift && [ ! -e denied ] && exec "$@"
 AT: Final = "2026-11-22T17:00:0{}.000001+0000 {} docker[9]: "
 OUT_OF_MEMORY: Final = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.96 GiB."
 LOST: Final = "node0:1:2 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed by remote peer node2<42830>"
-XID: Final = "kernel: NVRM: Xid (PCI:000f:01:00): 43, pid=39320, name=VLLM::EngineCor, channel 0x0000000e"
+XID: Final = "2026-11-22T17:00:05.000001+0000 spark-02 kernel: NVRM: Xid (PCI:000f:01:00): 43, pid=39320, name=VLLM"
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_the_kernel_log_is_read_too(cli: Cli, stub: Path) -> None:
     host(stub, "192.168.1.11", "nothing")
     outcome = diagnose(cli)
     assert outcome.code == 1
-    assert "spark-02 kernel:1: " in outcome.out
+    assert "spark-02 kernel:1 at 2026-11-22T17:00:05: " in outcome.out
     assert "MON009" in outcome.out
     assert "ata1" not in outcome.out
 
@@ -139,7 +139,8 @@ def test_of_many_starts_the_last_two_are_read(cli: Cli, stub: Path) -> None:
 
 
 def test_a_port_of_the_inventory_is_used(cli: Cli, stub: Path) -> None:
-    (stub / "lab.yaml").write_text(PAIR.replace("address: 192.168.1.11", "address: 192.168.1.11\n    ssh: {port: 2222}"))
+    address = "address: 192.168.1.11"
+    (stub / "lab.yaml").write_text(PAIR.replace(address, f"{address}\n    ssh: {{port: 2222}}"))
     host(stub, "192.168.1.11", "nothing")
     host(stub, "192.168.1.12", "nothing")
     diagnose(cli)

@@ -200,4 +200,4 @@ def test_of_a_long_log_the_end_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_change_has_a_certain_target() -> None:
     changes = {each.code: each.change for each in catalog.symptoms() if each.change is not None}
     assert len(changes) == 11
-    assert all(each.set or each.env or each.env_removed or each.speculative for each in changes.values())
+    assert all(each.set or each.remove_env or each.speculative for each in changes.values())

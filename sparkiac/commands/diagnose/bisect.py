@@ -51,7 +51,7 @@ def write(context: Context, directory: Path) -> int:
     wanted = steps(context.container)
     found = configurations(wanted, context)
     if not found:
-        click.echo("the options of this deployment cannot be separated: no part of them is a valid inventory", err=True)
+        click.echo(f"{context.container.name} has no options that can be left out", err=True)
         return Exit.FINDINGS
     for name, content in _files(found, context).items():
         directory.mkdir(parents=True, exist_ok=True)
@@ -61,15 +61,20 @@ def write(context: Context, directory: Path) -> int:
 
 
 def configurations(wanted: Sequence[Step], context: Context) -> list[Configuration]:
-    """Return the valid configurations in order, without the last one: the complete deployment is known to fail."""
+    """Return the valid configurations in order, without the complete deployment, which is known to fail.
+
+    A step that is not valid alone, or changes nothing, belongs to the next configuration.
+    """
     found: list[Configuration] = []
     waiting: list[Step] = []
+    seen = {context.files[0].raw}
     for index, step in enumerate(wanted[:-1]):
         valid = _valid(wanted[index + 1 :], context)
-        if valid is None:
+        if valid is None or valid[0] in seen:
             waiting.append(step)
         else:
             found.append(Configuration(step, tuple(waiting), *valid))
+            seen.add(valid[0])
             waiting.clear()
     return found
 
@@ -176,7 +181,7 @@ def _verdict(each: Configuration, number: int) -> str:
 
 def _words(step: Step) -> str:
     if step.name == FIRST:
-        return "only what the model needs, with short requests"
+        return "what the model needs, with short requests"
     if step.name == SPECULATION:
         return "speculative decoding"
     return ", ".join(f"`{name}`" for name in step.added)

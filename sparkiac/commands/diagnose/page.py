@@ -111,7 +111,8 @@ def _line(line: LogLine) -> RenderableType:
 
 
 def _place(line: LogLine) -> str:
-    return f"{escaped_line(line.log)}:{line.number}"
+    at = f" at {line.at[:19]}" if line.at else ""
+    return f"{escaped_line(line.log)}:{line.number}{at}"
 
 
 def _markers(state: LogState, *, several: bool) -> Iterator[RenderableType]:

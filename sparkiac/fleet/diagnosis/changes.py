@@ -74,7 +74,6 @@ def _targets(change: Change, groups: Mapping[str, str]) -> Iterator[Target]:
             yield Target("set", name, new)
         elif new.group in groups:
             yield Target("set", name, int(groups[new.group]))
-    yield from (Target("env", name, text) for name, text in change.env.items())
-    if change.env_removed is not None and change.env_removed.group in groups:
-        yield Target("env", groups[change.env_removed.group], None)
+    if change.remove_env is not None and change.remove_env.group in groups:
+        yield Target("env", groups[change.remove_env.group], None)
     yield from (Target("speculative", name, value) for name, value in change.speculative.items())
