@@ -1,7 +1,10 @@
 """The same five faults with the oldest Ansible that sparkiac supports, and with the newest.
 
-ansible-core 2.16 does not support the Python of Debian trixie, so its hosts run bookworm: systemd 252, Docker 20.10,
-Python 3.11. The newest one needs a newer Python on the controller than sparkiac does.
+ansible-core 2.16 does not support the Python of Debian trixie, so its hosts run bookworm: Python 3.11, systemd 254 from
+the backports, Docker 20.10. The client of this Docker, which is older than sparkiac requires for a DGX Spark, does not
+pass SIGTERM on to Compose: a unit stops when its time limit has passed, and each fault takes minutes longer.
+
+The newest Ansible needs a newer Python on the controller than sparkiac does.
 """
 
 from __future__ import annotations

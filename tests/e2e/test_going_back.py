@@ -103,13 +103,19 @@ def test_docker_does_not_run(changed: Lab) -> None:
     wait_for(lambda: changed.served("spark-01") == [SERVED["spark-01"]], "the unit after docker", timeout=300)
 
 
-def test_the_registry_and_the_hub_are_dead(changed: Lab) -> None:
-    """First an image is needed that no host has, then a file of a model: nothing that runs is touched."""
+def test_the_registry_is_dead(changed: Lab) -> None:
+    """An image is needed that no host has."""
     running = {host: container(changed, host) for host in SERVED}
+    pin(changed, "images", IMAGE, digest="sha256:" + "4" * 64)
     with changed.bed.without_registry():
-        pin(changed, "images", IMAGE, digest="sha256:" + "4" * 64)
         failing(changed, "connection refused")
-    pin(changed, "images", IMAGE, digest=changed.bed.push("nvidia/vllm"))
+    assert {host: container(changed, host) for host in SERVED} == running
+
+
+@pytest.mark.deep
+def test_the_hub_is_dead(changed: Lab) -> None:
+    """A file of a model is needed that no host has; nobody answers for the name of the hub on the bed."""
+    running = {host: container(changed, host) for host in SERVED}
     file = {"config.json": {"size_bytes": 7, "sha256": "4" * 64}}
     pin(changed, "models", TOKENIZER, commit="4" * 40, files=file)
     failing(changed, "huggingface.co")

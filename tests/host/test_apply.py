@@ -359,7 +359,6 @@ def test_the_real_program_arrives_as_a_bundle_looks_and_stages(tmp_path: Path) -
     text = (bench.lab / "hosts/spark-01/etc/sparkiac/qwen36/compose.yaml").read_text()
     assert (generation / "files/etc/sparkiac/qwen36/compose.yaml").read_text() == text
     assert f"generation: {generation.name}" in (bench.lab / "host_vars/spark-01.yml").read_text().replace("'", "")
-    done = bench.apply("--check", "--diff")
+    done = bench.apply("--check", "--tags", "switch")
     assert done.code == 0, done.said
     assert "would start sparkiac-qwen36: not running" in done.said
-    assert "ünlaut" in done.said
