@@ -2,11 +2,11 @@
 """Check what a unit promises: model servers, speech, plain HTTP services, and the workers of a group.
 
 probe.py watch PROMISE --at URL   the health check of a container: readiness, then the watchdog (probe_watch.py)
-probe.py check [UNIT]             the steps of an apply, or with --all every step (probe_steps.py)
+probe.py check [UNIT]             the steps of an apply, or with --level others (probe_steps.py)
 
 `check` reads the promise of UNIT in generation.json, or without UNIT from stdin: {"promise": {…}, "key": "…"}, where
-the API key may be null. Keys are never arguments. Exit status: 0 all steps passed, 1 a step failed (stderr says why),
-2 usage. Needs only Python 3.8 or newer.
+the API key may be null: then the secret that the promise names is read. Keys are never arguments. Exit status: 0 all
+steps passed, 1 a step failed (stderr says why), 2 usage. Needs only Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -61,13 +61,12 @@ def check(arguments: argparse.Namespace) -> int:
     if promise is None:
         return 0
     server = Server(promise["url"], key) if promise["url"] else None
-    names = probe_steps.ALL if arguments.all else probe_steps.GATE
     deadline = time.monotonic() + arguments.wait
     while True:
         session = Session(server, promise, patience_s=arguments.queue)
-        if not arguments.all:
-            session.limit(promise["answer_s"])
-        steps = probe_steps.run(session, names)
+        if arguments.within or arguments.level != "all":
+            session.limit(arguments.within or promise["answer_s"])
+        steps = probe_steps.run(session, probe_steps.LEVELS[arguments.level])
         fault = probe_steps.first_fault(steps)
         if fault is None or isinstance(fault, WrongError) or time.monotonic() >= deadline:
             break
@@ -79,11 +78,12 @@ def check(arguments: argparse.Namespace) -> int:
 def asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | None, Callable[[], str | None]]:
     """Return the promise and its API key."""
     if arguments.unit is None:
-        found = json.load(sys.stdin)
-        return probe_promise.checked("standard input", found["promise"]), lambda: found["key"]
-    promise = probe_promise.of_unit(arguments.generation, arguments.unit)
+        given = json.load(sys.stdin)
+        promise, key = probe_promise.checked("standard input", given["promise"]), given["key"]
+    else:
+        promise, key = probe_promise.of_unit(arguments.generation, arguments.unit), None
     name = promise["api_key"] if promise else None
-    return promise, key_in(arguments.secrets / name) if name else lambda: None
+    return promise, key_in(arguments.secrets / name) if name and key is None else lambda: key
 
 
 def show(steps: list[Step], output: str) -> None:
@@ -111,7 +111,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     )
     outside = commands.add_parser("check", help="check a unit")
     outside.add_argument("unit", nargs="?", metavar="UNIT", help="name of the systemd unit, without suffix")
-    outside.add_argument("--all", action="store_true", help="run every step, not only those of an apply")
+    levels = list(probe_steps.LEVELS)
+    outside.add_argument("--level", choices=levels, default="apply", help="which steps (default: %(default)s)")
+    outside.add_argument("--within", type=int, metavar="SECONDS", help="limit for all answers together")
     outside.add_argument("--format", choices=["text", "json"], default="text")
     outside.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="retry a failed request for so long")
     outside.add_argument("--queue", type=int, default=30, metavar="SECONDS", help="wait for an empty queue for so long")
