@@ -52,6 +52,9 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     forms.SYSCTL_VALUE: ("11", "12"),
     forms.KERNEL_PARAMETER: ("module.one", "module.two"),
     forms.WORD: ("word_one", "word_two"),
+    forms.RETENTION: ("30d", "12w"),
+    forms.MAIL: ("one@example.org", "two@example.org"),
+    forms.SMTP: ("one.example.org:587", "two.example.org:25"),
     forms.CODE: ("ENT001", "MEM001"),
 }
 """Form of a text → two texts that match it."""

@@ -21,8 +21,9 @@ from sparkiac.model.tables import DrafterPair, DrafterTable, Drivers, DriverSeri
 from sparkiac.source import Source, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from sparkiac.model.alerts import AlertGroup
     from sparkiac.model.symptoms import Symptom
 
 M = TypeVar("M", bound=BaseModel)
@@ -63,6 +64,12 @@ def build(name: str) -> Source[CatalogBuild] | None:
 def service_kind(name: str) -> Source[ServiceKind] | None:
     """Return the kind of service `name`, or None for a container of the inventory's own."""
     return _entry(f"services/{name}.yaml", ServiceKind)
+
+
+@cache
+def monitoring_kind(name: str) -> Source[ServiceKind] | None:
+    """Return the part `name` of the monitoring, or None if there is none."""
+    return _entry(f"monitoring/{name}.yaml", ServiceKind)
 
 
 @cache
@@ -144,6 +151,14 @@ def symptoms() -> tuple[Symptom, ...]:
     from sparkiac.model.symptoms import Symptom  # noqa: PLC0415  no check needs them
 
     return tuple(_shipped(f"symptoms/{name}.yaml", Symptom) for name in _names("symptoms"))
+
+
+@cache
+def alert_groups() -> Mapping[str, AlertGroup]:
+    """Return the groups of alerts, by name."""
+    from sparkiac.model.alerts import AlertGroup  # noqa: PLC0415  only an inventory with Prometheus needs them
+
+    return {name: _shipped(f"alerts/{name}.yaml", AlertGroup) for name in _names("alerts")}
 
 
 def _names(folder: str) -> tuple[str, ...]:

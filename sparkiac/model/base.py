@@ -28,7 +28,7 @@ class Model(BaseModel):
     )
 
 
-SECRET_KEYS: Final = frozenset({"api_key", "secret_key"})
+SECRET_KEYS: Final = frozenset({"admin_password", "api_key", "password", "secret_key", "secret_url", "token"})
 """Fields that hold a SecretRef. If the value is a literal secret instead, no message prints it."""
 
 MOST_BYTES: Final = 10**15 - 1
@@ -136,10 +136,15 @@ InterfaceName = Annotated[str, _matches(forms.INTERFACE)]
 InterfaceAddress = Annotated[str, _matches(forms.PREFIXED), AfterValidator(_interface_address)]
 UserName = Annotated[str, _matches(forms.USER)]
 Version = Annotated[str, _matches(forms.VERSION)]
+BuildVersion = Annotated[str, _matches(forms.BUILD)]
+CommitStart = Annotated[str, _matches(forms.COMMIT_START)]
 SysctlKey = Annotated[str, _matches(forms.SYSCTL_KEY)]
 SysctlValue = Annotated[str, _matches(forms.SYSCTL_VALUE)]
 KernelParameter = Annotated[str, _matches(forms.KERNEL_PARAMETER)]
 Word = Annotated[str, _matches(forms.WORD)]
+Retention = Annotated[str, _matches(forms.RETENTION)]
+MailAddress = Annotated[str, _matches(forms.MAIL)]
+SmtpServer = Annotated[str, _matches(forms.SMTP)]
 Code = Annotated[str, _matches(forms.CODE)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[int, Field(ge=1, le=86_400)]

@@ -86,6 +86,10 @@ PREFIXED: Final = _form(r"^[0-9A-Fa-f.:]+/[0-9]{1,3}$", "an address with a prefi
 INTERFACE: Final = _form(r"^[A-Za-z][A-Za-z0-9_.]{0,14}$", "a network interface name of at most 15 characters")
 USER: Final = _form(r"^[a-z][a-z0-9_-]{0,31}$", "a Linux user name")
 VERSION: Final = _form(r"^[0-9]+(\.[0-9]+){0,3}$", "a quoted version such as '580.142'")
+BUILD: Final = _form(
+    r"^[0-9]+(\.[0-9]+){1,3}(rc[0-9]+)?(\.dev[0-9]+)?$", "the version of a build such as 0.24.0 or '0.19.2rc1.dev134'"
+)
+COMMIT_START: Final = _form(r"^[0-9a-f]{9}$", "the first 9 digits of a commit, quoted")
 SYSCTL_KEY: Final = _form(r"^[a-z][a-z0-9_]*(\.[A-Za-z0-9_-]+)+$", "a sysctl key such as vm.swappiness")
 SYSCTL_VALUE: Final = _form(r"^-?[0-9]+( -?[0-9]+)*$", "an integer, or several separated by one space")
 KERNEL_PARAMETER: Final = _form(
@@ -94,5 +98,12 @@ KERNEL_PARAMETER: Final = _form(
 WORD: Final = _form(r"^[A-Za-z0-9_-]{1,32}$", "a word of 1 to 32 letters, digits, _ and -")
 ENTRY: Final = _form(
     r"^[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*(#[a-z][a-z0-9-]{0,39})?$", "a recipe, with or without #variant"
+)
+RETENTION: Final = _form(r"^[1-9][0-9]{0,3}[hdwy]$", "a number and a unit, h, d, w or y, such as 30d")
+MAIL: Final = _form(
+    r"^[A-Za-z0-9._%+-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$", "an e-mail address such as me@example.org"
+)
+SMTP: Final = _form(
+    r"^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?:[0-9]{1,5}$", "a mail server and its port, such as smtp.example.org:587"
 )
 CODE: Final = _form(r"^[A-Z]{2,3}[0-9]{3}$", "a code of two or three capitals and three digits, such as ENT001")

@@ -32,6 +32,7 @@ from sparkiac.model.base import (
 )
 from sparkiac.model.build import Build
 from sparkiac.model.catalog import EngineName
+from sparkiac.model.monitoring import Monitoring
 from sparkiac.model.platform import Platform
 from sparkiac.model.services import Service
 from sparkiac.model.settings import Serving, Settings
@@ -46,6 +47,17 @@ class HostMemory(Model):
     """GiB that stay free for the system and the page cache; default a tenth of the memory."""
 
 
+class Twin(Model):
+    """The second half of a port: each port of a DGX Spark is two PCIe devices, with an interface each."""
+
+    interface: InterfaceName
+    """Network interface of the second half, such as enP2p1s0f1np1."""
+    hca: Word
+    """RDMA device of the second half, such as roceP2p1s0f1."""
+    address: InterfaceAddress | None = None
+    """Address with prefix length, in another network than that of the first half; RDMA needs none."""
+
+
 class FabricLink(Model):
     """One high-speed link between hosts."""
 
@@ -55,6 +67,10 @@ class FabricLink(Model):
     """Address with prefix length, such as 192.168.177.11/24."""
     hca: Word | None = None
     """RDMA device behind the interface, such as rocep1s0f1."""
+    twin: Twin | None = None
+    """Second half of the port; NCCL reaches the full speed of the cable only with both RDMA devices."""
+    mtu: Annotated[int, Field(ge=1280, le=9978)] | None = None
+    """Maximum transmission unit in bytes, the same at both ends, such as 9000; preflight compares the interfaces."""
 
 
 class Fabric(Model):
@@ -221,6 +237,8 @@ class Inventory(Model):
     """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}
     """Services by name: all other containers and programs on hosts."""
+    monitoring: Monitoring = Field(default_factory=Monitoring)
+    """What watches the fleet, and who gets messages."""
     rollout: Rollout = Field(default_factory=Rollout)
     """How an apply changes the hosts one after the other."""
     builds: dict[Name, Build] = {}

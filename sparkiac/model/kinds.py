@@ -4,12 +4,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sparkiac.model.base import AbsolutePath, Line, Model, Port, ServedName, ShortText, UrlPath, VariableName
+from sparkiac.model.base import (
+    AbsolutePath,
+    Gib,
+    ImageReference,
+    Line,
+    Model,
+    Port,
+    ServedName,
+    ShortText,
+    UrlPath,
+    VariableName,
+)
 from sparkiac.model.settings import Timeouts
 
 
 class ServiceKind(Model):
-    """Defaults of one kind of service. There is no image, because the sources name none."""
+    """Defaults of one kind of service. There is an image only if a source names one."""
 
     title: ShortText
     """Title, in one line."""
@@ -19,6 +30,12 @@ class ServiceKind(Model):
     """API that other services can use; omitted if it has none."""
     served_names: tuple[ServedName, ...] = ()
     """Model names that it always serves."""
+    image: ImageReference | None = None
+    """Image with a tag, which the lock pins."""
+    memory_gib: Gib | None = None
+    """Memory that it is planned with until a measured value is set."""
+    user: Line | None = None
+    """User in the container, as uid:gid; default is that of the image."""
     port: Port | None = None
     """Port on the host."""
     container_port: Port | None = None

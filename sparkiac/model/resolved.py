@@ -35,6 +35,7 @@ from sparkiac.model.base import (
 from sparkiac.model.build import Build
 from sparkiac.model.catalog import EngineName
 from sparkiac.model.inventory import Fabric, Measured, Ssh, Workload
+from sparkiac.model.monitoring import MonitoringContainer
 from sparkiac.model.platform import Platform
 from sparkiac.model.services import (
     ContainerizedService,
@@ -132,6 +133,8 @@ class _ResolvedContainer(ContainerizedService):
     """Model names that it always serves."""
     healthcheck: tuple[Line, ...] | None = None
     """Health check command in the container."""
+    user: Line | None = None
+    """User in the container, as uid:gid."""
     data: AbsolutePath | None = None
     """Directory in the container whose content must survive a restart."""
 
@@ -177,6 +180,49 @@ ResolvedService = Annotated[
 ]
 
 
+class ResolvedMonitoringContainer(MonitoringContainer):
+    """A container that monitors the fleet."""
+
+    image: ImageReference
+    port: Port
+    bind: Bind
+    gpu: bool
+    read_only: bool
+    timeouts: ResolvedTimeouts
+    health: UrlPath
+    """HTTP path that returns 200 when it is healthy."""
+    healthcheck: tuple[Line, ...] | None = None
+    """Health check command in the container; empty if no check is possible."""
+    env: Mapping[str, Line | int] = {}
+    """Environment variables."""
+    data: AbsolutePath | None = None
+    """Directory in the container whose content must survive a restart."""
+    user: Line | None = None
+    """User in the container, as uid:gid."""
+
+
+class ResolvedExporters(Model):
+    """Exporters, which run on every host."""
+
+    node: ResolvedMonitoringContainer
+    """node_exporter."""
+    gpu: ResolvedMonitoringContainer
+    """Exporter of the GPU."""
+
+
+class ResolvedMonitoring(Model):
+    """Containers that monitor the fleet; None does not run."""
+
+    prometheus: ResolvedMonitoringContainer | None = None
+    """Prometheus."""
+    alertmanager: ResolvedMonitoringContainer | None = None
+    """Alertmanager."""
+    grafana: ResolvedMonitoringContainer | None = None
+    """Grafana."""
+    exporters: ResolvedExporters | None = None
+    """Exporters."""
+
+
 class ResolvedBuild(Build):
     """A complete build of an image from source."""
 
@@ -194,5 +240,7 @@ class ResolvedFleet(Model):
     """Values of each deployment on each of its hosts: deployment → host → values."""
     services: dict[str, ResolvedService] = {}
     """Services by name."""
+    monitoring: ResolvedMonitoring = ResolvedMonitoring()
+    """Containers that monitor the fleet."""
     builds: dict[str, ResolvedBuild] = {}
     """Builds that a deployment or service uses, by name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.plan import builds, pins, placement, promise, proof, weights
+from sparkiac.plan import builds, fleet_timer, pins, placement, promise, proof, weights
 from sparkiac.plan.addresses import links_of
 from sparkiac.plan.groups import change_groups
 from sparkiac.plan.order import changes, start_order
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.inventory import Inventory
     from sparkiac.plan.contract import ChangeGroup, Promise
+    from sparkiac.plan.fleet_timer import FleetTimer
     from sparkiac.plan.parts import ModelStore, Proof
     from sparkiac.resolve import Resolved
 
@@ -32,6 +33,8 @@ class _Fleet(NamedTuple):
     weight_peers: Mapping[str, tuple[Peer, ...]]
     proofs: Mapping[str, Mapping[str, Proof]]
     groups: Mapping[str, ChangeGroup | None]
+    promises: Mapping[str, Mapping[str, Promise]]
+    timer: FleetTimer | None
 
 
 def build(resolved: Resolved) -> Plan:
@@ -39,19 +42,23 @@ def build(resolved: Resolved) -> Plan:
     written = resolved.written
     hub = HubEndpoint(written.hub.url, written.hub.api_key.secret if written.hub.api_key else None)
     locked = weights.pinned(resolved)
-    placed = placement.place_all(resolved)
+    placed, unwatched = placement.place_all(resolved)
     known = weights.repositories(locked, (each for host in placed for each in host.containers))
     stores = {host.name: weights.stores(host.containers, known) for host in placed}
     units = {host.name: host.units for host in placed}
     needs = changes(units)
     values = {host.name: host.values for host in placed}
+    proofs = proof.proofs(placed, locked)
+    promises = {host.name: _promises(host, proofs.get(host.name, {})) for host in placed}
     whole = _Fleet(
         hosts={host.name: host for host in placed},
         stores=stores,
         start_order=start_order(units),
         weight_peers=weights.weight_peers(values, stores),
-        proofs=proof.proofs(placed, locked),
+        proofs=proofs,
         groups=change_groups(needs, values),
+        promises=promises,
+        timer=fleet_timer.fleet_timer(resolved, placed, promises),
     )
     hosts = tuple(_host(resolved, host, whole, hub) for host in placed)
     batches, way = rollout(written.rollout, needs, served_names(placed))
@@ -64,6 +71,8 @@ def build(resolved: Resolved) -> Plan:
         batches,
         way,
         _retired(written),
+        unwatched,
+        is_watched=fleet_timer.is_watched(written.monitoring),
     )
 
 
@@ -75,7 +84,8 @@ def _retired(written: Inventory) -> tuple[RetiredHost, ...]:
 def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: HubEndpoint) -> HostPlan:
     name, values = placed.name, placed.values
     stores, proofs = whole.stores[name], whole.proofs.get(name, {})
-    secrets = tuple(sorted({*secrets_of(placed.units), *((hub.secret,) if stores and hub.secret else ())}))
+    timer = whole.timer if whole.timer and whole.timer.check.host == name else None
+    secrets = _secrets(placed, hub if stores else None, timer)
     unpinned = pins.unpinned(placed.containers, example=bool(resolved.lock and resolved.lock.example))
     written = resolved.written.hosts[name]
     return HostPlan(
@@ -101,12 +111,19 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
         reserve_bytes=stated_bytes(values.reserve_gib),
         budget=proof.host_budget(placed, proofs),
         proofs=proofs,
-        promises=_promises(placed, proofs),
+        promises=whole.promises[name],
+        fleet_timer=timer,
         weights_from=whole.weight_peers[name],
         images_from=_images_from(written.images_from, placed, whole),
         group=whole.groups[name],
         unpinned=unpinned,
     )
+
+
+def _secrets(placed: placement.PlacedHost, hub: HubEndpoint | None, timer: FleetTimer | None) -> tuple[str, ...]:
+    """Return the secrets that must exist on a host, sorted."""
+    token = {hub.secret} if hub and hub.secret else set()
+    return tuple(sorted({*secrets_of(placed.units), *token, *(timer.secrets if timer else ())}))
 
 
 def _promises(placed: placement.PlacedHost, proofs: Mapping[str, Proof]) -> dict[str, Promise]:

@@ -93,6 +93,25 @@ class StoreExpectation(NamedTuple):
     """Entry → groups whose hosts must all have the same revision."""
 
 
+class RdmaLink(NamedTuple):
+    """An RDMA device that a unit uses."""
+
+    device: str
+    interface: str
+    """Network interface of the device."""
+    address: str | None
+    """IP address of the interface; None for a twin without an address."""
+
+
+class FabricLookup(NamedTuple):
+    """What preflight looks up about the links of a unit at each start, for the unit's environment."""
+
+    rdma: tuple[RdmaLink, ...]
+    """Devices whose GID index is looked up."""
+    sockets: str | None
+    """Address whose network interface is looked up for the sockets of NCCL and Gloo."""
+
+
 class UnitExpectation(NamedTuple):
     """What preflight checks just before a unit starts."""
 
@@ -102,6 +121,16 @@ class UnitExpectation(NamedTuple):
     cache: str | None
     """Directory of its compile cache, which preflight creates if it is missing."""
     files: tuple[str, ...]
+    fabric: FabricLookup | None
+
+
+class ExpectedLink(NamedTuple):
+    """A high-speed link that a group on this host uses."""
+
+    interface: str
+    address: str
+    """IP address with prefix length."""
+    mtu: int | None
 
 
 class Expectations(NamedTuple):
@@ -121,6 +150,8 @@ class Expectations(NamedTuple):
     idle_memory_bytes: int | None
     load_tuning: Mapping[str, str]
     disk: tuple[Disk, ...]
+    links: tuple[ExpectedLink, ...]
+    """Links of a host that runs nodes of groups."""
     ports: tuple[FreePort, ...]
     secrets: tuple[ExpectedSecret, ...]
     logins: tuple[RegistryLogin, ...]
@@ -276,3 +307,83 @@ class ModelManifest(NamedTuple):
     commit: str
     gated: bool
     files: Mapping[str, ManifestFile]
+
+
+class FleetEndpoint(NamedTuple):
+    """One endpoint that the fleet timer checks."""
+
+    name: str
+    """Name in messages: `chat on spark-01`, or the name of an external endpoint."""
+    host: str | None
+    """Host of the fleet that it runs on; None for an external endpoint."""
+    url: str
+    remedy: str
+    """What to do when it fails, for the message."""
+    promise: Promise | None
+    """What is checked, with the URL at which the host of the timer reaches it; None for a URL that must return 200."""
+
+
+class TelegramChannel(NamedTuple):
+    """Messages to a Telegram chat."""
+
+    url: str
+    """URL of the Bot API."""
+    chat_id: int
+    token: str
+    """Secret with the token of the bot."""
+
+
+class EmailChannel(NamedTuple):
+    """Messages by e-mail, over TLS."""
+
+    host: str
+    port: int
+    sender: str
+    to: tuple[str, ...]
+    user: str | None
+    password: str | None
+    """Secret with the password of the user."""
+
+
+class WebhookChannel(NamedTuple):
+    """Messages in the format of Alertmanager's webhook. One of the two is set."""
+
+    url: str | None
+    secret_url: str | None
+    """Secret with the whole URL."""
+
+
+class FleetChannels(NamedTuple):
+    """Where the fleet timer sends its messages."""
+
+    telegram: TelegramChannel | None
+    email: EmailChannel | None
+    webhook: WebhookChannel | None
+
+
+class FleetCheck(NamedTuple):
+    """What the fleet timer of a host checks: etc/sparkiac/fleet.json, read by `fleet_check`."""
+
+    fleet: str
+    """Name of the fleet."""
+    host: str
+    period_s: int
+    """Time between two checks."""
+    endpoints: tuple[FleetEndpoint, ...]
+    channels: FleetChannels
+    heartbeat: str | None
+    """Secret with the URL of a dead man's switch, which is requested after each check."""
+
+
+class MeasuredUnit(NamedTuple):
+    """A unit of a host whose state is a metric."""
+
+    unit: str
+    deployment: str | None
+    """Name of the deployment; None for a service."""
+
+
+class HostMetrics(NamedTuple):
+    """What `host_metrics` measures on a host: etc/sparkiac/metrics.json."""
+
+    units: tuple[MeasuredUnit, ...]

@@ -163,7 +163,7 @@ def _part(owner: str, term: Term) -> MemorySegment:
 
 
 def _services_and_reserve(host: HostPlan) -> Iterator[MemorySegment]:
-    services = {each.name for each in host.units if each.path[0] == "services"}
+    services = {each.name for each in host.units if each.path[0] != "deployments"}
     taken = sum(len(host.proofs[each.name].server.taken) for each in host.containers if each.kind == "deployment")
     for term in host.budget.terms[taken:] if host.budget else ():
         yield MemorySegment(None, term.name, "service" if term.name in services else "reserve", *term[1:])

@@ -66,19 +66,23 @@ def _together(units: Units, items: Mapping[str, _Item]) -> dict[str, Together]:
 
 
 def _items(units: Units) -> dict[str, _Item]:
+    """Return the items by the name of their unit; a unit of the monitoring is an item of its own on each host."""
     hosts: dict[str, tuple[str, ...]] = {}
+    names: dict[str, str] = {}
     needs: dict[str, tuple[str, ...]] = {}
     services = set[str]()
     for host, found in units.items():
         for each in found:
-            hosts[each.unit] = (*hosts.get(each.unit, ()), host)
-            needs[each.unit] = tuple(link.unit for link in each.dependencies if link.unit is not None)
-            services |= {each.unit} if each.path[0] == "services" else set()
+            key = f"{each.unit} {host}" if each.path[0] == "monitoring" else each.unit
+            names[key] = each.unit
+            hosts[key] = (*hosts.get(key, ()), host)
+            needs[key] = tuple(link.unit for link in each.dependencies if link.unit is not None)
+            services |= {key} if each.path[0] != "deployments" else set()
 
-    def depth(unit: str) -> int:
-        return max((depth(other) + 1 for other in needs[unit]), default=0)
+    def depth(key: str) -> int:
+        return max((depth(other) + 1 for other in needs[key]), default=0)
 
     return {
-        unit: _Item(unit in services, depth(unit), len(hosts[unit]) == 1, unit, hosts[unit], needs[unit])
-        for unit in hosts
+        key: _Item(key in services, depth(key), len(hosts[key]) == 1, names[key], hosts[key], needs[key])
+        for key in hosts
     }

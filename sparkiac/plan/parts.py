@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac.memory.values import GIB, Unknown
 from sparkiac.model.references import hub_file
@@ -37,6 +37,16 @@ class BindMount(NamedTuple):
     source: str
     target: str
     read_only: bool
+    follows: bool = False
+    """Whether what is mounted on the host later appears in the container too, and what is unmounted disappears."""
+
+
+class Document(NamedTuple):
+    """A generated configuration file of a container: JSON if its name ends so, and YAML otherwise."""
+
+    file: str
+    """Path on the host, without the leading slash."""
+    content: Mapping[str, Any]
 
 
 class Published(NamedTuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.model.resolved import ResolvedHermesAgentService
 from sparkiac.model.services import OpenClawService
-from sparkiac.plan import deployments, hermes, openclaw, services
+from sparkiac.plan import deployments, hermes, monitoring, openclaw, services
 from sparkiac.plan.dependencies import dependencies_of, providers
 from sparkiac.plan.parts import stated_bytes
 from sparkiac.plan.topology import NETWORK
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
+    from sparkiac.plan.monitoring.scraping import Target
     from sparkiac.plan.values import Container
     from sparkiac.resolve import Resolved
 
@@ -40,8 +41,8 @@ class PlacedHost(NamedTuple):
         return stated_bytes(self.values.memory_gib)
 
 
-def place_all(resolved: Resolved) -> tuple[PlacedHost, ...]:
-    """Plan every deployment and service on its hosts; return the hosts sorted by name."""
+def place_all(resolved: Resolved) -> tuple[tuple[PlacedHost, ...], tuple[Target, ...]]:
+    """Plan everything on its hosts; return the hosts sorted by name, and what Prometheus cannot reach."""
     fleet, known = resolved.fleet, providers(resolved)
     dependencies = {name: dependencies_of(resolved, name, known) for name in fleet.services}
     shared = dict.fromkeys(_on_shared_network(dependencies), NETWORK)
@@ -60,7 +61,10 @@ def place_all(resolved: Resolved) -> tuple[PlacedHost, ...]:
             case _:
                 found = services.container(resolved, name, service, dependencies[name], shared=shared.get(name))
                 containers[service.on].append(found)
-    return tuple(
+    watched = monitoring.watch(resolved, containers)
+    for host, monitors in watched.containers.items():
+        containers[host] += monitors
+    placed = tuple(
         PlacedHost(
             name,
             fleet.hosts[name],
@@ -70,6 +74,7 @@ def place_all(resolved: Resolved) -> tuple[PlacedHost, ...]:
         )
         for name in sorted(fleet.hosts)
     )
+    return placed, watched.unreachable
 
 
 def _on_shared_network(dependencies: Mapping[str, tuple[Dependency, ...]]) -> set[str]:

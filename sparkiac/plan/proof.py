@@ -53,9 +53,9 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> HostBudget:
     """Return the memory budget of a host: its servers, its services, and the reserve for the system."""
     servers = tuple(each.server for each in proven.values())
     services = tuple(
-        Term(each.name, each.memory_bytes, "the inventory")
+        Term(each.name, each.memory_bytes, "the inventory" if each.path[0] == "services" else "the catalog")
         for each in sorted(host.units, key=lambda each: each.name)
-        if each.path[0] == "services"
+        if each.path[0] != "deployments"
     )
     kept = budget.reserve(host.memory_bytes, stated_bytes(host.values.reserve_gib))
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=kept)

@@ -47,7 +47,9 @@ def container(
         image=image_of(resolved, service.image, host=service.on),
         command=_command(service, links),
         network=_network(published, links, shared=shared),
-        confinement=Confinement(read_only=service.read_only, gpu=service.gpu and host.gpu is not None),
+        confinement=Confinement(
+            read_only=service.read_only, gpu=service.gpu and host.gpu is not None, user=service.user
+        ),
         storage=_storage(service, name),
         checks=Checks(_health(service, published), service.health, _SPEECH.get(service.kind)),
         timeouts=settings.timeouts(service.timeouts),
@@ -113,6 +115,10 @@ def _health(service: Service, published: Published | None) -> Health | None:
     if service.health is None or published is None:
         return None
     url = f"http://127.0.0.1:{published.container_port}{service.health}"
-    return Health(
-        ("CMD-SHELL", " || ".join(client.format(url=url) for client in _CLIENTS)), interval_s=15, timeout_s=15
-    )
+    return http_check(url)
+
+
+def http_check(url: str) -> Health:
+    """Return a health check that requests a URL with the first HTTP client that the image has."""
+    commands = " || ".join(client.format(url=url) for client in _CLIENTS)
+    return Health(("CMD-SHELL", commands), interval_s=15, timeout_s=15)

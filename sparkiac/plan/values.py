@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from sparkiac.model.platform import Gpu
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
+    from sparkiac.plan.fleet_timer import FleetTimer
     from sparkiac.plan.image import Image
+    from sparkiac.plan.monitoring.scraping import Target
     from sparkiac.plan.parts import (
+        Document,
         ModelRepository,
         ModelStore,
         Peer,
@@ -60,7 +63,9 @@ class Container(NamedTuple):
     """Deployments and services that it uses."""
     memory_bytes: int | None = None
     """For an engine, the memory that it requests at start, if utilization and memory of the host are known; for a
-    service, the value in the inventory."""
+    service, the value in the inventory or in the catalog."""
+    documents: tuple[Document, ...] = ()
+    """Its configuration files, which are generated."""
 
     @property
     def unit(self) -> str:
@@ -110,6 +115,8 @@ class HostPlan(NamedTuple):
     """Deployment → memory proof."""
     promises: Mapping[str, Promise] = {}
     """Unit → what it promises to its clients, for units that listen on a port and for workers of a group."""
+    fleet_timer: FleetTimer | None = None
+    """Fleet timer, if it runs on this host."""
     weights_from: tuple[Peer, ...] = ()
     """Hosts that it can copy weights from over a direct link."""
     images_from: Peer | None = None
@@ -123,6 +130,11 @@ class HostPlan(NamedTuple):
     def units(self) -> tuple[Container | Program, ...]:
         """Return everything that has a systemd unit, sorted by name."""
         return tuple(sorted((*self.containers, *self.programs), key=lambda each: each.name))
+
+    @property
+    def is_measured(self) -> bool:
+        """Return whether sparkiac writes metrics of the host for its node_exporter."""
+        return any(each.path == ("monitoring", "exporters", "node") for each in self.containers)
 
     @property
     def dependents(self) -> tuple[Container | Program | ConfigFile, ...]:
@@ -176,6 +188,10 @@ class Plan(NamedTuple):
     """How an apply changes them."""
     retired: tuple[RetiredHost, ...] = ()
     """Former hosts, sorted by name."""
+    unwatched: tuple[Target, ...] = ()
+    """What has metrics that Prometheus cannot reach."""
+    is_watched: bool = False
+    """Whether somebody gets a message when a server fails: by the fleet timer, or by Prometheus."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:

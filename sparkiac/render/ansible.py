@@ -85,8 +85,9 @@ def _directories(host: HostPlan) -> list[dict[str, str]]:
     """Return the directories for compile caches and persistent data of containers."""
     kept = [each.storage.data for each in host.containers if each.storage.data is not None]
     paths = [path for each in host.containers if (path := cache_path(each)) is not None]
-    # The user of a program must be able to enter the parent directory of its state.
-    above = [{"path": "/var/lib/sparkiac", "mode": "0755"}] if kept or host.programs else []
+    # The users of programs and of node_exporter must be able to enter the parent directory of their files.
+    open_to_all = kept or host.programs or host.is_measured
+    above = [{"path": "/var/lib/sparkiac", "mode": "0755"}] if open_to_all else []
     return [*above, *({"path": path, "mode": "0700"} for path in (*paths, *kept))]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.vllm import CACHE
 from sparkiac.plan import BindMount
-from sparkiac.plan.preflight import cache_path
+from sparkiac.plan.preflight import cache_path, fabric_variables_path
 from sparkiac.render import escape, yamltext
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def _service(container: Container) -> dict[str, Any]:
         "init": True,
         "entrypoint": _entrypoint(container),
         "command": _command(container),
+        "env_file": _env_file(container),
         "environment": dict(container.command.env),
         "volumes": _volumes(container),
         "secrets": [{"source": secret.name, "target": secret.target} for secret in container.secrets],
@@ -59,6 +60,12 @@ def _service(container: Container) -> dict[str, Any]:
         "logging": {"driver": "json-file", "options": {"max-size": "50m", "max-file": "5"}},
     }
     return {key: value for key, value in wanted.items() if value not in (None, [], {})}
+
+
+def _env_file(container: Container) -> list[dict[str, Any]]:
+    """Return the file that preflight writes at every start; without it, as in a check elsewhere, nothing is missing."""
+    path = fabric_variables_path(container)
+    return [] if path is None else [{"path": path, "required": False}]
 
 
 def _entrypoint(container: Container) -> list[str] | None:
@@ -105,7 +112,8 @@ def _bind(mount: BindMount) -> dict[str, Any]:
     volume: dict[str, Any] = {"type": "bind", "source": mount.source, "target": mount.target}
     if mount.read_only:
         volume["read_only"] = True
-    return volume | {"bind": {"create_host_path": False}}
+    propagation = {"propagation": "rslave"} if mount.follows else {}
+    return volume | {"bind": {"create_host_path": False, **propagation}}
 
 
 def _ports(container: Container) -> list[dict[str, Any]]:
@@ -141,6 +149,7 @@ def _healthcheck(health: Health, ready_s: int) -> dict[str, Any]:
 def _confinement(container: Container) -> dict[str, Any]:
     """Return the restrictions of every container: no capabilities, no new privileges, limited processes."""
     return {
+        "user": container.confinement.user,
         "read_only": container.confinement.read_only,
         "tmpfs": [f"/tmp:rw,exec,nosuid,nodev,size={container.confinement.tmp_size_bytes},mode=1777"],  # noqa: S108  JIT compilers run code there
         "cap_drop": ["ALL"],

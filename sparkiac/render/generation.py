@@ -9,7 +9,7 @@ from sparkiac.artifact import Artifact
 from sparkiac.plan.contract import Generation, GenerationUnit, Needs, PlacedFile, Sysctl
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
-from sparkiac.render import extras, jsontext, staging
+from sparkiac.render import extras, fleet_timer, host_metrics, jsontext, staging
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,10 +24,12 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
     """Render the file of a host; `files` is unit → generated files whose change requires a restart of the unit."""
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
+    measured = (host_metrics.unit(),) if host.is_measured else ()
+    timers = (*measured, *((fleet_timer.unit(host.fleet_timer),) if host.fleet_timer else ()))
     found = Generation(
         host=host.name,
         memory_bytes=limit,
-        units=tuple(_unit(units[name], files[name], host.promises.get(name)) for name in host.start_order),
+        units=(*(_unit(units[name], files[name], host.promises.get(name)) for name in host.start_order), *timers),
         sysctls=tuple(Sysctl(key, value) for key, value in host.sysctls.items()),
         group=host.group,
         needs=_needs(host),

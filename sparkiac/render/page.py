@@ -50,7 +50,9 @@ def _counts(plan: Plan) -> list[tuple[int, str]]:
     numbers = {
         "host": len(plan.hosts),
         "deployment": len({each.name for each in containers if each.kind == "deployment"}),
-        "service": sum(each.path[0] == "services" for host in plan.hosts for each in (*host.units, *host.config_files)),
+        "service": sum(
+            each.path[0] != "deployments" for host in plan.hosts for each in (*host.units, *host.config_files)
+        ),
     }
     return [(number, word if number == 1 else f"{word}s") for word, number in numbers.items() if number]
 

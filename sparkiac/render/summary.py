@@ -14,6 +14,7 @@ from sparkiac.render.templates import fill
 if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.plan.dependents import ConfigFile, Dependency
+    from sparkiac.plan.fleet_timer import FleetTimer
     from sparkiac.plan.memory_use import DeploymentMemory
 
 
@@ -42,7 +43,16 @@ def _host(host: HostPlan) -> dict[str, Any]:
             (_program(each) if isinstance(each, Program) else _row(each)) | {"proof": proven.get(each.name)}
             for each in host.units
         ],
+        "fleet_timer": _fleet_timer(host.fleet_timer) if host.fleet_timer else None,
         "documents": [_document(each) for each in host.config_files],
+    }
+
+
+def _fleet_timer(timer: FleetTimer) -> dict[str, Any]:
+    return {
+        "minutes": timer.check.period_s // 60,
+        "endpoints": [each.name for each in timer.check.endpoints],
+        "unwatched": [f"{each.name} on {each.host}" for each in timer.unwatched],
     }
 
 

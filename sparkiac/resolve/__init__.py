@@ -1,8 +1,8 @@
 """Merge inventory, catalog and lock into resolved values, each with its origin.
 
-Precedence, later wins: engine default < platform < recipe < variant < fragments < what the speculative method needs <
-inventory defaults < deployment < one host of it. Unknown names are findings; no later stage looks
-a name up again.
+Precedence, later wins: engine default < platform < what a group needs < recipe < variant < fragments < what the
+speculative method needs < inventory defaults < deployment < one host of it. Unknown names are findings; no later
+stage looks a name up again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.model.resolved import ResolvedFleet
-from sparkiac.resolve import builds, references, required, services, stacks, uses
+from sparkiac.resolve import alerting, builds, monitoring, references, required, services, stacks, uses
 from sparkiac.resolve.leaves import Leaves, merge, nest
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ class Resolved(NamedTuple):
     inventory: Source[Inventory]
     lock: Lock | None
     leaves: Leaves
-    """Path → value and origin. Paths start with ("hosts", name), ("deployments", name, host), ("services", name) or
-    ("builds", name)."""
+    """Path → value and origin. Paths start with ("hosts", name), ("deployments", name, host), ("services", name),
+    ("monitoring", part) or ("builds", name)."""
     fleet: ResolvedFleet
     """The same values, typed."""
     interfaces: Mapping[str, Interface] = MappingProxyType({})
@@ -52,9 +52,12 @@ def resolve(
     findings = check_names(inventory)
     if findings:
         return findings, None
+    findings = tuple(alerting.check(inventory))
+    if findings:
+        return findings, None
     leaves = merged_layers(inventory)
     values = nest(leaves)
-    checks = (required.check, services.check, builds.check)
+    checks = (required.check, services.check, monitoring.check, builds.check)
     findings = tuple(finding for check in checks for finding in check(inventory, leaves, values))
     if findings:
         return findings, None
@@ -73,6 +76,7 @@ def merged_layers(inventory: Source[Inventory]) -> Leaves:
             leaves |= _at(("deployments", name, host), merge(*stacks.deployment(inventory, name, host, leaves)))
     for name in written.services:
         leaves |= _at(("services", name), merge(*stacks.service(inventory, name, leaves)))
+    leaves |= monitoring.resolve(inventory)
     return leaves | builds.resolve(inventory, leaves)
 
 

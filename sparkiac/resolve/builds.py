@@ -55,7 +55,7 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
     for user, name in _used(inventory, leaves):
         build = values["builds"][name]
         place = inventory.document.at_value((*user, "image"))
-        yield from _missing(name, build, user=str(user[1]), place=place)
+        yield from _missing(name, build, user=str(user[-1]), place=place)
         yield from _contradictions(inventory, name, build, place)
 
 
@@ -65,6 +65,8 @@ def images(leaves: Leaves) -> Iterator[tuple[Path, str]]:
         match path:
             case ("deployments", _, _, "image") | ("services", _, "image"):
                 yield path[:2], value
+            case ("monitoring", *_, "image"):
+                yield path[:-1], value
 
 
 def _used(inventory: Source[Inventory], leaves: Leaves) -> Iterator[tuple[Path, str]]:

@@ -43,12 +43,20 @@ def check(document: Document) -> Iterator[Finding]:
         yield from _recipe(document, name, deployment)
         yield from _hosts(document, ("deployments", name), deployment, known=hosts)
     yield from _canaries(document, hosts)
+    yield from _monitoring(document, hosts)
     for name, service in _entries(document, "services").items():
         yield from _hosts(document, ("services", name), service, known=hosts)
         if name in deployments:
             line = document.at_key(("deployments", name)).mark.line
             message = f"{name!r} is also a deployment (line {line}); both would get the unit sparkiac-{name}"
             yield _error(_TWICE, message, document.at_key(("services", name)), "rename one of them")
+
+
+def _monitoring(document: Document, known: Entries) -> Iterator[Finding]:
+    """Check the hosts of Prometheus, Grafana and the fleet timer."""
+    for part in ("prometheus", "grafana", "timer"):
+        entry = _entries(document, "monitoring").get(part, {})
+        yield from _hosts(document, ("monitoring", part), entry, known=known)
 
 
 def _entries(document: Document, kind: str) -> Entries:

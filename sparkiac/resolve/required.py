@@ -84,9 +84,10 @@ def store(
 
 def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str) -> Iterator[Finding]:
     """Find a `bind` address that the host does not have or that is unknown."""
+    own = base[:2] if base[0] == "deployments" else base
     chosen = leaves[*base, "bind"][0] if (*base, "bind") in leaves else None
     address = leaves["hosts", host, "address"][0]
-    place = inventory.document.at_value((*base[:2], "bind"))
+    place = inventory.document.at_value((*own, "bind"))
     if chosen == "lan" and not _is_ip(address):
         message = f"bind: lan needs an IP address, but the address of {host} is {address!r}"
         yield _error(_NEEDED, message, place, f"set hosts.{host}.address to an IP address, or use bind: any")

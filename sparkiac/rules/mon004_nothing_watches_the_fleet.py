@@ -1,9 +1,10 @@
-"""The servers of the fleet have no external monitoring.
+"""Nobody gets a message when a server of the fleet fails.
 
 A unit that dies or hangs is restarted on its host. Nobody notices a host that is off, a network that is down, or a
 server that crashes again and again. In the dual-Spark post a timer checked seven addresses every 15 minutes, sent a
 message on a failure and was silent otherwise: it found the crash by prefix caching within 15 minutes (L119-121). The
-hint lists the addresses to check; allow this finding once they are monitored.
+fleet timer does the same; Prometheus with alerts does more. The finding also names what the host of the timer cannot
+reach: servers that listen on loopback, or on a fabric that this host does not have.
 
 Bad:
 
@@ -23,8 +24,9 @@ defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat: {recipe: base/single-spark, model: example/model, on: spark-01}
-allow:
-  - {code: MON004, reason: a timer on another machine asks /health of each and sends a message}
+monitoring:
+  timer: {on: spark-01}
+  alerts: {telegram: {chat_id: 12345, token: {secret: telegram_token}}}
 ```
 """
 
@@ -38,7 +40,7 @@ from sparkiac.rules.rule import Hit, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Container, Plan
+    from sparkiac.plan import HostPlan, Plan
 
 RULE: Final = Rule(
     code="MON004",
@@ -47,19 +49,28 @@ RULE: Final = Rule(
     sources=("dual-Spark post L119-121",),
     since="0.1.0",
 )
+_ALERTS: Final = "{telegram: {chat_id: 12345, token: {secret: telegram_token}}}"
+_REASONS: Final = {
+    "loopback": "it listens only on loopback of {host}",
+    "fabric": "it listens on the fabric of {host}, and {timer} has no fabric",
+}
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find a fleet with servers that have a health address."""
-    watched = [address for host in plan.hosts for each in host.containers for address in _addresses(each)]
-    if watched:
-        message = f"no external monitoring checks the fleet's {len(watched)} health addresses"
-        hint = f"check each every 15 minutes and send a message when one fails: {', '.join(watched)}"
-        yield Hit(("name",), message, hint)
+    """Find a fleet whose failures nobody is told of, and servers that the fleet timer cannot reach."""
+    served = sum(_serves(host) for host in plan.hosts)
+    if served and not plan.is_watched:
+        message = f"nobody gets a message when one of the fleet's {served} servers fails"
+        lines = f"{{timer: {{on: {plan.hosts[0].name}}}, alerts: {_ALERTS}}}"
+        yield Hit(("name",), message, f"add `monitoring: {lines}`; `alerts` may also have `email` or `webhook`")
+    for timer in (host.fleet_timer for host in plan.hosts if host.fleet_timer):
+        for each in timer.unwatched:
+            reason = _REASONS[each.obstacle].format(host=each.host, timer=timer.check.host)
+            message = f"the fleet timer on {timer.check.host} cannot check {each.name}: {reason}"
+            yield Hit(each.path, message, "set `bind: lan`, or run the timer on the same host")
 
 
-def _addresses(container: Container) -> Iterator[str]:
-    """Return the health address of a server, if it listens and has one."""
-    if container.network.listen is not None and container.checks.path is not None:
-        address, port = container.network.listen
-        yield f"http://{address}:{port}{container.checks.path}"
+def _serves(host: HostPlan) -> int:
+    """Return how many deployments and services of a host answer requests that can be checked."""
+    own = [host.promises.get(unit.unit) for unit in host.units if unit.path[0] != "monitoring"]
+    return sum(bool(promise and promise.url and (promise.health or promise.models)) for promise in own)

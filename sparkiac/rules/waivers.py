@@ -60,6 +60,8 @@ def _covers(scope: Path, hit: Hit) -> bool:
 def _waivers(data: Any) -> Iterator[tuple[Path, str]]:  # noqa: ANN401  a document's data
     for index, waiver in enumerate(data.get("allow", ())):
         yield ("allow", index), waiver["code"]
+    for index, waiver in enumerate(data.get("monitoring", {}).get("allow", ())):
+        yield ("monitoring", "allow", index), waiver["code"]
     for kind in _KINDS:
         for name, entry in data.get(kind, {}).items():
             for index, waiver in enumerate(entry.get("allow", ())):

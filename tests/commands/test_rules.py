@@ -121,8 +121,8 @@ def test_every_page_can_be_printed(cli: Cli, code: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["explain", "ENT01"], "unknown rule 'ENT01'; did you mean 'ENT001'?"),
-        (["explain", "unpined-image"], "unknown rule 'unpined-image'; did you mean 'unpinned-image'?"),
+        (["explain", "ENT01"], "unknown rule or symptom 'ENT01'; did you mean 'ENT001'?"),
+        (["explain", "unpined-image"], "unknown rule or symptom 'unpined-image'; did you mean 'unpinned-image'?"),
         (["explain"], "Missing argument 'CODE'"),
         (["list", "--severity", "fatal"], "'fatal' is not one of"),
         (["lits"], "unknown command 'lits'; did you mean 'list'?"),

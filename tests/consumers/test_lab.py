@@ -89,18 +89,6 @@ def units(tree: Path) -> dict[str, bytes]:
     }
 
 
-@pytest.fixture(scope="module")
-def analyze():  # noqa: ANN201  a function of the bed's
-    """Give systemd 257's own `systemd-analyze`, which runs in the test bed's root; skipped where that is missing."""
-    from tests.e2e.bed import rootfs  # noqa: PLC0415  root and Debian's tools are needed for it
-    from tests.e2e.bed.bed import requirements  # noqa: PLC0415
-
-    missing = requirements()
-    if missing:
-        pytest.skip("needs " + "; ".join(missing))
-    return rootfs.systemd_analyze
-
-
 def test_systemd_has_nothing_to_say_about_the_units(tree: Path, analyze) -> None:  # noqa: ANN001
     files = units(tree)
     names = [path for path in files if path.endswith(".service")]

@@ -39,18 +39,6 @@ def test_compose_reads_every_project(project: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.fixture(scope="module")
-def analyze():  # noqa: ANN201  a function of the bed's
-    """Give systemd's own `systemd-analyze` in the test bed's root; skipped where that is missing."""
-    from tests.e2e.bed import rootfs  # noqa: PLC0415  root and Debian's tools are needed for it
-    from tests.e2e.bed.bed import requirements  # noqa: PLC0415
-
-    missing = requirements()
-    if missing:
-        pytest.skip("needs " + "; ".join(missing))
-    return rootfs.systemd_analyze
-
-
 def host() -> dict[str, bytes]:
     """Give every file of the agent's host, and the program that its user installed."""
     files = {"/" + path.relative_to(AGENT).as_posix(): path.read_bytes() for path in AGENT.rglob("*") if path.is_file()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,7 @@ votes: ModuleType = sys.modules["switch_vote"]
 http: ModuleType = sys.modules["switch_http"]
 LocalHost: Any = PROGRAM.LocalHost
 Result: Any = sys.modules["units_host"].CommandResult
+TIMER = ["etc/systemd/system/sparkiac-fleet.timer", "etc/systemd/system/sparkiac-fleet.service"]
 RECOVER = "etc/systemd/system/sparkiac-recover.service"
 
 
@@ -63,6 +65,8 @@ class Host(LocalHost):  # type: ignore[misc]
         self.name = name
         self.units: dict[str, Unit] = {}
         self.log: list[str] = []
+        self.stop_seconds = 0.0
+        """How long a unit takes to stop."""
         self.operations = 0
         self.kill_at: int | None = None
         self.dead = False
@@ -153,6 +157,7 @@ class Host(LocalHost):  # type: ignore[misc]
         if verb == "stop" and name in self.queued:
             self.queued.remove(name)
         if verb in {"stop", "restart"} or "--now" in argv:
+            time.sleep(self.stop_seconds if unit.runs else 0)
             unit.active, unit.runs = "inactive", None
             self.watch()
             self.stopping.notify_all()
@@ -161,6 +166,9 @@ class Host(LocalHost):  # type: ignore[misc]
 
     def start(self, name: str, unit: Unit) -> None:
         """Start a unit from the files that are installed now."""
+        if name.endswith(".timer"):
+            unit.active = "active" if self.path(f"/etc/systemd/system/{name}").exists() else "failed"
+            return
         compose = self.path(f"/etc/sparkiac/{name.removeprefix('sparkiac-')}/compose.yaml")
         if not compose.exists():
             return
@@ -227,14 +235,24 @@ def unit(name: str, **values: Any) -> dict[str, Any]:  # noqa: ANN401
     return {**found, "promise": wanted, **values}
 
 
-def generation(texts: dict[str, str], *, group: Any = None, sysctls: Any = (), host: str = "spark-01") -> Made:  # noqa: ANN401
-    """Return a generation of units, each with the text of its compose file."""
+def generation(
+    texts: dict[str, str],
+    *,
+    group: Any = None,  # noqa: ANN401
+    sysctls: Any = (),  # noqa: ANN401
+    host: str = "spark-01",
+    timer: str | None = None,
+) -> Made:
+    """Return a generation of units, each with the text of its compose file, and a timer with this text."""
     needs: dict[str, list[str]] = {"images": [], "stores": [], "extra_files": [], "caches": []}
     plan = {"host": host, "memory_bytes": None, "sysctls": list(sysctls), "group": group, "needs": needs}
     plan["units"] = [unit(name, group=group is not None) for name in texts]
+    if timer is not None:
+        plan["units"].append({**unit("fleet"), "name": "sparkiac-fleet.timer", "files": TIMER, "promise": None})
     contents = {"etc/sparkiac/generation.json": json.dumps(plan), RECOVER: "[Unit]\n"}
     for name, text in texts.items():
         contents |= {f"etc/sparkiac/{name}/compose.yaml": text, f"etc/systemd/system/sparkiac-{name}.service": name}
+    contents |= dict.fromkeys(TIMER, timer) if timer is not None else {}
     files = [
         {"path": path, "mode": "0644", "sha256": sha256(text.encode()).hexdigest(), "text": text}
         for path, text in sorted(contents.items())

@@ -21,6 +21,8 @@ FILES = [
     ("preflight", "EXPECTED", contract.Expectations),
     ("switch_store.py", "GENERATION", contract.Generation),
     ("switch_store.py", "FILE", contract.PlacedFile),
+    ("host_metrics", "METRICS", contract.HostMetrics),
+    ("fleet_check", "FLEET", contract.FleetCheck),
     ("stage_store.py", "STORES", list[contract.StagedStore]),
     ("stage_store.py", "MANIFEST", contract.ModelManifest),
 ]

@@ -18,11 +18,28 @@ STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "
 UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
 LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "uninstall")]
 STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
-PROBED = ("answers", "basic", "http", "kinds", "media", "metrics", "promise", "session", "steps", "text", "watch")
+PROBED = (
+    "answers",
+    "basic",
+    "group",
+    "http",
+    "kinds",
+    "media",
+    "metrics",
+    "promise",
+    "session",
+    "steps",
+    "text",
+    "watch",
+)
 PROBE = [f"probe_{part}.py" for part in PROBED]
-PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
-PARTS = ["contract.py", "durable.py", *PREFLIGHT, *PROBE, *STAGE, *LOOKS, *STEPS, *UNITS]
-PYTHON_SCRIPTS = ["preflight", "stage", "switch", *PARTS, "probe.py"]
+PREFLIGHT = [f"preflight_{part}.py" for part in ("fabric", "host", "machine", "needs", "start")]
+STATUS = [f"status_{part}.py" for part in ("machine", "restarts", "units")]
+METRICS = [f"metrics_{part}.py" for part in ("kernel", "state", "units")]
+FLEET = [f"fleet_{part}.py" for part in ("ask", "channels", "messages", "state")]
+SWITCH = [*LOOKS, *STEPS, *UNITS]
+PARTS = ["contract.py", "durable.py", *FLEET, *METRICS, *PREFLIGHT, *PROBE, *STAGE, *STATUS, *SWITCH]
+PYTHON_SCRIPTS = ["fleet_check", "host_metrics", "preflight", "stage", "status", "switch", *PARTS, "probe.py"]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)

@@ -15,6 +15,19 @@ from tests.rules.pages import Case
 UPSTREAM: Final = f"image: vllm/vllm-openai@{ONES}"
 
 
+_SPARKS: Final = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"
+_THIRD: Final = "  spark-03: {address: 192.168.1.13}\n"
+_NO_FABRIC: Final = (
+    "the fleet timer on spark-03 cannot check big: it listens on the fabric of spark-02, and spark-03 has no fabric"
+)
+
+
+def _timer(host: str) -> str:
+    """Write a fleet timer on a host."""
+    alerts = "{webhook: {url: 'http://192.168.1.9/hook'}}"
+    return f"monitoring: {{timer: {{on: {host}}}, alerts: {alerts}}}\n"
+
+
 def _two(first: str, second: str) -> str:
     """Write two services with these lines in flow style."""
     common = f"kind: container, image: 'example.org/x@{ONES}', on: spark-01"
@@ -462,9 +475,24 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(service("port: 8765")),
         Case(
             service("port: 8765", "health: /health"),
-            ("MON004 1:7 no external monitoring checks the fleet's 1 health addresses",),
+            ("MON004 1:7 nobody gets a message when one of the fleet's 1 servers fails",),
         ),
-        Case(PAIR, ("MON004 1:7 no external monitoring checks the fleet's 1 health addresses",)),
+        Case(PAIR, ("MON004 1:7 nobody gets a message when one of the fleet's 1 servers fails",)),
+        Case(service("port: 8765", "health: /health") + _timer("spark-01")),
+        Case(service("port: 8765", "health: /health") + _timer("spark-01").replace("timer:", "prometheus:")),
+        Case(
+            service("port: 8765", "health: /health") + "monitoring: {prometheus: {on: spark-01}}\n",
+            ("MON004 1:7 nobody gets a message when one of the fleet's 1 servers fails",),
+        ),
+        Case(
+            service("port: 8765", "health: /health", "bind: loopback", host=_SPARKS) + _timer("spark-02"),
+            ("MON004 5:3 the fleet timer on spark-02 cannot check asr: it listens only on loopback of spark-01",),
+        ),
+        Case(
+            PAIR.replace("    port", "    bind: fabric\n    port").replace("deployments", f"{_THIRD}deployments")
+            + _timer("spark-03"),
+            (f"MON004 12:3 {_NO_FABRIC}",),
+        ),
     ],
     "NET007": [
         Case(_two("port: 80", "port: 81")),

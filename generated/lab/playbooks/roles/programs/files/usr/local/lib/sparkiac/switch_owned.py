@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import switch_drift
 import switch_state
 from switch_store import FORMER_LIST, GENERATIONS, HOME
+from units_host import unit_file
 
 if TYPE_CHECKING:
     from units_host import LocalHost
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 OWN = ("generations", "state.json", "originals.json", "saved", "files")
 """What sparkiac itself keeps in its directory; the rest is data of services."""
 PATH = re.compile(r"(?:etc/systemd/system|etc/sysctl\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+")
-UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.service)")
+UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")
 
 
 def current_generation(machine: LocalHost) -> str | None:
@@ -65,8 +66,8 @@ def units(machine: LocalHost, found: list[str]) -> list[str]:
     ordered: dict[str, None] = {}
     for name in plan_files(machine):
         for unit in read_json(machine, name, {}).get("units", []):
-            ordered.pop(f"{unit['name']}.service", None)
-            ordered[f"{unit['name']}.service"] = None
+            ordered.pop(unit_file(unit["name"]), None)
+            ordered[unit_file(unit["name"])] = None
     present = [match[1] for path in found if (match := UNIT.fullmatch(path))]
     first = [name for name in reversed(list(ordered)) if name in present]
     return [*first, *(name for name in present if name not in first)]

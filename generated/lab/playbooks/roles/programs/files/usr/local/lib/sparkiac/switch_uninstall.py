@@ -16,9 +16,10 @@ import stage_prune
 import switch_drain
 import switch_drift
 from switch_drift import SAVED
-from switch_install import ORIGINALS, setting
+from switch_install import ORIGINALS
 from switch_owned import OWN, current_generation, data, installed, keeps_saved, plan_files, read_json, there, units
 from switch_store import GENERATIONS, HOME
+from units_host import setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     from units_host import LocalHost
 
 PROGRAMS = "/usr/local/lib/sparkiac"
-TREES = ("/etc/sparkiac", "/var/cache/sparkiac", "/run/sparkiac")
+SUFFIXES = (".service", ".timer")
+FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
+"""State of the fleet timer. Its user has no fixed ID; for such units, systemd makes a link to a private directory."""
+TREES = ("/etc/sparkiac", "/var/cache/sparkiac", "/run/sparkiac", *FLEET_TREES)
 USER = "sparkiac"
 NETWORK = re.compile(r"sparkiac(?:[-_].*)?")
 STAYS = {
@@ -129,7 +133,7 @@ def file_step(machine: LocalHost, name: str) -> Step:
         path.unlink(missing_ok=True)
         if path.parent.name.startswith("sparkiac") and not any(path.parent.iterdir()):
             path.parent.rmdir()
-        return command(machine, "systemctl", "daemon-reload") if path.suffix == ".service" else ""
+        return command(machine, "systemctl", "daemon-reload") if path.suffix in SUFFIXES else ""
 
     return Step(f"/{name}", remove)
 

@@ -75,6 +75,11 @@ class LocalHost:
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
+def setting(machine: LocalHost, key: str) -> Path:
+    """Return the file of a kernel setting."""
+    return machine.path("/proc/sys/" + key.replace(".", "/"))
+
+
 def write(machine: LocalHost, name: str, text: str) -> None:
     """Replace a file atomically, readable only by root."""
     path = machine.path(name)
@@ -85,13 +90,16 @@ def write(machine: LocalHost, name: str, text: str) -> None:
     Path(new).replace(path)
 
 
+def unit_file(name: str) -> str:
+    """Return the name of a unit with its suffix; the plan has no suffix for services."""
+    return name if name.endswith(".timer") else f"{name}.service"
+
+
 def states(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
     """Return the state of each unit, with one call of systemctl for all."""
     if not names:
         return {}
-    done = machine.run(
-        "systemctl", "show", "--property=" + ",".join(PROPERTIES), *[f"{name}.service" for name in names]
-    )
+    done = machine.run("systemctl", "show", "--property=" + ",".join(PROPERTIES), *map(unit_file, names))
     blocks = [block for block in done.output.split("\n\n") if block.strip()]
     if done.code or len(blocks) != len(names):
         raise RuntimeError(f"unexpected output of systemctl show: {(done.errors or done.output).strip()!r}")  # noqa: EM102, TRY003

@@ -32,7 +32,7 @@ def same_file(machine: LocalHost, file: dict[str, str], sha256: str) -> bool:
 def same_sysctl(machine: LocalHost, wanted: dict[str, str]) -> bool:
     """Return whether a kernel setting has the expected value; the kernel may separate words by tabs."""
     try:
-        found = machine.read("/proc/sys/" + wanted["key"].replace(".", "/"))
+        found = units_host.setting(machine, wanted["key"]).read_text(encoding="utf-8")
     except OSError:
         return False
     return found.split() == wanted["value"].split()
@@ -57,6 +57,8 @@ def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree
     active, retrying = state["ActiveState"], state["SubState"].startswith("auto-restart")
     if active in ("inactive", "failed") or retrying:
         return "start", "failed" if retrying or active == "failed" else "not running"
+    if unit["name"].endswith(".timer"):  # nothing runs from its files: systemd reads them when they are installed
+        return "", ""
     record = units_host.recorded(machine, unit["name"], state)
     if record is None:
         return "restart", "no record of its files"

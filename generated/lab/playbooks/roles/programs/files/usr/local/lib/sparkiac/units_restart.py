@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import Any
 
 import switch_drain
 import units_host
 import units_look
 import units_report
-from units_host import LocalHost
+from units_host import LocalHost, unit_file
 from units_look import UnitAction
 
 
@@ -21,14 +20,14 @@ def restart(machine: LocalHost, plan: dict[str, Any], also: list[str]) -> dict[s
         if name not in steps or steps[name].action in ("enable", "wait"):
             steps[name] = UnitAction(name, "restart", "the group restarts")
     for name in steps:
-        machine.run("systemctl", "enable", f"{name}.service")
+        machine.run("systemctl", "enable", unit_file(name))
     records = running(machine, plan)
     todo = ordered([unit for unit in plan["units"] if unit["name"] in steps], records, plan)
     reports: list[str] = []
     while todo and not reports:
         unit = todo.pop(0)
         for other in port_holders(unit, todo, records):
-            machine.run("systemctl", "stop", f"{other}.service")
+            machine.run("systemctl", "stop", unit_file(other))
         reports = execute(machine, unit, steps[unit["name"]])
     return {"done": [step._asdict() for step in steps.values()], "failed": reports}
 
@@ -37,17 +36,17 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
     """Execute one action and wait for its end; return a report if the unit is not ready."""
     if step.action == "enable":
         return []
-    began = time.time()
+    since = units_report.position(machine)
     print(f"{step.action} {step.unit}: {step.because}", file=sys.stderr, flush=True)  # noqa: T201
     if step.action == "restart" and unit["drain_s"]:
         switch_drain.drain(machine, [unit], unit["drain_s"])
-        machine.run("systemctl", "stop", f"{step.unit}.service")
+        machine.run("systemctl", "stop", unit_file(step.unit))
         switch_drain.undrain(machine, [unit])
     # With Type=notify, systemctl returns when the server is ready or has failed.
-    machine.run("systemctl", "start" if step.action == "wait" else "restart", f"{step.unit}.service")
+    machine.run("systemctl", "start" if step.action == "wait" else "restart", unit_file(step.unit))
     if units_host.states(machine, [step.unit])[step.unit]["ActiveState"] in units_look.RUNNING:
         return []
-    return [units_report.report(machine, unit, began)]
+    return [units_report.report(machine, unit, since)]
 
 
 def running(machine: LocalHost, plan: dict[str, Any]) -> dict[str, dict[str, Any]]:

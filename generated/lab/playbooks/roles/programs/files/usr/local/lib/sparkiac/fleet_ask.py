@@ -1,0 +1,115 @@
+"""Check all endpoints of the fleet timer, several at a time, within a total time. Needs only Python 3.8 or newer."""
+
+from __future__ import annotations
+
+import http.client
+import queue
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PROBE = Path(__file__).with_name("probe.py")
+PARALLEL = 16
+LONGEST_S = 60
+"""Maximum time of one check."""
+SHORTEST_S = 5
+PAUSE_S = 15
+"""Pause before an endpoint that failed is checked again, so that a lost packet or a short restart sends no message."""
+SHARE = 0.7
+"""Share of the period that all checks of a run may take."""
+OK = 200
+ANSWERS = ("chat", "generate")
+"""Kinds of servers that are asked for the known answer."""
+
+
+def check(endpoints: list[dict[str, Any]], period_s: int, secrets: Path) -> dict[str, str]:
+    """Return why each endpoint fails, by name; an empty text if it works. What fails is checked a second time."""
+    end = time.monotonic() + SHARE * period_s
+    limit_s = max(SHORTEST_S, min(LONGEST_S, int(SHARE * period_s * PARALLEL / max(PARALLEL, len(endpoints)) / 3)))
+
+    def asked(entry: dict[str, Any]) -> str:
+        return fault_of(entry, limit_s, secrets)
+
+    found = all_of(endpoints, asked, end)
+    failed = [entry for entry in endpoints if found[entry["name"]]]
+    if failed and time.monotonic() + PAUSE_S + limit_s < end:
+        time.sleep(PAUSE_S)
+        found.update(all_of(failed, asked, end))
+    return found
+
+
+def all_of(endpoints: list[dict[str, Any]], ask: Callable[[dict[str, Any]], str], end: float) -> dict[str, str]:
+    """Ask endpoints in daemon threads, so that one that never ends does not stop the run."""
+    todo: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+
+    def work() -> None:
+        while True:
+            try:
+                entry = todo.get_nowait()
+            except queue.Empty:
+                return
+            done.put((entry["name"], ask(entry)))
+
+    for entry in endpoints:
+        todo.put(entry)
+    for _ in range(min(PARALLEL, len(endpoints))):
+        threading.Thread(target=work, daemon=True).start()
+    found = {entry["name"]: "no answer within the time of this run" for entry in endpoints}
+    for _ in endpoints:
+        try:
+            found.update([done.get(timeout=max(0.0, end - time.monotonic()))])
+        except queue.Empty:
+            break
+    return found
+
+
+def fault_of(entry: dict[str, Any], limit_s: int, secrets: Path) -> str:
+    """Return why an endpoint fails; an empty text if it works."""
+    if entry["promise"] is None:
+        return fault_of_url(entry["url"], limit_s)
+    try:
+        done = subprocess.run(  # noqa: S603
+            question(entry["promise"], limit_s, secrets),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=limit_s,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {limit_s} s"
+    except OSError as error:
+        return f"the probe cannot be started: {error.strerror}"
+    return (done.stderr.strip() or f"the probe exited with {done.returncode}") if done.returncode else ""
+
+
+def question(promise: dict[str, Any], limit_s: int, secrets: Path) -> list[str]:
+    """Return the command that checks an endpoint: health, names, and of a model that writes text, the known answer."""
+    argv = [sys.executable, str(PROBE), "--warm-up" if promise["kind"] in ANSWERS else "--no-warm-up"]
+    argv += ["--within", str(limit_s), "--health", promise["health"] or ""]
+    if promise["api_key"]:
+        argv += ["--token-file", str(secrets / promise["api_key"])]
+    return [*argv, "--", promise["url"], *promise["models"]]
+
+
+def fault_of_url(url: str, limit_s: int) -> str:
+    """Return why an external URL fails: everything but 200, also after redirects, is a failure."""
+    request = urllib.request.Request(url, headers={"User-Agent": "sparkiac"})  # noqa: S310 - http, see the inventory
+    try:
+        with urllib.request.urlopen(request, timeout=limit_s) as answer:  # noqa: S310
+            return "" if answer.status == OK else f"HTTP {answer.status}"
+    except urllib.error.HTTPError as error:
+        with error:
+            return f"HTTP {error.code}"
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        cause = error.reason if isinstance(error, urllib.error.URLError) else error
+        return f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__

@@ -1,0 +1,27 @@
+"""Metrics of the generation and the lease of this host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Iterator  # noqa: UP035 - Python 3.8
+
+import switch_drift
+import switch_lease
+import switch_state
+import units_look
+
+if TYPE_CHECKING:
+    from units_host import LocalHost
+
+
+def samples(machine: LocalHost) -> Iterator[tuple[str, dict[str, str], float]]:
+    """Return what is committed, whether a switch is pending, how many files differ, and the age of the lease."""
+    state = switch_state.read(machine)
+    yield "sparkiac_generation_known", {}, int(state.committed is not None)
+    yield "sparkiac_generation_pending", {}, int(state.pending is not None)
+    if state.committed is not None:
+        yield "sparkiac_generation_info", {"generation": state.committed}, 1
+        listed = switch_drift.files_of(machine, state.committed) if state.pending is None else []
+        changed = sum(not units_look.same_file(machine, each, each["sha256"]) for each in listed)
+        yield "sparkiac_generation_changed_files", {}, changed
+    lease = switch_lease.holder(machine)
+    yield "sparkiac_lease_age_seconds", {}, lease["age_s"] if lease else 0

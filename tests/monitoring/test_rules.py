@@ -1,0 +1,82 @@
+"""Every alert fires and clears, in Prometheus itself; every query asks only for metrics that exist."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from sparkiac import catalog
+from tests.monitoring.fleets import FULL, SHORT, promtool, read, rendered, rules
+from tests.monitoring.series import CASES, Case
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ALERTS = {each.name: each for group in catalog.alert_groups().values() for each in group.alerts}
+
+
+def test_every_alert_has_a_case() -> None:
+    assert CASES.keys() == ALERTS.keys()
+
+
+def test_every_alert_is_written(tmp_path: Path) -> None:
+    found = {each["alert"]: each for group in rules()["groups"] for each in group["rules"] if "alert" in each}
+    assert found.keys() == ALERTS.keys()
+    for name, alert in found.items():
+        assert alert["annotations"].keys() == {"summary", "description", "doc"}
+        assert alert["annotations"]["doc"] == f"docs/monitoring.md#{name.lower()}"
+
+
+@pytest.mark.parametrize("text", [SHORT, FULL], ids=["short", "full"])
+def test_prometheus_reads_its_files(text: str, tmp_path: Path) -> None:
+    files = rendered(text)
+    base = "hosts/spark-02/etc/sparkiac/prometheus/config"
+    for name in ("prometheus.yml", "rules.yml"):
+        (tmp_path / name).write_bytes(files[f"{base}/{name}"])
+    code, said = promtool("check", "config", "--lint=all", "--lint-fatal", tmp_path / "prometheus.yml")
+    assert code == 0, said
+    code, said = promtool("check", "rules", "--lint=all", "--lint-fatal", tmp_path / "rules.yml")
+    assert code == 0, said
+
+
+def firing(name: str, minute: int, *, count: int) -> dict[str, Any]:
+    """Return a test that so many alerts of a name fire at a minute."""
+    expr = f'count(ALERTS{{alertname="{name}",alertstate="firing"}}) or vector(0)'
+    return {"expr": expr, "eval_time": f"{minute}m", "exp_samples": [{"labels": "{}", "value": count}]}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_alert_fires_and_clears(name: str, tmp_path: Path) -> None:
+    case: Case = CASES[name]
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules()))
+    series = [{"series": key, "values": values} for key, values in case.series.items()]
+    expected = [
+        firing(name, case.quiet, count=0),
+        firing(name, case.fires, count=1),
+        firing(name, case.clears, count=0),
+    ]
+    unit = {"interval": "1m", "input_series": series, "promql_expr_test": expected}
+    test = {"rule_files": ["rules.yml"], "evaluation_interval": "1m", "tests": [unit]}
+    (tmp_path / "test.yml").write_text(json.dumps(test))
+    code, said = promtool("test", "rules", tmp_path / "test.yml")
+    assert code == 0, said
+
+
+def test_a_fleet_without_speculation_has_no_alert_about_it() -> None:
+    text = SHORT.replace("    speculative: {method: ngram, num_speculative_tokens: 4}\n", "")
+    names = {each.get("alert") or each["record"] for group in rules(text)["groups"] for each in group["rules"]}
+    assert "AcceptanceCollapsed" not in names
+    assert "sparkiac:acceptance_ratio" not in names
+    assert "PrefixCacheLost" in names
+
+
+def test_a_fleet_without_deployments_has_the_other_alerts() -> None:
+    text = SHORT.replace(SHORT[SHORT.index("deployments:") : SHORT.index("monitoring:")], "")
+    names = {each.get("alert") for group in rules(text)["groups"] for each in group["rules"]}
+    assert "HostDown" in names
+    assert not names & {"KvCacheNearlyFull", "AcceptanceCollapsed", "EngineHangs"}
+    jobs = read(rendered(text), "spark-02/etc/sparkiac/prometheus/config/prometheus.yml")["scrape_configs"]
+    assert [each["job_name"] for each in jobs] == ["alertmanager", "gpu", "node", "prometheus"]
