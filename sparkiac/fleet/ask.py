@@ -20,13 +20,14 @@ DEADLINE_S: Final = 20
 """Time from the connection to the end of the output. A host needs about two seconds."""
 _NEVER: Final = 90
 _OLDER: Final = 91
-_SCRIPT: Final = f"""\
+SCRIPT: Final = f"""\
 p=/usr/local/lib/sparkiac/status
 [ -d "${{p%/*}}" ] || exit {_NEVER}
 [ -x "$p" ] || exit {_OLDER}
 if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then exec sudo -n "$p" "$@"; fi
 exec "$p" "$@"
 """
+"""What runs on a host, with the names of metrics as arguments."""
 
 
 class Endpoint(NamedTuple):
@@ -86,7 +87,7 @@ def ask(host: Endpoint) -> Answer:
 
 
 def _asked(host: Endpoint) -> HostFacts | Failure:
-    words = ("sh", "-c", _SCRIPT, "sh", *load.names())
+    words = ("sh", "-c", SCRIPT, "sh", *load.names())
     try:
         done = ssh.run(host.target, words, program="", timeout_s=DEADLINE_S, port=host.port)
     except FileNotFoundError:

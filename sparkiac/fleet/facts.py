@@ -87,7 +87,7 @@ class Restart(_Facts):
 
 
 class WrongAnswer(_Facts):
-    """The last answer that failed the check of the probe."""
+    """The last wrong answer that the health check recorded, at most a day old."""
 
     ago_s: int
     fault: Text
@@ -120,11 +120,11 @@ class Unit(_Facts):
     active_for_s: int | None = None
     restart: Restart | None = None
     asked: bool = False
-    """Whether it has an HTTP server, which was asked."""
+    """Whether it promises something that was checked."""
     fault: Text | None = None
-    """What is wrong with the answers of its server."""
+    """Which promise it does not keep."""
     served: tuple[Text, ...] | None = None
-    """Names that its server lists."""
+    """Names that it promises and its server lists."""
     wrong: WrongAnswer | None = None
     readings: tuple[Reading, ...] | None = None
 

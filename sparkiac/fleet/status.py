@@ -20,6 +20,8 @@ CLOCK_LIMIT_S: Final = 5
 """Larger differences between the clocks are reported: logs of two machines can then no longer be compared."""
 _LISTED: Final = 3
 _SHORT: Final = 8
+_ALERT: Final = "sparkiac-alert: "
+"""Marks a wrong answer in the health that `supervise` reports."""
 _READY, _RUNNING, _STARTING = "ready", "running", "starting"
 _STATES: Final = {
     "inactive": "stopped",
@@ -172,13 +174,14 @@ def _status(name: str, unit: Unit | None, engine: str | None) -> UnitStatus:
 
 
 def _state(unit: Unit) -> str:
-    """Return the state of a unit in a word. A unit without an HTTP server is running if systemd says so."""
+    """Return the state of a unit in a word. A unit that cannot be asked is running if systemd says so."""
     if unit.sub is not None and unit.sub.startswith("auto-restart"):
         return "restarting"
     state = _STATES.get(unit.active or "", unit.active or "unknown")
     if state != _RUNNING:
         return state
-    if unit.fault or (unit.health or "").startswith("unhealthy"):
+    health = unit.health or ""
+    if unit.fault or health.startswith("unhealthy") or _ALERT in health:
         return "unhealthy"
     return _READY if unit.asked else _RUNNING
 
@@ -197,7 +200,7 @@ def _unit(unit: UnitStatus) -> Iterator[Problem]:
 def _reason(unit: UnitStatus, facts: Unit) -> str:
     """Return why a unit is not ready: the fault of its server, or the cause of its last failure."""
     if unit.state == "unhealthy":
-        return f": {facts.fault or facts.health}"
+        return f": {facts.fault or (facts.health or '').replace(_ALERT, '')}"
     restart = facts.restart
     if unit.state in {"failed", "restarting"} and restart:
         return f": {restart.cause}{f' ({restart.detail})' if restart.detail else ''}"

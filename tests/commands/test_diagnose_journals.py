@@ -139,7 +139,9 @@ def test_of_many_starts_the_last_two_are_read(cli: Cli, stub: Path) -> None:
 
 
 def test_a_port_of_the_inventory_is_used(cli: Cli, stub: Path) -> None:
-    (stub / "lab.yaml").write_text(PAIR.replace("address: 192.168.1.11", "address: 192.168.1.11\n    ssh: {port: 2222}"))
+    (stub / "lab.yaml").write_text(
+        PAIR.replace("address: 192.168.1.11", "address: 192.168.1.11\n    ssh: {port: 2222}")
+    )
     host(stub, "192.168.1.11", "nothing")
     host(stub, "192.168.1.12", "nothing")
     diagnose(cli)

@@ -118,6 +118,10 @@ CRASH: Final = {"ago_s": 12, "cause": "crash", "detail": "the container exited, 
         ({"active": "deactivating"}, "stopping"),
         ({"fault": "/health: HTTP 503"}, "unhealthy: /health: HTTP 503"),
         ({"health": "unhealthy no answer within 60 s"}, "unhealthy: unhealthy no answer within 60 s"),
+        (
+            {"health": "healthy sparkiac-alert: wrong answer: '12' instead of 371"},
+            "unhealthy: healthy wrong answer: '12' instead of 371",
+        ),
         ({"asked": False, "health": "unhealthy x", "group": True}, "unhealthy: unhealthy x"),
     ],
 )
@@ -290,6 +294,13 @@ def test_a_clock_that_differs(fleet: Fleet, cli: Cli, offset_s: int, said: str) 
     code, [found] = as_json(cli)
     assert code == 1
     assert re.fullmatch(rf"spark-01 unhealthy: its clock is 3[56]\d\d s {said} the clock of this machine", found)
+
+
+def test_a_former_wrong_answer_is_a_note(fleet: Fleet, cli: Cli) -> None:
+    fleet.answers(FIRST, host(unit("chat", wrong={"ago_s": 7200, "fault": "null answer"})))
+    outcome = cli("status", "lab.yaml")
+    assert outcome.code == 0
+    assert "  spark-01  chat: last wrong answer 2 h 0 min ago: null answer\n" in outcome.out
 
 
 def test_what_could_not_be_read_is_named_and_is_no_problem(fleet: Fleet, cli: Cli) -> None:

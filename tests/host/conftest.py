@@ -118,7 +118,7 @@ def check(
     def run(url: str | None, *options: str, key: str | None = None, **promised: object) -> dict[str, tuple[str, str]]:
         wanted = promise("sparkiac-chat", models=["chat"], url=url) | promised
         monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps({"promise": wanted, "key": key})))
-        code = patience.main(["check", "--format", "json", "--queue", "0", *(options or ("--level", "all"))])
+        code = patience.main(["check", "--format", "json", "--queue", "0", *(options or ("--all",))])
         said = capsys.readouterr()
         steps = json.loads(said.out)["steps"]
         assert code == any(step["state"] == "failed" for step in steps)

@@ -178,7 +178,7 @@ def test_the_key_on_standard_input_is_shown_nowhere(
     service.authorization = f"Bearer {KEY}"
     text = json.dumps({"promise": promise("sparkiac-chat", models=["chat"], url=service.url), "key": KEY})
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-    assert probe.main(["check", "--level", "all", "--format", "json"]) == 1, "it streams nothing"
+    assert probe.main(["check", "--all", "--format", "json"]) == 1, "it streams nothing"
     assert KEY not in capsys.readouterr().out
     assert f"POST {CHAT}" in service.asked
 

@@ -173,9 +173,9 @@ def test_at_an_apply_and_at_verify(
     assert clock
     shorten(monkeypatch, behaviour)
     engine.become(behaviour)
-    wanted, within = FAULTS[behaviour], "1" if behaviour == "stall" else "120"
-    for level, verdict in (("apply", wanted.apply), ("all", wanted.verify)):
-        found = check(engine.url, "--level", level, "--within", within, "--queue", "1", **PROMISE)
+    wanted, answer_s = FAULTS[behaviour], 1 if behaviour == "stall" else 120
+    for level, verdict in ((), wanted.apply), (("--all",), wanted.verify):
+        found = check(engine.url, *level, "--queue", "1", answer_s=answer_s, **PROMISE)
         failed = [name for name, (state, _) in found.items() if state == "failed"]
         assert bool(failed) == (verdict == "x"), found
         assert failed[:1] == ([wanted.step] if verdict else [])

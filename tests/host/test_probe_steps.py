@@ -226,7 +226,7 @@ def test_while_requests_wait_no_answer_is_requested(good: Service, check: Check)
 
 def test_a_queue_that_does_not_move_is_a_failure(good: Service, check: Check) -> None:
     good.answers["/metrics"] = metrics_with(generation_tokens_total=9, num_requests_waiting=3, kv_cache_usage_perc=1)
-    found = check(good.url, "--queue", "1", **EVERYTHING)
+    found = check(good.url, "--all", "--queue", "1", **EVERYTHING)
     assert found["queue"] == ("failed", "0 requests running, 3 waiting, KV cache use 100%, and no token for 1 s")
 
 

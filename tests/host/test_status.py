@@ -240,12 +240,18 @@ def test_what_only_root_can_read_is_named(host: Host, service: Service) -> None:
     assert (unit.fault, unit.served, unit.active) == (None, None, "active")
 
 
-def test_a_worker_of_a_group_is_not_asked(host: Host, service: Service) -> None:
-    install(host, chat(service, url=None, kind="worker", health=None, models=[]))
-    host.answers["systemctl"] = SHOWN.replace("StatusText=healthy", "StatusText=unhealthy no connection to the store")
+def test_a_worker_of_a_group_is_asked_for_its_connection(host: Host, service: Service) -> None:
+    install(host, chat(service, url=None, kind="worker", health=None, models=[], store="192.0.2.1:29500"))
     [unit] = read(host, METRIC).units or ()
-    assert (unit.asked, unit.fault, unit.health) == (False, None, "unhealthy no connection to the store")
+    assert (unit.asked, unit.fault) == (True, "no connection to the leader's store at 192.0.2.1:29500")
+    assert (unit.served, unit.readings) == (None, None)
     assert service.asked == []
+
+
+def test_a_unit_that_promises_nothing_is_not_asked(host: Host, service: Service) -> None:
+    install(host, chat(service, health=None, models=[], kind="service"))
+    [unit] = read(host).units or ()
+    assert (unit.asked, unit.fault, unit.active) == (False, None, "active")
 
 
 def test_drift_is_counted_and_shows_no_content(host: Host, service: Service) -> None:
@@ -347,3 +353,33 @@ def test_a_unit_that_never_started_and_a_journal_that_is_missing(host: Host) -> 
 
 def restarts(host: Host) -> Any:  # noqa: ANN401
     return sys.modules["status_restarts"].restarts(host, ["sparkiac-chat"])
+
+
+def alert(age_s: int, text: object, unit: str = "sparkiac-chat") -> str:
+    """Return a line that `supervise` logged, as `journalctl --output=json` prints it."""
+    stamp = str(int((time.time() - age_s) * 1_000_000))
+    found = {"__REALTIME_TIMESTAMP": stamp, "_SYSTEMD_UNIT": f"{unit}.service", "MESSAGE": text}
+    return json.dumps(found) + "\n"
+
+
+def test_the_last_wrong_answer(host: Host) -> None:
+    fault = "supervise: healthy sparkiac-alert: wrong answer: '12' instead of 371"
+    lines = [
+        alert(30, "supervise: healthy"),
+        alert(20, fault),
+        alert(90, fault.replace("12", "9")),
+        alert(10, "INFO supervise: healthy sparkiac-alert: of a user"),
+        alert(5, [1, 2]),
+        alert(70, fault, unit="sparkiac-other"),
+        "garbage\n",
+    ]
+    host.answers["journalctl"] = Result(1, "".join(lines), "")
+    found = sys.modules["status_wrong"].last(host, ["sparkiac-chat", "sparkiac-other"])
+    assert {unit: each["fault"] for unit, each in found.items()} == {
+        "sparkiac-chat": "wrong answer: '12' instead of 371",
+        "sparkiac-other": "wrong answer: '12' instead of 371",
+    }
+    assert 20 <= found["sparkiac-chat"]["ago_s"] < 80
+    assert sys.modules["status_wrong"].last(host, []) == {}
+    host.answers["journalctl"] = FileNotFoundError(2, "No such file")
+    assert sys.modules["status_wrong"].last(host, ["sparkiac-chat"]) == {}

@@ -51,11 +51,14 @@ def tables(statuses: Sequence[HostStatus], *, width: int) -> Iterator[Renderable
 
 
 def problems(statuses: Sequence[HostStatus]) -> Iterator[RenderableType]:
-    """Return each problem with its host, what to do, and the facts that could not be read."""
+    """Return each problem with its host and what to do, former wrong answers, and what could not be read."""
     rows = [(host, problem) for host in statuses for problem in host.problems]
     if rows:
         yield Text()
         yield terminal.grid([(Text(host.name), _problem(problem)) for host, problem in rows])
+    if notes := [(host.name, *each) for host in statuses for unit in host.units for each in _wrong(unit)]:
+        yield Text()
+        yield terminal.grid(notes)
     unread = [(host.name, each.unread) for host in statuses if (each := host.facts) and each.unread]
     if unread:
         yield Text()
@@ -72,14 +75,13 @@ def summary(statuses: Sequence[HostStatus]) -> Text:
     drift = sum(any(problem.kind == "drift" for problem in host.problems) for host in statuses)
     sick = sum(any(problem.kind == "unhealthy" for problem in host.problems) for host in statuses)
     parts = [
-        f"{lost} unreachable" if lost else "",
-        f"{counted(bad, 'unit')} not ready" if bad else "",
-        f"{counted(sick, 'host')} not healthy" if sick and not (lost or bad) else "",
-        f"{counted(drift, 'host')} not as generated" if drift else "",
+        (f"{lost} unreachable" if lost else "", _BAD),
+        (f"{counted(bad, 'unit')} not ready" if bad else "", _BAD),
+        (f"{counted(sick, 'host')} not healthy" if sick and not (lost or bad) else "", _BAD),
+        (f"{counted(drift, 'host')} not as generated" if drift else "", "yellow"),
     ]
-    found = ", ".join(filter(None, parts)) or "all healthy and as generated"
-    style = "red" if sick else "yellow" if drift else "green"
-    return Text.assemble(f"{counted(len(statuses), 'host')}, {counted(len(units), 'unit')}: ", (found, style))
+    found = [Text(text, style) for text, style in parts if text] or [Text("all healthy and as generated", "green")]
+    return Text.assemble(f"{counted(len(statuses), 'host')}, {counted(len(units), 'unit')}: ", Text(", ").join(found))
 
 
 def counted(count: int, what: str) -> str:
@@ -169,6 +171,13 @@ def _restart(restart: Restart | None) -> str:
 
 def _ago(seconds: int) -> str:
     return f"{seconds // _DAY_S} d" if seconds >= _DAY_S else duration(seconds)
+
+
+def _wrong(unit: UnitStatus) -> Iterator[tuple[Text]]:
+    """Return the last wrong answer of a unit that answers well now."""
+    found = unit.facts.wrong if unit.facts and unit.ready else None
+    if found:
+        yield (Text(f"{unit.name}: last wrong answer {_ago(found.ago_s)} ago: {found.fault}", style="dim"),)
 
 
 def _problem(problem: Problem) -> Text:

@@ -2,7 +2,8 @@
 """Check what a unit promises: model servers, speech, plain HTTP services, and the workers of a group.
 
 probe.py watch PROMISE --at URL   the health check of a container: readiness, then the watchdog (probe_watch.py)
-probe.py check [UNIT]             the steps of an apply, or with --level others (probe_steps.py)
+probe.py check [UNIT]             the steps of an apply, with --all every step, or with --live only those that request
+                                  no answer (probe_steps.py)
 
 `check` reads the promise of UNIT in generation.json, or without UNIT from stdin: {"promise": {…}, "key": "…"}, where
 the API key may be null: then the secret that the promise names is read. Keys are never arguments. Exit status: 0 all
@@ -73,12 +74,13 @@ def check(arguments: argparse.Namespace) -> int:
     if promise is None:
         return 0
     server = Server(promise["url"], key) if promise["url"] else None
+    names = probe_steps.ALL if arguments.all else probe_steps.LIVE if arguments.live else probe_steps.GATE
     deadline = time.monotonic() + arguments.wait
     while True:
         session = Session(server, promise, patience_s=arguments.queue)
-        if arguments.within or arguments.level != "all":
-            session.limit(arguments.within or promise["answer_s"])
-        steps = probe_steps.run(session, probe_steps.LEVELS[arguments.level])
+        if not arguments.all:
+            session.limit(promise["answer_s"])
+        steps = probe_steps.run(session, names)
         fault = probe_steps.first_fault(steps)
         if fault is None or isinstance(fault, WrongError) or time.monotonic() >= deadline:
             break
@@ -123,9 +125,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     )
     outside = commands.add_parser("check", help="check a unit")
     outside.add_argument("unit", nargs="?", metavar="UNIT", help="name of the systemd unit, without suffix")
-    levels = list(probe_steps.LEVELS)
-    outside.add_argument("--level", choices=levels, default="apply", help="which steps (default: %(default)s)")
-    outside.add_argument("--within", type=int, metavar="SECONDS", help="limit for all answers together")
+    which = outside.add_mutually_exclusive_group()
+    which.add_argument("--all", action="store_true", help="run every step, not only those of an apply")
+    which.add_argument("--live", action="store_true", help="run only the steps that request no answer")
     outside.add_argument("--format", choices=["text", "json"], default="text")
     outside.add_argument("--wait", type=int, default=0, metavar="SECONDS", help="retry a failed request for so long")
     outside.add_argument("--queue", type=int, default=30, metavar="SECONDS", help="wait for an empty queue for so long")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -10,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import status_restarts
+import status_wrong
 import switch_drain
 import switch_gate
 import units_host
@@ -44,6 +46,7 @@ def facts(
     names = [unit["name"] for unit in units]
     with ThreadPoolExecutor(THREADS) as pool:
         servers = pool.map(lambda unit: server(machine, unit, metrics, unread), units)
+        wrong = pool.submit(status_wrong.last, machine, names)
         systemd, restarts = shown(machine, names), status_restarts.restarts(machine, names)
         if restarts is None:
             unread["restarts"] = "the journal cannot be read"
@@ -53,6 +56,7 @@ def facts(
                 "group": unit["group"],
                 **systemd.get(unit["name"], {}),
                 "restart": (restarts or {}).get(unit["name"]),
+                "wrong": wrong.result().get(unit["name"]),
                 **answered,
             }
             for unit, answered in zip(units, servers)  # noqa: B905 - Python 3.8
@@ -86,11 +90,11 @@ def since(monotonic_us: int) -> int | None:
 
 
 def server(machine: LocalHost, unit: dict[str, Any], metrics: list[str], unread: dict[str, str]) -> dict[str, Any]:
-    """Return what the server of a unit answers; a unit without a server is not asked."""
-    if not switch_gate.has_url(unit):
+    """Return what the server of a unit answers, and two readings of its metrics."""
+    if unit["promise"] is None:
         return {"asked": False}
     first = reading(machine, unit, metrics)
-    found = {"asked": True, **quick(machine, unit["promise"], unread)}
+    found = checked(machine, unit["promise"], unread)
     if first is None:
         return found
     time.sleep(max(0.0, first["at_s"] + BETWEEN_S - time.monotonic()))
@@ -98,18 +102,25 @@ def server(machine: LocalHost, unit: dict[str, Any], metrics: list[str], unread:
     return {**found, "readings": [first, second] if second else None}
 
 
-def quick(machine: LocalHost, promise: dict[str, Any], unread: dict[str, str]) -> dict[str, Any]:
-    """Return what the quick steps of the probe find: health and served names. No request reaches the model."""
-    argv = ["timeout", str(PROBE_TIMEOUT_S), "python3", str(machine.path(switch_gate.PROBE)), "--no-warm-up"]
-    names, key = promise["models"], machine.path(f"{units_host.SECRETS}/{promise['api_key']}")
-    if promise["api_key"]:
-        argv += ["--token-file", str(key)]
-        if not os.access(str(key), os.R_OK):
-            unread[f"served names of {promise['unit']}"] = "only root may read the API key"
-            names = []
-    done = machine.run(*argv, "--health", promise["health"] or "", "--", promise["url"], *names)
-    fault = None if done.code == 0 else done.errors.strip() or f"no answer within {PROBE_TIMEOUT_S} s"
-    return {"fault": fault, "served": names if names and not fault else None}
+def checked(machine: LocalHost, promise: dict[str, Any], unread: dict[str, str]) -> dict[str, Any]:
+    """Return what the probe finds without a request to the model: health, served names, connections of a group."""
+    key = promise["api_key"] and str(machine.path(f"{units_host.SECRETS}/{promise['api_key']}"))
+    hidden = key is not None and not os.access(key, os.R_OK)
+    probe = ["timeout", str(PROBE_TIMEOUT_S), "python3", str(machine.path(switch_gate.PROBE)), "check", "--live"]
+    without_key = ["--secrets", os.devnull] if hidden else []
+    done = machine.run(*probe, "--format", "json", *switch_gate.places(machine), *without_key, promise["unit"])
+    if not done.output:
+        return {"asked": True, "fault": done.errors.strip() or f"no answer within {PROBE_TIMEOUT_S} s"}
+    steps = {step["name"]: step for step in json.loads(done.output)["steps"]}
+    if hidden:
+        unread[f"served names of {promise['unit']}"] = "only root may read the API key"
+        del steps["names"]  # refused without the key
+    states = {name: step["state"] for name, step in steps.items()}
+    return {
+        "asked": set(states.values()) != {"skipped"},
+        "fault": next((step["evidence"] for step in steps.values() if step["state"] == "failed"), None),
+        "served": promise["models"] if states.get("names") == "ok" else None,
+    }
 
 
 def reading(machine: LocalHost, unit: dict[str, Any], metrics: list[str]) -> dict[str, Any] | None:

@@ -48,7 +48,6 @@ READY = (*LIVE, "queue", "content", "readable", "answer", "tools", "embeddings")
 GATE = (*LIVE, "length", "queue", "content", "readable", "answer", "reasoning", "tools", "embeddings", "transcription")
 """Steps of an apply."""
 ALL = tuple(STEPS)
-LEVELS = {"live": LIVE, "answer": (*LIVE, "queue", *ANSWERS), "apply": GATE, "all": ALL}
 STOPPING = frozenset(LIVE)
 """After the failure of one of these steps, no answer is requested."""
 
