@@ -52,9 +52,9 @@ class Handler(BaseHTTPRequestHandler):
 HTTPServer((sys.argv[1], 8099), Handler).serve_forever()
 """
 IMAGES = {
-    "docker.io/prom/prometheus:v3.5.0": ("prometheus", "/bin/prometheus"),
-    "docker.io/prom/alertmanager:v0.28.1": ("prometheus-alertmanager", "/bin/alertmanager"),
-    "docker.io/prom/node-exporter:v1.9.1": ("prometheus-node-exporter", "/bin/node_exporter"),
+    "docker.io/prom/prometheus:v3.5.0": ("prometheus", "/usr/bin/prometheus"),
+    "docker.io/prom/alertmanager:v0.28.1": ("prometheus-alertmanager", "/usr/bin/alertmanager"),
+    "docker.io/prom/node-exporter:v1.9.1": ("prometheus-node-exporter", "/usr/bin/node_exporter"),
     "docker.io/utkuozdemir/nvidia_gpu_exporter:1.15.1": ("", "/usr/bin/nvidia_gpu_exporter"),
 }
 """Reference in the lock → Debian's program, and its path in the image; no program stands for the GPU exporter."""
