@@ -46,7 +46,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         with open(sys.argv[2], "ab") as file:
-            file.write(self.rfile.read(int(self.headers["Content-Length"])) + b"\\n")
+            file.write(self.rfile.read(int(self.headers["Content-Length"])).strip() + b"\\n")
         self.send_response(200)
         self.end_headers()
     def log_message(self, *_):
@@ -121,7 +121,7 @@ def messages(lab: Lab) -> Iterator[Callable[[], list[dict[str, Any]]]]:
         try:
             yield lambda: [
                 alert
-                for line in (file.read_text().splitlines() if file.exists() else [])
+                for line in (file.read_text().split("\n")[:-1] if file.exists() else [])
                 for alert in json.loads(line)["alerts"]
             ]
         finally:
