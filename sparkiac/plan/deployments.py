@@ -12,7 +12,7 @@ from sparkiac.engines import vllm
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.speculative import Ngram, Suffix
-from sparkiac.plan import command, settings
+from sparkiac.plan import command, links, settings
 from sparkiac.plan.addresses import bind_address, fabric_address, links_of
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.container import (
@@ -29,7 +29,7 @@ from sparkiac.plan.image import AddedNames
 from sparkiac.plan.parts import BindMount, Export, Health, Published, Secret, SupersededEntry, stated_bytes
 from sparkiac.plan.values import Container
 from sparkiac.plan.weights import commits, handle
-from sparkiac.resolve import hosts_of
+from sparkiac.resolve import fabric, hosts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from sparkiac.plan.image import Image
     from sparkiac.resolve import Resolved
 
-PROBE: Final = "/usr/local/lib/sparkiac/probe.py"
-PROBE_FILES: Final = (PROBE, "/usr/local/lib/sparkiac/probe_answers.py")
-"""The probe and the module that it imports."""
+PROGRAMS: Final = "/usr/local/lib/sparkiac"
+"""Directory on the host with the probe."""
 _INSIDE: Final = "/run/sparkiac"
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
 
@@ -57,6 +56,8 @@ class _Node(NamedTuple):
     host: ResolvedHost
     leader: ResolvedHost
     """Leader of the group; the host itself if there is only one."""
+    mesh: bool
+    """Whether no network reaches all hosts of the group."""
     rank: int
     size: int
     """Number of hosts of the group."""
@@ -92,7 +93,7 @@ def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -
         network=_network(node, options, shared=shared),
         confinement=_confinement(node),
         storage=_storage(resolved, node, cache_key=_cache_key(image, words, weights.commits)),
-        checks=_checks(node, options) if node.leads else Checks(),
+        checks=_checks(node, options),
         timeouts=settings.timeouts(values.timeouts),
         server=_server(node, options),
         weights=weights,
@@ -110,6 +111,7 @@ def _node(resolved: Resolved, name: str, host: str) -> _Node:
         values=values,
         host=machines[host],
         leader=machines[group[0]],
+        mesh=len(group) > 1 and fabric.is_mesh([links_of(machines[each]) for each in group]),
         rank=group.index(host),
         size=len(group),
         engine=engines.named(values.engine),
@@ -124,15 +126,15 @@ def _options(node: _Node) -> dict[str, Any]:
         return options
     parallel = {} if "pipeline_parallel_size" in options else {"tensor_parallel_size": node.size}
     listen = {"host": node.address, "port": node.values.port}
-    group = vllm.group_options(rank=node.rank, size=node.size, master=fabric_address(node.leader))
+    master = node.leader.address if node.mesh else fabric_address(node.leader)
+    group = vllm.group_options(rank=node.rank, size=node.size, master=master)
     return parallel | options | listen | group
 
 
 def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: RequiredWeights) -> ContainerCommand:
     values, engine = node.values, node.engine
     start = command.start(engine, values, options, commits=weights.commits)
-    own = {} if node.alone else _group_env(node.host)
-    env = own | {name: str(value) for name, value in values.env.items()} | dict(start.env)
+    env = {name: str(value) for name, value in values.env.items()} | dict(start.env)
     key = values.api_key if engine.key_variable is not None else None
     return ContainerCommand(
         words=command.words(image, engine, start),
@@ -142,19 +144,6 @@ def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: Req
     )
 
 
-def _group_env(host: ResolvedHost) -> dict[str, str]:
-    """Return the variables that send the traffic of a group over the host's high-speed links."""
-    links = links_of(host)
-    devices = ",".join(link.hca for link in links if link.hca is not None)
-    first = links[0].interface
-    return {
-        "VLLM_HOST_IP": fabric_address(host),
-        "NCCL_SOCKET_IFNAME": first,
-        "GLOO_SOCKET_IFNAME": first,
-        **({"NCCL_IB_HCA": devices} if devices else {}),
-    }
-
-
 def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
     port = node.values.port
     return ContainerNetwork(
@@ -162,11 +151,12 @@ def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> 
         published=Published(node.address, port, options["port"]) if node.alone else None,
         host=not node.alone,
         shared=shared,
+        fabric=None if node.alone else links.lookup(node.host, node.values.env, mesh=node.mesh),
     )
 
 
 def _confinement(node: _Node) -> Confinement:
-    container_settings, rdma = node.values.container, any(link.hca for link in links_of(node.host))
+    container_settings = node.values.container
     limits = container_settings.ulimits or ()
     return Confinement(
         read_only=container_settings.read_only,
@@ -175,7 +165,7 @@ def _confinement(node: _Node) -> Confinement:
         shm_size_bytes=stated_bytes(container_settings.shm_size_gib),
         tmp_size_bytes=int(container_settings.tmp_size_gib * GIB),
         ulimits={name: limit for name, limit in limits if limit is not None},
-        devices=("/dev/infiniband",) if rdma and not node.alone else (),
+        devices=() if node.alone else links.device_files(node.host, node.values.env),
     )
 
 
@@ -189,8 +179,9 @@ def _mounts(node: _Node) -> tuple[BindMount, ...]:
     found = settings.mounts(values.container.mounts, store=values.model_store)
     if values.model_path is not None:
         found.append(BindMount(f"{values.model_store}/{values.model}", values.model_path, read_only=True))
-    if node.leads and node.engine.python:
-        found += (BindMount(file, f"{_INSIDE}/{file.rpartition('/')[2]}", read_only=True) for file in PROBE_FILES)
+    if node.engine.python:
+        found.append(BindMount(PROGRAMS, f"{_INSIDE}/lib", read_only=True))
+        found.append(BindMount(promise_file(node.name), f"{_INSIDE}/promise.json", read_only=True))
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
@@ -245,28 +236,28 @@ def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
     )
 
 
+def promise_file(name: str) -> str:
+    """Return the path on the host of what a container promises."""
+    return f"/etc/sparkiac/{name}/promise.json"
+
+
 def _checks(node: _Node, options: Mapping[str, Any]) -> Checks:
     """Return the health checks of the server.
 
-    The probe checks the health endpoint, the model names and from time to time an answer; its timeout is long enough
-    for the first, slow answer. An image without Python gets a check of the health endpoint only, and the playbook
-    checks the rest from the host. With host networking, the server of a group may not listen on loopback.
+    The probe checks what the unit promises; its timeout is long enough for the first, slow answer. An image without
+    Python gets a check of the health endpoint only, and the playbook checks the rest from the host. With host
+    networking, the server of a group may not listen on loopback. A worker of a group serves no HTTP.
     """
     address = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
-    probe = _probe_command(
-        node.engine,
-        f"http://{address}:{options['port']}",
-        command.served(node.values),
-        tools="tools" in node.written.clients,
-    )
-    return Checks(Health(probe, interval_s=15, timeout_s=150), node.engine.health)
+    probe = _probe_command(node.engine, f"http://{address}:{options['port']}" if node.leads else None)
+    return Checks(Health(probe, interval_s=15, timeout_s=150), node.engine.health if node.leads else None)
 
 
-def _probe_command(engine: Engine, url: str, served: tuple[str, ...], *, tools: bool) -> tuple[str, ...]:
+def _probe_command(engine: Engine, url: str | None) -> tuple[str, ...]:
     if not engine.python:
         return ("CMD", "curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{engine.health}")
-    path = () if engine.health == "/health" else ("--health", engine.health)
-    return ("CMD", "python3", f"{_INSIDE}/probe.py", *path, *(["--tools"] if tools else ()), url, *served)
+    watch = ("CMD", "python3", f"{_INSIDE}/lib/probe.py", "watch", f"{_INSIDE}/promise.json")
+    return watch if url is None else (*watch, "--at", url)
 
 
 def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) -> str:

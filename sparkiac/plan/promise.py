@@ -64,13 +64,14 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
         speculative=generates and server.speculative is not None,
         metrics=_metrics(server),
         answer_s=unit.timeouts.answer_s,
-        store=None,
+        store=_store(server),
+        workers=server.node[1] - 1 if server.node else 0,
     )
 
 
 def _of_worker(unit: Container) -> Promise:
     """Return the promise of a worker of a group: it serves no HTTP, and is connected to the leader's store."""
-    given = unit.server.options
+    nodes = unit.server.node
     return Promise(
         unit=unit.unit,
         kind="worker",
@@ -87,7 +88,8 @@ def _of_worker(unit: Container) -> Promise:
         speculative=False,
         metrics=None,
         answer_s=unit.timeouts.answer_s,
-        store=f"{given.get('master_addr')}:{given.get('master_port', MASTER_PORT)}",
+        store=_store(unit.server),
+        workers=nodes[1] - 1 if nodes else 0,
     )
 
 
@@ -141,3 +143,10 @@ def _metrics(server: ModelServer) -> str | None:
     if server.engine is None or server.options.get(_METRICS_OPTION.get(server.engine, ""), True) is False:
         return None
     return engines.named(server.engine).metrics
+
+
+def _store(server: ModelServer) -> str | None:
+    """Return the rendezvous store of a group."""
+    if server.node is None:
+        return None
+    return f"{server.options.get('master_addr')}:{server.options.get('master_port', MASTER_PORT)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.deployments import PROBE
+from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.render import escape, yamltext
 from sparkiac.render.compose import export_lines
 from sparkiac.render.templates import fill
@@ -55,11 +55,7 @@ def _unit(program: Program, after: list[str], longest_delay_s: int) -> dict[str,
 
 
 def _probe(program: Program) -> tuple[str, ...]:
-    """Return the probe command. It checks health and model names, but requests no answer: an agent may take minutes."""
-    address, port = program.listen
-    url = f"http://{'127.0.0.1' if address == '0.0.0.0' else address}:{port}"  # noqa: S104  compared
-    key = f"/etc/sparkiac/secrets/{program.secrets[0].name}"
+    """Return the probe command. An agent is checked for health and model names: one of its answers may take minutes."""
     # The probe times out before systemd does, so that its message appears in the journal.
     wait_s = max(program.timeouts.ready_s - 10, program.timeouts.ready_s // 2, 1)
-    options = ("--wait", str(wait_s), "--no-warm-up", "--health", program.health_path, "--token-file", key)
-    return (PROBE, *options, "--", url, *program.server.served)
+    return (f"{PROGRAMS}/probe.py", "check", "--wait", str(wait_s), program.unit)

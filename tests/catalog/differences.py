@@ -52,11 +52,8 @@ def pairs(section: str, **values: str) -> frozenset[Fact]:
 
 PROBE: Final[frozenset[Fact]] = frozenset(
     fact
-    for name in ("probe.py", "probe_answers.py")
-    for fact in (
-        ("mount", f"/run/sparkiac/{name}", f"/usr/local/lib/sparkiac/{name}"),
-        ("read-only", f"/run/sparkiac/{name}"),
-    )
+    for target, source in (("lib", "/usr/local/lib/sparkiac"), ("promise.json", "/etc/sparkiac/served/promise.json"))
+    for fact in (("mount", f"/run/sparkiac/{target}", source), ("read-only", f"/run/sparkiac/{target}"))
 )
 """What the health check needs in the container."""
 CACHE: Final = (

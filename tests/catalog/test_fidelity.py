@@ -9,7 +9,6 @@ import yaml
 
 from sparkiac import catalog
 from tests.catalog.commands import COMMANDS
-from tests.catalog.differences import PROBE
 from tests.catalog.printed import flags
 from tests.catalog.rendered import DEPLOYMENT, LEADER, entries, render, seen
 from tests.host.conftest import SCRIPTS
@@ -89,8 +88,6 @@ def test_the_other_host_of_a_pair_runs_the_same_but_for_its_rank(name: str, rend
     assert leader - worker == {
         *flags(host=LEADER, node_rank=0),
         ("env", "VLLM_HOST_IP", LEADER),
-        ("container", "healthcheck"),
-        *PROBE,
     }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import io
+import json
 import os
 import sys
 import threading
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host.probed import Service
+from tests.host.probed import Service, promise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -67,7 +69,8 @@ def probe() -> ModuleType:
 @pytest.fixture(scope="session")
 def answers(probe: ModuleType) -> ModuleType:
     """Return the part of the probe that judges answers."""
-    return sys.modules[probe.answers.__name__]
+    assert probe
+    return sys.modules["probe_answers"]
 
 
 @pytest.fixture
@@ -83,15 +86,44 @@ def service() -> Iterator[Service]:
 
 
 @pytest.fixture
-def ask(probe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """Give a function that runs the probe: exit status, and what stderr says. A busy machine has time to answer."""
-    monkeypatch.setattr(probe, "HEALTH_TIMEOUT_S", 60)
+def patience(probe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Return the probe; it gives a busy machine time to answer, and waits shortly between two requests."""
     monkeypatch.setattr(probe, "WAIT_STEP_S", 0.05)
-    places = ["--state", str(tmp_path / "state"), "--token-file", str(tmp_path / "key")]
+    for part in ("probe_session", "probe_basic"):
+        monkeypatch.setattr(sys.modules[part], "HEALTH_TIMEOUT_S", 60)
+    monkeypatch.setattr(sys.modules["probe_basic"], "QUEUE_STEP_S", 0.05)
+    return probe
 
-    def run(*arguments: str) -> tuple[int, str]:
-        code = probe.main([*places, *arguments])
-        return code, capsys.readouterr().err
+
+@pytest.fixture
+def watch(patience: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Give a function that runs the health check of a container: exit status, and what it prints."""
+
+    def run(url: str | None, **promised: object) -> tuple[int, str]:
+        (tmp_path / "promise.json").write_text(json.dumps(promise("sparkiac-chat", models=["chat"]) | promised))
+        places = ["--state", str(tmp_path / "state"), "--token-file", str(tmp_path / "key")]
+        code = patience.main(["watch", str(tmp_path / "promise.json"), *places, *(["--at", url] if url else [])])
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+@pytest.fixture
+def check(
+    patience: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., dict[str, tuple[str, str]]]:
+    """Give a function that runs all steps, or with `options` others: step → state and evidence."""
+
+    def run(url: str | None, *options: str, key: str | None = None, **promised: object) -> dict[str, tuple[str, str]]:
+        wanted = promise("sparkiac-chat", models=["chat"], url=url) | promised
+        monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps({"promise": wanted, "key": key})))
+        code = patience.main(["check", "--format", "json", "--queue", "0", *(options or ("--all",))])
+        said = capsys.readouterr()
+        steps = json.loads(said.out)["steps"]
+        assert code == any(step["state"] == "failed" for step in steps)
+        assert said.err == ""
+        return {step["name"]: (step["state"], step["evidence"]) for step in steps}
 
     return run
 

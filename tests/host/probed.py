@@ -13,6 +13,22 @@ if TYPE_CHECKING:
     Ask = Callable[..., tuple[int, str]]
 
 
+def promise(unit: str, **values: object) -> dict[str, object]:
+    """Make the promise of a deployment that serves the model `m`."""
+    absent = dict.fromkeys(("url", "api_key", "max_model_len", "dimensions", "metrics", "store"))
+    false = dict.fromkeys(("reasoning", "structured", "vision", "speculative"), False)
+    found = {
+        "unit": unit,
+        "kind": "chat",
+        "health": "/health",
+        "models": ["m"],
+        "clients": [],
+        "answer_s": 120,
+        "workers": 0,
+    }
+    return {**found, **absent, **false, **values}
+
+
 class Handler(BaseHTTPRequestHandler):
     """Answers as its server's `answers` say: (status, body) for each path, or what a function makes of the request.
 
@@ -32,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(answer, float):
             self.server.hang.wait(answer)
             return
-        self.send(*(answer(json.loads(body)) if callable(answer) else answer))
+        self.send(*(answer(json.loads(body or b"null")) if callable(answer) else answer))
 
     do_GET = do_POST = answer  # noqa: N815 - the names that http.server calls
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from tests.host.conftest import load
-from tests.host.tree import promise
+from tests.host.probed import promise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,6 +65,8 @@ class Host(LocalHost):  # type: ignore[misc]
         self.name = name
         self.units: dict[str, Unit] = {}
         self.log: list[str] = []
+        self.stop_seconds = 0.0
+        """How long a unit takes to stop."""
         self.operations = 0
         self.kill_at: int | None = None
         self.dead = False
@@ -107,13 +110,13 @@ class Host(LocalHost):  # type: ignore[misc]
             self.launched.append(words[-1])
             return Result(0, "", "")
         assert verb == "python3", argv
-        return self.probe(argv[argv.index("--") + 1])
+        return self.probe(argv[-1])
 
-    def probe(self, url: str) -> Any:  # noqa: ANN401
+    def probe(self, name: str) -> Any:  # noqa: ANN401
         """Answer as the model server of a unit."""
-        text = self.units[url.rpartition("/")[2]].runs
+        text = self.units[name].runs
         if text is None or "wrong" in text.split():
-            return Result(1, "", f"{url}: wrong answer: '12' instead of 371\n")
+            return Result(1, "", f"http://host/{name}: wrong answer: '12' instead of 371\n")
         return Result(0, "", "")
 
     def systemctl(self, verb: str, names: list[str], argv: tuple[str, ...]) -> Any:  # noqa: ANN401
@@ -154,6 +157,7 @@ class Host(LocalHost):  # type: ignore[misc]
         if verb == "stop" and name in self.queued:
             self.queued.remove(name)
         if verb in {"stop", "restart"} or "--now" in argv:
+            time.sleep(self.stop_seconds if unit.runs else 0)
             unit.active, unit.runs = "inactive", None
             self.watch()
             self.stopping.notify_all()

@@ -128,16 +128,16 @@ def test_flapping_is_one_message_until_it_is_stable(timer: Timer, bot: Receiver,
         service.answers["/health"] = DOWN if number % 2 else (200, "")
         timer.run()
     words = [text.splitlines()[2].partition(":")[0] for text in bot.texts]
-    assert words == ["FAILING", "WORKING AGAIN", "FAILING", "UNSTABLE"]
-    assert "It has changed 4 times. The next message follows when it has been stable for 1 h." in bot.texts[3]
+    assert words == ["FAILING", "WORKING AGAIN", "FAILING", "WORKING AGAIN", "UNSTABLE"]
+    assert "It has changed 5 times. The next message follows when it has been stable for 1 h." in bot.texts[4]
     service.answers["/health"] = (200, "")
     for _ in range(10):
         timer.run()
-    assert len(bot.got) == 5
-    assert "WORKING AGAIN: other" in bot.texts[4]
+    assert len(bot.got) == 6
+    assert "WORKING AGAIN: other" in bot.texts[5]
     service.answers["/health"] = DOWN
     timer.run()
-    assert "FAILING: other" in bot.texts[5]
+    assert "FAILING: other" in bot.texts[6]
 
 
 @pytest.fixture

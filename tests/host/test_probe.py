@@ -1,13 +1,18 @@
-"""The health check, against a small server that behaves in one way or another."""
+"""The health check of a container and the steps of an apply, against a small server that behaves as a test says."""
 
 from __future__ import annotations
 
+import io
+import json
 import socket
 import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.host.probed import promise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,121 +24,166 @@ KEY = "s3cret"
 CHAT = "/v1/chat/completions"
 
 
-def test_it_serves_and_is_asked_for_an_answer_once(service: Service, ask: Ask) -> None:
-    assert ask(service.url, "chat", "fast") == (0, "")
-    assert service.asked == ["GET /health", "GET /v1/models", f"POST {CHAT}", "GET /metrics"]
+def test_it_serves_and_is_asked_for_an_answer_once(service: Service, watch: Ask) -> None:
+    assert watch(service.url, models=["chat", "fast"]) == (0, "")
+    assert service.asked == ["GET /health", "GET /v1/models", f"POST {CHAT}"]
     service.asked.clear()
-    assert ask(service.url, "chat") == (0, "")
-    assert service.asked == ["GET /health", "GET /v1/models"]
-    assert ask("--warm-up", service.url, "chat") == (0, "")
-    assert service.asked[-1] == f"POST {CHAT}"
-
-
-def test_an_agent_is_not_asked_to_answer(service: Service, ask: Ask) -> None:
-    """An answer of an agent is a whole turn with its tools; that it lists itself to who has the key is enough."""
-    assert ask(service.url, "chat", "--no-warm-up") == (0, "")
+    assert watch(service.url) == (0, "")
     assert service.asked == ["GET /health", "GET /v1/models"]
 
 
-def test_without_models_health_alone_counts(service: Service, ask: Ask) -> None:
-    assert ask(service.url) == (0, "")
+def test_without_models_health_alone_counts(service: Service, watch: Ask) -> None:
+    assert watch(service.url, models=[], kind="service") == (0, "")
     assert service.asked == ["GET /health"]
     service.asked.clear()
-    assert ask("--health", "", service.url) == (0, "")
+    assert watch(service.url, models=[], kind="service", health=None) == (0, "")
     assert service.asked == []
 
 
-def test_the_url_may_have_a_path(service: Service, ask: Ask) -> None:
+def test_the_url_may_have_a_path(service: Service, watch: Ask) -> None:
     service.answers["/api/health"] = (200, "")
-    assert ask(service.url + "/api/") == (0, "")
+    assert watch(service.url + "/api/", models=[]) == (0, "")
 
 
 @pytest.mark.parametrize(
     ("path", "answer", "reason"),
     [
         ("/health", (503, "loading"), '/health: HTTP 503 "loading"'),
-        ("/v1/models", (200, {"data": [{"id": "x"}]}), "/v1/models: serves x, not chat"),
-        ("/v1/models", (200, {}), "/v1/models: serves nothing, not chat"),
-        ("/v1/models", (200, [1]), "/v1/models: response is not a JSON object: b'[1]'"),
+        ("/v1/models", (200, {"data": [{"id": "x"}]}), "sparkiac-alert: /v1/models: serves x, not chat"),
+        ("/v1/models", (200, {}), "sparkiac-alert: /v1/models: serves nothing, not chat"),
+        ("/v1/models", (200, [1]), "sparkiac-alert: /v1/models: response is not a JSON object: b'[1]'"),
         (CHAT, (500, "no"), f'{CHAT}: HTTP 500 "no"'),
-        (CHAT, (400, "no"), f'{CHAT}: HTTP 400 "no"'),
-        (CHAT, (200, {}), f"{CHAT}: response has no choices"),
-        (CHAT, (200, {"choices": []}), f"{CHAT}: response has no choices"),
-        (CHAT, (200, {"choices": [{"message": None}]}), f"{CHAT}: null answer"),
+        (CHAT, (400, "no"), f'sparkiac-alert: {CHAT}: HTTP 400 "no"'),
+        (CHAT, (200, {}), f"sparkiac-alert: {CHAT}: response has no choices"),
+        (CHAT, (200, {"choices": []}), f"sparkiac-alert: {CHAT}: response has no choices"),
+        (CHAT, (200, {"choices": [{"message": None}]}), f"sparkiac-alert: {CHAT}: null answer"),
     ],
 )
-def test_one_line_says_why_not(service: Service, ask: Ask, path: str, answer: tuple[int, object], reason: str) -> None:
-    service.answers[path] = answer
-    assert ask(service.url, "chat") == (1, reason + "\n")
-
-
-@pytest.mark.parametrize("where", [("/health", "HEALTH_TIMEOUT_S"), (CHAT, "FIRST_ANSWER_TIMEOUT_S")])
-def test_a_hang_has_an_end(
-    service: Service, ask: Ask, probe: ModuleType, monkeypatch: pytest.MonkeyPatch, where: tuple[str, str]
+def test_one_line_says_why_not(
+    service: Service, watch: Ask, path: str, answer: tuple[int, object], reason: str
 ) -> None:
-    path, time_limit = where
-    monkeypatch.setattr(probe, time_limit, 1)
+    service.answers[path] = answer
+    assert watch(service.url) == (1, reason + "\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "time_limit"),
+    [("/health", ("probe_basic", "HEALTH_TIMEOUT_S")), (CHAT, ("probe_watch", "FIRST_ANSWERS_S"))],
+)
+def test_a_hang_has_an_end(
+    service: Service, watch: Ask, monkeypatch: pytest.MonkeyPatch, path: str, time_limit: tuple[str, str]
+) -> None:
+    monkeypatch.setattr(sys.modules[time_limit[0]], time_limit[1], 1)
     service.answers[path] = 600.0
-    assert ask(service.url, "chat") == (1, f"{path}: no answer within 1 s\n")
+    assert watch(service.url) == (1, f"{path}: no answer within 1 s\n")
 
 
-def test_nobody_listens(ask: Ask) -> None:
+def test_nobody_listens(watch: Ask) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    assert ask(f"http://127.0.0.1:{port}") == (1, "/health: ConnectionRefusedError(111, 'Connection refused')\n")
+    found = watch(f"http://127.0.0.1:{port}")
+    assert found == (1, "/health: ConnectionRefusedError(111, 'Connection refused')\n")
 
 
-def test_the_key_is_sent_from_its_file(service: Service, ask: Ask, tmp_path: Path) -> None:
+def test_the_key_is_sent_from_its_file(service: Service, watch: Ask, tmp_path: Path) -> None:
     service.authorization = f"Bearer {KEY}"
-    code, said = ask(service.url, "chat")
+    code, said = watch(service.url)
     assert code == 1
-    assert said.startswith("/v1/models: HTTP 401")
+    assert "/v1/models: HTTP 401" in said
     (tmp_path / "key").write_text(KEY + "\n")
-    assert ask(service.url, "chat") == (0, "")
+    assert watch(service.url) == (0, "")
     (tmp_path / "key").write_text("wrong-canary\n")
-    code, said = ask(service.url, "chat")
+    code, said = watch(service.url)
     assert code == 1
     assert "canary" not in said
 
 
-def test_a_state_that_cannot_be_kept_is_not_passed_over(service: Service, ask: Ask) -> None:
-    code, said = ask("--state", "/proc/nowhere/state", service.url, "chat")
-    assert code == 1
-    assert "/proc/nowhere/state" in said
+def test_a_state_that_cannot_be_kept_is_not_passed_over(service: Service, probe: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "promise.json").write_text(json.dumps(promise("sparkiac-chat", models=["chat"])))
+    argv = ["watch", str(tmp_path / "promise.json"), "--at", service.url, "--state", "/proc/nowhere/state"]
+    assert probe.main(argv) == 1
 
 
-def test_aliases_of_a_model_are_served_too(service: Service, ask: Ask) -> None:
+def test_aliases_of_a_model_are_served_too(service: Service, watch: Ask) -> None:
     """llama.cpp lists one model, under its first name in the order of the alphabet (row 1.2)."""
     service.answers["/v1/models"] = (200, {"data": [{"id": "aid", "aliases": ["aid", "chat"]}, {"id": "x"}]})
-    assert ask(service.url, "chat", "aid", "x") == (0, "")
-    assert ask(service.url, "other") == (1, "/v1/models: serves aid, aid, chat, x, not other\n")
+    assert watch(service.url, models=["chat", "aid", "x"]) == (0, "")
+    code, said = watch(service.url, models=["other"])
+    assert (code, said) == (1, "sparkiac-alert: /v1/models: serves aid, aid, chat, x, not other\n")
 
 
-def test_waiting_ends_when_it_serves(service: Service, ask: Ask) -> None:
+def test_a_promise_of_another_version_is_refused(service: Service, watch: Ask) -> None:
+    code, said = watch(service.url, surprise=True)
+    assert code == 1
+    assert "this probe does not know surprise: generate and apply again" in said
+
+
+def generation(tmp_path: Path, url: str | None, **promised: object) -> list[str]:
+    """Write generation.json with the unit sparkiac-chat; return the arguments that name it."""
+    wanted = promise("sparkiac-chat", models=["chat"], url=url) | promised
+    units = [{"name": "sparkiac-chat", "promise": wanted}, {"name": "sparkiac-quiet", "promise": None}]
+    (tmp_path / "generation.json").write_text(json.dumps({"units": units}))
+    return ["check", "--generation", str(tmp_path / "generation.json"), "--secrets", str(tmp_path)]
+
+
+def test_a_unit_of_the_generation_is_checked_with_its_key(
+    service: Service, probe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service.authorization = f"Bearer {KEY}"
+    (tmp_path / "team_key").write_text(KEY)
+    argv = generation(tmp_path, service.url, api_key="team_key")
+    assert probe.main([*argv, "sparkiac-chat"]) == 0
+    assert probe.main([*argv, "sparkiac-quiet"]) == 0, "it promises nothing"
+    (tmp_path / "team_key").write_text("wrong-canary")
+    assert probe.main([*argv, "sparkiac-chat"]) == 1
+    assert probe.main([*argv, "sparkiac-other"]) == 1
+    said = capsys.readouterr().err
+    assert "has no unit sparkiac-other; it has sparkiac-chat, sparkiac-quiet" in said
+    assert "canary" not in said
+
+
+def test_waiting_ends_when_it_serves(service: Service, patience: ModuleType, tmp_path: Path) -> None:
     service.answers["/health"] = (503, "")
     threading.Timer(0.3, service.answers.update, [{"/health": (200, "")}]).start()
-    assert ask("--wait", "600", service.url) == (0, "")
-    assert len(service.asked) > 1
+    assert patience.main([*generation(tmp_path, service.url), "--wait", "600", "sparkiac-chat"]) == 0
+    assert service.asked.count("GET /health") > 1
 
 
-def test_waiting_ends_when_waiting_cannot_help(service: Service, ask: Ask) -> None:
+def test_waiting_ends_when_waiting_cannot_help(service: Service, probe: ModuleType, tmp_path: Path) -> None:
     service.answers["/v1/models"] = (200, {"data": []})
-    assert ask("--wait", "600", service.url, "chat") == (1, "/v1/models: serves nothing, not chat\n")
+    assert probe.main([*generation(tmp_path, service.url), "--wait", "600", "sparkiac-chat"]) == 1
     assert service.asked == ["GET /health", "GET /v1/models"]
 
 
-def test_waiting_ends_in_time(service: Service, ask: Ask) -> None:
+def test_waiting_ends_in_time(service: Service, patience: ModuleType, tmp_path: Path) -> None:
     service.answers["/health"] = (503, "")
-    assert ask("--wait", "1", service.url)[0] == 1
+    assert patience.main([*generation(tmp_path, service.url), "--wait", "1", "sparkiac-chat"]) == 1
+
+
+def test_an_agent_is_not_asked_to_answer(service: Service, probe: ModuleType, tmp_path: Path) -> None:
+    """An answer of an agent is a whole turn with its tools; that it lists itself to who has the key is enough."""
+    assert probe.main([*generation(tmp_path, service.url, kind="service"), "sparkiac-chat"]) == 0
+    assert service.asked == ["GET /health", "GET /v1/models"]
 
 
 def test_the_command_ignores_proxies(service: Service, scripts: Path, tmp_path: Path) -> None:
-    argv = [scripts / "probe.py", "--state", tmp_path / "state", service.url, "chat"]
+    argv = [scripts / "probe.py", *generation(tmp_path, service.url), "sparkiac-chat"]
     done = subprocess.run(argv, env={"http_proxy": "http://127.0.0.1:9"}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-@pytest.mark.parametrize("arguments", [[], ["127.0.0.1:8000"], ["https://127.0.0.1"]])
+def test_the_key_on_standard_input_is_shown_nowhere(
+    service: Service, probe: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.authorization = f"Bearer {KEY}"
+    text = json.dumps({"promise": promise("sparkiac-chat", models=["chat"], url=service.url), "key": KEY})
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    assert probe.main(["check", "--all", "--format", "json"]) == 1, "it streams nothing"
+    assert KEY not in capsys.readouterr().out
+    assert f"POST {CHAT}" in service.asked
+
+
+@pytest.mark.parametrize("arguments", [[], ["watch"], ["ask", "x"], ["check", "a", "b"]])
 def test_wrong_usage(scripts: Path, arguments: list[str]) -> None:
     done = subprocess.run([scripts / "probe.py", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -1,20 +1,15 @@
-"""What the probe asks a model at first, and what it asks again later, against a small server and the stand-in."""
+"""The watchdog: when an idle, a busy, a hung and a wrong server is asked, and what counts as healthy."""
 
 from __future__ import annotations
 
-import json
 import os
-import socket
-import subprocess
 import sys
-import urllib.request
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
     from types import ModuleType
 
     from tests.host.probed import Ask, Service
@@ -22,22 +17,26 @@ if TYPE_CHECKING:
 CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
 RIGHT = (200, {"choices": [{"message": {"content": "371"}}]})
 GARBAGE = (200, {"choices": [{"message": {"content": "!!!!"}, "finish_reason": "length"}]})
+ALERT = f"sparkiac-alert: {CHAT}: one token repeated: '!!!!'\n"
 NO_TEMPLATE = (
     "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template"
 )
-STANDIN = Path(__file__).parents[1] / "standin/vllm"
+WITH_METRICS = {"metrics": "/metrics"}
 
 
 def refusal(message: str) -> tuple[int, object]:
     return 400, {"error": {"message": message, "type": "BadRequestError", "code": 400}}
 
 
-def count(tokens: float, usage: float = 0) -> tuple[int, bytes]:
+def count(tokens: float, usage: float = 0, *, running: int = 0, waiting: int = 0) -> tuple[int, bytes]:
     """Give metrics as vLLM has them, with requests to the server itself, which always move."""
+    labels = '{engine="0",model_name="chat"}'
     lines = [
         "# TYPE vllm:generation_tokens_total counter",
-        f'vllm:generation_tokens_total{{engine="0",model_name="chat"}} {tokens}',
-        f'vllm:kv_cache_usage_perc{{engine="0",model_name="chat"}} {usage}',
+        f"vllm:generation_tokens_total{labels} {tokens}",
+        f"vllm:kv_cache_usage_perc{labels} {usage}",
+        f"vllm:num_requests_running{labels} {running}",
+        f"vllm:num_requests_waiting{labels} {waiting}",
         f'http_requests_total{{handler="/metrics"}} {os.urandom(4).hex()}',
     ]
     return 200, "\n".join(lines).encode()
@@ -55,9 +54,10 @@ class Clock:
 
 @pytest.fixture
 def clock(probe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Give the clock of the probe."""
+    """Give the clock of the watchdog."""
+    assert probe
     found = Clock()
-    monkeypatch.setattr(probe, "time", found)
+    monkeypatch.setattr(sys.modules["probe_watch"], "time", found)
     return found
 
 
@@ -68,11 +68,16 @@ def answers_asked(service: Service) -> int:
     return found
 
 
-def test_an_idle_model_is_asked_every_five_minutes(service: Service, ask: Ask, clock: Clock) -> None:
+def limited(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Limit an answer of the watchdog."""
+    monkeypatch.setattr(sys.modules["probe_watch"], "ANSWER_TIMEOUT_S", seconds)
+
+
+def test_an_idle_model_is_asked_every_five_minutes(service: Service, watch: Ask, clock: Clock) -> None:
     service.answers["/metrics"] = count(7)
     asked = []
     for _ in range(40):
-        assert ask(service.url, "chat") == (0, "")
+        assert watch(service.url, **WITH_METRICS) == (0, "")
         asked.append(answers_asked(service))
         clock.now += 15
     assert [index for index, times in enumerate(asked) if times] == [0, 20]
@@ -80,136 +85,227 @@ def test_an_idle_model_is_asked_every_five_minutes(service: Service, ask: Ask, c
 
 
 @pytest.mark.parametrize("moving", ["tokens", "usage"])
-def test_a_model_that_works_is_not_asked(service: Service, ask: Ask, clock: Clock, moving: str) -> None:
+def test_a_model_that_works_is_not_asked(service: Service, watch: Ask, clock: Clock, moving: str) -> None:
     """Tokens come, or a long prompt fills the cache."""
-    assert ask(service.url, "chat") == (0, "")
+    assert watch(service.url, **WITH_METRICS) == (0, "")
     assert answers_asked(service) == 1
     for step in range(60):
-        service.answers["/metrics"] = count(**{"tokens": 9, moving: step + 10})
+        service.answers["/metrics"] = count(**{"tokens": 9, moving: step + 10}, running=1)
         clock.now += 15
-        assert ask(service.url, "chat") == (0, "")
+        assert watch(service.url, **WITH_METRICS) == (0, "")
     assert answers_asked(service) == 0
+    service.answers["/metrics"] = count(**{"tokens": 9, moving: 69})
     clock.now += 15
-    assert ask(service.url, "chat") == (0, "")
+    assert watch(service.url, **WITH_METRICS) == (0, "")
     assert answers_asked(service) == 1
 
 
-def test_a_hung_engine_behind_a_live_server_is_found(
-    service: Service, ask: Ask, clock: Clock, probe: ModuleType, monkeypatch: pytest.MonkeyPatch
+def test_a_hung_idle_engine_is_found_by_one_request(
+    service: Service, watch: Ask, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for metrics in (count(7), (404, "")):
-        service.answers |= {CHAT: RIGHT, "/metrics": metrics}
-        monkeypatch.setattr(probe, "ANSWER_TIMEOUT_S", 60)
-        assert ask(service.url, "chat") == (0, "")
-        service.answers[CHAT] = 600.0
-        monkeypatch.setattr(probe, "ANSWER_TIMEOUT_S", 1)
+    """A second request would only occupy the engine: the token counters tell that it still hangs."""
+    service.answers["/metrics"] = count(7)
+    assert watch(service.url, **WITH_METRICS) == (0, "")
+    service.answers[CHAT] = 600.0
+    limited(monkeypatch, 1)
+    clock.now += 300
+    answers_asked(service)
+    assert watch(service.url, **WITH_METRICS) == (1, f"{CHAT}: no answer within 1 s\n")
+    for _ in range(3):
         clock.now += 15
-        assert ask(service.url, "chat") == (0, "")
-        clock.now += 300
-        answers_asked(service)
-        for _ in range(4):
-            assert ask(service.url, "chat") == (1, f"{CHAT}: no answer within 1 s\n")
-            assert answers_asked(service) == 1
-            clock.now += 15
+        code, said = watch(service.url, **WITH_METRICS)
+        assert (code, said) == (1, "no answer within 60 s, and the token counters have not moved since\n")
+    assert answers_asked(service) == 1
+    service.answers |= {CHAT: RIGHT, "/metrics": count(8)}
+    assert watch(service.url, **WITH_METRICS) == (0, "")
 
 
-def test_garbage_stays_a_failure_while_tokens_come(service: Service, ask: Ask, clock: Clock) -> None:
-    assert ask(service.url, "chat") == (0, "")
+def test_a_hang_without_metrics_is_found_by_requests(
+    service: Service, watch: Ask, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert watch(service.url) == (0, "")
+    service.answers[CHAT] = 600.0
+    limited(monkeypatch, 1)
+    clock.now += 15
+    assert watch(service.url) == (0, "")
+    clock.now += 300
+    answers_asked(service)
+    for _ in range(4):
+        assert watch(service.url) == (1, f"{CHAT}: no answer within 1 s\n")
+        assert answers_asked(service) == 1
+        clock.now += 15
+
+
+def test_a_hang_of_running_requests_is_found_without_another_one(service: Service, watch: Ask, clock: Clock) -> None:
+    service.answers["/metrics"] = count(7)
+    assert watch(service.url, **WITH_METRICS) == (0, "")
+    answers_asked(service)
+    service.answers["/metrics"] = count(9, running=1)
+    found = []
+    for _ in range(8):
+        clock.now += 15
+        found.append(watch(service.url, **WITH_METRICS)[0])
+    assert found == [0] * 5 + [1] * 3, "the last token came at the first check, and 60 s are no hang yet"
+    assert answers_asked(service) == 0
+    service.answers["/metrics"] = count(10, running=1)
+    assert watch(service.url, **WITH_METRICS) == (0, "")
+
+
+def test_nothing_is_asked_while_requests_wait(service: Service, watch: Ask, clock: Clock) -> None:
+    service.answers["/metrics"] = count(7)
+    assert watch(service.url, **WITH_METRICS) == (0, "")
+    answers_asked(service)
+    for step in range(60):
+        service.answers["/metrics"] = count(8 + step // 2, running=4, waiting=3)
+        clock.now += 15
+        assert watch(service.url, **WITH_METRICS) == (0, "")
+    assert answers_asked(service) == 0
+
+
+def test_a_full_queue_at_the_start(service: Service, watch: Ask, clock: Clock) -> None:
+    """Tokens make a server ready whose queue does not become empty; the answer is requested as soon as it is."""
+    service.answers["/metrics"] = count(0, 1, running=1, waiting=3)
+    code, said = watch(service.url, **WITH_METRICS)
+    assert (code, said) == (1, "no answer yet: 1 requests running, 3 waiting, KV cache use 100%\n")
+    clock.now += 15
+    assert watch(service.url, **WITH_METRICS)[0] == 1, "no token came"
+    service.answers["/metrics"] = count(5, 1, running=1, waiting=3)
+    assert watch(service.url, **WITH_METRICS) == (0, "")
+    assert answers_asked(service) == 0
+    service.answers |= {"/metrics": count(9), CHAT: GARBAGE}
+    assert watch(service.url, **WITH_METRICS) == (0, ALERT)
+
+
+def test_garbage_is_an_alert_and_restarts_after_an_hour(service: Service, watch: Ask, clock: Clock) -> None:
+    assert watch(service.url) == (0, "")
+    service.answers[CHAT] = GARBAGE
+    clock.now += 300
+    answers_asked(service)
+    for _ in range(8):
+        assert watch(service.url) == (0, ALERT)
+        clock.now += 15
+    assert answers_asked(service) == 2, "once a minute"
+    clock.now += 3600
+    for _ in range(4):
+        assert watch(service.url) == (1, ALERT)
+        clock.now += 15
+    service.answers[CHAT] = RIGHT
+    assert watch(service.url) == (0, "")
+
+
+def test_garbage_at_the_start_is_not_ready(service: Service, watch: Ask) -> None:
+    service.answers[CHAT] = GARBAGE
+    for _ in range(2):
+        assert watch(service.url) == (1, ALERT)
+    service.answers[CHAT] = RIGHT
+    assert watch(service.url) == (0, "")
+
+
+def test_tokens_do_not_hide_an_alert(service: Service, watch: Ask, clock: Clock) -> None:
+    assert watch(service.url, **WITH_METRICS) == (0, "")
     service.answers[CHAT] = GARBAGE
     clock.now += 300
     for step in range(5):
-        assert ask(service.url, "chat") == (1, f"{CHAT}: one token repeated: '!!!!'\n")
+        assert watch(service.url, **WITH_METRICS) == (0, ALERT)
         service.answers["/metrics"] = count(step)
         clock.now += 15
-    service.answers[CHAT] = RIGHT
-    assert ask(service.url, "chat") == (0, "")
 
 
-def test_a_damaged_state_is_no_state(service: Service, ask: Ask, tmp_path: Path) -> None:
-    (tmp_path / "state").write_text("")
-    assert ask(service.url, "chat") == (0, "")
+@pytest.mark.parametrize("text", ["", "[1]", "null", '{"answered": 1'])
+def test_a_damaged_state_is_no_state(service: Service, watch: Ask, tmp_path: Path, text: str) -> None:
+    (tmp_path / "state").write_text(text)
+    assert watch(service.url) == (0, "")
     assert answers_asked(service) == 1
 
 
-def test_a_request_with_tools_must_be_taken(service: Service, ask: Ask) -> None:
+def test_a_request_with_tools_must_be_taken(service: Service, watch: Ask, tmp_path: Path) -> None:
     message = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
     service.answers[CHAT] = lambda body: refusal(message) if "tools" in body else RIGHT
-    assert ask(service.url, "chat") == (0, "")
-    code, said = ask("--warm-up", "--tools", service.url, "chat")
+    code, said = watch(service.url, clients=["tools"])
     assert code == 1
-    assert said.startswith(f"a request with tools is rejected: {CHAT}: HTTP 400 ")
+    assert said.startswith(f"sparkiac-alert: a request with tools is rejected: {CHAT}: HTTP 400 ")
+    assert watch(service.url) == (0, "")
+    (tmp_path / "state").unlink()
     service.answers[CHAT] = RIGHT
-    assert ask("--warm-up", "--tools", service.url, "chat") == (0, "")
+    assert watch(service.url, clients=["tools"]) == (0, "")
 
 
 @pytest.mark.parametrize("message", [NO_TEMPLATE, "tokenizer.chat_template is not set and no template was passed"])
-def test_a_base_model_continues_a_text(service: Service, ask: Ask, message: str) -> None:
+def test_a_base_model_continues_a_text(service: Service, watch: Ask, message: str) -> None:
     """No answer is known: it may say what it likes, but no garbage."""
     service.answers[CHAT] = refusal(message)
-    service.answers[COMPLETIONS] = (200, {"choices": [{"text": " six, seven, eight"}]})
-    assert ask("--warm-up", service.url, "chat") == (0, "")
     for text, fault in (
         (None, "null answer"),
         ("", "empty answer"),
         ("!!!!", "one token repeated: '!!!!'"),
     ):
         service.answers[COMPLETIONS] = (200, {"choices": [{"text": text}]})
-        assert ask("--warm-up", service.url, "chat") == (1, f"{COMPLETIONS}: {fault}\n")
-    service.answers[COMPLETIONS] = (200, {"choices": [{"text": " six"}]})
-    assert ask("--warm-up", "--tools", service.url, "chat")[0] == 1
+        assert watch(service.url, kind="generate") == (1, f"sparkiac-alert: {COMPLETIONS}: {fault}\n")
+    service.answers[COMPLETIONS] = (200, {"choices": [{"text": " six, seven, eight"}]})
+    assert watch(service.url, kind="chat")[0] == 1, "a chat is promised"
+    assert watch(service.url, kind="generate", clients=["tools"])[0] == 1
+    assert watch(service.url, kind="generate") == (0, "")
 
 
 @pytest.mark.parametrize(
     "answer", [refusal("The model does not support Chat Completions API"), (404, {"detail": "Not Found"})]
 )
-def test_a_model_for_embeddings_is_asked_for_no_text(service: Service, ask: Ask, answer: tuple[int, object]) -> None:
+def test_a_model_for_embeddings_is_asked_for_no_text(service: Service, watch: Ask, answer: tuple[int, object]) -> None:
     service.answers[CHAT] = answer
-    assert ask("--warm-up", service.url, "chat") == (0, "")
-    assert ask("--warm-up", "--tools", service.url, "chat")[0] == 1
+    assert watch(service.url, kind="generate", clients=["tools"])[0] == 1
+    service.answers["/v1/embeddings"] = (200, {"data": [{"embedding": [1.0, 1.0]}, {"embedding": [1.0, 1.0]}]})
+    code, said = watch(service.url, kind="generate")
+    assert (code, said) == (1, "sparkiac-alert: /v1/embeddings: all values of a vector are equal\n")
+    service.answers["/v1/embeddings"] = (200, {"data": [{"embedding": [0.1, 0.2]}, {"embedding": [0.2, 0.1]}]})
+    assert watch(service.url, kind="generate") == (0, "")
 
 
 @pytest.mark.parametrize("answer", [(404, {"error": {"message": "The model `chat` does not exist."}}), refusal("no")])
-def test_another_refusal_is_a_failure(service: Service, ask: Ask, answer: tuple[int, object]) -> None:
+def test_another_refusal_is_a_failure(service: Service, watch: Ask, answer: tuple[int, object]) -> None:
     service.answers[CHAT] = answer
-    code, said = ask("--warm-up", service.url, "chat")
-    assert (code, said.startswith(f"{CHAT}: HTTP 40")) == (1, True)
+    code, said = watch(service.url, kind="generate")
+    assert (code, f"{CHAT}: HTTP 40" in said) == (1, True)
 
 
-@pytest.fixture
-def standin() -> Iterator[str]:
-    """Run the engine stand-in as the lab runs vLLM, with a reasoning parser and tools; give its URL."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
-    options = ["--reasoning-parser", "qwen3", "--enable-auto-tool-choice", "--tool-call-parser", "qwen3_coder"]
-    argv = [sys.executable, STANDIN, "serve", "org/chat", "--host", "127.0.0.1", "--port", str(port), *options]
-    with subprocess.Popen(argv, env=os.environ | {"STANDIN_LOAD_SECONDS": "0"}, stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        while b"startup complete" not in process.stdout.readline():
-            assert process.poll() is None
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.kill()
+LISTEN, TO_LEADER = "0100007F:733D", "02B1A8C0:733D"
+OTHER = "0BB1A8C0:D431"
 
 
-FOUND = {
-    "garbage": f"{CHAT}: one token repeated: '!!!!",
-    "repeating": f"{CHAT}: one token repeated: ' the the",
-    "null": f"{CHAT}: null answer",
-    "empty": f"{CHAT}: empty answer",
-    "wrong": f"{CHAT}: wrong answer: 'forty-two' instead of 371",
-    "refuse-tools": f"a request with tools is rejected: {CHAT}: HTTP 400",
-    "base": "a request with tools is rejected: ",
-    "stall": f"{CHAT}: no answer within 2 s",
-    "unhealthy": "/health: HTTP 503",
-}
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *lines: tuple[str, str, str]) -> None:
+    """Write connections of a host as the kernel lists them: local end, remote end, state."""
+    text = "".join(f"   0: {local} {remote} {state} 0 0 0 0 0 0\n" for local, remote, state in lines)
+    (tmp_path / "tcp").write_text(f"  sl  local_address rem_address   st\n{text}")
+    module = sys.modules["probe_metrics"]
+    monkeypatch.setattr(module, "TABLES", (tmp_path / "tcp", tmp_path / "tcp6"))
 
 
-def test_what_is_found_of_an_engine(standin: str, ask: Ask, probe: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ask("--warm-up", "--tools", standin, "org/chat") == (0, "")
-    for behaviour, start in FOUND.items():
-        told = json.dumps({"behaviour": behaviour}).encode()
-        urllib.request.urlopen(f"{standin}/standin", told).close()  # noqa: S310
-        monkeypatch.setattr(probe, "FIRST_ANSWER_TIMEOUT_S", 2 if behaviour == "stall" else 120)
-        code, said = ask("--warm-up", "--tools", standin, "org/chat")
-        assert (code, said[: len(start)]) == (1, start)
+def test_a_worker_needs_its_connection_to_the_store(
+    watch: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = {"kind": "worker", "store": "192.168.177.2:29501", "workers": 1, "health": None, "models": []}
+    tables(tmp_path, monkeypatch, (OTHER, TO_LEADER, "01"))
+    assert watch(None, **worker) == (0, "")
+    for line in ((OTHER, TO_LEADER, "08"), (OTHER, "02B1A8C0:1F41", "01"), (TO_LEADER, OTHER, "01")):
+        tables(tmp_path, monkeypatch, line)
+        assert watch(None, **worker) == (1, "no connection to the leader's store at 192.168.177.2:29501\n")
+
+
+def test_a_leader_sees_a_dead_worker_while_health_is_200(
+    service: Service, watch: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leader = {"store": "192.168.177.2:29501", "workers": 1}
+    own = (TO_LEADER, "02B1A8C0:D431", "01")
+    tables(tmp_path, monkeypatch, own, (TO_LEADER, OTHER, "01"))
+    assert watch(service.url, **leader) == (0, "")
+    tables(tmp_path, monkeypatch, own, (TO_LEADER, OTHER, "06"))
+    code, said = watch(service.url, **leader)
+    assert (code, said) == (1, "0 of 1 workers are connected to the store at 192.168.177.2:29501\n")
+    assert "GET /health" in service.asked
+
+
+def test_addresses_of_both_families(probe: ModuleType) -> None:
+    assert probe
+    end_of = sys.modules["probe_metrics"].end_of
+    assert end_of("0100007F:733D") == ("127.0.0.1", 29501)
+    assert end_of("0000000000000000FFFF000002B1A8C0:733D") == ("192.168.177.2", 29501)
+    assert end_of("B80D0120000000000000000001000000:0050") == ("2001:db8::1", 80)

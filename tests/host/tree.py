@@ -12,6 +12,7 @@ import yaml
 
 from tests.host.conftest import load
 from tests.host.expected import complete
+from tests.host.probed import promise
 
 IMAGE = "nvcr.io/nvidia/vllm@sha256:" + "0" * 64
 PROGRAMS = "playbooks/roles/programs/files"
@@ -32,9 +33,10 @@ def build(
 ) -> None:
     """Write the tree of some hosts with one deployment each; the hosts of a team run theirs together.
 
-    `real` keeps the program `switch`; otherwise a stand-in is in its place.
+    `real` keeps the program `switch`; otherwise a stand-in is in its place and that of its parts.
     """
-    shutil.copytree(checkout / "playbooks", root / "playbooks", ignore=shutil.ignore_patterns("__pycache__"))
+    parts = () if real else ("switch_*.py", "units_*.py", "stage_*.py")
+    shutil.copytree(checkout / "playbooks", root / "playbooks", ignore=shutil.ignore_patterns("__pycache__", *parts))
     if not real:
         shutil.copy(STUB, root / PROGRAMS / "usr/local/lib/sparkiac/switch")
     _write(root / "site.yml", _yaml(_site(teams, pause_s)))
@@ -107,14 +109,6 @@ def generation_of(files: list[dict[str, str]]) -> str:
         f"{each['mode']} {each['sha256']} {each['path']}\n" for each in sorted(files, key=lambda each: each["path"])
     ]
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
-
-
-def promise(unit: str, **values: object) -> dict[str, object]:
-    """Make the promise of a deployment that serves the model `m`."""
-    absent = dict.fromkeys(("url", "api_key", "max_model_len", "dimensions", "metrics", "store"))
-    false = dict.fromkeys(("reasoning", "structured", "vision", "speculative"), False)
-    found = {"unit": unit, "kind": "chat", "health": "/health", "models": ["m"], "clients": [], "answer_s": 120}
-    return {**found, **absent, **false, **values}
 
 
 def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, object]) -> dict[str, str]:

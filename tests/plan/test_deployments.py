@@ -12,10 +12,11 @@ from tests.plan.fleets import LOCK, ONES, container, deployment
 
 GEMMA = deployment().replace("base/single-spark", "google/gemma-4-26b-a4b-it-fp8")
 GEMMA = GEMMA.replace("    model: example/model\n", "")
-PROBE = tuple(
-    BindMount(f"/usr/local/lib/sparkiac/{name}", f"/run/sparkiac/{name}", read_only=True)
-    for name in ("probe.py", "probe_answers.py")
+PROBE = (
+    BindMount("/usr/local/lib/sparkiac", "/run/sparkiac/lib", read_only=True),
+    BindMount("/etc/sparkiac/chat/promise.json", "/run/sparkiac/promise.json", read_only=True),
 )
+WATCH = ("CMD", "python3", "/run/sparkiac/lib/probe.py", "watch", "/run/sparkiac/promise.json")
 
 
 def test_the_whole_container() -> None:
@@ -72,11 +73,8 @@ def test_where_a_port_is_published(bind: str, address: str) -> None:
 
 def test_the_probe_asks_inside_the_container_whatever_is_published() -> None:
     chat = container(deployment("bind: loopback", "set: {port: 9000}", "served_names: [fast, chat]"))
-    words = ("CMD", "python3", "/run/sparkiac/probe.py", "http://127.0.0.1:9000", "fast", "chat")
+    words = (*WATCH, "--at", "http://127.0.0.1:9000")
     assert chat.checks.health == Health(words, interval_s=15, timeout_s=150)
-    asked = container(deployment("clients: [tools]")).checks.health
-    assert asked is not None
-    assert asked.command[2:] == ("/run/sparkiac/probe.py", "--tools", "http://127.0.0.1:8000", "example/model")
     assert chat.network.published == Published("127.0.0.1", 8001, 9000)
 
 

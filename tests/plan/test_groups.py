@@ -73,17 +73,17 @@ def test_only_the_leading_node_answers_and_is_asked_where_it_listens() -> None:
     nodes = containers(PAIR)
     leading, other = nodes["spark-02/big"], nodes["spark-01/big"]
     assert (leading.network.listen, leading.checks.path) == (("192.168.1.12", 8001), "/health")
-    words = ("CMD", "python3", "/run/sparkiac/probe.py", "http://192.168.1.12:8001", "example/big")
-    assert leading.checks.health == Health(words, interval_s=15, timeout_s=150)
-    assert (other.network.listen, other.checks.health, other.checks.path, other.server.served) == (None, None, None, ())
-    assert "/run/sparkiac/probe.py" not in [mount.target for mount in other.storage.mounts]
+    words = ("CMD", "python3", "/run/sparkiac/lib/probe.py", "watch", "/run/sparkiac/promise.json")
+    assert leading.checks.health == Health((*words, "--at", "http://192.168.1.12:8001"), interval_s=15, timeout_s=150)
+    assert (other.network.listen, other.checks.path, other.server.served) == (None, None, ())
+    assert other.checks.health == Health(words, interval_s=15, timeout_s=150)
 
 
 def test_a_group_that_listens_everywhere_is_asked_on_loopback() -> None:
     leading = containers(PAIR + "    bind: any\n")["spark-02/big"]
     assert options(leading.command.words)["host"] == "0.0.0.0"  # noqa: S104  compared
     assert leading.checks.health is not None
-    assert leading.checks.health.command[3] == "http://127.0.0.1:8001"
+    assert leading.checks.health.command[-1] == "http://127.0.0.1:8001"
 
 
 def test_a_group_on_the_fabric_listens_there() -> None:

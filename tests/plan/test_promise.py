@@ -99,7 +99,8 @@ def test_a_worker_is_connected_to_the_store_of_its_leader() -> None:
     found = promises(PAIR)["sparkiac-big"]
     assert (found.kind, found.url, found.store) == ("worker", None, "192.168.177.12:29501")
     leader = promises(PAIR, "spark-02")["sparkiac-big"]
-    assert (leader.kind, leader.url, leader.store) == ("generate", "http://192.168.1.12:8001", None)
+    assert (leader.kind, leader.url, leader.store) == ("generate", "http://192.168.1.12:8001", found.store)
+    assert (leader.workers, found.workers, chat().workers) == (1, 1, 0)
 
 
 def test_services_of_speech() -> None:

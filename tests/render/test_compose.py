@@ -58,8 +58,8 @@ def test_a_deployment(rendered: Rendered) -> None:
     assert chat["ports"] == [{"host_ip": "192.168.1.11", "published": "8001", "target": 8000, "protocol": "tcp"}]
     assert [(each["source"], each["target"], each.get("read_only")) for each in chat["volumes"]] == [
         ("/srv/models", "/models", True),
-        ("/usr/local/lib/sparkiac/probe.py", "/run/sparkiac/probe.py", True),
-        ("/usr/local/lib/sparkiac/probe_answers.py", "/run/sparkiac/probe_answers.py", True),
+        ("/usr/local/lib/sparkiac", "/run/sparkiac/lib", True),
+        ("/etc/sparkiac/chat/promise.json", "/run/sparkiac/promise.json", True),
         (chat["volumes"][3]["source"], "/cache", None),
     ]
     assert chat["volumes"][3]["source"].startswith("/var/cache/sparkiac/chat/")
@@ -122,8 +122,8 @@ def test_a_node_of_a_group_is_on_its_hosts_network(rendered: Rendered) -> None:
     for node in (leading, other):
         assert (node["network_mode"], node["devices"]) == ("host", ["/dev/infiniband"])
         assert "ports" not in node
-    assert "healthcheck" in leading
-    assert "healthcheck" not in other
+    assert leading["healthcheck"]["test"][-2:] == ["--at", "http://192.168.1.12:8001"]
+    assert other["healthcheck"]["test"][-2:] == ["watch", "/run/sparkiac/promise.json"]
 
 
 @pytest.mark.parametrize(("ipc", "shared"), [("private", 2 << 30), ("host", None)])

@@ -37,6 +37,7 @@ SERVICE = {
     "metrics": None,
     "answer_s": 120,
     "store": None,
+    "workers": 0,
 }
 """What a unit promises of which nothing is known but its timeout."""
 PROGRAMS = "playbooks/roles/programs/files/"
@@ -123,7 +124,13 @@ def test_a_group_and_its_leader(rendered: Rendered) -> None:
         }
     assert promises(tree, "spark-02")["sparkiac-big"]["url"] == "http://192.168.1.12:8001"
     assert promises(tree, "spark-01") == {
-        "sparkiac-big": {**SERVICE, "unit": "sparkiac-big", "kind": "worker", "store": "192.168.177.12:29501"}
+        "sparkiac-big": {
+            **SERVICE,
+            "unit": "sparkiac-big",
+            "kind": "worker",
+            "store": "192.168.177.12:29501",
+            "workers": 1,
+        }
     }
 
 
@@ -142,8 +149,7 @@ def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:
             "etc/systemd/system/sparkiac-chat.service",
             "etc/sparkiac/chat/compose.yaml",
             f"{scripts}/supervise",
-            f"{scripts}/probe.py",
-            f"{scripts}/probe_answers.py",
+            "etc/sparkiac/chat/promise.json",
         ],
     }
     roots = ("hosts/spark-01/", PROGRAMS)

@@ -80,8 +80,6 @@ def test_what_a_program_restarts_by(rendered: Rendered) -> None:
         "etc/systemd/system/sparkiac-agent.service",
         "etc/sparkiac/agent/environment",
         "etc/sparkiac/agent/config.yaml",
-        "usr/local/lib/sparkiac/probe.py",
-        "usr/local/lib/sparkiac/probe_answers.py",
     ]
     assert agent["secrets"] == ["hermes_key", "team_key"]
     service = unit(rendered(FLEET)[f"{ROOT}etc/systemd/system/sparkiac-agent.service"])["Service"]

@@ -99,6 +99,22 @@ def sample(schema: Json) -> object:
     return SAMPLES.get(kind if isinstance(kind, str) else "string", "example")
 
 
+def schema_of(request: Json) -> Json | None:
+    """Return the JSON schema that restricts the answer."""
+    wanted = request.get("response_format") or {}
+    found: Json | None = (wanted.get("json_schema") or {}).get("schema")
+    return found
+
+
+def with_schema(schema: Json, prompt: str) -> str:
+    """Return an object of a schema; integers are the last number of the prompt."""
+    numbers = re.findall(r"\d+", prompt)
+    properties = schema.get("properties") or {}
+    found = {name: sample(each) for name, each in properties.items()}
+    integers = [name for name, each in properties.items() if each.get("type") == "integer"]
+    return json.dumps(found | {name: int(numbers[-1]) for name in integers if numbers})
+
+
 class Answer:
     """One answer, whole or in chunks."""
 
@@ -113,6 +129,13 @@ class Answer:
         pieces = tokens(reply(prompt) if faulty is None else faulty)
         thinks = chat and not tool and engine.args.reasoning_parser and _thinking(engine.args, request)
         thought = tokens(REASONING) if thinks and faulty is None else []
+        if engine.behaviour == "leak":
+            thought, pieces = [], tokens(f"<think>{REASONING}</think> {reply(prompt)}")
+        if tool and engine.behaviour == "raw-calls":
+            call = json.dumps({"name": tool["name"], "arguments": json.loads(tool_arguments(tool))})
+            tool, thought, pieces = None, [], tokens(f"<tool_call>{call}</tool_call>")
+        if faulty is None and (schema := schema_of(request)):
+            pieces = tokens(with_schema(schema, prompt))
         self.without_text = "" if engine.behaviour == "empty" else None
         self.reason = "length" if len(thought) + len(pieces) > limit else "stop"
         # Thinking uses the budget first: with few tokens, vLLM's content is null, and so is this.

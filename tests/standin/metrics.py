@@ -46,6 +46,8 @@ class Metrics:
         self.lock = threading.Lock()
         self.labels = f'engine="0",model_name="{model}"'
         self.utilization = gpu_memory_utilization
+        self.full = False
+        """Whether the KV cache is full, so that requests wait and no token is generated."""
         self.running = self.prompt_tokens = self.generation_tokens = 0
         self.finished = dict.fromkeys(REASONS, 0)
         self.ttft, self.itl, self.e2e = Histogram(TTFT), Histogram(ITL), Histogram(E2E)
@@ -70,8 +72,8 @@ class Metrics:
         with self.lock:
             gauges = {
                 "num_requests_running": self.running,
-                "num_requests_waiting": 0,
-                "kv_cache_usage_perc": 0,
+                "num_requests_waiting": 5 if self.full else 0,
+                "kv_cache_usage_perc": 1 if self.full else 0,
             }
             counters = {
                 "num_preemptions_total": 0,

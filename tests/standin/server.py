@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 WHAT = "sparkiac's engine stand-in, not vLLM"
-BEHAVIOURS = ("ok", "base", "crash", "hang", "refuse-tools", "slow", "stall", "unhealthy", *answers.FAULTY)
+BEHAVIOURS = (
+    *("ok", "base", "crash", "hang", "kv-full", "leak", "raw-calls", "refuse-tools", "slow", "stall", "unhealthy"),
+    *answers.FAULTY,
+)
 NO_TEMPLATE = (
     "As of transformers v4.44, default chat template is no longer allowed, so you must provide a chat template if the "
     "tokenizer does not define one."
@@ -44,6 +47,8 @@ class Engine:
         keys = args.api_key or [os.environ.get("VLLM_API_KEY")]
         self.keys = [key for key in keys if key]
         self.metrics = Metrics(self.names[0], gpu_memory_utilization=args.gpu_memory_utilization or 0.9)
+        self.ranks: dict[str, list[str]] = {}
+        """The command line of each rank of the group."""
         self.seconds = float(os.environ.get("STANDIN_SLOW_SECONDS", "3"))
         self.set_behaviour(os.environ.get("STANDIN_BEHAVIOUR") or "ok")
 
@@ -53,6 +58,7 @@ class Engine:
             message = f"behaviour {name!r} is none of {', '.join(BEHAVIOURS)}"
             raise ValueError(message)
         self.behaviour = name
+        self.metrics.full = name == "kv-full"
         self.seconds = float(seconds) if seconds is not None else self.seconds
 
     def description(self) -> Json:
@@ -71,6 +77,7 @@ class Engine:
             "pid": os.getpid(),
             "hardening": {name: facts.get(name) for name in ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp")},
             "behaviour": self.behaviour,
+            "ranks": self.ranks,
         }
 
 
@@ -199,7 +206,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, answer: answers.Answer) -> None:
         began = time.monotonic()
-        if self.engine.behaviour == "stall":
+        if self.engine.behaviour in {"stall", "kv-full"}:
             time.sleep(HANG_SECONDS)
         if self.engine.behaviour == "slow":
             time.sleep(self.engine.seconds)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORKING, FAILING, FLAPPING = "working", "failing", "flapping"
-FLAPPING_CHANGES = 4
+FLAPPING_CHANGES = 5
 """So many changes within FLAPPING_RUNS runs are reported as one state, `flapping`."""
 FLAPPING_RUNS = 12
 STABLE_RUNS = 4

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import switch_store
 import units_host
 import units_report
 
@@ -15,31 +15,29 @@ if TYPE_CHECKING:
 PROBE = "/usr/local/lib/sparkiac/probe.py"
 GATE_WAIT_S = 60
 """How long the gate repeats a request that failed; the unit is ready already."""
-ANSWERS = ("chat", "generate", "embedding", "transcription")
-"""Kinds of deployments that must give the known answer, if their server has a chat endpoint."""
+QUEUE_WAIT_S = 30
+"""How long the gate waits until no request waits in the engine; while one waits, it requests no answer."""
 
 
 def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[str]:
     """Send requests to the units that restarted, as clients do; return a report for each that does not answer well."""
-    asked = [unit for unit in generation.plan["units"] if unit["name"] in names and has_url(unit)]
-    began = time.time()
+    asked = [unit for unit in generation.plan["units"] if unit["promise"] and unit["name"] in names]
+    since = units_report.position(machine)
     failed = []
     for unit in asked:
-        done = machine.run(*question(machine, unit["promise"]))
+        done = machine.run(*question(machine, unit["name"]))
         if done.code:
-            failed.append(units_report.answered(machine, unit, " ".join(done.errors.split()), began))
+            failed.append(units_report.answered(machine, unit, " ".join(done.errors.split()), since))
     return failed
 
 
-def has_url(unit: dict[str, Any]) -> bool:
-    """Return whether a unit accepts requests; a worker of a group does not."""
-    return unit["promise"] is not None and unit["promise"]["url"] is not None
+def question(machine: LocalHost, unit: str) -> list[str]:
+    """Return the command that checks a unit."""
+    argv = ["python3", str(machine.path(PROBE)), "check", "--wait", str(GATE_WAIT_S), "--queue", str(QUEUE_WAIT_S)]
+    return [*argv, *places(machine), unit]
 
 
-def question(machine: LocalHost, wanted: dict[str, Any]) -> list[str]:
-    """Return the command that asks a unit."""
-    argv = ["python3", str(machine.path(PROBE)), "--warm-up" if wanted["kind"] in ANSWERS else "--no-warm-up"]
-    argv += ["--wait", str(GATE_WAIT_S), "--within", str(wanted["answer_s"]), "--health", wanted["health"] or ""]
-    if wanted["api_key"]:
-        argv += ["--token-file", str(machine.path(f"{units_host.SECRETS}/{wanted['api_key']}"))]
-    return [*argv, *(["--tools"] if "tools" in wanted["clients"] else []), "--", wanted["url"], *wanted["models"]]
+def places(machine: LocalHost) -> list[str]:
+    """Return where the promises and the keys of this host are."""
+    found = {"--generation": f"/{switch_store.PLAN}", "--secrets": units_host.SECRETS}
+    return [word for option, path in found.items() for word in (option, str(machine.path(path)))]

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from contract import validated
+from probe_promise import PROMISE
 
 STARTED = "/run/sparkiac/started"
 SECRETS = "/etc/sparkiac/secrets"
@@ -23,24 +24,6 @@ PROPERTIES = (
 )  # fmt: skip
 
 
-PROMISE = {
-    "unit": str,
-    "kind": str,
-    "url": (str, None),
-    "health": (str, None),
-    "models": [str],
-    "api_key": (str, None),
-    "clients": [str],
-    "reasoning": bool,
-    "structured": bool,
-    "vision": bool,
-    "max_model_len": (int, None),
-    "dimensions": (int, None),
-    "speculative": bool,
-    "metrics": (str, None),
-    "answer_s": int,
-    "store": (str, None),
-}
 UNIT = {
     "name": str,
     "files": [str],
@@ -90,6 +73,11 @@ class LocalHost:
         env = {**os.environ, "LC_ALL": "C.UTF-8"}
         done = subprocess.run(argv, capture_output=True, text=True, errors="replace", check=False, env=env)  # noqa: S603
         return CommandResult(done.returncode, done.stdout, done.stderr)
+
+
+def setting(machine: LocalHost, key: str) -> Path:
+    """Return the file of a kernel setting."""
+    return machine.path("/proc/sys/" + key.replace(".", "/"))
 
 
 def write(machine: LocalHost, name: str, text: str) -> None:

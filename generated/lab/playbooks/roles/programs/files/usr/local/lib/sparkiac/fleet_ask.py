@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import queue
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PROBE = Path(__file__).with_name("probe.py")
+PROBE = (sys.executable, "-B", str(Path(__file__).with_name("fleet_probe.py")))
+LOG = 200
+"""Characters of the errors of a probe that ended unexpectedly."""
 PARALLEL = 16
 LONGEST_S = 60
 """Maximum time of one check."""
@@ -26,8 +29,8 @@ PAUSE_S = 15
 SHARE = 0.7
 """Share of the period that all checks of a run may take."""
 OK = 200
-ANSWERS = ("chat", "generate")
-"""Kinds of servers that are asked for the known answer."""
+ANSWER_SHARE = 0.75
+"""Share of the time of a check that the answer of a model may take; the rest is for health and names."""
 
 
 def check(endpoints: list[dict[str, Any]], period_s: int, secrets: Path) -> dict[str, str]:
@@ -74,31 +77,18 @@ def all_of(endpoints: list[dict[str, Any]], ask: Callable[[dict[str, Any]], str]
 
 def fault_of(entry: dict[str, Any], limit_s: int, secrets: Path) -> str:
     """Return why an endpoint fails; an empty text if it works."""
-    if entry["promise"] is None:
+    promise = entry["promise"]
+    if promise is None:
         return fault_of_url(entry["url"], limit_s)
     try:
-        done = subprocess.run(  # noqa: S603
-            question(entry["promise"], limit_s, secrets),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=limit_s,
-        )
+        key = (secrets / promise["api_key"]).read_text(encoding="utf-8").strip() if promise["api_key"] else None
+        asked = json.dumps({"promise": promise, "key": key, "within_s": ANSWER_SHARE * limit_s})
+        done = subprocess.run(PROBE, input=asked, capture_output=True, text=True, check=False, timeout=limit_s)  # noqa: S603
     except subprocess.TimeoutExpired:
         return f"no answer within {limit_s} s"
-    except OSError as error:
-        return f"the probe cannot be started: {error.strerror}"
-    return (done.stderr.strip() or f"the probe exited with {done.returncode}") if done.returncode else ""
-
-
-def question(promise: dict[str, Any], limit_s: int, secrets: Path) -> list[str]:
-    """Return the command that checks an endpoint: health, names, and of a model that writes text, the known answer."""
-    argv = [sys.executable, str(PROBE), "--warm-up" if promise["kind"] in ANSWERS else "--no-warm-up"]
-    argv += ["--within", str(limit_s), "--health", promise["health"] or ""]
-    if promise["api_key"]:
-        argv += ["--token-file", str(secrets / promise["api_key"])]
-    return [*argv, "--", promise["url"], *promise["models"]]
+    except (OSError, ValueError) as error:
+        return f"it cannot be checked: {error}"
+    return done.stdout if done.returncode == 0 else f"the probe failed: {done.stderr[-LOG:]}"
 
 
 def fault_of_url(url: str, limit_s: int) -> str:
