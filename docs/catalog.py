@@ -55,6 +55,10 @@ def text() -> str:
             "## Only mentioned, superseded or retired\n",
             *table(("entry", "state", "why", "instead", "sources"), map(reason, aside)),
         ],
+        [
+            "## Symptoms\n\nWhat `sparkiac diagnose` finds in logs; `sparkiac rules explain CODE` explains each one.\n",
+            *table(("symptom", "severity", "line or look", "change of the inventory"), symptoms()),
+        ],
         ["## What differs from every source\n", *table(("what", "why"), standing())],
         ["## Not verified, whatever the recipe\n", *(f"- {each}" for each in catalog.standing().not_verified)],
     )
@@ -80,8 +84,16 @@ def counted(usable: list[Data], aside: list[Data], fragments: list[Data], famili
         "families of images": len(families),
         "known tags of images": sum(len(family["tags"]) for family in families),
         "pairs of target and drafter": len(catalog.drafters()),
+        "symptoms": len(catalog.symptoms()),
     }
     return "\n".join(f"- {number} {what}" for what, number in counts.items())
+
+
+def symptoms() -> Iterator[tuple[str, ...]]:
+    """Write each symptom."""
+    for each in catalog.symptoms():
+        how = "line" if each.pattern else "look"
+        yield f"{each.code}<br>{plain_text(each.title)}", each.severity, how, "yes" if each.change else ""
 
 
 def bases(entries: Iterable[Data]) -> list[Data]:
@@ -151,6 +163,8 @@ def images(families: Iterable[Data]) -> Iterator[tuple[str, ...]]:
             )
         for start, each in family["series"].items():
             yield code(f"{family['repository']}:{start}…"), each["vllm"], "", "", "", "; ".join(each["sources"])
+        for start, each in family["commits"].items():
+            yield code(f"{family['repository']}:nightly-{start}…"), each["vllm"], "", "", "", "; ".join(each["sources"])
         if not family["tags"]:
             name = code(family["repository"]) if family["repository"] else plain_text(family["title"])
             yield name, "", "", "", plain_text(family["incomplete"] or ""), plain_text("; ".join(family["sources"]))

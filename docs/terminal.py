@@ -1,7 +1,11 @@
-"""Draws docs/images/terminal.svg: what `sparkiac` prints in a terminal. Run it after a change of output."""
+"""Draws docs/images/terminal.svg and status.svg: what `sparkiac` prints in a terminal. Run it after a change of output.
+
+The hosts of status.svg are stand-ins; their figures are invented.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -12,6 +16,9 @@ from rich.console import Console
 from rich.text import Text
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))  # for the stand-ins of the tests
+from tests.fleet import hosts  # noqa: E402
+
 COLUMNS = 110
 COMMANDS = (
     "sparkiac generate inventories/lab.yaml | tail -n 1",
@@ -30,29 +37,55 @@ deployments:
 
 def shown(command: str, folder: Path) -> str:
     """Run a command in a pseudo-terminal, so that it prints its colours, and give what it printed."""
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    environment = {"PATH": path, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color"}
+    path = f"{folder / 'bin'}:{Path(sys.executable).parent}:/usr/bin:/bin"
+    environment = {"PATH": path, "COLUMNS": str(COLUMNS), "TERM": "xterm-256color", "STUB": str(folder)}
     inside = f"stty cols {COLUMNS}; {command}"
     argv = ["script", "--quiet", "--return", "--command", inside, "/dev/null"]
     done = subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     return re.sub(r"\r", "", done.stdout).rstrip("\n")
 
 
-def main() -> None:
-    """Run the commands in an empty copy of the inventories and save the picture."""
+def draw(commands: tuple[str, ...], folder: Path, name: str) -> None:
+    """Run commands in a folder and save the picture."""
     console = Console(record=True, width=COLUMNS, file=sys.stderr, force_terminal=True)
+    for command in commands:
+        console.print(Text(f"$ {command}", style="bold"))
+        console.print(Text.from_ansi(shown(command, folder)))
+        console.print()
+    svg = console.export_svg(title="sparkiac", unique_id="sparkiac")
+    # The picture loads nothing from elsewhere: the viewer's own monospace font is good enough.
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace("Fira Code", "DejaVu Sans Mono")
+    (ROOT / "docs/images" / name).write_text(svg)
+
+
+def stand_ins(folder: Path) -> None:
+    """Write a stand-in for ssh, and what the two hosts of the lab answer: one is healthy, the other is not."""
+    generated = folder / "generated/lab/host_vars"
+    runs = {path.stem: path.read_text().partition('generation: "')[2][:16] for path in generated.glob("*.yml")}
+    (folder / "bin").mkdir()
+    (folder / "bin/ssh").write_text(hosts.SSH)
+    (folder / "bin/ssh").chmod(0o755)
+    crash = {"ago_s": 12, "cause": "crash", "detail": "the container exited, status 1, out of memory: false"}
+    failed = {"active": "activating", "sub": "auto-restart", "restart": crash, "served": None, "readings": None}
+    edited = {"files": [{"path": "etc/sparkiac/gemma4/compose.yaml", "kind": "edited"}]}
+    found = {
+        "spark-01": hosts.host(hosts.unit("qwen36", served=["RedHatAI/Qwen3.6-35B-A3B-NVFP4"])),
+        "spark-02": hosts.host(hosts.unit("gemma4", **failed), drift=edited),
+    }
+    for number, (name, facts) in enumerate(found.items(), 1):
+        facts["generation"] |= {"current": runs[name], "committed": runs[name]}
+        (folder / f"192.168.1.1{number}").write_text(json.dumps(facts) + "\n")
+
+
+def main() -> None:
+    """Run the commands in an empty copy of the inventories and save the pictures."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "inventories").symlink_to(ROOT / "inventories")
         (folder / "bad.yaml").write_text(BAD)
-        for command in COMMANDS:
-            console.print(Text(f"$ {command}", style="bold"))
-            console.print(Text.from_ansi(shown(command, folder)))
-            console.print()
-    svg = console.export_svg(title="sparkiac", unique_id="sparkiac")
-    # The picture loads nothing from elsewhere: the viewer's own monospace font is good enough.
-    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL).replace("Fira Code", "DejaVu Sans Mono")
-    (ROOT / "docs/images/terminal.svg").write_text(svg)
+        draw(COMMANDS, folder, "terminal.svg")
+        stand_ins(folder)
+        draw(("sparkiac status inventories/lab.yaml",), folder, "status.svg")
 
 
 if __name__ == "__main__":

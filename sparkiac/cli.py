@@ -23,7 +23,9 @@ COMMANDS: Final = {
     "schema": "Print the JSON Schema of the inventory.",
     "import": "Draft an inventory from recipes, command lines and containers.",
     "export": "Convert a deployment for another tool.",
+    "diagnose": "Find known problems in the logs of a server.",
     "apply": "Show what changes on the hosts, ask, and apply it.",
+    "status": "Show the state of hosts and servers, and what differs.",
     "init": "Create a repository for a fleet.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""

@@ -65,7 +65,7 @@ class Removal(Enum):
 
 REMOVE: Final = Removal.REMOVE
 """Marks an edit that removes the value and its key."""
-Scalar: TypeAlias = str | int | float | bool
+Scalar: TypeAlias = str | int | float | bool | None
 
 
 class Edit(NamedTuple):

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _ROOT: Final = Path(__file__).parent / "vllm"
+_PUBLISHED: Final = Path(__file__).parent / "published.json"
 _FORMAT: Final = 1
 _MINOR: Final = 2
 """Numbers that name a minor release: 0 and 33 of 0.33.0."""
+_AHEAD: Final = 2
+"""Minor releases that a development build can become."""
 _RELEASE: Final = re.compile(r"v?(\d+(?:\.\d+)*)(\.?(?:a|b|rc|dev)\d*)?")
 
 
@@ -146,8 +149,9 @@ def neighbours(version: str) -> tuple[str, ...]:
     """Return the known releases next to a version, lower first: the release itself if it is known.
 
     A series such as `0.19` is its first release, and a pre-release is below its release. A development build comes from
-    the main branch, which becomes the next minor release. Outside the known releases there is one neighbour. Raises
-    ValueError if `version` is not a version.
+    the main branch, which becomes the next minor release, or the one after it: the version changes only some time after
+    a release has branched off. Outside the known releases there is one neighbour. Raises ValueError if `version` is not
+    a version.
     """
     wanted = release(version)
     if wanted in map(release, versions()):
@@ -155,7 +159,9 @@ def neighbours(version: str) -> tuple[str, ...]:
     lower = [each for each in versions() if release(each) < wanted]
     higher = [each for each in versions() if release(each) > wanted]
     if "dev" in version:
-        higher = [each for each in higher if release(each)[0][:_MINOR] > wanted[0][:_MINOR]]
+        minors = {release(each)[0][:_MINOR]: each for each in reversed(higher)}
+        minors.pop(wanted[0][:_MINOR], None)
+        return (*lower[-1:], *sorted(minors.values(), key=release)[:_AHEAD])
     return (*lower[-1:], *higher[:1])
 
 
@@ -185,6 +191,26 @@ def release(version: str) -> tuple[tuple[int, ...], bool]:
         raise ValueError(message)
     parts = [int(part) for part in found[1].split(".")]
     return (*parts, *[0] * (4 - len(parts))), found[2] is None
+
+
+@cache
+def published() -> dict[str, tuple[str, str]]:
+    """Return the day on which each release was published, and the day a week later, both as YYYYMMDD; oldest first."""
+    found: dict[str, list[str]] = json.loads(_PUBLISHED.read_bytes())
+    return {version: (day, week_later) for version, (day, week_later) in found.items()}
+
+
+def of_day(day: str) -> str | None:
+    """Return the version of a build of the main branch on a day, YYYYMMDD; None if no later release is known.
+
+    The build may be some days old, so it follows the last release that was published a week before.
+    """
+    days = published()
+    before = [version for version, (_, week_later) in days.items() if week_later <= day]
+    if not before or day > max(days.values())[0]:
+        return None
+    *first, patch = before[-1].split(".")
+    return f"{'.'.join(first)}.{int(patch) + 1}.dev{day}"
 
 
 def assumed(version: str | None) -> tuple[int, ...]:

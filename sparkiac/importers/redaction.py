@@ -42,6 +42,11 @@ def is_secret(text: str) -> bool:
     return secrets.literal(text, ()) is not None
 
 
+def redacted_line(text: str) -> str:
+    """Return a line with secrets redacted."""
+    return _with_stars(text)
+
+
 def redacted(text: str) -> str:
     """Return a text for a report: one line, shortened, with secrets redacted."""
     line = " ".join(_with_stars(text).split())

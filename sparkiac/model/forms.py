@@ -86,6 +86,10 @@ PREFIXED: Final = _form(r"^[0-9A-Fa-f.:]+/[0-9]{1,3}$", "an address with a prefi
 INTERFACE: Final = _form(r"^[A-Za-z][A-Za-z0-9_.]{0,14}$", "a network interface name of at most 15 characters")
 USER: Final = _form(r"^[a-z][a-z0-9_-]{0,31}$", "a Linux user name")
 VERSION: Final = _form(r"^[0-9]+(\.[0-9]+){0,3}$", "a quoted version such as '580.142'")
+BUILD: Final = _form(
+    r"^[0-9]+(\.[0-9]+){1,3}(rc[0-9]+)?(\.dev[0-9]+)?$", "the version of a build such as 0.24.0 or '0.19.2rc1.dev134'"
+)
+COMMIT_START: Final = _form(r"^[0-9a-f]{9}$", "the first 9 digits of a commit, quoted")
 SYSCTL_KEY: Final = _form(r"^[a-z][a-z0-9_]*(\.[A-Za-z0-9_-]+)+$", "a sysctl key such as vm.swappiness")
 SYSCTL_VALUE: Final = _form(r"^-?[0-9]+( -?[0-9]+)*$", "an integer, or several separated by one space")
 KERNEL_PARAMETER: Final = _form(

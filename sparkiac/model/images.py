@@ -6,6 +6,8 @@ from pydantic import Field
 
 from sparkiac.model.base import (
     AbsolutePath,
+    BuildVersion,
+    CommitStart,
     ImageReference,
     Line,
     Model,
@@ -34,7 +36,7 @@ class Additions(Model):
 class ImageTag(Model):
     """Facts about one image tag."""
 
-    vllm: Version | None = None
+    vllm: BuildVersion | None = None
     """vLLM release in the image; for a moving tag, the release that a source saw, which may have changed since."""
     vllm_at_least: Version | None = None
     """Oldest vLLM release that it can contain, if the source does not name the exact one."""
@@ -65,9 +67,9 @@ class ImageTag(Model):
 
 
 class TagSeries(Model):
-    """Facts about all tags with a common prefix, or about one digest."""
+    """Facts about all tags with a common prefix, about one digest or about one commit."""
 
-    vllm: Version
+    vllm: BuildVersion
     """vLLM release that they are built from."""
     sources: tuple[ShortText, ...]
     """Sources of this fact."""
@@ -96,6 +98,10 @@ class ImageFamily(Model):
     """Facts about known tags, by tag."""
     series: dict[str, TagSeries] = Field(default_factory=dict)
     """Facts about all tags with a prefix that ends before a dot or hyphen: 26.05 covers 26.05.post1-py3."""
+    dated: bool = False
+    """Whether a tag such as 20260705 or nightly-20260705 is a build of vLLM's main branch of that day."""
+    commits: dict[CommitStart, TagSeries] = Field(default_factory=dict)
+    """Facts about tags that name a commit of vLLM, such as nightly-07351e0883470724dd5a7e9730ed10e01fc99d08."""
     digests: dict[str, TagSeries] = Field(default_factory=dict)
     """Facts about images by digest, whatever their tag is."""
     notes: tuple[ShortText, ...] = ()

@@ -47,6 +47,17 @@ class HostMemory(Model):
     """GiB that stay free for the system and the page cache; default a tenth of the memory."""
 
 
+class Twin(Model):
+    """The second half of a port: each port of a DGX Spark is two PCIe devices, with an interface each."""
+
+    interface: InterfaceName
+    """Network interface of the second half, such as enP2p1s0f1np1."""
+    hca: Word
+    """RDMA device of the second half, such as roceP2p1s0f1."""
+    address: InterfaceAddress | None = None
+    """Address with prefix length, in another network than that of the first half; RDMA needs none."""
+
+
 class FabricLink(Model):
     """One high-speed link between hosts."""
 
@@ -56,6 +67,10 @@ class FabricLink(Model):
     """Address with prefix length, such as 192.168.177.11/24."""
     hca: Word | None = None
     """RDMA device behind the interface, such as rocep1s0f1."""
+    twin: Twin | None = None
+    """Second half of the port; NCCL reaches the full speed of the cable only with both RDMA devices."""
+    mtu: Annotated[int, Field(ge=1280, le=9978)] | None = None
+    """Maximum transmission unit in bytes, the same at both ends, such as 9000; preflight compares the interfaces."""
 
 
 class Fabric(Model):

@@ -1,11 +1,12 @@
 """Symptoms of problems at run time, with causes and remedies."""
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from sparkiac.model.base import Code, Model, Name, ShortText, Version
+from sparkiac.model.base import Code, Model, Name, OptionName, ShortText, Version
 
 SymptomSource = Literal["log", "kernel", "container", "answer", "metrics", "memory", "time", "bench"]
 """Where a symptom appears: the log of the server, the kernel log, the output of Docker, an API response, the metrics of
@@ -80,8 +81,32 @@ class Conflict(Model):
     """How to decide which source to follow."""
 
 
+class FromLine(Model):
+    """A value that the line of the symptom contains."""
+
+    group: ShortText
+    """Named group of the pattern. A group that is not in the line gives no change."""
+
+
+ChangedOption = str | int | float | bool | FromLine | None
+"""New value of an option; null removes it."""
+
+
+class Change(Model):
+    """Change of a deployment in the inventory that certainly removes the cause."""
+
+    set: Mapping[OptionName, ChangedOption] = Field(default_factory=dict)
+    """Engine options."""
+    remove_env: FromLine | None = None
+    """Environment variable to remove, whose name is in the line."""
+    speculative: Mapping[OptionName, str | int] = Field(default_factory=dict)
+    """Settings of speculative decoding."""
+    requires: tuple[OptionName, ...] = ()
+    """Engine options that must be set; without them the change is not enough."""
+
+
 class Symptom(Model):
-    """One symptom, which appears either as a log line or as an observation."""
+    """One symptom, which appears as a log line, as an observation, or as both."""
 
     code: Code
     """Code, the same as the name of the file."""
@@ -97,7 +122,7 @@ class Symptom(Model):
     pattern: Pattern | None = None
     """Pattern that a line there matches."""
     probe: Observation | None = None
-    """What to look at there, if no log line shows the symptom."""
+    """What to look at there, if no log line shows the symptom, or not every time."""
     cause: ShortText
     """Cause of the symptom."""
     remedy: Annotated[tuple[ShortText, ...], Field(min_length=1)]
@@ -107,7 +132,13 @@ class Symptom(Model):
     rule: Code | None = None
     """Rule that detects the cause before the start."""
     also: tuple[Code, ...] = ()
-    """Other symptoms whose lines this pattern also matches."""
+    """Other symptoms whose lines this pattern also matches. If one of them is found, it is the cause of this one."""
+    consequence: bool = False
+    """Whether another error causes it: an error that is found in the same logs is then the cause."""
+    at_end: bool = False
+    """Whether the line counts only if no other line of the engine follows."""
+    change: Change | None = None
+    """Change of the inventory that removes the cause."""
     conditions: Conditions = Field(default_factory=Conditions)
     """Circumstances in which cause and remedy apply."""
     conflicts: tuple[Conflict, ...] = ()
@@ -116,8 +147,18 @@ class Symptom(Model):
     """Further information."""
 
     @model_validator(mode="after")
-    def _shows_in_one_way(self) -> Self:
-        if (self.pattern is None) == (self.probe is None):
-            message = "a symptom has either a pattern or a probe"
+    def _shows(self) -> Self:
+        if self.pattern is None and self.probe is None:
+            message = "a symptom has a pattern or a probe"
+            raise ValueError(message)
+        groups = re.compile(self.pattern or "").groupindex
+        unknown = [each for each in _groups(self.change) if each not in groups]
+        if unknown:
+            message = f"the pattern has no group {unknown[0]}"
             raise ValueError(message)
         return self
+
+
+def _groups(change: Change | None) -> Iterator[str]:
+    values = (*change.set.values(), change.remove_env) if change else ()
+    return (each.group for each in values if isinstance(each, FromLine))

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
+    from sparkiac.plan.contract import FabricLookup
     from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, SupersededEntry
 
 
@@ -45,6 +46,8 @@ class ContainerNetwork(NamedTuple):
     """Docker network that it shares with other containers of the host; its name there is that of the container."""
     extra_hosts: tuple[str, ...] = ()
     """Entries for its /etc/hosts, as name:address."""
+    fabric: FabricLookup | None = None
+    """What is looked up about the links of the host at each start."""
 
 
 class Confinement(NamedTuple):

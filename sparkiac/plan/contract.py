@@ -93,6 +93,25 @@ class StoreExpectation(NamedTuple):
     """Entry → groups whose hosts must all have the same revision."""
 
 
+class RdmaLink(NamedTuple):
+    """An RDMA device that a unit uses."""
+
+    device: str
+    interface: str
+    """Network interface of the device."""
+    address: str | None
+    """IP address of the interface; None for a twin without an address."""
+
+
+class FabricLookup(NamedTuple):
+    """What preflight looks up about the links of a unit at each start, for the unit's environment."""
+
+    rdma: tuple[RdmaLink, ...]
+    """Devices whose GID index is looked up."""
+    sockets: str | None
+    """Address whose network interface is looked up for the sockets of NCCL and Gloo."""
+
+
 class UnitExpectation(NamedTuple):
     """What preflight checks just before a unit starts."""
 
@@ -102,6 +121,16 @@ class UnitExpectation(NamedTuple):
     cache: str | None
     """Directory of its compile cache, which preflight creates if it is missing."""
     files: tuple[str, ...]
+    fabric: FabricLookup | None
+
+
+class ExpectedLink(NamedTuple):
+    """A high-speed link that a group on this host uses."""
+
+    interface: str
+    address: str
+    """IP address with prefix length."""
+    mtu: int | None
 
 
 class Expectations(NamedTuple):
@@ -121,6 +150,8 @@ class Expectations(NamedTuple):
     idle_memory_bytes: int | None
     load_tuning: Mapping[str, str]
     disk: tuple[Disk, ...]
+    links: tuple[ExpectedLink, ...]
+    """Links of a host that runs nodes of groups."""
     ports: tuple[FreePort, ...]
     secrets: tuple[ExpectedSecret, ...]
     logins: tuple[RegistryLogin, ...]

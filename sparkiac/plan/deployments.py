@@ -12,7 +12,7 @@ from sparkiac.engines import vllm
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.speculative import Ngram, Suffix
-from sparkiac.plan import command, settings
+from sparkiac.plan import command, links, settings
 from sparkiac.plan.addresses import bind_address, fabric_address, links_of
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.container import (
@@ -29,7 +29,7 @@ from sparkiac.plan.image import AddedNames
 from sparkiac.plan.parts import BindMount, Export, Health, Published, Secret, SupersededEntry, stated_bytes
 from sparkiac.plan.values import Container
 from sparkiac.plan.weights import commits, handle
-from sparkiac.resolve import hosts_of
+from sparkiac.resolve import fabric, hosts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,6 +56,8 @@ class _Node(NamedTuple):
     host: ResolvedHost
     leader: ResolvedHost
     """Leader of the group; the host itself if there is only one."""
+    mesh: bool
+    """Whether no network reaches all hosts of the group."""
     rank: int
     size: int
     """Number of hosts of the group."""
@@ -109,6 +111,7 @@ def _node(resolved: Resolved, name: str, host: str) -> _Node:
         values=values,
         host=machines[host],
         leader=machines[group[0]],
+        mesh=len(group) > 1 and fabric.is_mesh([links_of(machines[each]) for each in group]),
         rank=group.index(host),
         size=len(group),
         engine=engines.named(values.engine),
@@ -123,15 +126,15 @@ def _options(node: _Node) -> dict[str, Any]:
         return options
     parallel = {} if "pipeline_parallel_size" in options else {"tensor_parallel_size": node.size}
     listen = {"host": node.address, "port": node.values.port}
-    group = vllm.group_options(rank=node.rank, size=node.size, master=fabric_address(node.leader))
+    master = node.leader.address if node.mesh else fabric_address(node.leader)
+    group = vllm.group_options(rank=node.rank, size=node.size, master=master)
     return parallel | options | listen | group
 
 
 def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: RequiredWeights) -> ContainerCommand:
     values, engine = node.values, node.engine
     start = command.start(engine, values, options, commits=weights.commits)
-    own = {} if node.alone else _group_env(node.host)
-    env = own | {name: str(value) for name, value in values.env.items()} | dict(start.env)
+    env = {name: str(value) for name, value in values.env.items()} | dict(start.env)
     key = values.api_key if engine.key_variable is not None else None
     return ContainerCommand(
         words=command.words(image, engine, start),
@@ -141,19 +144,6 @@ def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: Req
     )
 
 
-def _group_env(host: ResolvedHost) -> dict[str, str]:
-    """Return the variables that send the traffic of a group over the host's high-speed links."""
-    links = links_of(host)
-    devices = ",".join(link.hca for link in links if link.hca is not None)
-    first = links[0].interface
-    return {
-        "VLLM_HOST_IP": fabric_address(host),
-        "NCCL_SOCKET_IFNAME": first,
-        "GLOO_SOCKET_IFNAME": first,
-        **({"NCCL_IB_HCA": devices} if devices else {}),
-    }
-
-
 def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
     port = node.values.port
     return ContainerNetwork(
@@ -161,11 +151,12 @@ def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> 
         published=Published(node.address, port, options["port"]) if node.alone else None,
         host=not node.alone,
         shared=shared,
+        fabric=None if node.alone else links.lookup(node.host, node.values.env, mesh=node.mesh),
     )
 
 
 def _confinement(node: _Node) -> Confinement:
-    container_settings, rdma = node.values.container, any(link.hca for link in links_of(node.host))
+    container_settings = node.values.container
     limits = container_settings.ulimits or ()
     return Confinement(
         read_only=container_settings.read_only,
@@ -174,7 +165,7 @@ def _confinement(node: _Node) -> Confinement:
         shm_size_bytes=stated_bytes(container_settings.shm_size_gib),
         tmp_size_bytes=int(container_settings.tmp_size_gib * GIB),
         ulimits={name: limit for name, limit in limits if limit is not None},
-        devices=("/dev/infiniband",) if rdma and not node.alone else (),
+        devices=() if node.alone else links.device_files(node.host, node.values.env),
     )
 
 

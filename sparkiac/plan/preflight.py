@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
 from sparkiac.memory.values import GIB
+from sparkiac.plan.addresses import links_of
 from sparkiac.plan.contract import (
     Disk,
     DockerAccess,
     DoubtedDriver,
     Expectations,
     ExpectedGpu,
+    ExpectedLink,
     ExpectedSecret,
     FreePort,
     ImageDriver,
@@ -61,6 +63,7 @@ def expectations(
         idle_memory_bytes=_idle_bytes(containers, host.memory_bytes),
         load_tuning={key: str(sysctls[key]) for key in _LOAD_TUNING if key in sysctls},
         disk=() if free_gib is None else (Disk("/var/lib/docker", int(free_gib * GIB)),),
+        links=_links(host),
         ports=_ports(host),
         secrets=tuple(ExpectedSecret(secret, "0600") for secret in secrets),
         logins=_logins(containers),
@@ -98,6 +101,13 @@ def _versions(lowest: Requirements) -> Versions:
     )
 
 
+def _links(host: PlacedHost) -> tuple[ExpectedLink, ...]:
+    """Return the links of a host that runs nodes of groups; other hosts work without theirs."""
+    if not any(container.server.node for container in host.containers):
+        return ()
+    return tuple(ExpectedLink(link.interface, link.address, link.mtu) for link in links_of(host.values))
+
+
 def _ports(host: PlacedHost) -> tuple[FreePort, ...]:
     return tuple(
         FreePort(*each.network.listen, unit=each.unit)
@@ -130,7 +140,13 @@ def _unit(container: Container) -> UnitExpectation:
         secrets=tuple(secret.name for secret in container.secrets),
         cache=cache_path(container),
         files=tuple(file.path for file in container.storage.files),
+        fabric=container.network.fabric,
     )
+
+
+def fabric_variables_path(container: Container) -> str | None:
+    """Return the file in which preflight writes what it looked up about the links of a container's host."""
+    return None if container.network.fabric is None else f"/run/sparkiac/fabric/{container.name}.env"
 
 
 def cache_path(container: Container) -> str | None:

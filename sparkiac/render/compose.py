@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.vllm import CACHE
 from sparkiac.plan import BindMount
-from sparkiac.plan.preflight import cache_path
+from sparkiac.plan.preflight import cache_path, fabric_variables_path
 from sparkiac.render import escape, yamltext
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def _service(container: Container) -> dict[str, Any]:
         "init": True,
         "entrypoint": _entrypoint(container),
         "command": _command(container),
+        "env_file": _env_file(container),
         "environment": dict(container.command.env),
         "volumes": _volumes(container),
         "secrets": [{"source": secret.name, "target": secret.target} for secret in container.secrets],
@@ -59,6 +60,12 @@ def _service(container: Container) -> dict[str, Any]:
         "logging": {"driver": "json-file", "options": {"max-size": "50m", "max-file": "5"}},
     }
     return {key: value for key, value in wanted.items() if value not in (None, [], {})}
+
+
+def _env_file(container: Container) -> list[dict[str, Any]]:
+    """Return the file that preflight writes at every start; without it, as in a check elsewhere, nothing is missing."""
+    path = fabric_variables_path(container)
+    return [] if path is None else [{"path": path, "required": False}]
 
 
 def _entrypoint(container: Container) -> list[str] | None:

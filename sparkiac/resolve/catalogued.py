@@ -78,11 +78,16 @@ def merged(recipe: str | None, variant: str | None, fragments: tuple[str, ...], 
     return merge(*stack(recipe, variant, fragments, *own))
 
 
-def stack(recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> tuple[Leaves, ...]:
-    """Return these layers, lowest first. Without a recipe, one of the `own` layers must set the engine."""
+def stack(
+    recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves, group: Leaves | None = None
+) -> tuple[Leaves, ...]:
+    """Return these layers, lowest first; `group` is what a node of a group needs.
+
+    Without a recipe, one of the `own` layers must set the engine.
+    """
     chosen = tuple(layers(recipe, variant, fragments))
     engine = engines.named(merge(*chosen, *own)["engine",][0])
-    below = (constant(engine.defaults, layer=f"engine {engine.name}"), *chosen)
+    below = (constant(engine.defaults, layer=f"engine {engine.name}"), group or {}, *chosen)
     leaves = merge(*below, *own)
     if ("speculative",) not in leaves:
         return (*below, *own)

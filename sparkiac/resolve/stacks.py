@@ -9,7 +9,7 @@ from sparkiac.model.inventory import Defaults, Deployment, Host, HostMemory, Ssh
 from sparkiac.model.platform import Platform
 from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
 from sparkiac.model.settings import Settings
-from sparkiac.resolve import builds, catalogued, monitoring, services
+from sparkiac.resolve import builds, catalogued, fabric, monitoring, services
 from sparkiac.resolve.leaves import Leaves, from_document
 
 if TYPE_CHECKING:
@@ -52,7 +52,16 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves) 
         _store(hosts, on),
         _from_inventory(inventory, base, _DEPLOYMENT),
         _from_inventory(inventory, (*base, "per_host", on), _SETTINGS),
+        group=_group(inventory.value, chosen, on),
     )
+
+
+def _group(inventory: Inventory, deployment: Deployment, on: str) -> Leaves:
+    """Return what the node of a group needs on a host with links; nothing for a deployment on one host."""
+    if isinstance(deployment.on, str) or len(deployment.on) == 1:
+        return {}
+    members = [fabric.links_of(inventory.hosts[name]) for name in deployment.on]
+    return fabric.layer(inventory.hosts[on], members) if all(members) else {}
 
 
 def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:

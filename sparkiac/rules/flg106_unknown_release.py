@@ -3,7 +3,8 @@
 Options, values and variables are then compared with all known releases: only those that no release accepts are
 reported, as warnings. Facts about single releases are not checked. The release is known if the image was captured, if
 the lock records its version, if the catalog lists its digest, or if its tag names one: an upstream tag such as v0.24.0,
-a tag that the catalog lists, or 0.24.0-cu130 of another image of vLLM. A moving tag, such as nightly, names none.
+a tag, a commit or a day that the catalog can place, or 0.24.0-cu130 of another image of vLLM. A moving tag, such as
+nightly, names none.
 
 Bad:
 

@@ -1,8 +1,7 @@
 """A node that uses RDMA has a limit on locked memory.
 
-RDMA locks the buffers that it registers, and a container cannot lock more than its limit. The sources' commands for one
-machine set memlock to -1 as well (dual-Spark post L37, Spark guide L725); other limits are rendered where a recipe has
-them.
+RDMA locks the buffers that it registers, and a container cannot lock more than its limit. A group with RDMA devices has
+no limit (memlock -1), as in the sources' commands (dual-Spark post L37, Spark guide L725), unless another one is set.
 
 Bad:
 
@@ -23,6 +22,7 @@ deployments:
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: [spark-01, spark-02]
     port: 8001
+    container: {ulimits: {memlock: 67108864}}
 ```
 
 Good:
@@ -44,7 +44,6 @@ deployments:
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: [spark-01, spark-02]
     port: 8001
-    container: {ulimits: {memlock: -1}}
 ```
 """
 
@@ -79,6 +78,6 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes with RDMA devices and a limit on locked memory."""
     for host, container in nodes(plan):
         if container.confinement.devices and container.confinement.ulimits.get("memlock") != _UNLIMITED:
-            message = f"{container.name} uses RDMA on {host.name} with Docker's limit on locked memory"
-            hint = "set container.ulimits: {memlock: -1}"
+            message = f"{container.name} uses RDMA on {host.name} with a limit on locked memory"
+            hint = "remove memlock from container.ulimits, or set it to -1"
             yield hit(host, container, ("container", "ulimits", "memlock"), message, hint)

@@ -1,8 +1,8 @@
-"""The first links of a group's hosts are not in the same network.
+"""Two hosts of a group share no network over their links.
 
-The nodes connect to the address of the leader's first link, which must be reachable from all of them. Two machines are
-joined by one direct cable; three or more need a switch, because a cable for each pair makes a network for each pair
-(Spark guide L657-658). The sources' links run at 200 Gb/s (L657) or at twice that (SM121 reference L37).
+The nodes of a group connect directly to each other. Either the first links of all hosts are in one network, by a cable
+between two hosts or by a switch, or each pair of hosts has a cable and a network of its own: three hosts without a
+switch ([cluster](https://forums.developer.nvidia.com/t/three-node-spark-clusters-without-a-switch-are-now-supported-in-spark-vllm-docker-and-sparkrun/365296)).
 
 Bad:
 
@@ -50,6 +50,7 @@ deployments:
 from __future__ import annotations
 
 from ipaddress import ip_interface
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
@@ -59,7 +60,7 @@ from sparkiac.rules.shares import nodes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Plan
+    from sparkiac.plan import HostPlan, Plan
 
 RULE: Final = Rule(
     code="MN009",
@@ -75,15 +76,26 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find groups whose first links are in different networks."""
-    groups: dict[str, list[tuple[str, str]]] = {}
+    """Find groups in which a pair of hosts shares no network."""
+    groups: dict[str, list[HostPlan]] = {}
     paths = {}
     for host, container in nodes(plan):
-        network = ip_interface(host.links[0].address).network
-        groups.setdefault(container.name, []).append((host.name, str(network)))
+        groups.setdefault(container.name, []).append(host)
         paths[container.name] = (*container.path, "on")
-    for name, found in groups.items():
-        if len({network for _, network in found}) > 1:
-            where = ", ".join(f"{host} in {network}" for host, network in found)
-            hint = "give the first links addresses in one network; three or more hosts need a switch"
-            yield Hit(paths[name], f"the first links of the hosts of {name} are in different networks: {where}", hint)
+    for name, hosts in groups.items():
+        first = {ip_interface(host.links[0].address).network for host in hosts}
+        apart = [pair for pair in combinations(hosts, 2) if not _networks(pair[0]) & _networks(pair[1])]
+        if len(first) > 1 and apart:
+            one, other = apart[0]
+            message = f"{one.name} ({_listed(one)}) and {other.name} ({_listed(other)}) of {name} share no network"
+            yield Hit(
+                paths[name], message, "give the ends of a cable, or all ports at a switch, addresses in one network"
+            )
+
+
+def _networks(host: HostPlan) -> set[object]:
+    return {ip_interface(link.address).network for link in host.links}
+
+
+def _listed(host: HostPlan) -> str:
+    return ", ".join(sorted(map(str, _networks(host))))

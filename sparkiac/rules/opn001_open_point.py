@@ -70,7 +70,7 @@ def _machine(host: HostPlan) -> Iterator[Hit]:
         message = f"the address of {host.name} is a placeholder: {host.address}"
         yield Hit((*path, "address"), message, "write the address that Ansible and clients use")
     for number, link in enumerate(host.links):
-        left = [key for key, value in link if is_placeholder(value or "")]
+        left = [key for key, value in link if isinstance(value, str) and is_placeholder(value)]
         if left:
             message = f"link {number + 1} of {host.name} has placeholders: {', '.join(left)}"
             hint = "`ibdev2netdev` shows interface and RDMA device (hca), `ip -br address` the address with its prefix"

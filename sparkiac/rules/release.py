@@ -67,7 +67,9 @@ def known(container: Container) -> Release | None:
     upstream = tag is not None and tag.provenance == _UPSTREAM
     whose = f"vLLM {version}" if upstream else f"vLLM {version} ({_tagged(container)})"
     if interfaces.release(first) != interfaces.release(version):
-        return Release(_interface(first), False, f"{whose}, compared with {' and '.join((first, *others))}", (*others,))  # noqa: FBT003
+        *rest, last = first, *others
+        compared = f"{', '.join(rest)} and {last}" if rest else last
+        return Release(_interface(first), False, f"{whose}, compared with {compared}", (*others,))  # noqa: FBT003
     return Release(_interface(first), exact=upstream and first == version, title=whose)
 
 

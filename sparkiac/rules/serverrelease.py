@@ -1,13 +1,14 @@
 """Helpers for rules about SGLang, llama.cpp, TensorRT-LLM and AEON-7's images: the release of a server.
 
 A finding is an error if an upstream tag names a release whose parser was read. For a release between two such
-releases, a vendor's image or an unknown release it is a warning, and only if no possible release accepts the option.
+releases, a vendor's or private image or an unknown release it is a warning, and only if no possible release accepts the
+option.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.report import Severity
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sparkiac.engines import Engine, Option
     from sparkiac.engines.tables import Table
     from sparkiac.plan import Container, HostPlan, Plan
+
+_PRIVATE: Final = re.compile(r"v?(b\d+|\d+\.\d+\.\d+(?:\.?(?:rc|post)\d+)?)(?:[-_+].+)?")
 
 
 class Server(NamedTuple):
@@ -64,7 +67,8 @@ def servers(plan: Plan) -> Iterator[Server]:
 
 def _server(container: Container, host: HostPlan, engine: Engine, table: Table) -> Server:
     tagged = _tagged(container, engine)
-    release = tagged or container.image.versions.get(engine.name, "").partition("+")[0]
+    locked = container.image.versions.get(engine.name, "").partition("+")[0]
+    release = tagged or locked or _of_private(container, engine, table)
     if not release or table.releases == ("",):
         title = engine.title if table.releases == ("",) else f"any known release of {engine.title}"
         return Server(container, host, engine, table, table.releases, exact=False, title=title)
@@ -74,6 +78,13 @@ def _server(container: Container, host: HostPlan, engine: Engine, table: Table) 
         title = f"{title} (compared with {' and '.join(compared)})"
     exact = release in compared and tagged is not None
     return Server(container, host, engine, table, compared, exact=exact, title=title)
+
+
+def _of_private(container: Container, engine: Engine, table: Table) -> str | None:
+    """Return the release with which the tag of a private image starts, such as 0.5.8-t5, if its parser was read."""
+    repository, _, tag = image(container).rpartition(":")
+    found = _PRIVATE.fullmatch(tag) if engine.name in repository.rpartition("/")[2] else None
+    return found[1] if found and repository not in engine.images and found[1] in table.releases else None
 
 
 def _tagged(container: Container, engine: Engine) -> str | None:

@@ -15,19 +15,23 @@ FAILED: Final = 255
 """Exit code of ssh if there is no connection."""
 NO_COMMAND: Final = 127
 """Exit code of a shell if the command does not exist."""
-_SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "--")
+TimedOut = subprocess.TimeoutExpired
+"""Exception of `run`, for packages that start no processes themselves."""
+_SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 
 
 def run(
-    target: str | None, words: Sequence[str], *, program: str, timeout_s: float
+    target: str | None, words: Sequence[str], *, program: str, timeout_s: float, port: int | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command with `program` as its input, at `target` ([USER@]ADDRESS) or on this machine.
 
-    Raises FileNotFoundError if this machine has no such command, and subprocess.TimeoutExpired.
+    Output that is not UTF-8 is replaced. Raises FileNotFoundError if this machine has no such command, and
+    subprocess.TimeoutExpired.
     """
-    command = (*_SSH, target, shlex.join(words)) if target else tuple(words)
+    ports = ("-p", str(port)) if port else ()
+    command = (*_SSH, *ports, "--", target, shlex.join(words)) if target else tuple(words)
     return subprocess.run(  # noqa: S603  no shell here, and the target is a word of its own, behind `--`
-        command, input=program, capture_output=True, text=True, timeout=timeout_s, check=False
+        command, input=program, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
     )
 
 

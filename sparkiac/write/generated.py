@@ -31,10 +31,9 @@ class GeneratedTree(NamedTuple):
     @staticmethod
     def with_manifest(artifacts: Sequence[Artifact], *, inputs: Mapping[str, str], generator: str) -> GeneratedTree:
         """Return the tree of these files and their manifest. Raises `UnsafeTarget` with all invalid paths."""
-        files = GeneratedTree.of(artifacts).files
-        text = manifest.dump(files.values(), inputs=inputs, generator=generator)
-        both = {MANIFEST: Artifact(MANIFEST, text), **files}
-        return GeneratedTree(both, {path: Stamp.of(file.content, file.mode) for path, file in both.items()})
+        files, stamps = GeneratedTree.of(artifacts)
+        own = Artifact(MANIFEST, manifest.dump(files, stamps, inputs=inputs, generator=generator))
+        return GeneratedTree({MANIFEST: own, **files}, {MANIFEST: Stamp.of(own.content, own.mode), **stamps})
 
 
 def _problems(artifacts: Sequence[Artifact]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from sparkiac.artifact import Artifact
@@ -66,13 +66,12 @@ def unsafe_path(path: str) -> str:
     return f"the path has the part {min(bad)!r}" if bad else ""
 
 
-def dump(artifacts: Iterable[Artifact], *, inputs: Mapping[str, str], generator: str) -> bytes:
+def dump(
+    files: Mapping[str, Artifact], stamps: Mapping[str, Stamp], *, inputs: Mapping[str, str], generator: str
+) -> bytes:
     """Return the manifest of these files, sorted so that a diff shows only the lines of changed files."""
-    files = {
-        artifact.path: {"sha256": hashlib.sha256(artifact.content).hexdigest(), "mode": f"{artifact.mode:04o}"}
-        for artifact in artifacts
-    }
-    document = {"version": VERSION, "generator": generator, "inputs": dict(inputs), "files": files}
+    records = {path: {"sha256": stamps[path].sha256, "mode": f"{file.mode:04o}"} for path, file in files.items()}
+    document = {"version": VERSION, "generator": generator, "inputs": dict(inputs), "files": records}
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 

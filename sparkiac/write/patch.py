@@ -57,7 +57,7 @@ def diff_of(name: str, old: bytes, new: bytes) -> str:
 def _present(root: Path, generated: AbstractSet[str]) -> dict[str, _Side]:
     known = generated | manifest.load(root).files.keys()
     return {
-        path: _Side((root / path).read_bytes(), executable=bool(entry.mode & stat.S_IXUSR))
+        path: _Side(tree.content(root, path), executable=bool(entry.mode & stat.S_IXUSR))
         for path, entry in tree.scan(root).items()
         if path in known and not entry.is_dir
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sparkiac.write import manifest, tree
 from sparkiac.write.comparison import Comparison, ExistingTree, compare, unmanaged
@@ -19,11 +19,20 @@ if TYPE_CHECKING:
 
     from sparkiac.artifact import Artifact
     from sparkiac.write.comparison import Changes
+    from sparkiac.write.tree import FileStatus
 
 Result = TypeVar("Result")
 
 _TRIES = 20
 """A try fails only if another run replaces the tree during the milliseconds of reading it."""
+
+
+class Examined(NamedTuple):
+    """The tree on disk, None if there is none, and its comparison with the generated files."""
+
+    entries: Mapping[str, FileStatus] | None
+    """The status of every path, taken before its content was read."""
+    comparison: Comparison
 
 
 def survey(
@@ -40,10 +49,10 @@ def survey(
     the tree.
     """
     generated = GeneratedTree.with_manifest(artifacts, inputs=inputs, generator=generator)
-    return examine(TargetPaths.of(target), generated.stamps, force=force).changes
+    return examine(TargetPaths.of(target), generated.stamps, force=force).comparison.changes
 
 
-def examine(paths: TargetPaths, generated: Mapping[str, Stamp], *, force: bool) -> Comparison:
+def examine(paths: TargetPaths, generated: Mapping[str, Stamp], *, force: bool) -> Examined:
     """Compare the tree on disk with the generated files. Raises the errors of `survey`."""
     return read_stable(paths, lambda root: _examine(root, generated, force=force))
 
@@ -88,9 +97,9 @@ def is_open_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def _examine(root: Path | None, generated: Mapping[str, Stamp], *, force: bool) -> Comparison:
+def _examine(root: Path | None, generated: Mapping[str, Stamp], *, force: bool) -> Examined:
     if root is None:
-        return compare(generated, ExistingTree({}, frozenset()), Owned({}), force=force)
+        return Examined(None, compare(generated, ExistingTree({}, frozenset()), Owned({}), force=force))
     owned = manifest.load(root)
     # A wrong target such as the home directory can be huge, so the search ends at the first file.
     if owned.problem == manifest.MISSING and not force and _has_a_file(root):
@@ -98,15 +107,12 @@ def _examine(root: Path | None, generated: Mapping[str, Stamp], *, force: bool) 
     entries = tree.scan(root)
     known = generated.keys() | owned.files.keys()
     files = {
-        path: _stamp(root / path, entry.mode) if path in known else None
+        path: Stamp.of(tree.content(root, path), entry.mode) if path in known else None
         for path, entry in entries.items()
         if not entry.is_dir
     }
-    return compare(generated, ExistingTree(files, entries.keys() - files.keys()), owned, force=force)
-
-
-def _stamp(path: Path, mode: int) -> Stamp:
-    return Stamp.of(path.read_bytes(), mode)
+    existing = ExistingTree(files, entries.keys() - files.keys())
+    return Examined(entries, compare(generated, existing, owned, force=force))
 
 
 def _has_a_file(root: Path) -> bool:

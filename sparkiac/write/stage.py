@@ -9,14 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sparkiac.write import tree
 from sparkiac.write.errors import naming
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sparkiac.write.comparison import Comparison
     from sparkiac.write.generated import GeneratedTree
 
@@ -34,11 +33,12 @@ def build(new: Path, *, present: Path, comparison: Comparison, generated: Genera
     The umask does not change the modes. Raises `OSError`; `new` is then incomplete.
     """
     new.chmod(0o755)
-    made: set[str] = set()
+    made = {""}
     for path, file in generated.files.items():
-        _make_directories(new, tree.ancestors(path), made)
+        if path.rpartition("/")[0] not in made:
+            _make_directories(new, tree.ancestors(path), made)
         if path in comparison.kept:
-            _link(present / path, new / path)
+            _link(f"{present}/{path}", f"{new}/{path}")
         else:
             _write(new / path, file.content, mode=file.mode)
     _carry(new, present, comparison.carried, made)
@@ -61,14 +61,14 @@ def _carry(new: Path, present: Path, paths: tuple[str, ...], ours: set[str]) -> 
             _make_directories(new, [path, *tree.ancestors(path)], theirs)
         else:
             _make_directories(new, tree.ancestors(path), theirs)
-            _link(present / path, new / path)
+            _link(f"{present}/{path}", f"{new}/{path}")
     for path in sorted(theirs - ours, reverse=True):
         status = (present / path).stat()
         os.utime(new / path, ns=(status.st_atime_ns, status.st_mtime_ns))
         (new / path).chmod(stat.S_IMODE(status.st_mode))
 
 
-def _link(source: Path, copy: Path) -> None:
+def _link(source: str, copy: str) -> None:
     """Create a hard link, so that the file keeps its inode and its times."""
     try:
         os.link(source, copy, follow_symlinks=False)
@@ -78,14 +78,15 @@ def _link(source: Path, copy: Path) -> None:
         _copy(source, copy, reason=error)
 
 
-def _copy(source: Path, copy: Path, *, reason: OSError) -> None:
-    status = source.lstat()
+def _copy(source: str, copy: str, *, reason: OSError) -> None:
+    original = Path(source)
+    status = original.lstat()
     if stat.S_ISLNK(status.st_mode):
-        copy.symlink_to(source.readlink())
+        Path(copy).symlink_to(original.readlink())
         return
     if not stat.S_ISREG(status.st_mode):
         raise reason
-    with source.open("rb") as reading, os.fdopen(os.open(copy, _FILE_FLAGS, 0o600), "wb") as writing:
+    with original.open("rb") as reading, os.fdopen(os.open(copy, _FILE_FLAGS, 0o600), "wb") as writing:
         while chunk := reading.read(_CHUNK_BYTES):
             writing.write(chunk)
         os.fchmod(writing.fileno(), stat.S_IMODE(status.st_mode))

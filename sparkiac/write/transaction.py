@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.artifact import Artifact
     from sparkiac.write.comparison import Changes
+    from sparkiac.write.preview import Examined
     from sparkiac.write.tree import FileStatus
 
 
@@ -42,17 +43,20 @@ def commit(
     """
     generated = GeneratedTree.with_manifest(artifacts, inputs=inputs, generator=generator)
     paths = TargetPaths.of(target)
+    examined = None
     if not paths.leftovers():
-        changes = examine(paths, generated.stamps, force=force).changes
-        if not changes.any:
-            return changes
+        examined = examine(paths, generated.stamps, force=force)
+        if not examined.comparison.changes.any:
+            return examined.comparison.changes
     with _parents(paths.target.parent), lock.hold(paths):
-        return _replace(paths, generated, force=force)
+        return _replace(paths, generated, examined, force=force)
 
 
-def _replace(paths: TargetPaths, generated: GeneratedTree, *, force: bool) -> Changes:
-    before = _entries(paths.target)
-    comparison = examine(paths, generated.stamps, force=force)
+def _replace(paths: TargetPaths, generated: GeneratedTree, examined: Examined | None, *, force: bool) -> Changes:
+    """Replace the tree. What was examined without the lock holds if no path has changed since."""
+    if examined is None or examined.entries != _entries(paths.target):
+        examined = examine(paths, generated.stamps, force=force)
+    before, comparison = examined
     if not comparison.changes.any:
         return comparison.changes
     stage.build(paths.new, present=paths.target, comparison=comparison, generated=generated)

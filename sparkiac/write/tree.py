@@ -1,17 +1,20 @@
-"""Read and remove a directory tree. Symlinks are never followed."""
+"""Read and remove a directory tree. Symlinks are never followed.
+
+Paths inside of a tree are texts: for a large fleet, creating Path objects would take longer than the system calls.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.write.errors import UnsafeTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 CARRIED = ".ansible"
 """The directory that Ansible tools create where they run. sparkiac neither reads nor changes its content."""
@@ -50,14 +53,20 @@ def walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     pending = [""]
     while pending:
         folder = pending.pop()
-        with os.scandir(root / folder) as listing:
-            found = sorted(listing, key=lambda entry: entry.name)
+        with os.scandir(f"{root}/{folder}") as listing:
+            found = sorted(listing, key=_name)
         for entry in found:
             path = f"{folder}{entry.name}"
             status = entry.stat(follow_symlinks=False)
             yield path, status
             if stat.S_ISDIR(status.st_mode):
                 pending.append(f"{path}/")
+
+
+def content(root: Path, path: str) -> bytes:
+    """Return the content of a file below `root`."""
+    with open(f"{root}/{path}", "rb") as file:  # noqa: PTH123
+        return file.read()
 
 
 def scan(root: Path) -> dict[str, FileStatus]:
@@ -81,27 +90,30 @@ def scan(root: Path) -> dict[str, FileStatus]:
     return entries
 
 
-def remove(root: Path) -> None:
+def remove(root: Path | str) -> None:
     """Delete a tree. An empty directory is deleted without a file descriptor, because none may be left."""
     with suppress(OSError):
-        root.rmdir()
+        os.rmdir(root)  # noqa: PTH106
         return
     clear(root)
-    root.rmdir()
+    os.rmdir(root)  # noqa: PTH106
 
 
-def clear(root: Path) -> None:
+def clear(root: Path | str) -> None:
     """Delete the content of a directory. Files are only unlinked, because another tree may link to them."""
     with os.scandir(root) as listing:
         found = list(listing)
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
-            path = Path(entry.path)
             with suppress(OSError):  # if this matters, deleting the content fails too
-                path.chmod(0o700)  # the Ansible tools may create read-only directories
-            remove(path)
+                os.chmod(entry.path, 0o700)  # noqa: PTH101  the Ansible tools may create read-only directories
+            remove(entry.path)
         else:
-            os.unlink(entry.path)  # noqa: PTH108  creating a Path takes longer than the call
+            os.unlink(entry.path)  # noqa: PTH108
+
+
+def _name(entry: os.DirEntry[str]) -> str:
+    return entry.name
 
 
 def _problem(path: str, status: os.stat_result, device: int) -> str:

@@ -31,7 +31,7 @@ IMAGES: Final = {
     "nvcr.io/nvidia/vllm:26.02-py3": Named(*NGC, "0.15.1"),  # L110
     "nvcr.io/nvidia/vllm:25.12.post1-py3": Named(*NGC),  # L111: of December 2025
     "vllm/vllm-openai:nightly": Named(*OPENAI),  # L112 saw 0.23.x, and the tag moves
-    "vllm/vllm-openai:cu130-nightly": Named(*OPENAI),  # L112
+    "vllm/vllm-openai:cu130-nightly": Named(*OPENAI, "0.19.2rc1.dev134"),  # L112 saw 0.23; vllm#42738
     "vllm/vllm-openai:gemma4-cu130": Named(*OPENAI, "0.19"),  # L113, L252
     "vllm/vllm-openai:gemma4": Named(*OPENAI, "0.18.2"),  # L113: v0.18.2-dev
     "vllm/vllm-openai:gemma4-0505-arm64-cu130": Named(*OPENAI),  # dual-Spark post L85
@@ -47,6 +47,11 @@ IMAGES: Final = {
     "eugr/spark-vllm-docker": Named("eugr-spark-vllm-docker", "unknown"),  # Spark guide L120
     "christopher_owen/spark-vllm-mxfp4-docker": Named("christopher-owen-mxfp4", "unknown"),  # L120
     "jasl/vllm @ codex/ds4-sm120-min-enable": Named("jasl-vllm", "unknown"),  # DeepSeek-V4 thread L37
+    "ghcr.io/spark-arena/dgx-vllm-eugr-nightly:latest": Named("spark-arena-nightly", "unknown"),
+    "ghcr.io/spark-arena/dgx-vllm-eugr-nightly-tf5:latest": Named("spark-arena-nightly-tf5", "unknown"),
+    "eugr/spark-vllm:latest": Named("eugr-spark-vllm", "unknown"),
+    "avarok/dgx-vllm-nvfp4-kernel:v22": Named("avarok-nvfp4-kernel", "unknown", "0.16.0rc2"),
+    "avarok/dgx-vllm-nvfp4-kernel:v23": Named("avarok-nvfp4-kernel", "unknown", "0.16.0rc2.dev236"),
 }
 OWN_BUILDS: Final = {"vllm-ds4-pinned", "vllm-node-dsv4-pr-43447"}
 """Builds that a source describes and gives no name."""
@@ -72,7 +77,7 @@ def family_of(reference: str) -> ImageFamily:
 
 
 def test_the_table_is_whole() -> None:
-    assert len(IMAGES) == 21
+    assert len(IMAGES) == 26
     assert {named.file for named in IMAGES.values()} | OWN_BUILDS == set(FAMILIES)
 
 
@@ -134,9 +139,11 @@ def test_the_tag_that_failed_is_marked() -> None:
 def test_moving_tags_are_marked() -> None:
     assert {tag for tag, known in tags().items() if known.moving} == {
         "vllm/vllm-openai:nightly",
-        "vllm/vllm-openai:cu130-nightly",
         "ghcr.io/aeon-7/vllm-dflash:latest",
         "ghcr.io/aeon-7/aeon-vllm-ultimate:latest",
+        "ghcr.io/spark-arena/dgx-vllm-eugr-nightly:latest",
+        "ghcr.io/spark-arena/dgx-vllm-eugr-nightly-tf5:latest",
+        "eugr/spark-vllm:latest",
     }
 
 

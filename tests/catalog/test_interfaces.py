@@ -177,12 +177,16 @@ def test_the_nearest_release_is_the_same_or_the_next_lower(version: str, nearest
         ("0.10.2", (OLDEST,)),
         ("99.0", (NEWEST,)),
         ("0.20.0rc1", ("0.19.1", "0.20.0")),
-        ("0.19.1rc1.dev33", ("0.19.0", "0.20.0")),
+        ("0.19.1rc1.dev33", ("0.19.0", "0.20.0", "0.21.0")),
+        ("0.16.0rc2.dev236", ("0.15.1", "0.17.1", "0.18.1")),
         ("99.0.1.dev1", (NEWEST,)),
     ],
 )
 def test_a_release_that_is_not_known_lies_between_its_neighbours(version: str, neighbours: tuple[str, ...]) -> None:
-    """A development build of 0.19.1 is of the main branch, which became 0.20.0."""
+    """A development build of 0.19.1 is of the main branch, which became 0.20.0, and 0.21.0 after that.
+
+    An image of 2026-07-08 printed 0.23.1rc1.dev961, eight days after 0.24.0 was published.
+    """
     assert interfaces.neighbours(version) == neighbours
 
 
@@ -214,8 +218,9 @@ def test_each_release_that_an_image_names_has_one_near_it() -> None:
     named = {version for tag in tags for version in (tag.vllm, tag.vllm_at_least) if version}
     assert len(named) > 4
     for version in named:
-        series = version.split(".")[:2]
-        assert interfaces.nearest(version).split(".")[:2] == series
+        lower, *_ = interfaces.neighbours(version)
+        ahead = interfaces.release(version)[0][1] - interfaces.release(lower)[0][1]
+        assert ahead == int(".0rc" in version)
 
 
 # Facts

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from sparkiac import catalog, rules
@@ -22,8 +23,10 @@ HERE: Final = Path(__file__).parent
 FILES: Final = sorted((HERE.parents[1] / "sparkiac/catalog/symptoms").iterdir())
 SYMPTOMS: Final = {symptom.code: symptom for symptom in catalog.symptoms()}
 PATTERNS: Final = {code: symptom.pattern for code, symptom in SYMPTOMS.items() if symptom.pattern is not None}
-SNIPPETS: Final = {path.stem: path.read_text().splitlines() for path in sorted((HERE / "snippets").glob("*.log"))}
-HEALTHY: Final = SNIPPETS.pop("healthy")
+RECORDED: Final = yaml.safe_load((HERE / "symptoms.yaml").read_text())
+LINES: Final = RECORDED["lines"]
+SNIPPETS: Final = {code: [each["line"] for each in LINES[code]["shows"]] for code in LINES}
+HEALTHY: Final = (HERE / "healthy.log").read_text().splitlines()
 FURTHER: Final = {
     "LOG100": "permission denied ... docker.sock",
     "LOG101": "OOM with free RAM showing",
@@ -45,6 +48,8 @@ FURTHER: Final = {
     "LOG117": "Unknown vLLM environment variable",
 }
 """Symptoms that the sources tell of beside the runtime facts."""
+OF_THREADS: Final = [f"LOG{number}" for number in range(118, 144)]
+"""Symptoms of public issue threads, of measurements, and of the programs themselves."""
 OF_FIGURES: Final = {"BEN005"}
 """Symptoms of facts about figures, which no inventory has."""
 MOST_WAYS: Final = 2_000
@@ -84,10 +89,10 @@ def texts(value: object) -> Iterator[str]:
 
 def test_each_runtime_fact_has_a_symptom_and_no_other_code_is_used() -> None:
     assert (len(CODES), len(dict(CODES)), len(RUNTIME), len(FURTHER)) == (207, 207, 36, 18)
-    assert sorted(SYMPTOMS) == sorted([*RUNTIME, *FURTHER, *OF_FIGURES])
+    assert sorted(SYMPTOMS) == sorted([*RUNTIME, *FURTHER, *OF_THREADS, *OF_FIGURES])
     assert set(PREVENTABLE) > OF_FIGURES
     assert [symptom.code for symptom in catalog.symptoms()] == sorted(SYMPTOMS), "in the order of their codes"
-    assert not set(FURTHER) & set(dict(CODES)), "a code means one thing"
+    assert not {*FURTHER, *OF_THREADS} & set(dict(CODES)), "a code means one thing"
 
 
 def test_a_file_has_the_name_of_what_it_holds() -> None:
@@ -101,8 +106,11 @@ def test_a_symptom_says_why_what_to_do_and_where_it_is_from(symptom: Symptom) ->
     assert all(step.endswith(".") for step in symptom.remedy)
     named = ("Spark guide", "vLLM blog", "dual-Spark post", "SM121 reference", "DeepSeek-V4 thread")
     first = symptom.sources[0]
-    assert first.startswith(named), "the first source is one of the five"
-    assert re.search(r"\bL[0-9]+", first), "with its line"
+    if symptom.code in OF_THREADS:
+        assert re.search(r" (issue|pull request) [0-9]+|^Measured with |: |messages? ", first), "a thread, or a program"
+    else:
+        assert first.startswith(named), "the first source is one of the five"
+        assert re.search(r"\bL[0-9]+", first), "with its line"
 
 
 @every_symptom
@@ -130,8 +138,21 @@ def test_a_probe_names_metrics_that_every_release_of_vllm_has(symptom: Symptom) 
         assert bool(symptom.probe.metrics) == (symptom.sees == "metrics")
 
 
-def test_each_pattern_has_a_snippet_and_each_snippet_a_pattern() -> None:
+def test_each_pattern_has_lines_and_each_symptom_without_a_pattern_says_why() -> None:
     assert list(SNIPPETS) == list(PATTERNS)
+    assert sorted([*PATTERNS, *RECORDED["without_line"]]) == sorted(SYMPTOMS)
+
+
+@every_pattern
+def test_each_line_says_where_it_is_from(code: str) -> None:
+    for each in LINES[code]["shows"]:
+        assert each["from"] in {"quoted", "recorded", "constructed"}
+        assert each["source"]
+
+
+@every_pattern
+def test_a_pattern_does_not_find_a_similar_line(code: str) -> None:
+    assert not finds(code, [LINES[code]["not"]])
 
 
 @every_pattern
@@ -198,13 +219,19 @@ def test_a_pattern_is_cut_at_its_outer_bars_only() -> None:
 
 @pytest.mark.parametrize(
     "ways_to_show",
-    [{}, {"pattern": "a", "probe": {"look": "There."}}, {"pattern": "a("}, {"pattern": ""}, {"probe": {}}],
-    ids=["neither", "both", "broken", "empty", "no look"],
+    [
+        {},
+        {"pattern": "a("},
+        {"pattern": ""},
+        {"probe": {}},
+        {"pattern": "a", "change": {"set": {"max_model_len": {"group": "fits"}}}},
+    ],
+    ids=["neither", "broken", "empty", "no look", "no such group"],
 )
-def test_a_symptom_shows_in_one_way(ways_to_show: dict[str, object]) -> None:
+def test_a_symptom_shows_in_a_line_or_in_something_to_look_at(ways_to_show: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Symptom.model_validate({**MINIMAL, **ways_to_show})
-    assert Symptom.model_validate({**MINIMAL, "pattern": "a"}).pattern == "a"
+    assert Symptom.model_validate({**MINIMAL, "pattern": "a", "probe": {"look": "There."}}).pattern == "a"
 
 
 @pytest.mark.parametrize(

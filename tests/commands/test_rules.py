@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sparkiac import catalog
 from sparkiac.rules.pages import pages
 from tests.commands.looks import printed_on_terminal
 from tests.rules.pages import CODES
@@ -121,8 +122,8 @@ def test_every_page_can_be_printed(cli: Cli, code: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["explain", "ENT01"], "unknown rule 'ENT01'; did you mean 'ENT001'?"),
-        (["explain", "unpined-image"], "unknown rule 'unpined-image'; did you mean 'unpinned-image'?"),
+        (["explain", "ENT01"], "unknown rule or symptom 'ENT01'; did you mean 'ENT001'?"),
+        (["explain", "unpined-image"], "unknown rule or symptom 'unpined-image'; did you mean 'unpinned-image'?"),
         (["explain"], "Missing argument 'CODE'"),
         (["list", "--severity", "fatal"], "'fatal' is not one of"),
         (["lits"], "unknown command 'lits'; did you mean 'list'?"),
@@ -152,3 +153,23 @@ def test_a_terminal_gets_set_prose_and_examples_as_they_are(tmp_path: Path, colu
     for example in (*pages()["YML007"].bad, *pages()["YML007"].good):
         for line in example.splitlines():
             assert f"    {line}\r\n" in said
+
+
+def test_a_symptom_has_a_page_by_code_and_by_name(cli: Cli) -> None:
+    page = cli("rules", "explain", "log101").out
+    assert page.startswith("**LOG101 no-free-memory-at-start** (error, in the log of the server)")
+    for part in ("**Lines:**", "**Cause:**", "**Remedy:**", "**Other sources:**", "**Sources:**"):
+        assert part in page
+    assert cli("rules", "explain", "no-free-memory-at-start").out == page
+    assert as_json(cli("rules", "explain", "MON003", "--format", "json"))["symptom"]["probe"]["metrics"]
+
+
+def test_every_symptom_has_a_page_and_no_code_or_name_of_a_rule(cli: Cli) -> None:
+    rules = {name for page in pages().values() for name in (page.rule.code, page.rule.slug)}
+    for each in catalog.symptoms():
+        assert not {each.code, each.slug} & rules
+        assert cli("rules", "explain", each.code).out.startswith(f"**{each.code} {each.slug}**")
+
+
+def test_the_list_says_where_symptoms_are(cli: Cli) -> None:
+    assert "sparkiac diagnose" in cli("rules", "list").out

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent.parent
 STORE = "/home/spark/.cache/huggingface"
 KEY = "canary-4f1d2c-not-a-real-key"
-MULTIPLEX = "-o ControlMaster=auto -o ControlPersist=60s"
+SSH_ARGS = "-o ControlMaster=auto -o ControlPersist=60s -o ServerAliveInterval=15"  # as the generated ansible.cfg
 PLATFORM = """
 platforms:
   bed:
@@ -34,11 +34,17 @@ allow: [{code: IMG007, reason: the bed's image of that name is made for this mac
 registries:
   mirrors: {nvcr.io: "10.77.0.1:5000", docker.io: "10.77.0.1:5000/hub"}
 """
+REQUIRED = {"trixie": {}, "bookworm": {'docker: "26.0"': 'docker: "20.10"'}}
+"""What the platform requires on hosts of another Debian."""
 IMAGES = {
     "nvcr.io/nvidia/vllm:26.04-py3": ("nvidia/vllm", ("/opt/nvidia/nvidia_entrypoint.sh",)),
     "vllm/vllm-openai:gemma4-0505-arm64-cu130": ("hub/vllm/vllm-openai", ("vllm", "serve")),
 }
 """Reference in the recipe → repository in the bed's registry, and the entrypoint of the stand-in image."""
+
+
+OWN = Path(os.environ.get("ANSIBLE_PLAYBOOK", Path(sys.executable).with_name("ansible-playbook")))
+"""The Ansible of this environment."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,9 @@ class Lab:
 
     bed: Bed
     folder: Path
+    ansible_playbook: Path = Path(
+        os.environ.get("ANSIBLE_PLAYBOOK", Path(sys.executable).with_name("ansible-playbook"))
+    )
 
     @property
     def inventory(self) -> Path:
@@ -70,7 +79,11 @@ class Lab:
     def write(self) -> None:
         """Write inventory, lock and secrets, and push the images."""
         self.inventory.parent.mkdir()
-        self.inventory.write_text(moved((ROOT / "inventories/lab.yaml").read_text()))
+        text = moved((ROOT / "inventories/lab.yaml").read_text())
+        for here, there in REQUIRED[self.bed.suite].items():
+            assert here in text
+            text = text.replace(here, there)
+        self.inventory.write_text(text)
         images = {
             reference: {"digest": self.bed.push(repository, entrypoint=entrypoint), "entrypoint": list(entrypoint)}
             for reference, (repository, entrypoint) in IMAGES.items()
@@ -117,17 +130,16 @@ class Lab:
             output, _ = process.communicate(timeout=3600)
         return Recap(process.returncode, {}, output)
 
-    def applying(self, *options: str, playbook: str = "site.yml") -> subprocess.Popen[str]:
+    def applying(self, *options: str, playbook: str = "site.yml", **env: str) -> subprocess.Popen[str]:
         """Start the same, for a caller that reads its output or kills it: it leads a process group of its own."""
-        program = Path(os.environ.get("ANSIBLE_PLAYBOOK", Path(sys.executable).with_name("ansible-playbook")))
-        words = [program, playbook, "-e", f"@{self.folder}/secrets.json", *options]
-        return self.running(words, folder=self.tree)
+        words = [self.ansible_playbook, playbook, "-e", f"@{self.folder}/secrets.json", *options]
+        return self.running(words, folder=self.tree, **env)
 
-    def running(self, words: list[Path | str], *, folder: Path) -> subprocess.Popen[str]:
+    def running(self, words: list[Path | str], *, folder: Path, **env: str) -> subprocess.Popen[str]:
         """Start a command that reaches the hosts over SSH; it leads a process group of its own."""
-        env = {
+        env |= {
             "ANSIBLE_PRIVATE_KEY_FILE": str(self.bed.ssh_key),
-            "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {MULTIPLEX}",
+            "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {SSH_ARGS}",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.bed.control_path),
             "ANSIBLE_NOCOLOR": "1",
             "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin:/usr/sbin:/sbin",

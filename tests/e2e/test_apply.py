@@ -7,13 +7,13 @@ import os
 import re
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.e2e.bed.shell import wait_for
 from tests.e2e.lab import KEY, Lab
+from tests.e2e.polls import Polls
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -198,17 +198,15 @@ def restart_both(lab: Lab, stop_s: int) -> None:
 
 
 def test_hosts_restart_one_after_the_other(lab: Lab) -> None:
+    """Both are polled five times a second: at no moment are both of them down."""
     before = {host: container(lab.bed, host) for host in UNITS}
     restart_both(lab, 121)
-    seen: list[tuple[bool, ...]] = []
-    with lab.applying() as process, ThreadPoolExecutor() as pool:
-        output = pool.submit(process.communicate)
-        while not output.done():
-            seen.append(tuple(lab.get(host, "/health", key=None)[0] == 200 for host in UNITS))
-            time.sleep(0.2)
-    assert process.returncode == 0, output.result()[0]
-    assert (False, False) not in seen
-    assert {(True, True), (False, True), (True, False)} <= {*seen}
+    with Polls(lab.bed) as polls:
+        recap = lab.apply()
+    assert recap.code == 0, recap.output
+    print(polls.told())  # noqa: T201 - shown with -s
+    assert polls.both_down() == []
+    assert all(polls.gaps(host) for host in UNITS)
     assert all(container(lab.bed, host) != before[host] for host in UNITS)
 
 
@@ -255,15 +253,19 @@ def test_a_failed_start_is_told_in_ten_lines_and_stops_the_roll_out(lab: Lab) ->
 
 
 def test_reboot_brings_the_service_back(lab: Lab) -> None:
-    lab.bed.reboot("spark-01")
-    wait_for(lambda: active(lab.bed, "spark-01"), "the unit after a reboot", timeout=600)
+    with Polls(lab.bed) as polls:
+        lab.bed.reboot("spark-01")
+        wait_for(lambda: active(lab.bed, "spark-01"), "the unit after a reboot", timeout=600)
     assert lab.served("spark-01") == [SERVED["spark-01"]]
+    print(f"reboot\n{polls.told()}")  # noqa: T201 - shown with -s
 
 
 def test_killed_container_is_replaced(lab: Lab) -> None:
     before = container(lab.bed, "spark-02")
-    lab.bed.ssh("spark-02", f"docker kill {before}", root=True)
-    wait_for_another(lab, "spark-02", before)
+    with Polls(lab.bed) as polls:
+        lab.bed.ssh("spark-02", f"docker kill {before}", root=True)
+        wait_for_another(lab, "spark-02", before)
+    print(f"kill\n{polls.told()}")  # noqa: T201 - shown with -s
 
 
 def test_hung_servers_are_replaced(lab: Lab) -> None:
@@ -275,8 +277,10 @@ def test_hung_servers_are_replaced(lab: Lab) -> None:
     behave(lab.bed, "spark-02", "hang")
     behave(lab.bed, "spark-01", "stall")
     set_last_answer(lab.bed, "spark-01", -1_000_000)
-    for host in ("spark-02", "spark-01"):
+    began = time.monotonic()
+    for host, what in (("spark-02", "nothing is answered"), ("spark-01", "completions hang, /health is answered")):
         wait_for_another(lab, host, before[host])
+        print(f"{what}: serves again after {time.monotonic() - began:.0f} s")  # noqa: T201 - shown with -s
     journal = lab.bed.ssh("spark-01", f"journalctl -u {UNITS['spark-01']} -o cat", root=True).stdout
     assert "/v1/chat/completions: no answer within 60 s" in journal
 

@@ -5,16 +5,31 @@ Each case begins with the hosts that the one before it left, which is always the
 
 from __future__ import annotations
 
-import json
+import getpass
 import os
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.e2e.bed.shell import wait_for
+from tests.e2e.faults import (
+    CASES,
+    IMAGE,
+    NEW_VERSION,
+    SERVED,
+    TOKENIZER,
+    apply_first,
+    change,
+    check_bad_version,
+    check_image_that_no_registry_has,
+    container,
+    failing,
+    goes_back,
+    pin,
+    state,
+)
 from tests.e2e.lab import Lab
 
 if TYPE_CHECKING:
@@ -23,75 +38,21 @@ if TYPE_CHECKING:
 
     from tests.e2e.bed import Bed
 
-SERVED = {"spark-01": "RedHatAI/Qwen3.6-35B-A3B-NVFP4", "spark-02": "google/gemma-4-26B-A4B-it"}
-UNITS = {"spark-01": "sparkiac-qwen36", "spark-02": "sparkiac-gemma4"}
-RECIPE = "    recipe: redhatai/qwen3.6-35b-a3b-nvfp4"
-READY_S = 60
-CASES = {
-    "crash": ("env: {STANDIN_BEHAVIOUR: nonsense}", "behaviour 'nonsense' is none of"),
-    "bad-option": ("set: {no_such_option: 1}", "unrecognized arguments: --no-such-option=1"),
-    "garbage": ("env: {STANDIN_BEHAVIOUR: garbage}", "one token repeated"),
-    "null": ("env: {STANDIN_BEHAVIOUR: 'null'}", "null answer"),
-    "empty": ("env: {STANDIN_BEHAVIOUR: empty}", "empty answer"),
-    "tools-refused": (
-        "env: {STANDIN_BEHAVIOUR: refuse-tools}\n    clients: [tools]",
-        "a request with tools is rejected",
-    ),
-    "never-ready": ("env: {STANDIN_BEHAVIOUR: unhealthy}", "/health: HTTP 503"),
-}
-"""What is added to the deployment of the first host, and the cause that the apply reports."""
-
 
 @pytest.fixture(scope="module")
 def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """Return the lab, applied: both hosts serve."""
     folder: Path = tmp_path_factory.mktemp("lab")
     found = Lab(bed, folder)
-    found.write()
-    found.edit(RECIPE, f"{RECIPE}\n    timeouts: {{ready_s: {READY_S}, drain_s: 0}}")
-    found.generate()
-    found.stage()
-    recap = found.apply()
-    assert recap.code == 0, recap.output
+    apply_first(found)
     return found
 
 
 @pytest.fixture
 def changed(lab: Lab) -> Iterator[Lab]:
     """Return the lab; afterwards its inventory is as it was, and an apply changes nothing."""
-    text, lock = lab.inventory.read_text(), lab.inventory.with_name("lab.lock.yaml").read_text()
-    before = state(lab)
-    yield lab
-    lab.inventory.write_text(text)
-    lab.inventory.with_name("lab.lock.yaml").write_text(lock)
-    lab.generate()
-    assert {host: lab.served(host) for host in SERVED} == {host: [name] for host, name in SERVED.items()}
-    assert state(lab) == before
-    recap = lab.apply()
-    assert recap.code == 0, recap.output
-    assert recap.changed == {"spark-01": 0, "spark-02": 0}, recap.output
-
-
-def state(lab: Lab) -> dict[str, str]:
-    """Return the committed generation of each host; none of them has a pending one."""
-    found = {}
-    for host in SERVED:
-        done = lab.bed.ssh(host, "/usr/local/lib/sparkiac/switch status", root=True)
-        status = json.loads(done.stdout)
-        assert status["pending"] is None
-        assert status["current"] == status["committed"]
-        found[host] = status["committed"]
-    return found
-
-
-def failing(lab: Lab, cause: str) -> str:
-    """Apply, expect a failure with a cause, and return what was printed."""
-    began = time.monotonic()
-    recap = lab.apply()
-    assert recap.code == 2, recap.output
-    assert cause in " ".join(recap.output.split()), recap.output
-    print(f"failed after {time.monotonic() - began:.0f} s: {cause}")  # noqa: T201 - shown with -s
-    return recap.output
+    with goes_back(lab):
+        yield lab
 
 
 def test_a_bad_option(changed: Lab) -> None:
@@ -104,41 +65,15 @@ def test_a_bad_version(changed: Lab, case: str) -> None:
     check_bad_version(changed, *CASES[case])
 
 
-def check_bad_version(changed: Lab, added: str, cause: str) -> None:
-    """Apply a bad version to the first host."""
-    second = container(changed, "spark-02")
-    changed.edit(RECIPE, f"{RECIPE}\n    {added}")
-    changed.generate()
-    output = failing(changed, cause)
-    assert "runs again" in output
-    assert "GET /" not in output
-    assert container(changed, "spark-02") == second
-
-
-def container(lab: Lab, host: str) -> str:
-    return lab.bed.ssh(host, f"docker ps -q --no-trunc --filter name={UNITS[host]}-server", root=True).stdout.strip()
-
-
 @pytest.mark.deep
 def test_an_image_that_does_not_start(changed: Lab) -> None:
-    lock = changed.inventory.with_name("lab.lock.yaml")
-    locked = json.loads(lock.read_text())
-    locked["images"]["nvcr.io/nvidia/vllm:26.04-py3"]["entrypoint"] = ["/bin/false"]
-    lock.write_text(json.dumps(locked))
-    changed.generate()
+    pin(changed, "images", IMAGE, entrypoint=["/bin/false"])
     failing(changed, "its process ended with an error")
 
 
 @pytest.mark.deep
 def test_an_image_that_no_registry_has(changed: Lab) -> None:
-    first = container(changed, "spark-01")
-    lock = changed.inventory.with_name("lab.lock.yaml")
-    locked = json.loads(lock.read_text())
-    locked["images"]["nvcr.io/nvidia/vllm:26.04-py3"]["digest"] = "sha256:" + "0" * 64
-    lock.write_text(json.dumps(locked))
-    changed.generate()
-    failing(changed, "manifest unknown")
-    assert container(changed, "spark-01") == first
+    check_image_that_no_registry_has(changed)
 
 
 def test_a_full_disk_while_staging(changed: Lab) -> None:
@@ -146,8 +81,7 @@ def test_a_full_disk_while_staging(changed: Lab) -> None:
     place, kept = "/var/lib/sparkiac/generations", "/tmp/kept"  # noqa: S108  on the host
     size = f"$(($(du -sk {place} | cut -f1) + 60))k"
     small = f"cp -a {place} {kept}; mount -t tmpfs -o size={size} none {place}; cp -a {kept}/. {place}/"
-    changed.edit(RECIPE, f"{RECIPE}\n    set: {{max_model_len: 65536}}")
-    changed.generate()
+    change(changed, NEW_VERSION)
     try:
         changed.bed.ssh("spark-01", small, root=True)
         failing(changed, "No space left on device")
@@ -158,8 +92,7 @@ def test_a_full_disk_while_staging(changed: Lab) -> None:
 
 @pytest.mark.deep
 def test_docker_does_not_run(changed: Lab) -> None:
-    changed.edit(RECIPE, f"{RECIPE}\n    set: {{max_model_len: 65536}}")
-    changed.generate()
+    change(changed, NEW_VERSION)
     second = container(changed, "spark-02")
     changed.bed.ssh("spark-01", "systemctl stop docker.socket docker.service", root=True)
     try:
@@ -170,25 +103,65 @@ def test_docker_does_not_run(changed: Lab) -> None:
     wait_for(lambda: changed.served("spark-01") == [SERVED["spark-01"]], "the unit after docker", timeout=300)
 
 
-def test_two_applies_at_once(changed: Lab) -> None:
-    """One of them goes on, the other is refused with the name of the owner."""
-    changed.edit(RECIPE, f"{RECIPE}\n    env: {{STANDIN_BEHAVIOUR: nonsense}}")
-    changed.generate()
+def test_the_registry_is_dead(changed: Lab) -> None:
+    """An image is needed that no host has."""
+    running = {host: container(changed, host) for host in SERVED}
+    pin(changed, "images", IMAGE, digest="sha256:" + "4" * 64)
+    with changed.bed.without_registry():
+        failing(changed, "connection refused")
+    assert {host: container(changed, host) for host in SERVED} == running
+
+
+@pytest.mark.deep
+def test_the_hub_is_dead(changed: Lab) -> None:
+    """A file of a model is needed that no host has; nobody answers for the name of the hub on the bed."""
+    running = {host: container(changed, host) for host in SERVED}
+    file = {"config.json": {"size_bytes": 7, "sha256": "4" * 64}}
+    pin(changed, "models", TOKENIZER, commit="4" * 40, files=file)
+    failing(changed, "huggingface.co")
+    assert {host: container(changed, host) for host in SERVED} == running
+
+
+def test_a_host_that_cannot_be_reached(changed: Lab) -> None:
+    """No host is changed, and the message says how to leave it out."""
+    running = {host: container(changed, host) for host in SERVED}
+    change(changed, NEW_VERSION)
+    with changed.bed.unplugged("spark-02"):
+        output = failing(changed, "Nothing was changed: spark-02 cannot be reached")
+        assert '--limit "all:!spark-02"' in " ".join(output.split())
+        recap = changed.sparkiac_apply("--yes")
+        assert recap.code == 6, recap.output
+        assert "spark-02" in recap.output
+    assert {host: container(changed, host) for host in SERVED} == running
+
+
+def check_two_applies(lab: Lab) -> None:
+    """Apply twice at the same time: one goes on, the other is refused with the name of the owner."""
+    change(lab, "env: {STANDIN_BEHAVIOUR: nonsense}")
     with ThreadPoolExecutor() as pool:
-        first, second = [pool.submit(changed.apply) for _ in range(2)]
-        outputs = [first.result().output, second.result().output]
+        outputs = [each.output for each in pool.map(lambda _: lab.apply(), range(2))]
     refused = [output for output in outputs if "another apply holds a lease" in output]
     assert len(refused) == 1, outputs
-    assert "is being applied by" in " ".join(refused[0].split())
+    assert f"is being applied by {getpass.getuser()}@{os.uname().nodename}, pid " in " ".join(refused[0].split())
     assert [output for output in outputs if "runs again" in output], outputs
+
+
+def test_two_applies_at_once(changed: Lab) -> None:
+    check_two_applies(changed)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("repeat", range(10))
+def test_two_applies_at_once_again(changed: Lab, repeat: int) -> None:
+    check_two_applies(changed)
+    print(f"{repeat + 1} times")  # noqa: T201 - shown with -s
 
 
 @pytest.mark.deep
 def test_a_controller_that_dies_during_a_bad_switch(changed: Lab) -> None:
     """The host goes back without it."""
     first = container(changed, "spark-01")
-    changed.edit(RECIPE, f"{RECIPE}\n    env: {{STANDIN_BEHAVIOUR: garbage}}")
-    changed.generate()
+    change(changed, "env: {STANDIN_BEHAVIOUR: garbage}")
     with changed.applying() as process:
         wait_for(lambda: container(changed, "spark-01") not in {"", first}, "the new container", timeout=300)
         os.killpg(process.pid, signal.SIGKILL)
@@ -201,8 +174,7 @@ def test_a_controller_that_dies_during_a_bad_switch(changed: Lab) -> None:
 def test_a_switch_program_that_is_killed(changed: Lab) -> None:
     """It is started again, and goes back."""
     first = container(changed, "spark-01")
-    changed.edit(RECIPE, f"{RECIPE}\n    env: {{STANDIN_BEHAVIOUR: unhealthy}}")
-    changed.generate()
+    change(changed, "env: {STANDIN_BEHAVIOUR: unhealthy}")
     with changed.applying() as process, ThreadPoolExecutor() as pool:
         output = pool.submit(process.communicate)
         wait_for(lambda: container(changed, "spark-01") not in {"", first}, "the new container", timeout=300)
@@ -220,8 +192,7 @@ def idle(lab: Lab, host: str) -> bool:
 def test_a_host_that_loses_its_power_during_a_switch(changed: Lab) -> None:
     """It boots with the committed generation."""
     first = container(changed, "spark-01")
-    changed.edit(RECIPE, f"{RECIPE}\n    env: {{STANDIN_BEHAVIOUR: unhealthy}}")
-    changed.generate()
+    change(changed, "env: {STANDIN_BEHAVIOUR: unhealthy}")
     with changed.applying() as process, ThreadPoolExecutor() as pool:
         output = pool.submit(process.communicate)
         wait_for(lambda: container(changed, "spark-01") not in {"", first}, "the new container", timeout=300)
@@ -233,11 +204,11 @@ def test_a_host_that_loses_its_power_during_a_switch(changed: Lab) -> None:
 
 def test_rollback_needs_no_registry(changed: Lab) -> None:
     before = state(changed)
-    changed.edit(RECIPE, f"{RECIPE}\n    set: {{max_model_len: 65536}}")
-    changed.generate()
+    change(changed, NEW_VERSION)
     recap = changed.apply()
     assert recap.code == 0, recap.output
     assert state(changed)["spark-01"] != before["spark-01"]
-    recap = changed.apply("--limit", "spark-01", playbook="playbooks/rollback.yml")
+    with changed.bed.without_registry():
+        recap = changed.apply("--limit", "spark-01", playbook="playbooks/rollback.yml")
     assert recap.code == 0, recap.output
     assert state(changed) == before

@@ -1,30 +1,38 @@
 """The controller is killed at any moment of an apply: each host ends on one committed generation by itself.
 
-Then the next apply brings both hosts to the new generation, and the one after it changes nothing.
+Then the next apply brings both hosts to the new generation, and the one after it changes nothing. The deep tests can be
+stopped and go on later: a moment that passed is not repeated with the same playbooks and programs.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
 import random
 import re
 import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.e2e.bed.shell import wait_for
-from tests.e2e.lab import Lab
+from tests.e2e.lab import ROOT, Lab
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from tests.e2e.bed import Bed
 
 SERVED = {"spark-01": "RedHatAI/Qwen3.6-35B-A3B-NVFP4", "spark-02": "google/gemma-4-26B-A4B-it"}
 MOMENTS = 50
+CALLBACK = Path(__file__).parent / "callback"
+KEPT = Path("/var/tmp/sparkiac-killed")  # noqa: S108  kept between runs
+HARMLESS = {"assert", "debug", "fail", "group_by", "include_role", "include_tasks", "import_role", "set_fact", "pause"}
+"""Actions that reach no host."""
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +48,12 @@ def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     return found
 
 
-def change(lab: Lab, stop_s: int) -> None:
+def change(lab: Lab) -> None:
     """Change one line of both units, so that the next apply restarts both."""
-    text = re.sub(r"\n    timeouts: .*", "", lab.inventory.read_text())
-    timeouts = f"{{stop_s: {stop_s}, drain_s: 0}}"
+    text = lab.inventory.read_text()
+    before = re.search(r"\n    timeouts: {stop_s: (\d+)", text)
+    text = re.sub(r"\n    timeouts: .*", "", text)
+    timeouts = f"{{stop_s: {int(before[1]) + 1 if before else 120}, drain_s: 0}}"
     lab.inventory.write_text(re.sub(r"(\n    recipe: .*)", rf"\1\n    timeouts: {timeouts}", text))
     lab.generate()
 
@@ -59,8 +69,8 @@ def settled(lab: Lab, host: str) -> bool:
     return ended and lab.served(host) == [SERVED[host]]
 
 
-def killed_after(lab: Lab, tasks: int, seconds: float) -> bool:
-    """Apply, and kill the controller some time after a task has begun; return whether the apply had not ended."""
+def killed_after(lab: Lab, tasks: int, seconds: float) -> None:
+    """Apply, and kill the controller some time after a task has begun, if the apply has not ended."""
     with lab.applying() as process:
         assert process.stdout
         for line in process.stdout:
@@ -68,17 +78,23 @@ def killed_after(lab: Lab, tasks: int, seconds: float) -> bool:
             if tasks <= 0:
                 break
         else:
-            return False
+            return
         time.sleep(seconds)
         os.killpg(process.pid, signal.SIGKILL)
-    return True
 
 
-def check(lab: Lab, seed: int) -> None:
-    """Kill an apply at a random moment, and check what must be true after it."""
-    chance = random.Random(seed)
-    change(lab, 120 + seed)
-    killed_after(lab, chance.randrange(1, 60), chance.random() * 2)
+def killed_at(lab: Lab, moment: str, tasks: Path | None = None) -> None:
+    """Apply, and let the controller kill itself at a moment; or apply to the end, and list the tasks in a file."""
+    env = {"ANSIBLE_CALLBACK_PLUGINS": str(CALLBACK), "ANSIBLE_CALLBACKS_ENABLED": "kill_controller", "KILL": moment}
+    with lab.applying(**env, TASKS=str(tasks or "")) as process:
+        output, _ = process.communicate(timeout=3600)
+    assert process.returncode == (-signal.SIGKILL if moment else 0), output
+
+
+def check(lab: Lab, kill: Callable[[], None]) -> None:
+    """Kill an apply that changes both hosts, and check what must be true after it."""
+    change(lab)
+    kill()
     for host in SERVED:
         wait_for(lambda host=host: settled(lab, host), f"{host} to end the switch", timeout=300)  # type: ignore[misc]
     recap = lab.apply()
@@ -87,11 +103,48 @@ def check(lab: Lab, seed: int) -> None:
     assert (recap.code, recap.changed) == (0, {"spark-01": 0, "spark-02": 0}), recap.output
 
 
+def check_once(lab: Lab, moment: str, kill: Callable[[], None]) -> None:
+    """Check a moment, unless it was checked before with the same playbooks and programs."""
+    kept = KEPT / made_of() / moment.replace(" ", "-")
+    if not kept.exists():
+        check(lab, kill)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.touch()
+
+
+@functools.cache
+def made_of() -> str:
+    """Return a digest of all playbooks and programs."""
+    digest = hashlib.sha256()
+    for path in sorted((ROOT / "playbooks").rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            digest.update(f"{path.relative_to(ROOT)}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def at_random(lab: Lab, seed: int) -> Callable[[], None]:
+    """Return what kills at a random moment."""
+    chance = random.Random(seed)
+    return lambda: killed_after(lab, chance.randrange(1, 60), chance.random() * 2)
+
+
 def test_a_kill_at_a_random_moment(lab: Lab) -> None:
-    check(lab, 0)
+    check(lab, at_random(lab, 0))
+
+
+@pytest.mark.deep
+def test_kills_before_and_after_every_task_that_can_change_a_host(lab: Lab, tmp_path: Path) -> None:
+    """And before every tenth other task."""
+    change(lab)
+    killed_at(lab, "", tmp_path / "tasks")
+    actions = [line.split("\t")[0].rpartition(".")[2] for line in (tmp_path / "tasks").read_text().splitlines()]
+    for number, action in enumerate(actions, 1):
+        moments = ["before", "after"] if action not in HARMLESS else ["before"] if number % 10 == 0 else []
+        for moment in [f"{each} {number}" for each in moments]:
+            check_once(lab, moment, lambda moment=moment: killed_at(lab, moment))  # type: ignore[misc]
 
 
 @pytest.mark.deep
 @pytest.mark.parametrize("seed", range(1, MOMENTS))
 def test_kills_at_many_random_moments(lab: Lab, seed: int) -> None:
-    check(lab, seed)
+    check_once(lab, f"random {seed}", at_random(lab, seed))

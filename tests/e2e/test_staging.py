@@ -211,7 +211,8 @@ def test_what_a_former_generation_needed_is_pruned_and_the_rest_stays(staged: St
     record = f"{programs}/stage record --generation second --needs "
     needs = {"images": [], "stores": [], "extra_files": [], "caches": []}
     for host, variables in hosts["all"]["hosts"].items():
-        variables["sparkiac"] |= {"generation": "second", "keep_generations": 1, "stores": []}
+        variables["sparkiac"] |= {"generation": "second", "stores": []}
+        variables["prune_keep"] = 1
         staged.ssh(host, f"{install}; {record} '{json.dumps(needs)}'; mkdir -p {STORE}/own; touch {STORE}/own/file")
     inventory.write_text(yaml.safe_dump(hosts))
     looked = staged.apply("--check")

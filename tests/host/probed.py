@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(answer, float):
             self.server.hang.wait(answer)
             return
-        self.send(*(answer(json.loads(body)) if callable(answer) else answer))
+        self.send(*(answer(json.loads(body or b"null")) if callable(answer) else answer))
 
     do_GET = do_POST = answer  # noqa: N815 - the names that http.server calls
 

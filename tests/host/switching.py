@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,8 @@ class Host(LocalHost):  # type: ignore[misc]
         self.name = name
         self.units: dict[str, Unit] = {}
         self.log: list[str] = []
+        self.stop_seconds = 0.0
+        """How long a unit takes to stop."""
         self.operations = 0
         self.kill_at: int | None = None
         self.dead = False
@@ -154,6 +157,7 @@ class Host(LocalHost):  # type: ignore[misc]
         if verb == "stop" and name in self.queued:
             self.queued.remove(name)
         if verb in {"stop", "restart"} or "--now" in argv:
+            time.sleep(self.stop_seconds if unit.runs else 0)
             unit.active, unit.runs = "inactive", None
             self.watch()
             self.stopping.notify_all()

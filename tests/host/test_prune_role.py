@@ -42,12 +42,12 @@ def record(folder: Path, generation: str, image: str) -> None:
 
 def play(folder: Path, *words: str, **data: Any) -> tuple[int, int, str]:  # noqa: ANN401  JSON
     """Run the role; give the exit code, the number of changed tasks, and what was said on one line."""
-    own = {"host": "here", "stores": [], "keep_generations": 1, **data}
+    own = {"host": "here", "stores": [], **data}
     roots = {"prune_root": str(folder), "prune_program": str(SCRIPTS / "stage"), "prune_lists": str(folder / "lists")}
     written = {
         "hosts": "all",
         "gather_facts": False,
-        "vars": {"sparkiac": own, **roots},
+        "vars": {"sparkiac": own, "prune_keep": 1, **roots},
         "roles": [{"role": "prune"}],
     }
     (folder / "play.yml").write_text(yaml.safe_dump([written]))

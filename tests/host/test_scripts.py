@@ -10,21 +10,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.host.conftest import SCRIPTS
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 OLDEST_PYTHON = (3, 8)
-STAGE = [f"stage_{part}.py" for part in ("fetch", "http", "images", "layouts", "prune", "share", "store")]
-UNITS = [f"units_{part}.py" for part in ("host", "look", "report", "restart")]
-LOOKS = [f"switch_{part}.py" for part in ("drain", "drift", "lease", "look", "owned", "uninstall")]
-STEPS = [f"switch_{part}.py" for part in ("gate", "http", "install", "run", "start", "state", "store", "vote")]
-FLEET = [f"fleet_{part}.py" for part in ("ask", "channels", "messages", "probe", "state")]
-METRICS = [f"metrics_{part}.py" for part in ("kernel", "state", "units")]
-PROBED = ("answers", "basic", "http", "kinds", "media", "metrics", "promise", "session", "steps", "text", "watch")
-PROBE = [f"probe_{part}.py" for part in PROBED]
-PREFLIGHT = [f"preflight_{part}.py" for part in ("host", "machine", "needs", "start")]
-PARTS = ["contract.py", "durable.py", *FLEET, *METRICS, *PREFLIGHT, *PROBE, *STAGE, *LOOKS, *STEPS, *UNITS]
-PYTHON_SCRIPTS = ["fleet_check", "host_metrics", "preflight", "stage", "switch", *PARTS, "probe.py"]
+PROGRAMS = ("fleet_check", "host_metrics", "preflight", "stage", "status", "switch", "probe.py")
+OF = ("fleet", "metrics", "preflight", "probe", "stage", "status", "switch", "units")
+"""What the names of their modules begin with."""
+SHARED = ("contract.py", "durable.py")
+PARTS = sorted(each.name for each in SCRIPTS.glob("*.py") if each.name not in PROGRAMS)
+PYTHON_SCRIPTS = [*PROGRAMS, *PARTS]
 
 
 @pytest.mark.parametrize("name", PYTHON_SCRIPTS)
@@ -68,3 +65,4 @@ def test_shellcheck(scripts: Path) -> None:
 
 def test_nothing_else_is_shipped(scripts: Path) -> None:
     assert {path.name for path in scripts.iterdir()} == {*PYTHON_SCRIPTS, "supervise"}
+    assert [name for name in PARTS if name not in SHARED and name.partition("_")[0] not in OF] == []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,7 @@ from tests.host.switching import (
     switch,
 )
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+PROGRAMS = Path(__file__).parents[2] / "playbooks/roles/programs/files"
 FIRST = generation({"a": "a 1", "b": "b 1"}, sysctls=[{"key": "vm.swappiness", "value": "1"}])
 SECOND = generation({"a": "a 2", "c": "c 2"})
 
@@ -101,6 +100,37 @@ def test_a_bad_generation_goes_back_as_a_whole(host: Host, text: str, said: str)
     assert installed(host, FIRST)
     assert (host.root / "proc/sys/vm/swappiness").read_text() == "1\n"
     assert state.read(host).previous is None
+
+
+def test_a_setting_that_cannot_be_set_fails_a_switch_and_not_the_way_back(host: Host) -> None:
+    (host.root / "proc/sys/vm/swappiness").unlink()
+    result = switch(host, generation({"a": "a 2"}, sysctls=[{"key": "vm.swappiness", "value": "2"}]))
+    assert result["outcome"] == "back"
+    assert "swappiness" in result["failed"][0]
+    assert "a kernel setting of the former generation is not set" in result["failed"][1]
+    assert host.serving() == {"sparkiac-a": "a 1", "sparkiac-b": "b 1"}
+    assert (committed(host), installed(host, FIRST)) == (FIRST.name, True)
+
+
+def test_a_setting_that_cannot_be_set_at_boot_does_not_keep_a_host_from_its_committed_generation(host: Host) -> None:
+    """A setting may belong to a kernel module that is loaded later."""
+    store.stage(host, SECOND.staged)
+    host.kill_at = 12
+    with pytest.raises(KilledError):
+        runs.run(host, runs.Request(SECOND.name, "second", "", []))
+    host.reboot()
+    (host.root / "proc/sys/vm/swappiness").unlink()
+    assert state.read(host).pending is not None
+    host.boot()
+    assert (committed(host), installed(host, FIRST)) == (FIRST.name, True)
+    assert host.serving() == {"sparkiac-a": "a 1", "sparkiac-b": "b 1"}
+
+
+def test_the_unit_that_recovers_has_the_kernel_settings_of_the_host() -> None:
+    """With a network of its own it would have other ones, of which some cannot be set at all."""
+    unit = PROGRAMS / "etc/systemd/system/sparkiac-recover.service"
+    lines = unit.read_text().splitlines()
+    assert not [line for line in lines if line.startswith(("PrivateNetwork=", "ProtectKernelTunables="))]
 
 
 def test_a_unit_that_does_not_differ_stays_on_the_way_back(host: Host) -> None:

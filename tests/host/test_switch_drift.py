@@ -88,7 +88,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host.write("run/sparkiac/started/sparkiac-a.json", json.dumps(record))
     running = {"ActiveState": "active", "SubState": "running", "UnitFileState": "enabled", "InvocationID": "1"}
     (tmp_path / "units.json").write_text(json.dumps({"sparkiac-a": running}))
-    assert host.module.drift(host.machine, "one") == {"files": [], "sysctls": [], "units": []}
+    assert host.module.drift(host.machine, "one") == {"files": [], "sysctls": [], "units": [], "lines": []}
     return host
 
 
@@ -108,6 +108,9 @@ def test_an_edited_file_is_shown_with_its_diff_and_its_unit(host: Host) -> None:
         " line 4",
     ]
     assert found["units"] == [{"unit": "sparkiac-a", "action": "restart", "because": f"changed: /{COMPOSE}"}]
+    diff = [f"  {line}" for line in found["files"][0]["diff"].splitlines()]
+    restart = f"sparkiac-a would restart: changed: /{COMPOSE}"
+    assert found["lines"] == [f"edited: /{COMPOSE}", *diff, restart]
 
 
 def test_other_differences_of_a_file(host: Host) -> None:

@@ -197,6 +197,42 @@ def test_a_host_that_cannot_be_reached_keeps_its_group_back(fleet: Fleet, monkey
     assert fleet.mixed == []
 
 
+def test_a_unit_that_stops_slowly_has_stopped_before_the_former_generation_starts(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is cut while both run the new generation; a stop takes longer than noticing that."""
+    hurry(monkeypatch)
+    monkeypatch.setattr(runs, "stop_s", lambda *_generations: 4)
+    member = fleet.hosts[1]
+    member.stop_seconds = 3.0
+    crash = fleet.made("g 2 hang", store.load(fleet.hosts[0], fleet.first[0].name).plan["group"])
+
+    def check() -> None:
+        Fleet.check(fleet)
+        fleet.cut = fleet.cut or all((host.units["sparkiac-g"].runs or "").startswith("g 2") for host in fleet.hosts)
+
+    for host in fleet.hosts:
+        host.watch = check
+    fleet.switch(crash, "second")
+    assert fleet.cut
+    assert fleet.mixed == []
+    assert [host.units["sparkiac-g"].runs for host in fleet.hosts] == ["g 1", "g 1"]
+
+
+def test_systemd_is_given_its_time_to_stop_a_unit() -> None:
+    text = "[Service]\nTimeoutStopSec=600\n"
+    plan = {"units": [{"name": "sparkiac-g", "group": True}, {"name": "sparkiac-solo", "group": False}]}
+    path = "etc/systemd/system/sparkiac-g.service"
+
+    class Kept(store.Generation):  # type: ignore[misc, name-defined]
+        def content(self, path: str) -> bytes:
+            return {"etc/systemd/system/sparkiac-g.service": text.encode()}[path]
+
+    found = Kept("0" * 16, (store.File(path, "0644", ""),), plan, None)
+    assert runs.stop_s(found) == 600
+    assert runs.stop_s(store.Generation(None, (), store.NOTHING, None)) == 0
+
+
 def test_a_vote_needs_the_secret_of_the_run(fleet: Fleet) -> None:
     members = http.Members("spark-02", [*NAMES], "spark-01", "127.0.0.1", fleet.port, "run", "secret")
     coordinator = votes.Coordinator(members, lambda: None)

@@ -219,6 +219,27 @@ def test_a_failed_start_is_reported_in_ten_lines_and_ends_the_restarts(fleet: Pl
     assert fleet.host.units["sparkiac-b"].active == "active", "it runs as before"
 
 
+def test_a_report_begins_at_a_position_of_the_journal_and_not_at_a_time(fleet: Planned) -> None:
+    """The clock of the host may be set while a unit starts."""
+    asked: list[str] = []
+    real = fleet.host.run
+
+    def run(*argv: str) -> Any:  # noqa: ANN401 - CommandResult of a script
+        done = real(*argv)
+        if argv[0] != "journalctl":
+            return done
+        asked.append(" ".join(argv))
+        last = '{"PRIORITY" : "6", "__CURSOR" : "s=1f;i=2a"}\n'
+        return done._replace(output=last if "--output=json" in argv else LOG)
+
+    fleet.host.run = run  # type: ignore[method-assign]
+    fleet.host.write("etc/sparkiac/a/compose.yaml", "crash")
+    [report] = fleet.result()["failed"]
+    assert "ValueError: the cache is too small" in report
+    assert "--after-cursor=s=1f;i=2a" in asked[-1]
+    assert "--since" not in " ".join(asked)
+
+
 @pytest.mark.parametrize("log", [LOG * 50 + "".join(f"error {n} {'x' * 999}\n" for n in range(99)), "plain\n" * 99, ""])
 def test_a_report_is_short_whatever_was_logged(log: str, fleet: Planned) -> None:
     fleet.host.write("etc/sparkiac/a/compose.yaml", "crash")

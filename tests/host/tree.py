@@ -33,9 +33,10 @@ def build(
 ) -> None:
     """Write the tree of some hosts with one deployment each; the hosts of a team run theirs together.
 
-    `real` keeps the program `switch`; otherwise a stand-in is in its place.
+    `real` keeps the program `switch`; otherwise a stand-in is in its place and that of its parts.
     """
-    shutil.copytree(checkout / "playbooks", root / "playbooks", ignore=shutil.ignore_patterns("__pycache__"))
+    parts = () if real else ("switch_*.py", "units_*.py", "stage_*.py")
+    shutil.copytree(checkout / "playbooks", root / "playbooks", ignore=shutil.ignore_patterns("__pycache__", *parts))
     if not real:
         shutil.copy(STUB, root / PROGRAMS / "usr/local/lib/sparkiac/switch")
     _write(root / "site.yml", _yaml(_site(teams, pause_s)))

@@ -111,21 +111,22 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
     models = ["models--example--code", f"models--example--model@{COMMIT}"]
     unknown: dict[str, object] = {"gated": [], "not_before": {}, "compared": {}}
     assert wanted["store"] == [{"path": "/srv/models", "models": models, **unknown}]
+    bare: dict[str, object] = {"files": [], "fabric": None}
     assert wanted["units"] == {
-        "asr": {"image": f"example.org/asr@{ONES}", "memory_bytes": None, "secrets": [], "cache": None, "files": []},
+        "asr": {"image": f"example.org/asr@{ONES}", "memory_bytes": None, "secrets": [], "cache": None, **bare},
         "chat": {
             "image": chat.image.pull,
             "memory_bytes": chat.memory_bytes,
             "secrets": ["team_key"],
             "cache": f"/var/cache/sparkiac/chat/{chat.storage.cache_key}",
-            "files": [],
+            **bare,
         },
         "code": {
             "image": code.image.pull,
             "memory_bytes": code.memory_bytes,
             "secrets": [],
             "cache": f"/var/cache/sparkiac/code/{code.storage.cache_key}",
-            "files": [],
+            **bare,
         },
     }
 
@@ -137,7 +138,7 @@ def test_what_is_not_known_is_not_expected() -> None:
         "architecture": "x86_64",
         "versions": Versions(None, None, None, None),
         "docker_access": DockerAccess("sparkiac", "docker"),
-        "units": {"asr": UnitExpectation(f"example.org/asr@{ONES}", None, (), None, ())},
+        "units": {"asr": UnitExpectation(f"example.org/asr@{ONES}", None, (), None, (), None)},
     }
 
 

@@ -42,7 +42,9 @@ def test_a_path_may_name_the_host_or_a_group_of_values() -> None:
 def test_hosts_of_a_group_that_differ_are_told_apart() -> None:
     text = PAIR + "    per_host: {spark-01: {env: {A: b}}}\n    env: {A: a, C: c}\n"
     assert [
-        (path, layers[-1][0]) for path, layers in said(text, "deployments.big.env").items() if path[-1] in "AC"
+        (path, layers[-1][0])
+        for path, layers in said(text, "deployments.big.env").items()
+        if path.endswith((".A", ".C"))
     ] == [
         ("deployments.big.spark-01.env.A", "b"),
         ("deployments.big.spark-02.env.A", "a"),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import sparkiac
 from sparkiac.engines import vllm
 from sparkiac.report import Mark, Origin
-from sparkiac.resolve import services
+from sparkiac.resolve import fabric, hosts_of, services
 from tests.conftest import ROOT
 from tests.plan.fleets import PAIR, deployment, resolved, service
 from tests.resolve.built import as_yaml, fleets
@@ -37,6 +37,11 @@ def prove(found: Resolved, text: str) -> int:
     texts = {found.inventory.document.name: text}
     for path, (value, origin) in found.leaves.items():
         assert isinstance(origin, Origin), path
+        if origin.layer.startswith("group: "):
+            written = found.written
+            members = [fabric.links_of(written.hosts[name]) for name in hosts_of(written.deployments[str(path[1])])]
+            assert fabric.layer(written.hosts[str(path[2])], members)[path[3:]] == (value, origin), path
+            continue
         if origin.file is None:
             start = 2 if path[0] == "services" else 3
             table = {"engine vllm": vllm.DEFAULTS, "service default": services.DEFAULTS}[origin.layer]

@@ -20,6 +20,31 @@ OTHER: Final = (
 )
 
 
+TWIN: Final = "twin: {interface: enP2p1s0f1np1, hca: roceP2p1s0f1"
+RING: Final = """\
+name: ring
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric: {links: [{interface: p0, address: 192.168.177.11/24}, {interface: p1, address: 192.168.179.11/24}]}
+  spark-02:
+    address: 192.168.1.12
+    fabric: {links: [{interface: p0, address: 192.168.177.12/24}, {interface: p1, address: 192.168.178.12/24}]}
+  spark-03:
+    address: 192.168.1.13
+    fabric: {links: [{interface: p0, address: 192.168.178.13/24}, {interface: p1, address: 192.168.179.13/24}]}
+deployments:
+  big:
+    recipe: base/single-spark
+    model: example/big
+    on: [spark-01, spark-02, spark-03]
+    set: {pipeline_parallel_size: 3}
+    port: 8001
+"""
+"""Three hosts without a switch."""
+
+
 def driver(version: str) -> str:
     """Write a deployment on a host with this driver."""
     return deployment(host=f'spark-01: {{address: 192.168.1.11, driver: "{version}"}}')
@@ -231,6 +256,32 @@ _TEXTS: Final[dict[str, list[str]]] = {
     "MN009": [
         PAIR.replace("177.12/24", "178.12/16").replace("177.11/24", "177.11/16"),
         PAIR.replace("177.12/24", "177.200/25"),
+        RING,
+        RING.replace("179.13", "180.13"),
+    ],
+    "MN100": [
+        PAIR.replace("address: 192.168.177.11/24", f"address: 192.168.177.11/24, {TWIN}}}"),
+        PAIR.replace("address: 192.168.177.11/24", f"address: 192.168.177.11/24, {TWIN}, address: 192.168.178.11/24}}"),
+        PAIR.replace("address: 192.168.177.11/24", f"address: 192.168.177.11/24, {TWIN}, address: 192.168.177.21/24}}"),
+    ],
+    "MN101": [
+        PAIR.replace("192.168.177.", "192.168.1."),
+        PAIR.replace("address: 192.168.1.11", "address: spark-01.local") + "    bind: fabric\n",
+    ],
+    "MN102": [
+        PAIR.replace("177.11/24", "177.11/24, mtu: 9000"),
+        PAIR.replace("177.11/24", "177.11/24, mtu: 9000").replace("177.12/24", "177.12/24, mtu: 1500"),
+        PAIR.replace("177.11/24", "177.11/24, mtu: 9000").replace("177.12/24", "178.12/24, mtu: 1500"),
+    ],
+    "MN103": [
+        PAIR.replace("hca: rocep1s0f1", "hca: rocep1s0f0", 1),
+        PAIR.replace("hca: rocep1s0f1", "hca: mlx5_0"),
+        PAIR.replace("interface: enp1s0f1np1, hca: rocep1s0f1, ", "interface: enp1s0f1np1, "),
+        PAIR.replace("address: 192.168.177.11/24", f"address: 192.168.177.11/24, {TWIN}}}"),
+        PAIR.replace(
+            "address: 192.168.177.11/24",
+            f"address: 192.168.177.11/24, {TWIN}}}".replace("roceP2p1s0f1", "roceP2p1s0f0"),
+        ),
     ],
     "MN013": [
         built(FIXED),

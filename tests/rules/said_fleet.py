@@ -69,22 +69,16 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ),
     ("HST012", 2): ("HST012 11:22 chat has only 64 MB of shared memory",),
     ("HST013", 1): (
-        "HST013 16:36 big uses RDMA on spark-01 with Docker's limit on locked memory",
-        "HST013 16:36 big uses RDMA on spark-02 with Docker's limit on locked memory",
+        "HST013 16:36 big uses RDMA on spark-01 with a limit on locked memory",
+        "HST013 16:36 big uses RDMA on spark-02 with a limit on locked memory",
     ),
     ("VAL012", 3): (
         ("VAL012 16:24 big sets NCCL_IB_HCA to =rocep1, but the links of spark-01 have rocep1s0f1"),
         ("VAL012 16:24 big sets NCCL_IB_HCA to =rocep1, but the links of spark-02 have rocep1s0f1"),
     ),
-    ("MN002", 0): ("MN002 14:9 big runs on spark-01 without NCCL_IB_HCA",),
-    ("MN003", 1): (
-        (
-            "MN003 16:5 big uses RDMA, but does not set NCCL_IB_GID_INDEX, NCCL_NET_PLUGIN, "
-            "NCCL_IB_ROCE_VERSION_NUM, NCCL_IB_TIMEOUT"
-        ),
-    ),
-    ("MN003", 2): ("MN003 16:28 big uses RDMA, but turns it off with NCCL_IB_DISABLE",),
-    ("MN003", 4): ("MN003 15:28 big uses RDMA, but turns it off with NCCL_IB_DISABLE",),
+    ("MN002", 0): ("MN002 14:9 big uses TCP on spark-01: no link names an RDMA device",),
+    ("MN003", 2): ("MN003 16:28 big has RDMA devices, but NCCL_IB_DISABLE turns them off",),
+    ("MN003", 4): ("MN003 15:28 big has RDMA devices, but NCCL_IB_DISABLE turns them off",),
     ("MN004", 2): (
         ("MN004 16:57 big sets GLOO_SOCKET_IFNAME to eth0, but the links of spark-01 use enp1s0f1np1"),
         ("MN004 16:57 big sets GLOO_SOCKET_IFNAME to eth0, but the links of spark-02 use enp1s0f1np1"),
@@ -102,11 +96,22 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
         ),
     ),
     ("MN009", 1): (
+        ("MN009 14:9 spark-01 (192.168.177.0/24) and spark-02 (192.168.177.128/25) of big share no network"),
+    ),
+    ("MN009", 3): (
         (
-            "MN009 14:9 the first links of the hosts of big are in different networks: spark-01 in "
-            "192.168.177.0/24, spark-02 in 192.168.177.128/25"
+            "MN009 17:9 spark-01 (192.168.177.0/24, 192.168.179.0/24) and spark-03 "
+            "(192.168.178.0/24, 192.168.180.0/24) of big share no network"
         ),
     ),
+    ("MN100", 2): ("MN100 6:153 enp1s0f1np1 and enP2p1s0f1np1 of spark-01 are both in 192.168.177.0/24",),
+    ("MN101", 0): (
+        "MN101 6:73 enp1s0f1np1 of spark-01 is in 192.168.1.0/24, as the address 192.168.1.11 of the host",
+        "MN101 9:73 enp1s0f1np1 of spark-02 is in 192.168.1.0/24, as the address 192.168.1.12 of the host",
+    ),
+    ("MN102", 1): ("MN102 9:97 enp1s0f1np1 of spark-02 has an MTU of 1500, but spark-01 has 9000 in 192.168.177.0/24",),
+    ("MN103", 0): ("MN103 6:52 rocep1s0f0 is not the RDMA device of enp1s0f1np1 on spark-01",),
+    ("MN103", 4): ("MN103 6:130 roceP2p1s0f0 is not the RDMA device of enP2p1s0f1np1 on spark-01",),
     ("MN013", 0): ("MN013 10:12 the build engine pins no nvidia-cutlass-dsl; a source saw 4.5.1 fail and 4.5.0 run",),
     ("MN013", 4): (
         ("MN013 10:12 the build engine pins nvidia-cutlass-dsl[cu13]==4.5.1; a source saw 4.5.1 fail and 4.5.0 run"),

@@ -231,3 +231,13 @@ def test_a_quantized_v_cache_needs_flash_attention() -> None:
         'cache_type_k: q8_0, flash_attn: "off"',
     ):
         assert llama(f"{LLAMA}-b11434", f"set: {{{options}}}") == []
+
+
+def test_a_private_image_whose_tag_starts_with_a_release_is_compared_with_it() -> None:
+    """It is a guess: an option that the release lacks is a warning."""
+    for image in ("example.org/dgx-spark-sglang:0.5.23-t5", "example.org/sglang:v0.5.23"):
+        (finding,) = found(image, "set: {mamba_scheduler_strategy: extra_buffer}")
+        assert finding.severity is Severity.WARNING
+        assert "is not an option of SGLang 0.5.23: 0.5.7 to 0.5.19 have it" in finding.message
+    for image in ("example.org/server:0.5.23-t5", "example.org/sglang:9.5.23", "example.org/sglang:spark"):
+        assert found(image, "set: {mamba_scheduler_strategy: extra_buffer}") == []

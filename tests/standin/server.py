@@ -47,6 +47,8 @@ class Engine:
         keys = args.api_key or [os.environ.get("VLLM_API_KEY")]
         self.keys = [key for key in keys if key]
         self.metrics = Metrics(self.names[0], gpu_memory_utilization=args.gpu_memory_utilization or 0.9)
+        self.ranks: dict[str, list[str]] = {}
+        """The command line of each rank of the group."""
         self.seconds = float(os.environ.get("STANDIN_SLOW_SECONDS", "3"))
         self.set_behaviour(os.environ.get("STANDIN_BEHAVIOUR") or "ok")
 
@@ -75,6 +77,7 @@ class Engine:
             "pid": os.getpid(),
             "hardening": {name: facts.get(name) for name in ("CapEff", "CapBnd", "NoNewPrivs", "Seccomp")},
             "behaviour": self.behaviour,
+            "ranks": self.ranks,
         }
 
 

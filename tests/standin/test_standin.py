@@ -448,3 +448,35 @@ def test_an_unknown_behaviour_is_refused() -> None:
     with engine() as running:
         assert running.call("/standin", {"behaviour": "nope"})[0] == 400
     assert refusal(STANDIN_BEHAVIOUR="nope").returncode == 1
+
+
+def test_the_ranks_of_a_group_wait_for_each_other() -> None:
+    """Only the first one listens, when all have met; a rank lives on without its leader."""
+    words = ["--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", str(free_port()), "--node-rank"]
+    with (
+        engine(*words, "0", wait=False) as leader,
+        engine(*words, "1", "--headless", wait=False, env={"STANDIN_STOP_SECONDS": "0.5"}) as worker,
+    ):
+        wait_until_listening(leader.process, leader.port)
+        ranks = json.loads(leader.call("/standin")[1])["ranks"]
+        assert [ranks[rank][-1] for rank in ("0", "1")] == ["0", "--headless"]
+        assert not listening(worker.port)
+        with engine(*words, "1", "--headless", wait=False) as late:
+            time.sleep(0.3)
+            assert late.process.poll() is None
+        leader.process.kill()
+        leader.process.wait()
+        assert worker.process.poll() is None
+        began = time.monotonic()
+        worker.process.send_signal(signal.SIGTERM)
+        assert worker.process.wait() == 0
+        assert time.monotonic() - began >= 0.5
+
+
+def test_a_rank_alone_does_not_listen() -> None:
+    port = str(free_port())
+    words = ["--nnodes=2", "--node-rank=0", "--master-addr=127.0.0.1", f"--master-port={port}"]
+    with engine(*words, wait=False) as alone:
+        while not listening(int(port)):
+            assert alone.process.poll() is None
+        assert not listening(alone.port)

@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import os
 import stat
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from sparkiac.artifact import Artifact
-from sparkiac.write import MANIFEST, Changes, WouldOverwrite, commit, stage, survey
+from sparkiac.write import MANIFEST, Changes, WouldOverwrite, commit, lock, stage, survey, tree
 
 from .trees import STATE, files, generation, identity, litter, put, snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.write.paths import TargetPaths
 
 
 def test_a_first_generation_is_exactly_the_artifacts_and_their_manifest(target: Path) -> None:
@@ -278,5 +285,43 @@ def test_a_file_saved_during_the_run_is_not_lost(target: Path, monkeypatch: pyte
     with pytest.raises(WouldOverwrite, match="run again") as caught:
         put(generation("b"), target)
     assert caught.value.paths == ("PLAN.md",)
+    assert (target / "PLAN.md").read_text() == "saved just now"
+    assert litter(target) == []
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the paths whose content is read from now on."""
+    read: list[str] = []
+    content = tree.content
+
+    def counting(root: Path, path: str) -> bytes:
+        read.append(path)
+        return content(root, path)
+
+    monkeypatch.setattr(tree, "content", counting)
+    return read
+
+
+def test_each_file_is_read_once(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(generation("a"), target)
+    present = {path for path, entry in tree.scan(target).items() if not entry.is_dir and not tree.carried(path)}
+    read = counted(monkeypatch)
+    assert put(generation("b"), target).any
+    assert sorted(read) == sorted(present)
+
+
+def test_a_file_saved_before_the_lock_is_compared_again(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(generation("a"), target)
+    hold = lock.hold
+
+    @contextmanager
+    def late(paths: TargetPaths) -> Iterator[None]:
+        (target / "PLAN.md").write_text("saved just now")
+        with hold(paths):
+            yield
+
+    monkeypatch.setattr(lock, "hold", late)
+    with pytest.raises(WouldOverwrite, match="by hand"):
+        put(generation("b"), target)
     assert (target / "PLAN.md").read_text() == "saved just now"
     assert litter(target) == []

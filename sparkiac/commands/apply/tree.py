@@ -95,10 +95,16 @@ def _stale(changes: Changes, path: Path, inventory: Path) -> str:
     )
 
 
+def generation_in(variables: bytes) -> str | None:
+    """Return the generation of a host from the variables that Ansible reads."""
+    found = _GENERATION.search(variables)
+    return found[1].decode() if found else None
+
+
 def _generations(artifacts: Iterable[Artifact]) -> dict[str, str]:
-    """Return host → generation, from the variables that Ansible reads."""
+    """Return host → generation."""
     return {
-        Path(each.path).stem: found[1].decode()
+        Path(each.path).stem: found
         for each in artifacts
-        if each.path.startswith("host_vars/") and (found := _GENERATION.search(each.content))
+        if each.path.startswith("host_vars/") and (found := generation_in(each.content))
     }

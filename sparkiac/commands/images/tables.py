@@ -102,11 +102,13 @@ def page(family: Data) -> Parts:
         ("entrypoint", "unknown; the lock records it" if entrypoint is None else entrypoint),
         ("home", family["home"]),
         ("incomplete", family["incomplete"]),
+        ("dated tags", "builds of vLLM's main branch of that day" if family["dated"] else None),
     )
     yield grid((name, text) for name, text in lines if text)
     for tag in family["tags"]:
         yield from _tag(tag)
-    yield from _series(family["series"])
+    yield from _versions("Other tags, by how they begin", family["series"])
+    yield from _versions("Tags of a commit, by its first digits", family["commits"])
     yield from built(family["build"])
     yield from _list("Notes", family["notes"])
     yield from _list("Recipes that run it", family["recipes"])
@@ -128,10 +130,10 @@ def _tag(tag: Data) -> Parts:
         yield grid([("from", "; ".join(tag["sources"]))])
 
 
-def _series(series: Data) -> Parts:
-    if series:
-        yield heading("Other tags, by how they begin")
-        yield grid((start, f"vLLM {each['vllm']} ({'; '.join(each['sources'])})") for start, each in series.items())
+def _versions(title: str, versions: Data) -> Parts:
+    if versions:
+        yield heading(title)
+        yield grid((start, f"vLLM {each['vllm']} ({'; '.join(each['sources'])})") for start, each in versions.items())
 
 
 def _list(title: str, texts: list[str]) -> Parts:

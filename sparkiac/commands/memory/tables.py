@@ -44,6 +44,12 @@ def plain(found: StartupComparison) -> dict[str, Any]:
 
 def page(found: StartupComparison) -> Iterator[RenderableType]:
     """Return the comparison, and the lines to paste."""
+    yield from compared(found)
+    yield from _lines(found)
+
+
+def compared(found: StartupComparison) -> Iterator[RenderableType]:
+    """Return the comparison."""
     if found.compared:
         table = terminal.table("", "computed", "measured", "error", right=("computed", "measured", "error"))
         for row in found.compared:
@@ -53,7 +59,6 @@ def page(found: StartupComparison) -> Iterator[RenderableType]:
         yield Text()
     for note in found.notes:
         yield Text(note, style="yellow")
-    yield from _lines(found)
 
 
 def total_gib(size_bytes: int) -> float:

@@ -17,7 +17,10 @@ def rules() -> None:
 @click.option("--severity", type=click.Choice(["error", "warning", "info"]), help="List only codes of this severity.")
 @AS_JSON
 def list_(output_format: str, *, severity: str | None) -> int:
-    """List all codes, including findings from reading and resolving the inventory."""
+    """List all codes, including findings from reading and resolving the inventory.
+
+    Symptoms of running servers have codes and pages as well: `sparkiac diagnose` finds them.
+    """
     from sparkiac.commands.rules import data, tables
     from sparkiac.formats import terminal
     from sparkiac.report import Severity
@@ -34,19 +37,25 @@ def list_(output_format: str, *, severity: str | None) -> int:
 @click.argument("code")
 @AS_JSON
 def explain(code: str, output_format: str) -> int:
-    """Explain a code: the reason, a bad and a good example, and how to waive it.
+    """Explain a code: the reason, a bad and a good example, and how to waive it; for a symptom, cause and remedy.
 
-    CODE is a code such as ENT001, or its name, such as double-vllm-serve.
+    CODE is a code such as ENT001 or LOG101, or its name, such as double-vllm-serve.
     """
-    from sparkiac.commands.rules import data, tables
+    from sparkiac.commands.rules import data, symptoms, tables
     from sparkiac.formats import terminal
 
-    name = code.upper() if code.upper() in data.names() else code
-    page = data.named(known("rule", name, data.names()))
-    if output_format == "json":
-        print_json({"rule": data.explained(page)})
-    elif terminal.is_terminal():
-        terminal.show(tables.page(page))
+    names = (*data.names(), *symptoms.names())
+    name = known("rule or symptom", code.upper() if code.upper() in names else code, names)
+    if name in data.names():
+        page = data.named(name)
+        kind, facts, text = "rule", data.explained(page), data.markdown(page)
     else:
-        click.echo(data.markdown(page), nl=False)
+        symptom = symptoms.named(name)
+        kind, facts, text = "symptom", symptoms.explained(symptom), symptoms.markdown(symptom)
+    if output_format == "json":
+        print_json({kind: facts})
+    elif terminal.is_terminal():
+        terminal.show(tables.page(text))
+    else:
+        click.echo(text, nl=False)
     return Exit.OK

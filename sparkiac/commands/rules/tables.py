@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.markdown import Markdown
 from rich.text import Text
 
-from sparkiac.commands.rules import data
 from sparkiac.formats.terminal import NARROW, Verbatim, grid, heading, stacked, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from rich.console import RenderableType
-
-    from sparkiac.rules.pages import Page
 
     Data = dict[str, Any]
 
@@ -45,6 +42,9 @@ def listed(rules: Iterable[Data], levels: Iterable[Data], *, width: int) -> Iter
         yield made
     yield heading("Profiles: each includes the ones before it")
     yield grid((each["name"], each["title"]) for each in levels)
+    yield Text(
+        "\nSymptoms of running servers, which `sparkiac diagnose` finds, have pages too: sparkiac rules explain LOG101"
+    )
 
 
 def _facts(rule: Data) -> str:
@@ -52,9 +52,9 @@ def _facts(rule: Data) -> str:
     return f"{rule['severity']}, {rule['profile'] or rule['phase']}, {waivable}, since {rule['since']}"
 
 
-def page(found: Page) -> Iterator[RenderableType]:
+def page(text: str) -> Iterator[RenderableType]:
     """Return the page of a code for a terminal: prose is wrapped, and examples can be copied."""
-    for index, part in enumerate(_EXAMPLE.split(data.markdown(found))):
+    for index, part in enumerate(_EXAMPLE.split(text)):
         if index % 2:
             yield Verbatim(f"\n{indent(part, ' ' * 4)}")
         else:

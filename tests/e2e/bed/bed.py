@@ -20,7 +20,7 @@ from tests.e2e.bed.shell import BedError, locked, run, wait_for
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
 USER = "spark"
@@ -34,8 +34,9 @@ OWNED = "owned"
 class Bed:
     """Two hosts and a registry, in namespaces, cgroups and files named by `prefix`."""
 
-    def __init__(self, prefix: str | None = None) -> None:
+    def __init__(self, prefix: str | None = None, *, suite: str = rootfs.SUITE) -> None:
         """Take a prefix (or $SPARKIAC_BED_PREFIX, or one of this process's own); start nothing yet."""
+        self.suite = suite
         self.prefix = prefix or os.environ.get("SPARKIAC_BED_PREFIX") or f"sb{os.getpid()}"
         if not PREFIX.fullmatch(self.prefix):
             message = f"a prefix is 1 to 12 of a-z and 0-9, beginning with a letter: {self.prefix!r}"
@@ -47,7 +48,7 @@ class Bed:
         self.known_hosts = self.directory / "ssh/known_hosts"
         self.control_path = self.directory / "cp"
         self._network = Network(self.prefix)
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
         self._owned: TextIO | None = None
 
     # -- life ---------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ class Bed:
         if self._exists():
             message = f"a bed {self.prefix!r} is already up, or was left: take it down first"
             raise BedError(message)
-        root = rootfs.built()
+        root = self.rootfs
         atexit.register(self.down)
         try:
             with locked(rootfs.cache() / "beds.lock"):
@@ -78,7 +79,8 @@ class Bed:
         """Stop and remove everything of this bed; a bed that is not up is no error."""
         atexit.unregister(self.down)
         with contextlib.ExitStack() as steps:
-            # In reverse, and each even when another failed.
+            # In reverse, and each even when another failed; the lock last: a bed without one counts as abandoned.
+            steps.callback(self._disown)
             steps.callback(shutil.rmtree, self.directory, ignore_errors=True)
             steps.callback(self._network.down)
             for name in self.hosts:
@@ -111,7 +113,7 @@ class Bed:
     @property
     def rootfs(self) -> Path:
         """Return the hosts' built root, to be read only."""
-        return rootfs.built()
+        return rootfs.built(self.suite)
 
     @property
     def ssh_options(self) -> list[str]:
@@ -167,9 +169,60 @@ class Bed:
         wait_for(lambda: self._boot_id(host) not in ("", before), f"{host} to come back", timeout=timeout)
         self._wait_until_ready(host)
 
+    def cut_power(self, host: str) -> None:
+        """End a host at once; `power_on` boots it again."""
+        self._network.set_power(self.hosts[host], "down")
+        keeper = self._children.pop(host)
+        keeper.kill()
+        keeper.wait(timeout=60)
+        self._machine(host).cut_power()
+        self._network.set_power(self.hosts[host], "up")
+
+    def power_on(self, host: str, *, wait: bool = True) -> None:
+        """Boot a host whose power was cut; return when it is up."""
+        self._children[host] = self._machine(host).boot()
+        if wait:
+            self._wait_until_ready(host)
+
+    def host_of(self, process: int) -> str | None:
+        """Return the host on which a process of this machine runs; None if it has ended or is no host's."""
+        try:
+            groups = Path(f"/proc/{process}/cgroup").read_text()
+        except OSError:
+            return None
+        return next((name for name in self.hosts if f":/{self._machine(name).unique_name}/" in groups), None)
+
+    def stop_registry(self) -> None:
+        """End the registry: nothing listens at its address any more."""
+        child = self._children.pop("registry")
+        child.kill()
+        child.wait(timeout=60)
+
+    def start_registry(self) -> None:
+        """Start the registry with what was pushed to it."""
+        self._children["registry"] = registry.start(self._network, self.directory / "registry")
+
     def set_driver(self, host: str, version: str) -> None:
         """Give a host another NVIDIA driver; an empty version is no driver at all."""
         self.ssh(host, f"echo {version} >/etc/nvidia-stub/driver; nvidia-stub-load", root=True)
+
+    @contextlib.contextmanager
+    def unplugged(self, host: str) -> Iterator[None]:
+        """Unplug a host's management cable for a while: neither the control station nor a client reaches it."""
+        self._network.set_link(host, "down")
+        try:
+            yield
+        finally:
+            self._network.set_link(host, "up")
+
+    @contextlib.contextmanager
+    def without_registry(self) -> Iterator[None]:
+        """End the registry's process for a while; what was pushed is kept."""
+        self.stop_registry()
+        try:
+            yield
+        finally:
+            self.start_registry()
 
     def cut_fabric(self) -> None:
         """Unplug the fabric cable."""
@@ -187,10 +240,10 @@ class Bed:
         known = []
         for host in HOSTS:
             machine = self._machine(host.name)
-            self._children.append(machine.up(root, bed_id=self.id, authorized_key=public_key))
+            self._children[host.name] = machine.up(root, bed_id=self.id, authorized_key=public_key)
             known.append(f"{host.address},{host.name} {machine.host_key()}\n")
         self.known_hosts.write_text("".join(known))
-        self._children.append(registry.start(self._network, self.directory / "registry"))
+        self.start_registry()
         for name in self.hosts:
             self._wait_until_ready(name)
 
@@ -220,10 +273,12 @@ class Bed:
         return namespaces or self.directory.exists()
 
     def _end_children(self) -> None:
-        for child in self._children:
+        for child in self._children.values():
             child.kill()
             child.wait(timeout=60)
         self._children.clear()
+
+    def _disown(self) -> None:
         if self._owned:
             self._owned.close()
 
@@ -231,7 +286,7 @@ class Bed:
 def end_abandoned() -> None:
     """Take down the beds whose process was killed before it could; the lock of a living one holds."""
     for owned in (rootfs.cache() / "beds").glob(f"*/{OWNED}"):
-        with owned.open() as lock, contextlib.suppress(BlockingIOError):
+        with contextlib.suppress(BlockingIOError, FileNotFoundError), owned.open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             Bed(owned.parent.name).down()
 

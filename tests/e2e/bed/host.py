@@ -73,8 +73,12 @@ class Machine:
         self._authorize(authorized_key, home=root / "home/spark")
         options = f"lowerdir={root},upperdir={self.directory / 'upper'},workdir={self.directory / 'work'}"
         run(["mount", "-t", "overlay", "overlay", "-o", options, self.view])
+        return self.boot()
+
+    def boot(self) -> subprocess.Popen[bytes]:
+        """Boot from the files that the host has, and return the process that keeps the host running."""
         doors = cgroups.make(self.unique_name)
-        with (self.directory / "console.log").open("wb") as log:
+        with (self.directory / "console.log").open("ab") as log:
             return subprocess.Popen(
                 ["sh", "-uc", KEEPER, "keeper", *map(str, doors), "--", *self._nspawn()],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
@@ -85,6 +89,12 @@ class Machine:
                     "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network",
                 },
             )  # fmt: skip
+
+    def cut_power(self) -> None:
+        """End every process of the host at once. Its disk keeps what was written, also if it was not synced."""
+        cgroups.end(self.unique_name)
+        self._forget_lock()
+        self.network.forget_own(self.name)
 
     def down(self) -> None:
         """Stop everything of this host, at once, and remove its files."""

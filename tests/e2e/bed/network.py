@@ -7,6 +7,7 @@ direct link, the fabric (10.78.0.1 and .2, MTU 9000).
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -82,13 +83,32 @@ class Network:
         for namespace in self.namespaces:
             if (Path("/run/netns") / namespace).exists():
                 self._end_processes(namespace)
-                run(["ip", "netns", "delete", namespace])
+                # Busy while another command has just copied all mounts, such as that of another bed.
+                delete = ["ip", "netns", "delete", namespace]
+                wait_for(lambda argv=delete: run(argv, check=False).returncode == 0, " ".join(delete), timeout=20)  # type: ignore[misc]
         shutil.rmtree(self._own_etc, ignore_errors=True)
 
     def set_fabric(self, state: str) -> None:
         """Cut the fabric link (`down`) or restore it (`up`)."""
         host = HOSTS[0]
         self._ip(self.namespace(host.name), f"link set {host.fabric_interface} {state}")
+
+    def set_link(self, host: str, state: str) -> None:
+        """Cut a host's management link at the switch (`down`) or restore it (`up`)."""
+        self._ip(self.namespace("switch"), f"link set {host} {state}")
+
+    def set_power(self, host: Host, state: str) -> None:
+        """Unplug both links of a host (`down`), so that its end sends nothing, or plug them in again (`up`)."""
+        self._ip(self.namespace("switch"), f"link set {host.name} {state}")
+        self._ip(self.namespace(host.name), f"link set {host.fabric_interface} {state}")
+
+    def forget_own(self, name: str) -> None:
+        """Remove what a host itself has made in its network, as the end of its kernel would."""
+        namespace = self.namespace(name)
+        run(self.inside(["nft", "flush", "ruleset"], name=name))
+        found = json.loads(run(["ip", "-n", namespace, "-json", "link", "show", "type", "bridge"]).stdout)
+        for link in found:
+            self._ip(namespace, f"link delete {link['ifname']}")
 
     @property
     def _own_etc(self) -> Path:

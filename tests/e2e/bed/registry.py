@@ -21,7 +21,7 @@ ADDRESS = f"{CONTROL_ADDRESS}:{PORT}"
 
 def start(network: Network, directory: Path, *, htpasswd: Path | None = None) -> subprocess.Popen[bytes]:
     """Start the registry, with its data under `directory`; it ends with its network namespace."""
-    directory.mkdir(parents=True)
+    directory.mkdir(parents=True, exist_ok=True)
     settings: dict[str, object] = {
         "version": "0.1",
         "http": {"addr": ADDRESS},
@@ -31,7 +31,7 @@ def start(network: Network, directory: Path, *, htpasswd: Path | None = None) ->
         settings["auth"] = {"htpasswd": {"realm": "bed", "path": str(htpasswd)}}
     config = directory / "config.yml"
     config.write_text(json.dumps(settings))  # JSON is YAML
-    with (directory / "log").open("wb") as log:
+    with (directory / "log").open("ab") as log:
         process = subprocess.Popen(
             network.inside(["docker-registry", "serve", config]),
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,

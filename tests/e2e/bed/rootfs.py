@@ -1,4 +1,6 @@
-"""The hosts' root file system: Debian trixie (systemd 257) with Docker, built once and kept.
+"""The hosts' root file system: Debian trixie or bookworm with Docker, built once and kept.
+
+systemd is 257 on trixie. bookworm's own, 252, is older than sparkiac requires, so its comes from the backports.
 
 The built root is never written to: hosts and `systemd_analyze` put an overlay on it.
 """
@@ -22,18 +24,20 @@ if TYPE_CHECKING:
 
 SUITE = "trixie"
 PACKAGES = (
-    "ca-certificates", "containerd", "curl", "dbus", "docker-cli", "docker.io", "ethtool",
-    "iproute2", "iptables", "iputils-ping", "jq", "kmod", "libpam-systemd", "linux-sysctl-defaults",
-    "netbase", "nftables", "openssh-server", "procps", "python3", "python3-apt", "runc", "sudo", "systemd",
-    "systemd-sysv", "tini",
+    "ca-certificates", "containerd", "curl", "dbus", "docker.io", "ethtool", "iproute2", "iptables", "iputils-ping",
+    "jq", "kmod", "libpam-systemd", "netbase", "nftables", "openssh-server", "procps", "python3", "python3-apt",
+    "runc", "sudo", "systemd", "systemd-sysv", "tini",
 )  # fmt: skip
+# What bookworm has in other packages, or not at all.
+PACKAGES_OF = {"trixie": ("docker-cli", "linux-sysctl-defaults"), "bookworm": ()}
+BACKPORTS_OF = {"trixie": (), "bookworm": ("bookworm-backports",)}
 # Nothing here has a name server, a console or a package mirror, so these would only fail or wait.
 MASKED = (
     "apt-daily.timer", "apt-daily-upgrade.timer", "console-getty.service", "e2scrub_all.timer",
     "e2scrub_reap.service", "getty.target",
 )  # fmt: skip
 OVERLAID_FILES = Path(__file__).parent / "root"
-KEPT_ROOTS = 2
+KEPT_ROOTS = 4
 
 
 def cache() -> Path:
@@ -75,9 +79,9 @@ def overlaid_files() -> list[Path]:
 
 
 @functools.cache
-def key() -> str:
+def key(suite: str = SUITE) -> str:
     """Return a digest of everything that the root is made of."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
+    digest = hashlib.sha256(suite.encode() + Path(__file__).read_bytes())
     digest.update(hashlib.sha256(compose_binary().read_bytes()).digest())
     for path in overlaid_files():
         name = path.relative_to(OVERLAID_FILES)
@@ -85,14 +89,14 @@ def key() -> str:
     return digest.hexdigest()[:16]
 
 
-def built() -> Path:
+def built(suite: str = SUITE) -> Path:
     """Return the root, building it when nobody has built this one yet (about a minute)."""
-    root = cache() / f"root-{key()}"
+    root = cache() / f"root-{key(suite)}"
     done = root.with_name(root.name + ".done")
     with locked(cache() / "root.lock"):
         if not done.exists():
             shutil.rmtree(root, ignore_errors=True)
-            bootstrap(root)
+            bootstrap(root, suite)
             configure(root)
             done.touch()
             forget_old_roots()
@@ -100,16 +104,17 @@ def built() -> Path:
     return root
 
 
-def bootstrap(root: Path) -> None:
+def bootstrap(root: Path, suite: str) -> None:
     """Unpack and configure the packages into `root`."""
     no_documentation = [f"--dpkgopt=path-exclude=/usr/share/{what}/*" for what in ("man", "doc", "locale", "info")]
     hooks = Path("/usr/share/mmdebstrap/hooks/eatmydata")
     run(
         [
-            "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES)}",
+            "mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES + PACKAGES_OF[suite])}",
             *([f"--hook-dir={hooks}"] if hooks.is_dir() else []),
             "--aptopt=Acquire::Languages none", "--dpkgopt=force-unsafe-io", *no_documentation,
-            SUITE, root, mirror(),
+            *(f'--aptopt=APT::Default-Release "{name}"' for name in BACKPORTS_OF[suite]),
+            suite, root, mirror(), *(f"deb {mirror()} {name} main" for name in BACKPORTS_OF[suite]),
         ],
         timeout=1200,
         env={**os.environ, "PATH": PATH, "DEBIAN_FRONTEND": "noninteractive"},

@@ -6,6 +6,7 @@ import os
 import time
 from typing import Any, Iterator  # noqa: UP035 - Python 3.8
 
+import preflight_fabric
 import preflight_needs
 from preflight_host import Check, CheckResult, LocalHost, compare, gib, parse_meminfo, run_check
 
@@ -27,6 +28,8 @@ def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
     for path in wanted["files"]:
         there = host.path(path).is_file()
         yield compare(there, "extra file", "present" if there else "missing", path, code="HST014")
+    if wanted["fabric"]:
+        yield from preflight_fabric.check_fabric(wanted["name"], wanted["fabric"], host)
     host.run("docker", "image", "inspect", wanted["image"])
     yield CheckResult("ok", "image", "present", wanted["image"])
 
@@ -56,5 +59,12 @@ def memory(need: int, host: LocalHost) -> CheckResult:
     return compare(found >= need, "available memory", gib(found), f">= {gib(need)}", hint, "MEM017")
 
 
-EXPECTED = {"image": str, "memory_bytes": (int, None), "secrets": [str], "cache": (str, None), "files": [str]}
+EXPECTED = {
+    "image": str,
+    "memory_bytes": (int, None),
+    "secrets": [str],
+    "cache": (str, None),
+    "files": [str],
+    "fabric": (preflight_fabric.EXPECTED, None),
+}
 CHECKS = {"start": Check(check_start, "apply again; if memory is short, check what else uses it, or reboot the host")}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import switch_store
@@ -23,12 +22,12 @@ QUEUE_WAIT_S = 30
 def gate(machine: LocalHost, generation: Generation, names: list[str]) -> list[str]:
     """Send requests to the units that restarted, as clients do; return a report for each that does not answer well."""
     asked = [unit for unit in generation.plan["units"] if unit["promise"] and unit["name"] in names]
-    began = time.time()
+    since = units_report.position(machine)
     failed = []
     for unit in asked:
         done = machine.run(*question(machine, unit["name"]))
         if done.code:
-            failed.append(units_report.answered(machine, unit, " ".join(done.errors.split()), began))
+            failed.append(units_report.answered(machine, unit, " ".join(done.errors.split()), since))
     return failed
 
 

@@ -6,7 +6,8 @@ coordinator writes a decision to its disk before it tells anybody. It answers "b
 that switch was interrupted before a decision.
 
 A member that loses the coordinator stops its units of the group after LOST_S; the coordinator takes a member as lost
-after SILENT_S, which is longer. So the former generation never starts while a unit of the new one may still run.
+after SILENT_S, which is longer, and gives it DOWN_S and the time in which systemd stops a unit before it starts the
+former generation. So the former generation never starts while a unit of the new one may still run.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ FIRST_CONTACT_S = 120.0
 """How long the members may take to begin; Ansible starts them at almost the same time."""
 LOST_S = 10.0
 SILENT_S = 20.0
-DOWN_S = 150.0
-"""How long a member waits, before it starts the former generation, for the others to stop. Longer than SILENT_S and the
-time in which systemd stops a unit."""
+DOWN_S = 30.0
+"""How long a host that cannot reach another waits, beside the time in which systemd stops a unit, before it starts the
+former generation. Longer than SILENT_S: until then the other host may not have begun to stop."""
 STOPPED, READY, DOWN, DONE = "stopped", "ready", "down", "done"
 
 
@@ -108,9 +109,12 @@ class Ballot:
 
     def silent(self) -> list[str]:
         """Return the members that have not been heard for too long."""
-        now = time.monotonic()
         limits = {host: SILENT_S if host in self.seen else FIRST_CONTACT_S for host in self.members.others}
-        return [host for host, limit in limits.items() if now - self.seen.get(host, self.began) > limit]
+        return [host for host, limit in limits.items() if self.silence(host) > limit]
+
+    def silence(self, host: str) -> float:
+        """Return for how many seconds a member has not been heard."""
+        return time.monotonic() - self.seen.get(host, self.began)
 
     def missing(self, name: str) -> list[str]:
         """Return the members that have not voted in a round."""
@@ -122,9 +126,10 @@ class Coordinator:
 
     lost = False
 
-    def __init__(self, members: Members, on_back: Callable[[], None], *, back: bool = False) -> None:
+    def __init__(self, members: Members, on_back: Callable[[], None], *, stop_s: int = 0, back: bool = False) -> None:
         """Listen for votes; call `on_back` in another thread as soon as the group cannot switch any more."""
         self.ballot = Ballot(members)
+        self.stop_s = stop_s
         self.ballot.back = back
         self.brake = Brake(on_back)
         self.server = serve(members, self.ballot.hear)
@@ -164,7 +169,7 @@ class Coordinator:
         self.brake.release()
         ballot = self.ballot
         with ballot.changed:
-            while set(ballot.missing(DOWN)) - set(ballot.silent()):
+            while any(ballot.silence(host) < DOWN_S + self.stop_s for host in ballot.missing(DOWN)):
                 ballot.changed.wait(POLL_S / 4)
             ballot.passed.add(DOWN)
 
@@ -184,9 +189,10 @@ class Coordinator:
 class Member:
     """A host that votes and waits for the decision. A thread asks the coordinator all the time."""
 
-    def __init__(self, members: Members, on_back: Callable[[], None]) -> None:
+    def __init__(self, members: Members, on_back: Callable[[], None], *, stop_s: int = 0) -> None:
         """Begin to ask; call `on_back` in that thread when the group goes back or the coordinator is lost."""
         self.members = members
+        self.stop_s = stop_s
         self.brake = Brake(on_back)
         self.changed = threading.Condition()
         self.asked: tuple[str | None, bool] = (None, True)
@@ -236,7 +242,7 @@ class Member:
     def all_down(self) -> None:
         """Say that the units of the group are stopped, and wait until the others say so."""
         self.brake.release()
-        end = time.monotonic() + DOWN_S
+        end = time.monotonic() + DOWN_S + self.stop_s
         with self.changed:
             self.asked = (DOWN, True)
             # BACK: the coordinator was interrupted and does not know this switch any more.

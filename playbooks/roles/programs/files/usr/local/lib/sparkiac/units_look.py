@@ -32,7 +32,7 @@ def same_file(machine: LocalHost, file: dict[str, str], sha256: str) -> bool:
 def same_sysctl(machine: LocalHost, wanted: dict[str, str]) -> bool:
     """Return whether a kernel setting has the expected value; the kernel may separate words by tabs."""
     try:
-        found = machine.read("/proc/sys/" + wanted["key"].replace(".", "/"))
+        found = units_host.setting(machine, wanted["key"]).read_text(encoding="utf-8")
     except OSError:
         return False
     return found.split() == wanted["value"].split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import Any
 
 import switch_drain
@@ -37,7 +36,7 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
     """Execute one action and wait for its end; return a report if the unit is not ready."""
     if step.action == "enable":
         return []
-    began = time.time()
+    since = units_report.position(machine)
     print(f"{step.action} {step.unit}: {step.because}", file=sys.stderr, flush=True)  # noqa: T201
     if step.action == "restart" and unit["drain_s"]:
         switch_drain.drain(machine, [unit], unit["drain_s"])
@@ -47,7 +46,7 @@ def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[
     machine.run("systemctl", "start" if step.action == "wait" else "restart", unit_file(step.unit))
     if units_host.states(machine, [step.unit])[step.unit]["ActiveState"] in units_look.RUNNING:
         return []
-    return [units_report.report(machine, unit, began)]
+    return [units_report.report(machine, unit, since)]
 
 
 def running(machine: LocalHost, plan: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -28,7 +28,7 @@ def ranks(session: Session) -> str:
         raise SkippedError(message)
     address, _, port = store.rpartition(":")
     leads = session.promise["kind"] != "worker"
-    found = probe_metrics.peers(int(port), local=leads)
+    found = probe_metrics.connections(int(port), local=leads)
     if not leads and address not in found:
         message = f"no connection to the leader's store at {store}"
         raise NotServingError(message)

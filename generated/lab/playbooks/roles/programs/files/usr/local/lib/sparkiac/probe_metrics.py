@@ -62,9 +62,12 @@ def load_of(text: str) -> Load | None:
     return Load("\n".join(moving), round(running), round(waiting), usage)
 
 
-def peers(port: int, *, local: bool) -> set[str]:
-    """Return the addresses of other hosts that are connected to `port` here, or to whose `port` this host is."""
-    found = set()
+def connections(port: int, *, local: bool) -> dict[str, list[str]]:
+    """Return the connections from other hosts to `port` here, or from here to `port` of another host.
+
+    The result is the address of the other host → its ports, or those of this host.
+    """
+    found: dict[str, list[str]] = {}
     for table in TABLES:
         try:
             lines = table.read_text().splitlines()[1:]
@@ -73,8 +76,8 @@ def peers(port: int, *, local: bool) -> set[str]:
         for fields in (line.split() for line in lines):
             ends = [end_of(each) for each in fields[1:3]]
             if fields[3] == ESTABLISHED and ends[0 if local else 1][1] == port and ends[0][0] != ends[1][0]:
-                found.add(ends[1][0])
-    return found
+                found.setdefault(ends[1][0], []).append(str(ends[1 if local else 0][1]))
+    return {address: sorted(ports) for address, ports in sorted(found.items())}
 
 
 def end_of(text: str) -> tuple[str, int]:

@@ -1,8 +1,9 @@
 """The health check of a container: readiness at first, then the watchdog. Needs only Python 3.8 or newer.
 
-Each run checks health, names and the ranks of a group, and reads the load. It requests an answer at first, and again if
-the last one is 5 minutes old and the token counters have not moved. A hang fails the check. A wrong answer is an alert;
-it fails the check only if the server has been ready for an hour, so that it restarts at most once an hour.
+Each run checks health, names and the nodes of a group (probe_group.py), and reads the load. It requests an answer at
+first, and again if the last one is 5 minutes old and the token counters have not moved. A hang fails the check. A wrong
+answer is an alert; it fails the check only if the server has been ready for an hour, so that it restarts at most once
+an hour.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+import probe_group
 from probe_http import NotServingError, TimeoutOfAnswerError, WrongError
 from probe_session import ANSWER_TIMEOUT_S, Session
 from probe_steps import ANSWERS, LIVE, READY, first_fault, run
@@ -32,7 +34,8 @@ RESTART_S = 3600
 """A wrong answer restarts a server that has been ready for so long."""
 ALERT = "sparkiac-alert:"
 """Marks a wrong answer in the log and in the status of the unit."""
-STATE = {"ready": None, "answered": None, "asked": None, "wrong": None, "hung": False, "counters": None, "moved": None}
+TIMES: dict[str, Any] = {"ready": None, "answered": None, "asked": None, "moved": None}
+STATE = {**TIMES, "wrong": None, "hung": False, "counters": None, "connections": {}, "seen": {}}
 
 
 class Watch:
@@ -88,10 +91,12 @@ class Watch:
 
 def check(session: Session, path: Path) -> str:
     """Check a server once. Return an alert, or an empty text; raise NotServingError if it must not count as healthy."""
+    watch = Watch(path)
+    probe_group.check(session.promise, watch)
     raise_first(run(session, LIVE))
     if not session.promise["models"]:
         return ""
-    watch, load = Watch(path), session.load()
+    load = session.load()
     moved = watch.see(load)
     watch.check_hang(load, moved=moved)
     if load is not None and load.waiting:

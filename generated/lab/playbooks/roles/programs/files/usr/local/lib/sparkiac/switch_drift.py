@@ -38,11 +38,18 @@ def drift(machine: LocalHost, generation: str) -> dict[str, Any]:
     secrets = secret_values(machine)
     found = [each for file in listed if (each := changed(machine, base, file, secrets))]
     found += [foreign(machine, "foreign drop-in", path, secrets) for path in drop_ins(machine) if path not in ours]
-    return {
-        "files": found,
-        "sysctls": [*overridden(machine, wanted, ours), *running(machine, wanted)],
-        "units": [step._asdict() for step in units_look.steps(machine, plan, tree={})],
-    }
+    sysctls = [*overridden(machine, wanted, ours), *running(machine, wanted)]
+    units = [step._asdict() for step in units_look.steps(machine, plan, tree={})]
+    return {"files": found, "sysctls": sysctls, "units": units, "lines": lines(found, sysctls, units)}
+
+
+def lines(files: list[dict[str, str]], sysctls: list[dict[str, str]], units: list[dict[str, str]]) -> list[str]:
+    """Return the differences as text, each diff below its file."""
+    found = []
+    for file in files:
+        found += [f"{file['kind']}: /{file['path']}", *[f"  {line}" for line in file["diff"].splitlines()]]
+    found += [f"{each['key']} is {each['found']} instead of {each['wanted']}: {each['because']}" for each in sysctls]
+    return found + [f"{each['unit']} would {each['action']}: {each['because']}" for each in units]
 
 
 def save_edited(machine: LocalHost, generation: str) -> list[str]:
@@ -216,7 +223,7 @@ def running(machine: LocalHost, wanted: dict[str, str]) -> Iterator[dict[str, st
     for key, value in wanted.items():
         if not units_look.same_sysctl(machine, {"key": key, "value": value}):
             try:
-                found = " ".join(machine.read("/proc/sys/" + key.replace(".", "/")).split())
+                found = " ".join(units_host.setting(machine, key).read_text(encoding="utf-8").split())
             except OSError:
                 found = "unknown"
             yield {"key": key, "wanted": value, "found": found, "because": "the kernel runs with another value"}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import durable
 from switch_store import HOME
-from units_host import unit_file
+from units_host import setting, unit_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,10 @@ ORIGINALS = f"{HOME}/originals.json"
 """Kernel settings before sparkiac changed them; restored when no generation sets them any more."""
 FREE_BYTES = 32 << 20
 """Space that must be free, so that a generation can be installed and the former one again."""
+
+
+class SettingError(OSError):
+    """A kernel setting cannot be read or set; everything else of the generation is installed."""
 
 
 def check_space(machine: LocalHost) -> None:
@@ -65,7 +69,19 @@ def install(machine: LocalHost, new: Generation, others: list[Generation]) -> No
         durable.remove(machine.path(path))
         remove_empty(machine, machine.path(path).parent)
     machine.run("systemctl", "daemon-reload")
-    set_sysctls(machine, new, others)
+    try:
+        set_sysctls(machine, new, others)
+    except OSError as error:
+        raise SettingError(str(error)) from error
+
+
+def reinstall(machine: LocalHost, old: Generation, new: Generation) -> list[str]:
+    """Install the committed generation again, also if a kernel setting cannot be set; return why it cannot."""
+    try:
+        install(machine, old, [new])
+    except SettingError as error:
+        return [f"a kernel setting of the former generation is not set: {error}"]
+    return []
 
 
 def make_readable(machine: LocalHost, generation: Generation) -> None:
@@ -116,11 +132,6 @@ def originals_of(machine: LocalHost) -> dict[str, str]:
     """Return the kernel settings as they were before sparkiac changed them."""
     path = machine.path(ORIGINALS)
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
-
-
-def setting(machine: LocalHost, key: str) -> Path:
-    """Return the file of a kernel setting."""
-    return machine.path("/proc/sys/" + key.replace(".", "/"))
 
 
 def value_of(machine: LocalHost, key: str) -> str:

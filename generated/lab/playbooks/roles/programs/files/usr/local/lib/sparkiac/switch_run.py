@@ -7,6 +7,7 @@ If a step fails, or this process is interrupted, the committed generation is ins
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,15 +23,17 @@ import units_host
 import units_restart
 from stage_store import StageError
 from switch_gate import gate
-from switch_install import check_space, install, prepare
+from switch_install import check_space, install, prepare, reinstall
 from switch_state import RETURNING, TRYING, VOTED, Decision, Pending, State
 from switch_store import Generation, GenerationError
 
 if TYPE_CHECKING:
+    from switch_vote import Alone, Coordinator, Member
     from units_host import LocalHost
 
 RESULT = "/run/sparkiac/switch.json"
 COMMITTED, BACK = "committed", "back"
+TIMEOUT_STOP = re.compile(r"^TimeoutStopSec=([0-9]+)$", re.MULTILINE)
 STEP_ERRORS = (OSError, ValueError, KeyError, GenerationError, StageError, RuntimeError)
 
 
@@ -50,8 +53,7 @@ class Switch(NamedTuple):
     request: Request
     new: Generation
     old: Generation
-    votes: Any
-    """Alone, Coordinator or Member of switch_vote."""
+    votes: Alone | Coordinator | Member
 
     @property
     def members(self) -> list[str]:
@@ -126,13 +128,21 @@ def join(machine: LocalHost, request: Request, new: Generation, old: Generation,
     members = switch_http.Members(new.plan["host"], group["members"], *where)
     if group["coordinator"] == members.host:
         machine.run("systemctl", "stop", "sparkiac-answer.service")
-        return Switch(machine, request, new, old, switch_vote.Coordinator(members, stop, back=back))
-    return Switch(machine, request, new, old, switch_vote.Member(members, stop))
+        votes = switch_vote.Coordinator(members, stop, stop_s=stop_s(new, old), back=back)
+        return Switch(machine, request, new, old, votes)
+    return Switch(machine, request, new, old, switch_vote.Member(members, stop, stop_s=stop_s(new, old)))
 
 
 def group_units(*generations: Generation) -> list[str]:
     """Return the units of this host that run together with units of other hosts. Older versions did not mark them."""
     return list(dict.fromkeys(unit["name"] for each in generations for unit in each.plan["units"] if unit["group"]))
+
+
+def stop_s(*generations: Generation) -> int:
+    """Return how many seconds systemd gives the units of the group to stop."""
+    paths = [(each, f"etc/systemd/system/{name}.service") for each in generations for name in group_units(each)]
+    texts = [each.content(path).decode() for each, path in paths]
+    return max((int(found[1]) for text in texts if (found := TIMEOUT_STOP.search(text))), default=0)
 
 
 def stop_group(machine: LocalHost, *generations: Generation) -> None:
@@ -215,7 +225,7 @@ def returned(switch: Switch, found: dict[str, Any]) -> dict[str, Any]:
         stop_group(machine, new, old)
         switch.votes.all_down()
     switch_drain.undrain(machine)
-    install(machine, old, [new])
+    failed = [*failed, *reinstall(machine, old, new)]
     again = restarted(switch, old) if old.name != new.name or switch.members else {"failed": []}
     state = switch_state.read(machine)
     decision = decision_of(switch, committed=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import switch_http
+import switch_install
 import switch_lease
 import switch_run
 import switch_state
@@ -148,7 +149,8 @@ def recover(machine: LocalHost) -> dict[str, Any]:
         new = switch_store.load(machine, state.pending.generation)
         old = switch_store.load(machine, state.committed)
         if state.pending.phase != VOTED:
-            switch_run.install(machine, old, [new])
+            for text in switch_install.reinstall(machine, old, new):
+                switch_run.say(text)
         if new.plan["group"] is None:
             switch_run.settle(machine, old)
         else:

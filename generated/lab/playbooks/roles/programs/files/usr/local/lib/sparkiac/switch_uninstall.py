@@ -16,9 +16,10 @@ import stage_prune
 import switch_drain
 import switch_drift
 from switch_drift import SAVED
-from switch_install import ORIGINALS, setting
+from switch_install import ORIGINALS
 from switch_owned import OWN, current_generation, data, installed, keeps_saved, plan_files, read_json, there, units
 from switch_store import GENERATIONS, HOME
+from units_host import setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable

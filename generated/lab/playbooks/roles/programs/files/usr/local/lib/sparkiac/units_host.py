@@ -75,6 +75,11 @@ class LocalHost:
         return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
+def setting(machine: LocalHost, key: str) -> Path:
+    """Return the file of a kernel setting."""
+    return machine.path("/proc/sys/" + key.replace(".", "/"))
+
+
 def write(machine: LocalHost, name: str, text: str) -> None:
     """Replace a file atomically, readable only by root."""
     path = machine.path(name)

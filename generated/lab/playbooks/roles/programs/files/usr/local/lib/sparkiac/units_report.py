@@ -21,6 +21,7 @@ NOT_ENGINE = re.compile(
     r"sparkiac-[a-z0-9-]+\.service: |(?:Starting|Started|Stopping|Stopped|Failed to start) sparkiac-"  # systemd
     r"|supervise: |(?:ok|info) {2}| *(?:Container|Compose|Attaching to) "  # programs of the unit, and Compose
 )
+CURSOR = re.compile(r'"__CURSOR" ?: ?"([^"]+)"')
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 RESULTS = {
     "timeout": "it was not ready in time",
@@ -30,11 +31,21 @@ RESULTS = {
 }
 
 
-def report(machine: LocalHost, unit: dict[str, Any], began: float) -> str:
+def position(machine: LocalHost) -> str:
+    """Return the end of the journal, from which a report reads; empty if the journal is.
+
+    It is no time, because the clock of the host may be set while a unit starts.
+    """
+    argv = ("journalctl", "--quiet", "--no-pager", "--lines=1", "--output=json", "--output-fields=PRIORITY")
+    found = CURSOR.search(machine.run(*argv).output)
+    return found[1] if found else ""
+
+
+def report(machine: LocalHost, unit: dict[str, Any], since: str) -> str:
     """Return the result of the unit, its last health check and the last errors of the engine."""
     name = unit["name"]
     shown = machine.run("systemctl", "show", "--property=Result", "--value", units_host.unit_file(name)).output.strip()
-    lines = logged(machine, name, began)
+    lines = logged(machine, name, since)
     checks = [found[1] for line in lines if (found := HEALTH.match(line))]
     return "\n".join(
         [
@@ -46,22 +57,22 @@ def report(machine: LocalHost, unit: dict[str, Any], began: float) -> str:
     )
 
 
-def answered(machine: LocalHost, unit: dict[str, Any], fault: str, began: float) -> str:
+def answered(machine: LocalHost, unit: dict[str, Any], fault: str, since: str) -> str:
     """Return what was wrong with the answer of a unit that runs, and the last errors of the engine."""
     name = unit["name"]
     return "\n".join(
         [
             f"{name} is ready, but does not answer as its clients need at {unit['promise']['url']}:",
             clean(fault),
-            *[f"  {line}" for line in engine(logged(machine, name, began))],
+            *[f"  {line}" for line in engine(logged(machine, name, since))],
             f"whole log: journalctl --unit={name}",
         ]
     )
 
 
-def logged(machine: LocalHost, name: str, began: float) -> list[str]:
-    """Return what a unit has logged since a time in seconds since the epoch."""
-    argv = ("journalctl", "--no-pager", "--output=cat", "--lines=2000", f"--since=@{int(began)}")
+def logged(machine: LocalHost, name: str, since: str) -> list[str]:
+    """Return what a unit has logged after a position in the journal."""
+    argv = ("journalctl", "--no-pager", "--output=cat", "--lines=2000", *([f"--after-cursor={since}"] if since else []))
     return [clean(line) for line in machine.run(*argv, f"--unit={units_host.unit_file(name)}").output.splitlines()]
 
 

@@ -1,0 +1,69 @@
+"""Facts about the machine that everybody may read: driver, firmware, memory, and how long it runs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from units_host import LocalHost
+
+KIB = 1024
+MEMORY = {"total_bytes": "MemTotal", "available_bytes": "MemAvailable", "page_cache_bytes": "Cached"}
+VERSION = re.compile(r"\s(\d{3}\.\d+(?:\.\d+)?)\s")
+NVIDIA_SMI = ("timeout", "10", "nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+
+
+def facts(machine: LocalHost) -> dict[str, Any]:
+    """Return all facts; a fact that this machine does not have is None."""
+    loaded = driver(machine)
+    return {
+        "driver": loaded,
+        "driver_fault": driver_fault(machine) if loaded else None,
+        "firmware": line(machine, "/sys/class/dmi/id/bios_version"),
+        "memory": memory(machine),
+        "uptime_s": uptime(machine),
+    }
+
+
+def driver(machine: LocalHost) -> str | None:
+    """Return the version of the NVIDIA kernel module that is loaded."""
+    found = VERSION.search(line(machine, "/proc/driver/nvidia/version") or "")
+    return found[1] if found else None
+
+
+def driver_fault(machine: LocalHost) -> str | None:
+    """Return why nvidia-smi fails, such as after an upgrade of the driver without a reboot; None if it works."""
+    try:
+        done = machine.run(*NVIDIA_SMI)
+    except OSError as error:
+        return str(error)
+    if done.code == 0:
+        return None
+    said = (done.output.strip() or done.errors.strip()).splitlines()
+    return said[0] if said else f"nvidia-smi ended with exit status {done.code}"
+
+
+def memory(machine: LocalHost) -> dict[str, int] | None:
+    """Return the memory of the machine, in bytes."""
+    try:
+        lines = machine.read("/proc/meminfo").splitlines()
+        sizes = {key.rstrip(":"): int(size) * KIB for key, size, *_ in map(str.split, lines)}
+        return {name: sizes[key] for name, key in MEMORY.items()}
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def uptime(machine: LocalHost) -> int | None:
+    """Return the seconds since the boot."""
+    found = line(machine, "/proc/uptime")
+    return int(float(found.split()[0])) if found else None
+
+
+def line(machine: LocalHost, name: str) -> str | None:
+    """Return the first line of a file; None if it is empty or cannot be read."""
+    try:
+        lines = machine.read(name).splitlines()
+    except (OSError, ValueError):
+        return None
+    return lines[0].strip() or None if lines else None

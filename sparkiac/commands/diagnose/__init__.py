@@ -1,0 +1,192 @@
+"""`sparkiac diagnose`: find known problems in the logs of a server, and what to change."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, print_json, show
+
+if TYPE_CHECKING:
+    from sparkiac.commands.diagnose.context import Context
+    from sparkiac.commands.diagnose.proposal import Proposal
+    from sparkiac.fleet.diagnosis.diagnosis import Diagnosis
+    from sparkiac.fleet.diagnosis.lines import Log
+    from sparkiac.plan.startup_log import StartupComparison
+
+_NOTHING: Final = "name a log, - for standard input, or a deployment with --inventory and --deployment"
+
+
+class Request(NamedTuple):
+    """What the user asks for."""
+
+    logs: tuple[Path, ...]
+    inventory: Path | None
+    deployment: str | None
+    output_format: str
+    writes: bool
+    bisect: Path | None
+
+
+class Result(NamedTuple):
+    """What is printed."""
+
+    diagnosis: Diagnosis
+    context: Context | None
+    compared: StartupComparison | None
+    """Figures of the plan and of the log."""
+    proposal: Proposal | None
+    """Change of the inventory; None without an inventory."""
+
+
+@click.command()
+@click.argument("logs", nargs=-1, metavar="[LOG]...", type=click.Path(allow_dash=True, path_type=Path))
+@click.option("--inventory", metavar="FILE", type=click.Path(path_type=Path), help="Inventory with the deployment.")
+@click.option(
+    "--deployment", metavar="NAME", help="Deployment that the logs belong to; without LOG, read its journals."
+)
+@click.option("--write", "writes", is_flag=True, help="Apply the printed change to the inventory.")
+@click.option(
+    "--bisect",
+    metavar="DIRECTORY",
+    type=click.Path(path_type=Path),
+    help="Write the configurations that find the option with which the deployment fails to start.",
+)
+@AS_JSON
+def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
+    """Find known problems in the logs of a server: cause, remedy, and the change of the inventory.
+
+    LOG is a file, such as the output of `docker logs`, journalctl or dmesg, or an answer of the server; - reads
+    standard input. Without LOG, the journals of all hosts of the deployment are read over SSH: the last two starts,
+    and what the kernel says about GPU and memory.
+
+    With --inventory, kernels, KV cache and memory are compared with the plan, and a certain change is printed as a
+    diff for `git apply`.
+
+    Exit codes: 0 no problem found, 1 problems found, 2 bad input, 5 the inventory changed meanwhile, 6 the logs of a
+    host cannot be read.
+    """
+    from sparkiac.commands.diagnose.context import NotValid
+
+    request = Request(**given)
+    if request.inventory is None and (request.deployment or request.writes or request.bisect):
+        message = "--deployment, --write and --bisect need --inventory"
+        raise click.UsageError(message)
+    if not request.logs and request.deployment is None:
+        raise click.UsageError(_NOTHING)
+    try:
+        return _bisect(request, request.bisect) if request.bisect is not None else _diagnose(request)
+    except NotValid as error:
+        show(error.report, request.output_format)
+        return Exit.BAD_INPUT
+
+
+def _diagnose(request: Request) -> int:
+    from sparkiac.commands.diagnose.context import load
+    from sparkiac.fleet.diagnosis.diagnosis import diagnose as diagnosed
+    from sparkiac.fleet.diagnosis.server import of_plan
+
+    logs = tuple(map(_log, request.logs))
+    context = load(request.inventory, request.deployment, logs) if request.inventory else None
+    if not logs and context is not None:
+        logs = _journals(context)
+        if not logs:
+            return Exit.IO
+    diagnosis = diagnosed(logs, of_plan(context.container) if context else None)
+    result = Result(diagnosis, context, _compared(context, logs), _proposal(diagnosis, context))
+    written = bool(request.writes and result.proposal and result.proposal.diff)
+    if written and not _write(result):
+        return Exit.BUSY
+    if request.output_format == "json":
+        _print_json(result, written=written)
+    else:
+        _print_text(result, written=written)
+    return Exit.FINDINGS if diagnosis.failed else Exit.OK
+
+
+def _log(path: Path) -> Log:
+    from sparkiac.fleet.diagnosis import lines
+
+    if str(path) == "-":
+        return lines.read("standard input", sys.stdin.buffer.read(lines.MOST_BYTES + 1))
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - lines.MOST_BYTES - 1))
+            return lines.read(str(path), file.read())
+    except OSError as error:
+        message = f"{click.format_filename(path)} cannot be read: {error.strerror}"
+        raise click.UsageError(message) from None
+
+
+def _journals(context: Context) -> tuple[Log, ...]:
+    """Read the journals, and say which hosts returned none."""
+    from sparkiac.fleet.diagnosis import journal
+
+    found = journal.fetch([host for host, _ in context.containers], context.container.unit)
+    for name, each in found.items():
+        if each.fault:
+            click.echo(f"{name}: {each.fault}", err=True)
+    return tuple(log for each in found.values() for log in each.logs)
+
+
+def _proposal(diagnosis: Diagnosis, context: Context | None) -> Proposal | None:
+    from sparkiac.commands.diagnose.proposal import propose
+
+    return propose(diagnosis.problems, context) if context else None
+
+
+def _write(result: Result) -> bool:
+    from sparkiac import write
+
+    assert result.context is not None and result.proposal is not None, "there is a diff"  # noqa: S101, PT018
+    inventory = result.context.inventory
+    if inventory.read_bytes() != result.context.files[0].raw:
+        click.echo(f"{inventory} changed meanwhile; nothing was written", err=True)
+        return False
+    write.replace(inventory, result.proposal.raw)
+    return True
+
+
+def _compared(context: Context | None, logs: tuple[Log, ...]) -> StartupComparison | None:
+    from sparkiac.plan import startup_log
+
+    if context is None:
+        return None
+    text = "\n".join(line.text for log in logs for line in log.last)
+    return startup_log.compare_log(context.container.name, context.host, text)
+
+
+def _print_json(result: Result, *, written: bool) -> None:
+    from sparkiac.commands.diagnose import data
+
+    found = data.plain(result.diagnosis) | data.compared(result.compared)
+    print_json(found | data.change(result.proposal, written=written))
+
+
+def _print_text(result: Result, *, written: bool) -> None:
+    from sparkiac.commands.diagnose import page
+    from sparkiac.commands.memory import tables
+    from sparkiac.formats import terminal
+
+    terminal.show(page.page(result.diagnosis))
+    compared = result.compared
+    if compared is not None and compared.compared:
+        title = f"Plan and log, {compared.name} on {compared.host}"
+        terminal.show((terminal.heading(title), *tables.compared(compared)))
+    if result.proposal is not None and result.context is not None:
+        terminal.show(page.change(result.proposal, file=str(result.context.inventory), written=written))
+
+
+def _bisect(request: Request, directory: Path) -> int:
+    from sparkiac.commands.diagnose import bisect
+    from sparkiac.commands.diagnose.context import load
+
+    if request.logs or request.inventory is None or request.deployment is None:
+        message = "--bisect needs --inventory and --deployment, and no log"
+        raise click.UsageError(message)
+    return bisect.write(load(request.inventory, request.deployment, ()), directory)

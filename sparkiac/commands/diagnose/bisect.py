@@ -1,0 +1,187 @@
+"""`sparkiac diagnose --bisect`: write the configurations that find the option with which a deployment fails."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from sparkiac.commands.diagnose.context import deployments
+from sparkiac.commands.diagnose.proposal import added_errors, tried, written
+from sparkiac.commands.exits import Exit
+from sparkiac.fix.nodes import CannotEdit
+from sparkiac.fleet.diagnosis.steps import CONTEXTS, FIRST, LARGEST_SEQUENCES, SIZES, SPECULATION, Step, steps
+from sparkiac.report import REMOVE, Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from sparkiac.commands.diagnose.context import Context
+    from sparkiac.pipeline import Outcome
+    from sparkiac.plan import Plan
+    from sparkiac.plan.values import Container
+
+_VLLM = ("vllm", "aeon-vllm")
+
+
+class Configuration(NamedTuple):
+    """A valid configuration with only some of the options."""
+
+    step: Step
+    with_former: tuple[Step, ...]
+    """Earlier steps that are not valid alone and are added together with this one."""
+    raw: bytes
+    plan: Plan
+
+    @property
+    def added(self) -> str:
+        """What it adds to the configuration before, in words."""
+        return ", ".join(_words(each) for each in (*self.with_former, self.step))
+
+
+def write(context: Context, directory: Path) -> int:
+    """Write the configurations of a deployment into a new directory."""
+    if context.container.server.engine not in _VLLM:
+        message = f"{context.container.name} does not run vLLM; --bisect knows the options of vLLM"
+        raise click.UsageError(message)
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        message = f"{click.format_filename(directory)} exists and is not an empty directory; name a new one"
+        raise click.UsageError(message)
+    wanted = steps(context.container)
+    found = configurations(wanted, context)
+    if not found:
+        click.echo(f"{context.container.name} has no options that can be left out", err=True)
+        return Exit.FINDINGS
+    for name, content in _files(found, context).items():
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_bytes(content)
+    click.echo(f"{click.format_filename(directory)}: {len(found)} configurations; start with README.md", err=True)
+    return Exit.OK
+
+
+def configurations(wanted: Sequence[Step], context: Context) -> list[Configuration]:
+    """Return the valid configurations in order, without the complete deployment, which is known to fail.
+
+    A step that is not valid alone, or changes nothing, belongs to the next configuration.
+    """
+    found: list[Configuration] = []
+    waiting: list[Step] = []
+    seen = {context.files[0].raw}
+    for index, step in enumerate(wanted[:-1]):
+        valid = _valid(wanted[index + 1 :], context)
+        if valid is None or valid[0] in seen:
+            waiting.append(step)
+        else:
+            found.append(Configuration(step, tuple(waiting), *valid))
+            seen.add(valid[0])
+            waiting.clear()
+    return found
+
+
+def _valid(omitted: Sequence[Step], context: Context) -> tuple[bytes, Plan] | None:
+    """Return the inventory and its plan without the options of some steps; None if it is not valid."""
+    smaller = any(step.name == SIZES for step in omitted)
+    for length in CONTEXTS if smaller else (None,):
+        try:
+            raw, outcome = _without(omitted, length, context)
+        except CannotEdit:
+            continue
+        if outcome.plan is not None and not added_errors(context.report, outcome.report):
+            return raw, outcome.plan
+    return None
+
+
+def _without(omitted: Sequence[Step], length: int | None, context: Context) -> tuple[bytes, Outcome]:
+    """Cut the lines of omitted options, then write null over what other layers set, then the smaller sizes."""
+    path, raw = context.container.path, context.files[0].raw
+    names = [name for step in omitted if step.name != SIZES for name in step.added]
+    speculation = any(step.name == SPECULATION for step in omitted)
+    own = written(raw, path)
+    settings = own.get("set")
+    cut = [(*path, "set", name) for name in names if isinstance(settings, dict) and name in settings]
+    cut += [(*path, "speculative")] if speculation and "speculative" in own else []
+    raw, outcome = tried(raw, [Edit(each, REMOVE) for each in cut], context)
+    server = deployments(outcome.plan)[context.container.name][0][1].server if outcome.plan else None
+    if server is not None:
+        left = [Edit((*path, "set", name), None) for name in names if name in server.options]
+        left += [Edit((*path, "speculative"), None)] if speculation and server.speculative else []
+        sizes = _sizes(context.container, length) if length is not None else {}
+        left += [Edit((*path, "set", name), value) for name, value in sizes.items()]
+        raw, outcome = tried(raw, left, context)
+    return raw, outcome
+
+
+def _sizes(container: Container, length: int) -> dict[str, int]:
+    """Return the sizes of the first steps, where those of the deployment are larger."""
+    options = container.server.options
+    limits = {"max_model_len": length, "max_num_seqs": LARGEST_SEQUENCES}
+    return {
+        name: limit
+        for name, limit in limits.items()
+        if name in options and isinstance(options[name], int) and options[name] > limit
+    }
+
+
+def _files(found: Sequence[Configuration], context: Context) -> Mapping[str, bytes]:
+    """Return the files: for each configuration a diff and the compose file of each host."""
+    from sparkiac import pipeline
+    from sparkiac import write as writing
+
+    name, files = context.container.name, dict[str, bytes]()
+    for number, each in enumerate(found, 1):
+        start = f"{number}-{each.step.name}"
+        files[f"{start}.diff"] = writing.diff_of(context.files[0].name, context.files[0].raw, each.raw).encode()
+        artifacts = {artifact.path: artifact.content for artifact in pipeline.render(each.plan)}
+        for host, _ in context.containers:
+            path = f"hosts/{host.name}/etc/sparkiac/{name}/compose.yaml"
+            files[f"{start}.{host.name}.compose.yaml"] = artifacts[path]
+    return files | {"README.md": _readme(found, context).encode()}
+
+
+def _readme(found: Sequence[Configuration], context: Context) -> str:
+    name, inventory = context.container.name, context.files[0].name
+    rows = "".join(
+        f"| {number} | `{number}-{each.step.name}.diff` | {each.added} | {_verdict(each, number)} |\n"
+        for number, each in enumerate(found, 1)
+    )
+    after = (_words(step) for step in steps(context.container)[_position(found, context) + 1 :])
+    return f"""\
+# Which option of {name} fails
+
+Written by `sparkiac diagnose --bisect` for {inventory}. Each diff changes {inventory} as it was then; the compose
+files are what the changed inventory generates for each host. Every configuration passes `sparkiac check` as well as the
+inventory itself does.
+
+Try them in this order until one fails:
+
+1. `git apply FILE.diff`, `sparkiac generate {inventory}`, `sparkiac apply {inventory}`. A host whose server does
+   not become ready goes back by itself.
+2. `sparkiac diagnose --inventory {inventory} --deployment {name}` shows the error.
+3. `git apply --reverse FILE.diff` before the next one.
+
+| | file | adds | if it fails and the one before does not |
+|---|---|---|---|
+{rows}
+If all of them start, the cause is in what only the complete deployment has: {", ".join(after)}.
+Options that a step leaves out have the default of vLLM, which can be on. Environment variables are the same in all
+steps.
+"""
+
+
+def _position(found: Sequence[Configuration], context: Context) -> int:
+    return [step.name for step in steps(context.container)].index(found[-1].step.name)
+
+
+def _verdict(each: Configuration, number: int) -> str:
+    if number == 1:
+        return "no option that is added later is the cause: look at image, driver, checkpoint and environment"
+    return f"the cause is {each.added}"
+
+
+def _words(step: Step) -> str:
+    if step.name == FIRST:
+        return "what the model needs, with short requests"
+    if step.name == SPECULATION:
+        return "speculative decoding"
+    return ", ".join(f"`{name}`" for name in step.added)

@@ -1,0 +1,85 @@
+"""The inventory, and the deployment in it that logs belong to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from sparkiac.commands.inputs import known, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from sparkiac.fleet.diagnosis.lines import Log
+    from sparkiac.pipeline import InputFile
+    from sparkiac.plan.values import Container, HostPlan, Plan
+    from sparkiac.report import Report
+
+
+class Context(NamedTuple):
+    """A deployment of an inventory."""
+
+    inventory: Path
+    files: tuple[InputFile, InputFile | None]
+    report: Report
+    """Findings of the inventory as it is."""
+    containers: tuple[tuple[HostPlan, Container], ...]
+    """The deployment on each of its hosts, the leader first."""
+
+    @property
+    def host(self) -> HostPlan:
+        """The host that answers requests."""
+        return self.containers[0][0]
+
+    @property
+    def container(self) -> Container:
+        """The container that answers requests."""
+        return self.containers[0][1]
+
+
+class NotValid(Exception):  # noqa: N818  it is an answer, not a failure
+    """The inventory has errors that leave it without a plan."""
+
+    def __init__(self, report: Report) -> None:
+        """Keep the findings."""
+        super().__init__()
+        self.report = report
+
+
+def load(inventory: Path, deployment: str | None, logs: Iterable[Log]) -> Context:
+    """Return the deployment with a name, or the one that logs belong to. Raises `NotValid` and `click.UsageError`."""
+    from sparkiac import pipeline
+
+    files = read(inventory)
+    outcome = pipeline.check(*files, allow_unlocked=True)
+    if outcome.plan is None:
+        raise NotValid(outcome.report)
+    names = deployments(outcome.plan)
+    if deployment is None:
+        deployment = _of_logs(names, logs)
+    return Context(inventory, files, outcome.report, names[known("deployment", deployment, names)])
+
+
+def deployments(plan: Plan) -> dict[str, tuple[tuple[HostPlan, Container], ...]]:
+    """Return deployment → its containers with their hosts, the leader first."""
+    found: dict[str, list[tuple[HostPlan, Container]]] = {}
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.kind == "deployment":
+                found.setdefault(container.name, []).append((host, container))
+    return {name: tuple(sorted(each, key=lambda pair: not pair[1].server.leads)) for name, each in found.items()}
+
+
+def _of_logs(names: dict[str, tuple[tuple[HostPlan, Container], ...]], logs: Iterable[Log]) -> str:
+    """Return the only deployment, or the only one with the model of the logs."""
+    from sparkiac.fleet.diagnosis import server
+
+    models = server.of_log(line for log in logs for line in log.last).models
+    fitting = [name for name, pairs in names.items() if pairs[0][1].server.model in models]
+    for candidates in (list(names), fitting):
+        if len(candidates) == 1:
+            return candidates[0]
+    message = f"name the deployment that the log belongs to: --deployment {'|'.join(names)}"
+    raise click.UsageError(message, click.get_current_context())

@@ -1,0 +1,143 @@
+"""`sparkiac status`: ask the hosts for their state, and show what is not healthy or differs from what was generated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, printable, read, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sparkiac.fleet.ask import Answer, Endpoint
+    from sparkiac.fleet.status import HostStatus
+    from sparkiac.plan import HostPlan, Plan
+
+_PERIOD_S: Final = 2
+"""Time between two requests of the live view to the same host."""
+_NO_TREE: Final = "{path} has no generation of {hosts}: run sparkiac generate; generations are not compared"
+
+
+class _Fleet(NamedTuple):
+    """The hosts to ask, and the generation of each in the generated directory."""
+
+    name: str
+    path: Path
+    hosts: Mapping[str, HostPlan]
+    generations: Mapping[str, str]
+
+
+@click.command()
+@INVENTORY
+@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@click.option("--output", type=click.Path(path_type=Path), help="Generated directory; default: generated/<name>.")
+@click.option("--watch", is_flag=True, help="Show a live view until Ctrl-C.")
+@AS_JSON
+def status(inventory: Path, hosts: tuple[str, ...], output_format: str, *, output: Path | None, watch: bool) -> int:
+    """Ask all hosts of INVENTORY, or each HOST, for their state over SSH; change nothing.
+
+    For each host: driver, firmware, memory, clock, generation, and files that were changed by hand. For each unit: its
+    state, the names that it serves, KV cache, requests, tokens per second, and why it was started last. Facts that
+    require root on the host are read with sudo if it asks for no password.
+
+    Exit codes: 0 all healthy and as generated, 1 something is not healthy or not reachable, 2 bad input or options, 3
+    all healthy, but a host has another generation or was changed by hand, 130 interrupted.
+    """
+    if watch:
+        _require_terminal(output_format)
+    fleet = _fleet(inventory, hosts, output, output_format)
+    if isinstance(fleet, Exit):
+        return fleet
+    return _watch(fleet) if watch else _once(fleet, output_format)
+
+
+def _require_terminal(output_format: str) -> None:
+    from sparkiac.formats import terminal
+
+    if output_format == "json":
+        message = "--watch shows a live view, which --format json cannot contain; remove one of them"
+        raise click.UsageError(message)
+    if not terminal.is_terminal():
+        message = "--watch needs a terminal; without it, the state is printed once"
+        raise click.UsageError(message)
+
+
+def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_format: str) -> _Fleet | Exit:
+    """Return the hosts to ask; print the findings of an inventory without a plan."""
+    from sparkiac import pipeline
+
+    outcome = pipeline.check(*read(inventory), allow_example=True, allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, output_format)
+        return Exit.BAD_INPUT
+    planned = {host.name: host for host in outcome.plan.hosts}
+    chosen = {known("host", name, planned): planned[name] for name in names} or planned
+    return _of(outcome.plan, chosen, printable(output or Path("generated") / outcome.plan.name))
+
+
+def _of(plan: Plan, chosen: Mapping[str, HostPlan], path: Path) -> _Fleet:
+    from sparkiac.commands.apply.tree import generation_in
+
+    files = {name: path / "host_vars" / f"{name}.yml" for name in chosen}
+    found = {name: generation_in(file.read_bytes()) for name, file in files.items() if file.is_file()}
+    generations = {name: generation for name, generation in found.items() if generation}
+    if missing := [name for name in chosen if name not in generations]:
+        click.echo(_NO_TREE.format(path=path, hosts=", ".join(missing)), err=True)
+    return _Fleet(plan.name, path, chosen, generations)
+
+
+def _once(fleet: _Fleet, output_format: str) -> Exit:
+    """Ask all hosts once and print the result."""
+    from sparkiac.commands.status import data, page
+    from sparkiac.fleet import ask
+    from sparkiac.formats import terminal
+
+    if output_format == "text":
+        click.echo(f"Asking {page.counted(len(fleet.hosts), 'host')} …", err=True)
+    found = {}
+    for answer in ask.ask_all(map(_endpoint, fleet.hosts.values())):
+        found[answer.host] = _status(fleet, answer)
+    statuses = [found[name] for name in fleet.hosts]
+    if output_format == "json":
+        print_json({"name": fleet.name, "output": str(fleet.path), **data.data(statuses)})
+    else:
+        terminal.show(page.page(statuses, width=terminal.width()))
+    return exit_code(statuses)
+
+
+def _watch(fleet: _Fleet) -> Exit:
+    """Ask all hosts again and again, and show the last answers, until an interrupt."""
+    from sparkiac.commands.status.live import LiveView
+    from sparkiac.fleet import ask
+
+    with LiveView(list(fleet.hosts)) as view:
+        try:
+            for answer in ask.ask_again(map(_endpoint, fleet.hosts.values()), period_s=_PERIOD_S):
+                view.update(_status(fleet, answer) if answer else None)
+        except KeyboardInterrupt:
+            return Exit.INTERRUPTED
+    return Exit.OK
+
+
+def _endpoint(host: HostPlan) -> Endpoint:
+    from sparkiac.fleet.status import endpoint
+
+    return endpoint(host)
+
+
+def _status(fleet: _Fleet, answer: Answer) -> HostStatus:
+    from sparkiac.fleet.status import status as status_of
+
+    return status_of(fleet.hosts[answer.host], fleet.generations.get(answer.host), answer)
+
+
+def exit_code(statuses: Sequence[HostStatus]) -> Exit:
+    """Return the exit code: what is not healthy counts more than what differs."""
+    kinds = {problem.kind for host in statuses for problem in host.problems}
+    if "unhealthy" in kinds:
+        return Exit.FINDINGS
+    return Exit.STALE if kinds else Exit.OK

@@ -1,0 +1,138 @@
+"""Ask hosts for their facts: one SSH session each, which runs the program `status` there."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.fleet import facts, load
+from sparkiac.upstream import parallel, ssh
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sparkiac.fleet.facts import HostFacts
+
+THREADS: Final = 64
+"""Hosts that are asked at the same time. Each thread waits for one ssh process."""
+DEADLINE_S: Final = 20
+"""Time from the connection to the end of the output. A host needs about two seconds."""
+_NEVER: Final = 90
+_OLDER: Final = 91
+SCRIPT: Final = f"""\
+p=/usr/local/lib/sparkiac/status
+[ -d "${{p%/*}}" ] || exit {_NEVER}
+[ -x "$p" ] || exit {_OLDER}
+if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then exec sudo -n "$p" "$@"; fi
+exec "$p" "$@"
+"""
+"""What runs on a host, with the names of metrics as arguments."""
+
+
+class Endpoint(NamedTuple):
+    """Where a host is reached."""
+
+    name: str
+    address: str
+    user: str | None
+    port: int | None
+
+    @property
+    def target(self) -> str:
+        """Return the argument of ssh."""
+        return f"{self.user}@{self.address}" if self.user else self.address
+
+
+class Failure(NamedTuple):
+    """Why there are no facts of a host, and what to do."""
+
+    reason: str
+    hint: str
+    reachable: bool
+    """Whether there was a connection."""
+
+
+class Answer(NamedTuple):
+    """Facts of a host, with the time of this machine at which they were requested and received."""
+
+    host: str
+    facts: HostFacts | None
+    failure: Failure | None
+    begin_s: float
+    end_s: float
+
+
+def ask_all(hosts: Iterable[Endpoint]) -> Iterator[Answer]:
+    """Ask all hosts and return their answers in the order of arrival."""
+    for _, found in parallel.each(hosts, ask, threads=THREADS):
+        assert isinstance(found, Answer)  # noqa: S101
+        yield found
+
+
+def ask_again(hosts: Iterable[Endpoint], *, period_s: float) -> Iterator[Answer | None]:
+    """Ask all hosts again and again; return their answers in the order of arrival, and None while none arrives."""
+    for found in parallel.again(hosts, ask, threads=THREADS, period_s=period_s):
+        yield found[1] if found else None
+
+
+def ask(host: Endpoint) -> Answer:
+    """Ask one host."""
+    begin_s = time.time()
+    found = _asked(host)
+    end_s = time.time()
+    if isinstance(found, Failure):
+        return Answer(host.name, None, found, begin_s, end_s)
+    return Answer(host.name, found, None, begin_s, end_s)
+
+
+def _asked(host: Endpoint) -> HostFacts | Failure:
+    words = ("sh", "-c", SCRIPT, "sh", *load.names())
+    try:
+        done = ssh.run(host.target, words, program="", timeout_s=DEADLINE_S, port=host.port)
+    except FileNotFoundError:
+        return Failure("ssh is not installed on this machine", "install an OpenSSH client", reachable=False)
+    except ssh.TimedOut:
+        hint = f"check the load of the host and the link: {_by_hand(host)} uptime"
+        return Failure(f"no answer within {DEADLINE_S} s", hint, reachable=False)
+    if done.returncode:
+        return _failure(done.returncode, done.stderr, host)
+    try:
+        return facts.read(done.stdout)
+    except ValueError as error:
+        return Failure(str(error), "apply again, or check what a login on the host prints", reachable=True)
+
+
+def _failure(code: int, errors: str, host: Endpoint) -> Failure:
+    """Return why there was no connection, or why the program did not run."""
+    if code == ssh.FAILED:
+        return _no_connection(errors, host)
+    if code == _NEVER:
+        return Failure("sparkiac was never applied to this host", "run sparkiac apply", reachable=True)
+    if code == _OLDER:
+        return Failure("an older version of sparkiac was applied to this host", "run sparkiac apply", reachable=True)
+    said = facts.shown(ssh.last_line(errors, "no message"))
+    reason = f"the status program ended with exit status {code}: {said}"
+    return Failure(reason, "run /usr/local/lib/sparkiac/status on the host", reachable=True)
+
+
+def _no_connection(output: str, host: Endpoint) -> Failure:
+    said = facts.shown(ssh.last_line(output, "no message of ssh"))
+    if "IDENTIFICATION HAS CHANGED" in output:
+        named = host.address if host.port is None else shlex.quote(f"[{host.address}]:{host.port}")
+        hint = f"if it was installed again, run ssh-keygen -R {named} and connect once by hand: {_by_hand(host)}"
+        return Failure("its host key has changed", hint, reachable=False)
+    if "Host key verification failed" in output:
+        return Failure("its host key is unknown", f"connect once by hand: {_by_hand(host)}", reachable=False)
+    if "Permission denied" in output:
+        hint = f"log in with a key or an agent, such as: ssh-copy-id {_words(host)}"
+        return Failure(f"ssh is refused without a password: {said}", hint, reachable=False)
+    return Failure(said, f"check the host and the network: {_by_hand(host)}", reachable=False)
+
+
+def _by_hand(host: Endpoint) -> str:
+    return f"ssh {_words(host)}"
+
+
+def _words(host: Endpoint) -> str:
+    return f"{'' if host.port is None else f'-p {host.port} '}{host.target}"

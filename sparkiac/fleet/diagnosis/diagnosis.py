@@ -1,0 +1,70 @@
+"""The diagnosis of one server from its logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.fleet.diagnosis import errors, markers, matching
+from sparkiac.fleet.diagnosis import server as servers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sparkiac.fleet.diagnosis.errors import EngineError
+    from sparkiac.fleet.diagnosis.lines import Log, LogLine
+    from sparkiac.fleet.diagnosis.markers import Marker
+    from sparkiac.fleet.diagnosis.matching import Seen
+    from sparkiac.fleet.diagnosis.server import Server
+
+_PROBLEMS: Final = ("error", "warning")
+
+
+class LogState(NamedTuple):
+    """The last start of the server in one log."""
+
+    log: Log
+    is_server: bool
+    """Whether it has lines of vLLM; a kernel log and an answer do not."""
+    ready: bool
+    ended: bool
+    markers: tuple[Marker, ...]
+    last: LogLine | None
+    """Last line of the engine."""
+
+
+class Diagnosis(NamedTuple):
+    """What the logs of one server say."""
+
+    server: Server
+    states: tuple[LogState, ...]
+    seen: tuple[Seen, ...]
+    """Known symptoms, the cause first."""
+    unknown: EngineError | None = None
+    """The first error that no symptom describes, if no error of a known symptom explains it."""
+
+    @property
+    def problems(self) -> tuple[Seen, ...]:
+        """Return errors and warnings."""
+        return tuple(each for each in self.seen if each.severity in _PROBLEMS)
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the logs show a problem."""
+        return bool(self.problems) or self.unknown is not None
+
+
+def diagnose(logs: Sequence[Log], planned: Server | None) -> Diagnosis:
+    """Read the logs of one server; `planned` is what the inventory says about it."""
+    server = servers.merged(servers.of_log(line for log in logs for line in log.last), planned)
+    seen = matching.diagnosed(logs, server)
+    explained = any(each.severity == "error" for each in seen)
+    unknown = None if explained else next(filter(None, (errors.first_error(log.last) for log in logs)), None)
+    found = Diagnosis(server, tuple(map(_state, logs)), seen, unknown)
+    return found._replace(unknown=None) if unknown and unknown.is_consequence and found.problems else found
+
+
+def _state(log: Log) -> LogState:
+    found = markers.state(log.last)
+    facts = markers.markers(log.last)
+    is_server = bool(facts) or found.ready or servers.of_log(log.last).release is not None
+    return LogState(log, is_server, found.ready, found.ended, facts, errors.last_of_engine(log.last))

@@ -1,0 +1,46 @@
+"""The logs of a deployment from its hosts: the last starts of its unit, and errors of the kernel."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.fleet.diagnosis import lines
+from sparkiac.upstream import journal, parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sparkiac.fleet.diagnosis.lines import Log
+    from sparkiac.plan.values import HostPlan
+
+_STARTS: Final = 2
+"""Starts that are read: a unit that restarts has its error in the one before the last."""
+
+
+class HostLogs(NamedTuple):
+    """Logs of one host, or the reason why they could not be read."""
+
+    logs: tuple[Log, ...]
+    fault: str = ""
+
+
+def fetch(hosts: Iterable[HostPlan], unit: str) -> dict[str, HostLogs]:
+    """Read the logs of a unit on all its hosts in parallel; return host → logs, sorted by host."""
+    found = {host.name: result for host, result in parallel.each(hosts, partial(_read, unit=unit))}
+    return {name: each for name, each in sorted(found.items()) if isinstance(each, HostLogs)}
+
+
+def _read(host: HostPlan, *, unit: str) -> HostLogs:
+    target = f"{host.user}@{host.address}" if host.user else host.address
+    try:
+        printed, kernel = journal.read(target, unit, port=host.ssh_port)
+    except journal.JournalError as error:
+        return HostLogs((), str(error))
+    logs = (_recent(lines.read(host.name, printed.encode())), lines.read(f"{host.name} kernel", kernel.encode()))
+    return HostLogs(tuple(log for log in logs if log.lines))
+
+
+def _recent(log: Log) -> Log:
+    first = log.starts - _STARTS + 1
+    return log._replace(lines=tuple(line for line in log.lines if line.start >= first))

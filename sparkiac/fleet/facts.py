@@ -1,0 +1,165 @@
+"""The facts that the program `status` on a host reports, and the reader of its output.
+
+A host may have another version of the program: unknown keys are ignored, missing ones are None. Texts come from the
+host, so control characters are escaped and long texts cut before anything is shown.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+
+from sparkiac.characters import escaped_line
+
+_LONGEST: Final = 300
+
+
+def shown(text: str) -> str:
+    """Return a text of a host in one line of printable characters, with a limited length."""
+    line = escaped_line(" ".join(text.split()))
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+
+
+Text = Annotated[str, AfterValidator(shown)]
+
+
+class _Facts(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
+
+
+class Memory(_Facts):
+    """Memory of a host, in bytes."""
+
+    total_bytes: int
+    available_bytes: int
+    page_cache_bytes: int
+
+
+class Machine(_Facts):
+    """Facts about a machine; None if it does not have them."""
+
+    driver: Text | None = None
+    driver_fault: Text | None = None
+    """Why nvidia-smi fails."""
+    firmware: Text | None = None
+    memory: Memory | None = None
+    uptime_s: int | None = None
+
+
+class Pending(_Facts):
+    """A switch that has not ended."""
+
+    generation: Text
+    phase: Text
+
+
+class Generations(_Facts):
+    """Generations of a host by their role."""
+
+    current: Text | None = None
+    committed: Text | None = None
+    pending: Pending | None = None
+
+
+class ChangedFile(_Facts):
+    """A file that differs from the current generation."""
+
+    path: Text
+    kind: Text
+
+
+class Drift(_Facts):
+    """What differs from the current generation."""
+
+    files: tuple[ChangedFile, ...] = ()
+    sysctls: tuple[Text, ...] = ()
+    units: tuple[Text, ...] = ()
+    """Units that run from other files than those of the generation, or do not start at boot."""
+
+
+class Restart(_Facts):
+    """The last start or failure of a unit since the boot."""
+
+    ago_s: int
+    cause: Text
+    detail: Text | None = None
+
+
+class WrongAnswer(_Facts):
+    """The last wrong answer that the health check recorded, at most a day old."""
+
+    ago_s: int
+    fault: Text
+
+
+class Reading(_Facts):
+    """Metrics of a server at one time of the host's clock."""
+
+    at_s: float
+    values: dict[Text, tuple[float, ...]]
+    """Name → values of its series."""
+
+
+class Unit(_Facts):
+    """Facts about a unit."""
+
+    name: Text
+    group: bool = False
+    """Whether it is a node of a group."""
+    loaded: Text | None = None
+    """Whether systemd has read its file: `loaded` or `not-found`."""
+    active: Text | None = None
+    sub: Text | None = None
+    enabled: Text | None = None
+    result: Text | None = None
+    health: Text | None = None
+    """State of its container, with the output of the last health check."""
+    restarts: int | None = None
+    """How often systemd restarted it since it was started last on request."""
+    active_for_s: int | None = None
+    restart: Restart | None = None
+    asked: bool = False
+    """Whether it promises something that was checked."""
+    fault: Text | None = None
+    """Which promise it does not keep."""
+    served: tuple[Text, ...] | None = None
+    """Names that it promises and its server lists."""
+    wrong: WrongAnswer | None = None
+    readings: tuple[Reading, ...] | None = None
+
+
+class Clock(_Facts):
+    """Time of the host when the program began and ended, in seconds since the epoch."""
+
+    begin_s: float
+    end_s: float
+
+
+class HostFacts(_Facts):
+    """Everything that a host reports."""
+
+    clock: Clock
+    machine: Machine = Machine()
+    generation: Generations | None = None
+    drift: Drift | None = None
+    units: tuple[Unit, ...] | None = None
+    root: bool = True
+    """Whether the program ran as root."""
+    unread: dict[Text, Text] = {}
+    """Part that could not be read → reason."""
+
+
+def read(output: str) -> HostFacts:
+    """Read the last line of the program's output. Raises ValueError."""
+    lines = output.strip().splitlines()
+    if not lines:
+        message = "the status program printed nothing"
+        raise ValueError(message)
+    try:
+        return HostFacts.model_validate_json(lines[-1])
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the line"
+        message = f"unexpected output of the status program, at {place}: {shown(lines[-1])[:60]!r}"
+        raise ValueError(message) from None

@@ -1,0 +1,207 @@
+"""What the facts of a host mean: the state of its units, what is not healthy, and what differs from the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from sparkiac.fleet.ask import Endpoint
+from sparkiac.fleet.load import Load, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.fleet.ask import Answer
+    from sparkiac.fleet.facts import HostFacts, Unit
+    from sparkiac.plan import HostPlan
+
+UNHEALTHY: Final = "unhealthy"
+DRIFT: Final = "drift"
+CLOCK_LIMIT_S: Final = 5
+"""Larger differences between the clocks are reported: logs of two machines can then no longer be compared."""
+_LISTED: Final = 3
+_SHORT: Final = 8
+_ALERT: Final = "sparkiac-alert: "
+"""Marks a wrong answer in the health that `supervise` reports."""
+_READY, _RUNNING, _STARTING = "ready", "running", "starting"
+_STATES: Final = {
+    "inactive": "stopped",
+    "failed": "failed",
+    "activating": _STARTING,
+    "deactivating": "stopping",
+    "reloading": _RUNNING,
+    "active": _RUNNING,
+}
+
+
+class Problem(NamedTuple):
+    """Something that is not healthy, or that differs from the plan."""
+
+    kind: Literal["unhealthy", "drift"]
+    unit: str | None
+    """Unit that it is about; None if it is about the host."""
+    text: str
+    hint: str = ""
+
+
+class UnitStatus(NamedTuple):
+    """A unit as planned and as found."""
+
+    name: str
+    """Name of its deployment or service."""
+    state: str
+    ready: bool
+    load: Load
+    facts: Unit | None
+    """None if the host does not have it."""
+
+
+class HostStatus(NamedTuple):
+    """A host as planned and as found."""
+
+    name: str
+    address: str
+    generated: str | None
+    """Generation in the generated directory; None if it is unknown."""
+    answer: Answer
+    clock_s: float | None
+    """Smallest possible difference between its clock and the one of this machine; negative if it is behind."""
+    units: tuple[UnitStatus, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def facts(self) -> HostFacts | None:
+        """Return what the host reported."""
+        return self.answer.facts
+
+    @property
+    def reachable(self) -> bool:
+        """Return whether there was a connection."""
+        return self.answer.failure is None or self.answer.failure.reachable
+
+
+def endpoint(host: HostPlan) -> Endpoint:
+    """Return where a planned host is reached."""
+    return Endpoint(host.name, host.address, host.user, host.ssh_port)
+
+
+def status(host: HostPlan, generated: str | None, answer: Answer) -> HostStatus:
+    """Return the status of a host."""
+    facts, failure = answer.facts, answer.failure
+    if facts is None:
+        assert failure is not None  # noqa: S101
+        text = failure.reason if failure.reachable else f"unreachable: {failure.reason}"
+        problem = Problem(UNHEALTHY, None, text, failure.hint)
+        return HostStatus(host.name, host.address, generated, answer, None, (), (problem,))
+    clock_s = _clock(answer, facts)
+    units = _units(host, facts)
+    problems = (
+        *_machine(host, facts, clock_s),
+        *_generation(facts, generated),
+        *(problem for unit in units for problem in _unit(unit)),
+    )
+    return HostStatus(host.name, host.address, generated, answer, clock_s, units, problems)
+
+
+def _clock(answer: Answer, facts: HostFacts) -> float:
+    """Return how far the clocks differ at least: the host took its times between the request and the answer."""
+    lowest, highest = facts.clock.end_s - answer.end_s, facts.clock.begin_s - answer.begin_s
+    return lowest if lowest > 0 else highest if highest < 0 else 0.0
+
+
+def _machine(host: HostPlan, facts: HostFacts, clock_s: float) -> Iterator[Problem]:
+    machine = facts.machine
+    if machine.driver_fault:
+        yield Problem(UNHEALTHY, None, f"nvidia-smi fails: {machine.driver_fault}", "reboot after a driver upgrade")
+    if host.gpu and machine.driver is None:
+        yield Problem(UNHEALTHY, None, "no NVIDIA driver is loaded", "check `nvidia-smi` and `dmesg` on the host")
+    if host.driver and machine.driver and not f"{machine.driver}.".startswith(f"{host.driver}."):
+        text = f"driver {machine.driver} is loaded, the inventory has {host.driver}"
+        yield Problem(DRIFT, None, text, "install the other driver with playbooks/driver.yml, or change the inventory")
+    if abs(clock_s) > CLOCK_LIMIT_S:
+        direction = "ahead of" if clock_s > 0 else "behind"
+        text = f"its clock is {abs(clock_s):.0f} s {direction} the clock of this machine"
+        yield Problem(UNHEALTHY, None, text, "check `timedatectl` on both machines")
+
+
+def _generation(facts: HostFacts, generated: str | None) -> Iterator[Problem]:
+    found = facts.generation
+    if found is None:
+        return
+    if found.pending:
+        text = f"a switch to generation {found.pending.generation[:_SHORT]} has not ended ({found.pending.phase})"
+        yield Problem(DRIFT, None, text, "wait, or see `journalctl --unit=sparkiac-switch` on the host")
+    if found.committed is None:
+        yield Problem(DRIFT, None, "no generation is installed", "run sparkiac apply")
+    elif generated and found.committed != generated:
+        text = f"generation {found.committed[:_SHORT]} runs, {generated[:_SHORT]} is generated"
+        yield Problem(DRIFT, None, text, "run sparkiac apply")
+    if facts.drift:
+        yield from _drift(facts)
+
+
+def _drift(facts: HostFacts) -> Iterator[Problem]:
+    drift = facts.drift
+    assert drift is not None  # noqa: S101
+    hint = "playbooks/drift.yml shows a diff; sparkiac apply installs the generated files again"
+    files = [f"/{each.path} ({each.kind})" for each in drift.files]
+    for what, names in (("file", files), ("kernel setting", drift.sysctls)):
+        if names:
+            text = f"{len(names)} {what}{'' if len(names) == 1 else 's'} changed by hand: {_listed(names)}"
+            yield Problem(DRIFT, None, text, hint)
+    for unit in drift.units:
+        yield Problem(DRIFT, unit, "it runs from other files than those installed", "run sparkiac apply")
+
+
+def _listed(names: list[str] | tuple[str, ...]) -> str:
+    left = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {left} more" if left > 0 else "")
+
+
+def _units(host: HostPlan, facts: HostFacts) -> tuple[UnitStatus, ...]:
+    """Return the planned units, then those that only the host has."""
+    found = {unit.name: unit for unit in facts.units or ()}
+    engines = {unit.unit: unit.server.engine for unit in host.units}
+    names = [name for name in host.start_order if facts.units is not None]
+    return tuple(_status(name, found.get(name), engines.get(name)) for name in dict.fromkeys([*names, *found]))
+
+
+def _status(name: str, unit: Unit | None, engine: str | None) -> UnitStatus:
+    short = name.removeprefix("sparkiac-")
+    if unit is None or unit.loaded == "not-found":
+        return UnitStatus(short, "missing", ready=False, load=Load(), facts=None)
+    state = _state(unit)
+    return UnitStatus(short, state, state in {_READY, _RUNNING}, load(engine, unit.readings), unit)
+
+
+def _state(unit: Unit) -> str:
+    """Return the state of a unit in a word. A unit that cannot be asked is running if systemd says so."""
+    if unit.sub is not None and unit.sub.startswith("auto-restart"):
+        return "restarting"
+    state = _STATES.get(unit.active or "", unit.active or "unknown")
+    if state != _RUNNING:
+        return state
+    health = unit.health or ""
+    if unit.fault or health.startswith("unhealthy") or _ALERT in health:
+        return "unhealthy"
+    return _READY if unit.asked else _RUNNING
+
+
+def _unit(unit: UnitStatus) -> Iterator[Problem]:
+    if unit.ready:
+        return
+    facts = unit.facts
+    if facts is None:
+        yield Problem(UNHEALTHY, unit.name, "the host does not have this unit", "run sparkiac apply")
+        return
+    hint = f"journalctl --unit=sparkiac-{unit.name} on the host"
+    yield Problem(UNHEALTHY, unit.name, f"{unit.state}{_reason(unit, facts)}", hint)
+
+
+def _reason(unit: UnitStatus, facts: Unit) -> str:
+    """Return why a unit is not ready: the fault of its server, or the cause of its last failure."""
+    if unit.state == "unhealthy":
+        return f": {facts.fault or (facts.health or '').replace(_ALERT, '')}"
+    restart = facts.restart
+    if unit.state in {"failed", "restarting"} and restart:
+        return f": {restart.cause}{f' ({restart.detail})' if restart.detail else ''}"
+    return f": {facts.health}" if facts.health and unit.state == _STARTING else ""

@@ -1,0 +1,41 @@
+"""What the node of a group uses of the links of its host."""
+
+from __future__ import annotations
+
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING
+
+from sparkiac.plan.addresses import links_of
+from sparkiac.plan.contract import FabricLookup, RdmaLink
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.model.resolved import ResolvedHost
+
+    Environment = Mapping[str, str | int]
+
+
+def lookup(host: ResolvedHost, env: Environment, *, mesh: bool) -> FabricLookup | None:
+    """Return what only the host knows about its links and the environment of the node does not set."""
+    named = env.keys() >= {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}
+    sockets = host.address if mesh and not named else None
+    rdma = () if "NCCL_IB_GID_INDEX" in env else _rdma(host, env)
+    return FabricLookup(rdma, sockets) if rdma or sockets else None
+
+
+def device_files(host: ResolvedHost, env: Environment) -> tuple[str, ...]:
+    """Return the device files that the container of a node needs."""
+    return ("/dev/infiniband",) if _rdma(host, env) else ()
+
+
+def _rdma(host: ResolvedHost, env: Environment) -> tuple[RdmaLink, ...]:
+    """Return the RDMA devices of a node, unless its environment turns RDMA off."""
+    if str(env.get("NCCL_IB_DISABLE", 0)) != "0":
+        return ()
+    ends = (end for link in links_of(host) for end in (link, link.twin) if end is not None)
+    return tuple(
+        RdmaLink(end.hca, end.interface, None if end.address is None else str(ip_interface(end.address).ip))
+        for end in ends
+        if end.hca is not None
+    )

@@ -1,0 +1,200 @@
+"""What every node of a group needs on its host, by one decision table.
+
+The values are the layer above the engine's defaults, so that a recipe, the inventory's defaults and a deployment can
+change or remove each of them. `sparkiac plan --explain` prints the reason and the source with the value.
+
+The first links of most groups are in one network: a cable between two hosts, or a switch. In a *mesh*, each pair of
+hosts has a cable and a network of its own, as with three hosts without a switch.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_interface
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.report import Origin, Path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from ipaddress import IPv4Network, IPv6Network
+
+    from sparkiac.model.inventory import FabricLink, Host
+    from sparkiac.resolve.leaves import Leaves
+
+    Links = tuple[FabricLink, ...]
+
+_STACK_BYTES: Final = 64 << 20
+_MESH_SOURCE: Final = (
+    "[three Sparks without a switch](https://forums.developer.nvidia.com/t/"
+    "three-node-spark-clusters-without-a-switch-are-now-supported-in-spark-vllm-docker-and-sparkrun/365296)"
+)
+
+
+class Decision(NamedTuple):
+    """A setting of each node of a group, and when and why it is made."""
+
+    path: Path
+    value: Callable[[Host], str | int]
+    """The value on a host."""
+    when: str
+    """`always`; `rdma` if a link of the host has an RDMA device, or `no rdma`; `one network` or `mesh`."""
+    shown: str
+    """The value in words, for the documentation."""
+    reason: str
+    source: str
+
+
+def links_of(host: Host) -> Links:
+    """Return the high-speed links of a host."""
+    return host.fabric.links if host.fabric else ()
+
+
+def is_mesh(members: Collection[Links]) -> bool:
+    """Return whether each pair of hosts shares a network, but their first links are not all in one."""
+    first = {ip_interface(links[0].address).network for links in members}
+    networks = [networks_of(links) for links in members]
+    return len(first) > 1 and all(one & other for one, other in combinations(networks, 2))
+
+
+def networks_of(links: Links) -> set[IPv4Network | IPv6Network]:
+    """Return the networks of the links."""
+    return {ip_interface(link.address).network for link in links}
+
+
+def devices(links: Links) -> tuple[str, ...]:
+    """Return the RDMA devices of the links, each followed by that of its twin."""
+    named = (device for link in links for device in (link.hca, link.twin.hca if link.twin else None))
+    return tuple(device for device in named if device is not None)
+
+
+def layer(host: Host, members: Collection[Links]) -> Leaves:
+    """Return the settings of a node; `members` are the links of all hosts of its group."""
+    known = {"always", "rdma" if devices(links_of(host)) else "no rdma", "mesh" if is_mesh(members) else "one network"}
+    return {
+        each.path: (each.value(host), Origin(f"group: {each.reason} ({each.source})"))
+        for each in TABLE
+        if each.when in known
+    }
+
+
+def _interface(host: Host) -> str:
+    return links_of(host)[0].interface
+
+
+def _link_address(host: Host) -> str:
+    return str(ip_interface(links_of(host)[0].address).ip)
+
+
+def _address(host: Host) -> str:
+    return host.address
+
+
+def _devices(host: Host) -> str:
+    return ",".join(devices(links_of(host)))
+
+
+def _always(value: str | int) -> Callable[[Host], str | int]:
+    return lambda _: value
+
+
+TABLE: Final = (
+    Decision(
+        ("env", "VLLM_HOST_IP"),
+        _link_address,
+        "one network",
+        "address of the first link",
+        "vLLM announces this address to the other nodes; otherwise it takes the one of the default route",
+        "vLLM, get_ip in vllm/utils",
+    ),
+    Decision(
+        ("env", "VLLM_HOST_IP"),
+        _address,
+        "mesh",
+        "address of the host",
+        "no link reaches all hosts of a mesh, so they connect over the LAN and only NCCL's data takes the links",
+        _MESH_SOURCE,
+    ),
+    Decision(
+        ("env", "NCCL_SOCKET_IFNAME"),
+        _interface,
+        "one network",
+        "interface of the first link",
+        "NCCL connects the nodes over it; over Ethernet, a group is 10 to 20 times slower",
+        "Spark guide L659-660",
+    ),
+    Decision(
+        ("env", "GLOO_SOCKET_IFNAME"),
+        _interface,
+        "one network",
+        "interface of the first link",
+        "Gloo otherwise takes the interface of the host's name, which the other nodes may not reach",
+        "SM121 reference L53-54",
+    ),
+    Decision(
+        ("env", "NCCL_IB_HCA"),
+        _devices,
+        "rdma",
+        "RDMA devices of all links and their twins",
+        "without it, NCCL tries every device and can hang without an error",
+        "SM121 reference L40-41",
+    ),
+    Decision(
+        ("env", "NCCL_NET_PLUGIN"),
+        _always("none"),
+        "rdma",
+        "none",
+        "a network plugin in the image can make NCCL fall back to TCP",
+        "SM121 reference L44",
+    ),
+    Decision(
+        ("env", "NCCL_IB_TIMEOUT"),
+        _always(22),
+        "rdma",
+        "22",
+        "a host that is short of memory answers late: 22 is 17 s (4.096 µs x 2^22), NCCL's default of 20 is 4 s",
+        "SM121 reference L46; NCCL documentation",
+    ),
+    Decision(
+        ("env", "NCCL_IB_SUBNET_AWARE_ROUTING"),
+        _always(1),
+        "mesh",
+        "1",
+        "NCCL (2.30 or newer) must choose the device that is cabled to the peer; otherwise the connection times out",
+        _MESH_SOURCE,
+    ),
+    Decision(
+        ("env", "NCCL_IB_MERGE_NICS"),
+        _always(0),
+        "mesh",
+        "0",
+        "the two ports of a host lead to different hosts, so NCCL must not use them as one",
+        _MESH_SOURCE,
+    ),
+    Decision(
+        ("container", "ulimits", "memlock"),
+        _always(-1),
+        "rdma",
+        "unlimited",
+        "RDMA locks the buffers that it registers, and a container cannot lock more than its limit",
+        "dual-Spark post L37; Spark guide L725",
+    ),
+    Decision(
+        ("container", "ulimits", "stack"),
+        _always(_STACK_BYTES),
+        "rdma",
+        "64 MiB",
+        "NVIDIA's images ask for it beside the limit on locked memory",
+        "dual-Spark post L38",
+    ),
+    Decision(
+        ("env", "NCCL_IB_DISABLE"),
+        _always(1),
+        "no rdma",
+        "1",
+        "no link names an RDMA device, so NCCL uses TCP over the first link and does not try the devices of the host",
+        "NCCL documentation",
+    ),
+)
+"""In the order of docs/cluster.md. `preflight` looks up what only the host knows, each time a node starts:
+NCCL_IB_GID_INDEX, and in a mesh the interface of the host's address for NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME."""

@@ -1,0 +1,85 @@
+"""The two halves of a port have addresses in one network.
+
+The kernel then sends all traffic of the network through one of the two interfaces, and half of the cable is idle. Give
+the second half an address in a network of its own, or none: RDMA needs no address on it.
+
+Bad:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric:
+      links:
+        - interface: enp1s0f1np1
+          hca: rocep1s0f1
+          address: 192.168.177.11/24
+          twin: {interface: enP2p1s0f1np1, hca: roceP2p1s0f1, address: 192.168.177.21/24}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/big
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+```
+
+Good:
+
+```yaml
+name: pair
+defaults: {model_store: /srv/models}
+hosts:
+  spark-01:
+    address: 192.168.1.11
+    fabric:
+      links:
+        - interface: enp1s0f1np1
+          hca: rocep1s0f1
+          address: 192.168.177.11/24
+          twin: {interface: enP2p1s0f1np1, hca: roceP2p1s0f1, address: 192.168.178.11/24}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/big
+    image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    on: spark-01
+    port: 8001
+```
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="MN100",
+    slug="twins-in-one-network",
+    severity=Severity.WARNING,
+    sources=("spark-vllm-docker, docs/NETWORKING.md",),
+    since="0.1.0",
+)
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find links whose twin has an address in the same network."""
+    for host in plan.hosts:
+        for index, link in enumerate(host.links):
+            if link.twin is None or link.twin.address is None:
+                continue
+            network = ip_interface(link.address).network
+            if ip_interface(link.twin.address).network == network:
+                message = f"{link.interface} and {link.twin.interface} of {host.name} are both in {network}"
+                path = ("hosts", host.name, "fabric", "links", index, "twin", "address")
+                yield Hit(path, message, "give the twin an address in another network, or none", host=host.name)

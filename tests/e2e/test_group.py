@@ -1,0 +1,278 @@
+"""A group of two booted hosts: it switches as one, whatever fails.
+
+While a fault is injected, the processes of the ranks are watched: no two of them ever belong to different generations.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import pytest
+
+from tests.e2e.bed.shell import BedError, wait_for
+from tests.e2e.pair import HOSTS, LENGTH, MODEL, STATUS, UNIT, Pair, applied, length_of
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from tests.e2e.bed import Bed
+
+FAULTS = ("switch program", "power", "power of both", "link", "link for long")
+SEEDS = 24
+SLOW_STOP = "STANDIN_STOP_SECONDS: '11'"
+"""A real headless rank took 11 s to stop."""
+
+
+class Watch:
+    """A thread that looks at the ranks of both hosts all the time, without asking the hosts."""
+
+    def __init__(self, bed: Bed) -> None:
+        """Look at nothing yet."""
+        self.bed = bed
+        self.mixed: list[dict[str, set[int]]] = []
+        self.seen: set[int] = set()
+        self.looks = 0
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self.thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+        self.over.set()
+        self.thread.join()
+
+    def _watch(self) -> None:
+        while not self.over.wait(0.1):
+            found = ranks(self.bed)
+            lengths = {length for each in found.values() for length in each}
+            self.looks, self.seen = self.looks + 1, self.seen | lengths
+            if len(lengths) > 1:
+                self.mixed.append(found)
+
+
+def ranks(bed: Bed) -> dict[str, set[int]]:
+    """Return what the processes of each host serve that are ranks of the group."""
+    found: dict[str, set[int]] = {host: set() for host in HOSTS}
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            argv = (place / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if any(word.endswith("/vllm") for word in argv[:2]) and any(word.startswith(LENGTH) for word in argv):
+            host = bed.host_of(int(place.name))
+            if host:
+                found[host].add(length_of(argv))
+    return found
+
+
+@pytest.fixture(scope="module")
+def pair(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Pair:
+    """Return the group, applied: it serves."""
+    return applied(bed, tmp_path_factory.mktemp("pair"))
+
+
+def container(pair: Pair, host: str) -> str:
+    return pair.bed.ssh(host, f"docker ps -q --no-trunc --filter name={UNIT}-server", root=True).stdout.strip()
+
+
+def unchanged(pair: Pair) -> None:
+    """Apply twice: the first time brings both hosts to the tree, the second one changes nothing."""
+    recap = pair.apply()
+    assert recap.code == 0, recap.output
+    recap = pair.apply()
+    assert (recap.code, recap.changed) == (0, {"spark-01": 0, "spark-02": 0}), recap.output
+
+
+def test_the_first_apply_forms_the_group(pair: Pair) -> None:
+    assert pair.served("spark-01") == [MODEL]
+    assert pair.lengths() == {32768}
+    assert ranks(pair.bed) == {host: {32768} for host in HOSTS}
+
+
+def test_an_apply_without_a_change_changes_nothing(pair: Pair) -> None:
+    before = {host: container(pair, host) for host in HOSTS}
+    recap = pair.apply()
+    assert (recap.code, recap.changed) == (0, {"spark-01": 0, "spark-02": 0}), recap.output
+    assert {host: container(pair, host) for host in HOSTS} == before
+
+
+def test_a_part_of_the_group_is_refused(pair: Pair) -> None:
+    recap = pair.apply("--limit", "spark-01")
+    assert recap.code != 0
+    assert "leaves out spark-02" in " ".join(recap.output.split())
+    assert recap.changed == {"spark-01": 0}, recap.output
+
+
+def test_both_hosts_switch_together(pair: Pair) -> None:
+    pair.want(16384)
+    with Watch(pair.bed) as watch:
+        recap = pair.apply()
+    assert recap.code == 0, recap.output
+    assert pair.lengths() == {16384}
+    assert watch.seen == {32768, 16384}
+    assert watch.mixed == []
+
+
+@pytest.mark.deep
+def test_a_bad_version_goes_back_on_both_hosts(pair: Pair) -> None:
+    before, old = pair.states(), pair.lengths()
+    pair.want(8192, "STANDIN_BEHAVIOUR: garbage")
+    with Watch(pair.bed) as watch:
+        recap = pair.apply()
+    assert recap.code == 2, recap.output
+    assert "one token repeated" in " ".join(recap.output.split()), recap.output
+    assert watch.mixed == []
+    assert {host: state["committed"] for host, state in pair.states().items()} == {
+        host: state["committed"] for host, state in before.items()
+    }
+    assert pair.lengths() == old
+    pair.want(*old)
+    unchanged(pair)
+
+
+@pytest.mark.deep
+def test_a_restart_restarts_both_ranks(pair: Pair) -> None:
+    before, length = {host: container(pair, host) for host in HOSTS}, pair.lengths()
+    recap = pair.apply("-e", "unit=qwen36", playbook="playbooks/restart.yml")
+    assert recap.code == 0, recap.output
+    after = {host: container(pair, host) for host in HOSTS}
+    assert all(after[host] not in {"", before[host]} for host in HOSTS)
+    assert pair.lengths() == length
+
+
+@pytest.mark.parametrize(("fault", "seconds"), [("power", 8), ("link for long", 4)])
+def test_a_fault_during_an_apply_never_mixes_generations(pair: Pair, fault: str, seconds: int) -> None:
+    """Both hosts end on one generation by themselves, and the next apply converges."""
+    [old] = pair.lengths()
+    new = old - 1024
+    pair.want(new)
+    with Watch(pair.bed) as watch, pair.applying() as process, ThreadPoolExecutor() as pool:
+        output = pool.submit(process.communicate)
+        wait_for(lambda: switching(pair) or output.done(), "the switch", timeout=300)
+        time.sleep(seconds)
+        inject(pair.bed, fault, "spark-02")
+        printed, _ = output.result(timeout=900)
+        pair.settle()
+    assert watch.mixed == [], printed
+    assert pair.lengths() in ({old}, {new}), printed
+    unchanged(pair)
+    assert pair.lengths() == {new}
+
+
+@pytest.fixture(scope="module")
+def both(pair: Pair) -> dict[int, dict[str, str]]:
+    """Return two generations that both hosts keep, by what they serve; the ranks of one stop slowly."""
+    found = {}
+    for length, environment in ((6144, SLOW_STOP), (5120, "")):
+        pair.want(length, environment)
+        recap = pair.apply()
+        assert recap.code == 0, recap.output
+        found[length] = {host: str(state["committed"]) for host, state in pair.states().items()}
+    return found
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_fault_during_a_switch_never_mixes_generations(
+    pair: Pair, both: dict[int, dict[str, str]], seed: int
+) -> None:
+    """As above, with the switch programs alone: started as the playbooks start them, on both hosts at once."""
+    chance = random.Random(seed)
+    fault, victim = FAULTS[seed % len(FAULTS)], HOSTS[chance.randrange(2)]
+    seconds = chance.random() * 12
+    [old] = pair.lengths()
+    [new] = both.keys() - {old}
+    began = time.monotonic()
+    with Watch(pair.bed) as watch:
+        for host in HOSTS:
+            start(pair, host, both[new][host], f"seed{seed}")
+        wait_for(lambda: switching(pair), "the switch", timeout=120)
+        time.sleep(seconds)
+        inject(pair.bed, fault, victim)
+        pair.settle()
+    assert watch.looks > 0
+    assert watch.mixed == []
+    assert pair.lengths() in ({old}, {new})
+    committed = {host: state["committed"] for host, state in pair.states().items()}
+    assert committed == both[pair.lengths().pop()]
+    end = "switched" if pair.lengths() == {new} else "went back"
+    said = f"{fault} of {victim} after {seconds:.1f} s: {end}, settled after {time.monotonic() - began:.0f} s"
+    print(f"seed {seed}: {said}, {watch.looks} looks", flush=True)  # noqa: T201 - shown with -s
+
+
+@pytest.mark.deep
+def test_after_all_faults_an_apply_converges(pair: Pair) -> None:
+    unchanged(pair)
+
+
+def start(pair: Pair, host: str, generation: str, run: str) -> None:
+    """Start a switch of the group on a host, and do not wait for it."""
+    program = "/usr/local/lib/sparkiac/switch"
+    script = (
+        f"rm -f /run/sparkiac/lease.json; {program} lease take --run {run} --owner test\n"
+        f"""echo '{{"token": "{run}-secret"}}' >/run/token\n"""
+        f"nohup {program} start {generation} --run {run} --also={UNIT} </run/token >/dev/null 2>&1 &"
+    )
+    pair.bed.ssh(host, script, root=True)
+
+
+def switching(pair: Pair) -> bool:
+    """Return whether the switch has begun on both hosts."""
+    done = [pair.bed.ssh(host, "systemctl is-active sparkiac-switch", check=False).stdout.strip() for host in HOSTS]
+    return done == ["active", "active"]
+
+
+def inject(bed: Bed, fault: str, victim: str) -> None:
+    """Inject a fault on one host, or on both; everything comes back after a while."""
+    if fault == "switch program":
+        bed.ssh(victim, "systemctl kill --signal=KILL sparkiac-switch", root=True, check=False)
+    elif fault.startswith("power"):
+        hosts = HOSTS if fault == "power of both" else (victim,)
+        for host in hosts:
+            bed.cut_power(host)
+        for host in hosts:
+            bed.power_on(host, wait=False)
+    else:
+        bed.cut_fabric()
+        time.sleep(40 if fault == "link for long" else 5)
+        bed.restore_fabric()
+
+
+@pytest.mark.deep
+def test_a_rank_that_stops_slowly_has_stopped_before_the_other_goes_back(pair: Pair) -> None:
+    """The link is cut for good while the new generation loads; stopping a rank takes longer than noticing that."""
+    old = pair.lengths()
+    pair.want(2048, "STANDIN_LOAD_SECONDS: '20', STANDIN_STOP_SECONDS: '25'")
+    with Watch(pair.bed) as watch, pair.applying() as process, ThreadPoolExecutor() as pool:
+        output = pool.submit(process.communicate)
+        try:
+            wait_for(lambda: ranks(pair.bed) == {host: {2048} for host in HOSTS}, "both new ranks", timeout=300)
+            pair.bed.cut_fabric()
+            wait_for(lambda: output.done() or committed(pair, "spark-01"), "spark-01 to go back", timeout=600)
+        finally:
+            pair.bed.restore_fabric()
+        printed, _ = output.result(timeout=900)
+        pair.settle()
+    assert watch.mixed == [], printed
+    assert pair.lengths() == old
+    pair.want(16384)
+    unchanged(pair)
+
+
+def committed(pair: Pair, host: str) -> bool:
+    """Return whether the switch of a host has ended."""
+    try:
+        return pair.bed.ssh(host, STATUS, root=True, check=False).returncode == 0
+    except BedError:
+        return False
