@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.plan.contract import (
+from sparkiac.plan.contract_monitoring import (
     EmailChannel,
     FleetChannels,
     FleetCheck,

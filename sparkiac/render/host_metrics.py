@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.contract import GenerationUnit, HostMetrics, MeasuredUnit
+from sparkiac.plan.contract import GenerationUnit
+from sparkiac.plan.contract_monitoring import HostMetrics, MeasuredUnit
 from sparkiac.render import jsontext
 from sparkiac.render.templates import fill
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sparkiac.plan import contract
+from sparkiac.plan import contract, contract_models, contract_monitoring
 from tests.host.conftest import load
 from tests.host.expected import complete
 
@@ -21,10 +21,10 @@ FILES = [
     ("preflight", "EXPECTED", contract.Expectations),
     ("switch_store.py", "GENERATION", contract.Generation),
     ("switch_store.py", "FILE", contract.PlacedFile),
-    ("host_metrics", "METRICS", contract.HostMetrics),
-    ("fleet_check", "FLEET", contract.FleetCheck),
+    ("host_metrics", "METRICS", contract_monitoring.HostMetrics),
+    ("fleet_check", "FLEET", contract_monitoring.FleetCheck),
     ("stage_store.py", "STORES", list[contract.StagedStore]),
-    ("stage_store.py", "MANIFEST", contract.ModelManifest),
+    ("stage_store.py", "MANIFEST", contract_models.ModelManifest),
 ]
 
 
@@ -38,7 +38,7 @@ def shape(kind: Any) -> Any:  # noqa: ANN401  a type
     if origin is Mapping:
         return {str: shape(arguments[1])}
     if hasattr(kind, "_fields"):
-        hints = typing.get_type_hints(kind, localns={"Mapping": Mapping})
+        hints = typing.get_type_hints(kind, localns={"Mapping": Mapping, "Promise": contract.Promise})
         return {name: shape(hints[name]) for name in kind._fields}
     return kind
 
