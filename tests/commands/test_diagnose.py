@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from sparkiac.commands.diagnose import proposal
+from sparkiac.commands.diagnose.proposal import Proposal, propose
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, PAIR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from sparkiac.commands.diagnose.context import Context
+    from sparkiac.fleet.diagnosis.matching import Seen
     from tests.conftest import Outcome
 
     Cli = Callable[..., Outcome]
@@ -283,3 +287,14 @@ def test_bisect_is_for_vllm(cli: Cli) -> None:
     Path("lab.yaml").write_text(LLAMA)
     outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "qwen36", "--bisect", "narrow")
     assert (outcome.code, "does not run vLLM" in outcome.err) == (2, True)
+
+
+def test_5_and_nothing_written_if_the_inventory_changes_meanwhile(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def changed(found: Sequence[Seen], context: Context) -> Proposal:
+        Path("lab.yaml").write_text(INVENTORY + "# changed\n")
+        return propose(found, context)
+
+    monkeypatch.setattr(proposal, "propose", changed)
+    outcome = cli("diagnose", logged(START + NO_LOADER), "--inventory", "lab.yaml", "--write")
+    assert (outcome.code, "changed meanwhile; nothing was written" in outcome.err) == (5, True)
+    assert Path("lab.yaml").read_text() == INVENTORY + "# changed\n"

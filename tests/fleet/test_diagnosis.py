@@ -80,7 +80,15 @@ def test_the_error_of_one_rank_is_the_cause_of_the_lost_connection_of_the_other(
 
 
 def test_a_lost_connection_alone_is_the_error() -> None:
-    assert codes(read(f"{LOST}\n")) == ["LOG120"]
+    found = read(f"{LOST}\nRuntimeError: NCCL is gone\n")
+    assert (codes(found), found.unknown) == (["LOG120"], None)
+
+
+def test_an_unknown_error_of_one_rank_is_shown_beside_the_lost_connection_of_the_other() -> None:
+    found = read(f"{LOST}\n", "vllm.errors.NewError: the tensor is odd\n")
+    assert codes(found) == ["LOG120"]
+    assert found.unknown is not None
+    assert found.unknown.line.log == "rank1"
 
 
 def test_the_earlier_of_two_errors_comes_first_by_the_time_of_the_journal() -> None:

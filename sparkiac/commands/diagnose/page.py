@@ -12,7 +12,7 @@ from sparkiac.formats.findings import titles
 from sparkiac.rules.pages import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import RenderableType
 
@@ -32,8 +32,9 @@ _NOT_KNOWN: Final = (
 def page(found: Diagnosis) -> Iterator[RenderableType]:
     """Return problems with their causes, an unknown error, notes, and what is known about each start."""
     yield from (part for state in found.states for part in _head(state, found))
+    starts = {state.log.name: state.log.starts for state in found.states}
     for seen in found.problems:
-        yield from _symptom(seen)
+        yield from _symptom(seen, starts)
     if found.unknown is not None:
         yield from _unknown(found.unknown)
     notes = [each for each in found.seen if each not in found.problems]
@@ -73,12 +74,15 @@ def _progress(state: LogState) -> str:
     return "ready" if state.ready else "not ready"
 
 
-def _symptom(seen: Seen) -> Iterator[RenderableType]:
+def _symptom(seen: Seen, starts: Mapping[str, int]) -> Iterator[RenderableType]:
     symptom = seen.symptom
     yield Text.assemble(
         "\n", (seen.severity, _COLOURS[seen.severity]), f" {symptom.code} {symptom.slug}: {symptom.title}"
     )
-    yield from map(_line, seen.lines)
+    for line in seen.lines:
+        if line.start < starts[line.log]:
+            yield Text(f"  in start {line.start} of {starts[line.log]}:")
+        yield _line(line)
     if seen.times > len(seen.lines):
         yield Text(f"  {seen.times} such lines in all")
     rows = [("note:", each.text) for each in seen.differences]
