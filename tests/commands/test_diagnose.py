@@ -189,6 +189,7 @@ def test_standard_input_is_read_and_terminal_controls_and_secrets_are_not_printe
     ("words", "says"),
     [
         ([], "name a log, - for standard input, or a deployment"),
+        (["lab.yaml"], "lab.yaml is not a log; name an inventory with --inventory"),
         (["nothing.log"], "nothing.log cannot be read: No such file or directory"),
         (["--deployment", "qwen36"], "need --inventory"),
         (["start.log", "--write"], "need --inventory"),
