@@ -72,8 +72,8 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
     With --inventory, kernels, KV cache and memory are compared with the plan, and a certain change is printed as a
     diff for `git apply`.
 
-    Exit codes: 0 no problem found, 1 problems found, 2 bad input, 5 the inventory changed meanwhile, 6 the logs of a
-    host cannot be read.
+    Exit codes: 0 no problem found, 1 problems found, 2 bad input, 5 the inventory changed meanwhile, 6 no log of
+    the deployment can be read.
     """
     from sparkiac.commands.diagnose.context import NotValid
 
