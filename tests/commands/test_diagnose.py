@@ -176,12 +176,13 @@ def test_standard_input_is_read_and_terminal_controls_and_secrets_are_not_printe
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "hf_" + "Ab1" * 12
-    line = f"\x1b]0;pwn\x07 OSError: \u202e[Errno 28] No space left on device, HF_TOKEN={secret}\n"
+    line = "INFO vLLM API server version 0.23.0 'model': 'a\x1b[2J\x9b'\n"
+    line += f"\x1b]0;pwn\x07 OSError: \u202e[Errno 28] No space left on device, HF_TOKEN={secret}\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line.encode() + b"\xff\xfe\n")))
     outcome = cli("diagnose", "-")
     assert outcome.code == 1
-    assert "standard input:1:" in outcome.out
-    assert not {"\x1b", "\x07", "\u202e"} & set(outcome.out)
+    assert "standard input:2:" in outcome.out
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(outcome.out)
     assert secret not in outcome.out
 
 

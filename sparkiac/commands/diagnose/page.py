@@ -65,7 +65,8 @@ def _head(state: LogState, found: Diagnosis) -> Iterator[RenderableType]:
     starts = f"{log.starts} starts" if log.starts > 1 else ""
     cut = "only the end was read" if log.cut else ""
     parts = (*(facts if state.is_server else ()), starts, cut, _progress(state) if state.is_server else "")
-    yield Text(f"{escaped_line(log.name)}: {', '.join(filter(None, parts)) or f'{len(log.lines)} lines'}", style="bold")
+    text = ", ".join(filter(None, parts)) or f"{len(log.lines)} lines"
+    yield Text(escaped_line(f"{log.name}: {text}"), style="bold")
 
 
 def _progress(state: LogState) -> str:
