@@ -188,6 +188,14 @@ def test_an_edited_tree_is_refused_before_any_host_is_contacted(bench: Bench) ->
     assert bench.asked("spark-01") == []
 
 
+def test_a_controller_without_the_python_of_the_inventory_is_told_so(bench: Bench) -> None:
+    done = bench.apply("-e", "ansible_python_interpreter=/missing/python")
+    assert done.code == 2
+    assert "Error while" not in done.said
+    assert "/missing/python" in done.sentence
+    assert bench.asked("spark-01") == []
+
+
 def held(owner: str) -> str:
     """Return the lease of another run."""
     return json.dumps({"run": "other", "owner": owner, "age_s": 180})
