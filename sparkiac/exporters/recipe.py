@@ -36,7 +36,7 @@ _NAMED: Final = re.compile(r"\{[A-Za-z_]\w*\}")
 
 
 class RecipeDraft(NamedTuple):
-    """The parts of a recipe that both formats share."""
+    """The parts that recipes of eugr and of sparkrun have in common."""
 
     container: Container
     nodes: int

@@ -50,7 +50,7 @@ class YamlNode(NamedTuple):
 
 
 def read(text: str) -> tuple[object, YamlNode]:
-    """Return the data of an inventory and the node of its top. Raises CannotEdit for one that is not valid YAML."""
+    """Return the data of an inventory and its root node. Raises CannotEdit for one that is not valid YAML."""
     document, faults = gate.read(text.encode(), name="")
     if faults:
         raise CannotEdit(faults[0].message)

@@ -20,6 +20,7 @@ CLOCK_LIMIT_S: Final = 5
 """Larger differences between the clocks are reported: logs of two machines can then no longer be compared."""
 _LISTED: Final = 3
 _SHORT: Final = 8
+_UNIT: Final = "sparkiac-"
 _ALERT: Final = "sparkiac-alert: "
 """Marks a wrong answer in the health that `supervise` reports."""
 _READY, _RUNNING, _STARTING = "ready", "running", "starting"
@@ -38,7 +39,7 @@ class Problem(NamedTuple):
 
     kind: Literal["unhealthy", "drift"]
     unit: str | None
-    """Unit that it is about; None if it is about the host."""
+    """Deployment or service that it is about; None if it is about the host."""
     text: str
     hint: str = ""
 
@@ -149,7 +150,9 @@ def _drift(facts: HostFacts) -> Iterator[Problem]:
             text = f"{len(names)} {what}{'' if len(names) == 1 else 's'} changed by hand: {_listed(names)}"
             yield Problem(DRIFT, None, text, hint)
     for unit in drift.units:
-        yield Problem(DRIFT, unit, "it runs from other files than those installed", "run sparkiac apply")
+        yield Problem(
+            DRIFT, unit.removeprefix(_UNIT), "it runs from other files than those installed", "run sparkiac apply"
+        )
 
 
 def _listed(names: list[str] | tuple[str, ...]) -> str:
@@ -166,7 +169,7 @@ def _units(host: HostPlan, facts: HostFacts) -> tuple[UnitStatus, ...]:
 
 
 def _status(name: str, unit: Unit | None, engine: str | None) -> UnitStatus:
-    short = name.removeprefix("sparkiac-")
+    short = name.removeprefix(_UNIT)
     if unit is None or unit.loaded == "not-found":
         return UnitStatus(short, "missing", ready=False, load=Load(), facts=None)
     state = _state(unit)
@@ -200,8 +203,14 @@ def _unit(unit: UnitStatus) -> Iterator[Problem]:
 def _reason(unit: UnitStatus, facts: Unit) -> str:
     """Return why a unit is not ready: the fault of its server, or the cause of its last failure."""
     if unit.state == "unhealthy":
-        return f": {facts.fault or (facts.health or '').replace(_ALERT, '')}"
+        return f": {facts.fault or _said(facts)}"
     restart = facts.restart
     if unit.state in {"failed", "restarting"} and restart:
         return f": {restart.cause}{f' ({restart.detail})' if restart.detail else ''}"
-    return f": {facts.health}" if facts.health and unit.state == _STARTING else ""
+    return f": {_said(facts)}" if facts.health and unit.state == _STARTING else ""
+
+
+def _said(facts: Unit) -> str:
+    """Return the output of the last health check, which follows the state of the container."""
+    state, _, said = (facts.health or "").partition(" ")
+    return said.replace(_ALERT, "") or state

@@ -156,7 +156,7 @@ def _placeholders(number: int, hosts: Sequence[tuple[str, str]]) -> list[tuple[s
 
 
 def _machine(number: int, address: str, *, linked: bool) -> dict[str, Any]:
-    """Return a host. A member of a group gets a placeholder link, because no file describes the link."""
+    """Return the entry of a host. A member of a group gets a placeholder link, because no file describes the link."""
     return {"address": address} | ({"fabric": {"links": (placeholders.link(number),)}} if linked else {})
 
 

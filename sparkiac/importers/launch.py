@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NO_SETTING: Final = "an inventory has no setting for this"
-ENV_FILE: Final = "the variables of that file are not imported: write them under `env`, without secrets"
+ENV_FILE: Final = "the variables of an env file are not imported: write them under `env`, without secrets"
 _LISTED: Final = 8
 """Lines and texts that a group of notes lists."""
 

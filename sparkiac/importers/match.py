@@ -127,7 +127,7 @@ def _cost(entry: _Candidate, server: ServerLaunch) -> tuple[int, bool, str, str]
 
 
 def _with_fragments(entry: _Candidate, server: ServerLaunch) -> _Candidate:
-    """Add fragments as long as each saves more differences than it costs to name."""
+    """Add fragments of the catalog while each one removes more differences from the launch than naming it adds."""
     while True:
         weight = _cost(entry, server)[0]
         better = min(_extended(entry, server), key=lambda each: _cost(each, server), default=None)

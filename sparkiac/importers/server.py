@@ -45,7 +45,7 @@ class ServerLaunch(NamedTuple):
     model: str | None
     """Handle of the model, if known."""
     path: str | None
-    """Path in the container, if that is served."""
+    """Path of the model in the container, if the server loads it from a path."""
     leaves: dict[Path, Any]
     store: mounts.StoreMount | None
     nodes: int

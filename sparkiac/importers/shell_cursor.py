@@ -29,7 +29,7 @@ class Cursor:
         self.notes.append(Note("corrected", self.line, what, why))
 
     def unclosed(self, at: int | None = None, message: str = _UNCLOSED) -> NoReturn:
-        """Raise Unreadable for what is opened at an earlier position, or here."""
+        """Raise Unreadable for a quote or bracket that is not closed; it opens at index `at`, or at the current one."""
         start = self.at if at is None else at
         line = self.line - self.text.count("\n", start, self.at)
         column = start - self.text.rfind("\n", 0, start)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.importers.shell_parts import HereDocument, Simple
 
 MAX_EXPANDED: Final = 1 << 20
-"""Size to which variables may grow in one text, in characters."""
+"""Limit in characters for the values of all variables of one script together."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=(.*)", re.DOTALL)
 _DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly", "typeset"})
 _AROUND: Final = frozenset({"then", "do", "else", "elif", "if", "while", "until", "!", "{", "time"})
@@ -29,7 +29,7 @@ _TESTS: Final = frozenset({"[", "[[", "test"})
 _UNSET: Final = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 _IN_DOCUMENT: Final = re.compile(r"\\([$`\\])|\$\{?([A-Za-z_][A-Za-z0-9_]*|[0-9@*])\}?")
 _MAX_DEPTH: Final = 9
-"""Depth of defaults within defaults."""
+"""Limit for defaults within defaults, such as ${A:-${B:-c}}."""
 _CONDITION: Final = "a condition sets it, and conditions are not evaluated: the last value is used"
 _ALTERNATIVE: Final = "it depends on whether the caller sets the variable, which is unknown: it is left out"
 _ELSEWHERE: Final = "the variables that this sets are not imported"
@@ -84,7 +84,7 @@ def variable_name(word: str) -> str | None:
 
 
 def shell_argument(words: Sequence[str], shell: int = 0) -> int | None:
-    """Return the index of the text that the shell at index `shell` gets by -c."""
+    """Return the index of the script that follows the option -c of the shell at index `shell`; None without -c."""
     flags = range(shell + 1, len(words) - 1)
     return next((flag + 1 for flag in flags if re.fullmatch(r"-[a-z]*c", words[flag])), None)
 

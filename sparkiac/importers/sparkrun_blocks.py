@@ -96,7 +96,7 @@ def _is_understood(key: str, words: list[str]) -> bool:
 
 
 def _option(name: str, words: list[str]) -> tuple[str, str]:
-    """Return how an option of the container is noted: kind and reason."""
+    """Return the kind and the reason of the note about an option of the container."""
     if name == "user" and words[0] in docker_options.ROOT:
         return "unused", "server images run as root anyway"
     why = docker_options.REPLACED.get(name)

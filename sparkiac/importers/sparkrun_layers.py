@@ -37,7 +37,7 @@ def apply(file: RecipeFile) -> None:
     for index, (line, layer) in enumerate([*file.entries("overrides")]):
         when = layer.get("when") if isinstance(layer, dict) else None
         if not isinstance(layer, dict) or not isinstance(when, dict) or not when:
-            file.lost(line, summary("overrides", layer), "it has no condition or no values")
+            file.lost(line, summary("overrides", layer), "an override without `when` or without values")
         elif all(_applies(key, condition, facts, settings) for key, condition in when.items()):
             file.corrected(
                 line, summary("when", _condition(when)), "merged, because the condition holds on a DGX Spark"

@@ -19,7 +19,7 @@ class Topology:
     """The topology keys. `mode: solo`, `solo_only` and `max_nodes: 1` mean one machine."""
 
     def __init__(self, file: RecipeFile) -> None:
-        """Read the keys."""
+        """Read the topology keys of a recipe."""
         self.file = file
         mode = file.text("mode")
         if mode not in {*_MODES, None}:

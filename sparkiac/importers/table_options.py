@@ -45,7 +45,7 @@ def read(engine: str, words: Sequence[str], lines: Sequence[int]) -> CommandLine
 
 
 class _TableReader:
-    """Reads the words once."""
+    """Reads the arguments of one command line."""
 
     def __init__(self, engine: str, words: Sequence[str], lines: Sequence[int]) -> None:
         known = engines.named(engine)

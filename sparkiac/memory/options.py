@@ -147,7 +147,7 @@ class _Given:
         return int(found[1]) * _UNITS[found[2]] if "." not in found[1] else int(float(found[1]) * _UNITS[found[2]])
 
     def count(self, name: str, default: int) -> int:
-        """Return a count, or the default."""
+        """Return the count that an option sets, or `default` if it is not set or 0."""
         return self.optional(name) or default
 
     def context(self) -> int | None:

@@ -90,7 +90,7 @@ def _even(bucket: Group) -> bool:
 
 
 def _count(bucket: Group, buckets: Sequence[Group]) -> int:
-    """Return the number of groups of a bucket."""
+    """Return into how many groups of equal depth the layers of a bucket are divided."""
     depths = [_depth(each) for each in buckets if _even(each)]
     # Layers with pages of several sizes stay together, so they set the minimum depth of a group.
     least = max((_depth(each) for each in buckets if _even(each) and len(_counts(each)) > 1), default=0)

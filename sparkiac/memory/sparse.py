@@ -28,7 +28,7 @@ _INDEX_BLOCK: Final = 64
 _WINDOW_BLOCK: Final = 64
 _COMPRESSED_BLOCK: Final = 256
 _PICKED: Final = 4
-"""With a ratio of 4 an indexer selects tokens and neighbours overlap; with 128 all are read."""
+"""Compression ratio of layers with an indexer, which picks the tokens to read; layers with 128 read all tokens."""
 _INPUT_BLOCKS: Final = {_PICKED: 4, 128: 8}
 """Compression ratio → tokens in a block of compressor inputs."""
 

@@ -132,7 +132,7 @@ def compare(startup: Startup, *, server: Server, cache: Cache | None) -> tuple[C
 
 
 def _last_start(log: str) -> str:
-    """Return the last start with a pool of a log that has restarts, or all of the log."""
+    """Return the part of a log that belongs to the last start with a KV cache pool; the whole log if there is none."""
     starts = log.split(_STARTS)
     return next((start for start in reversed(starts) if _HAS_POOL in start), log)
 

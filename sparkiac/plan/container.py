@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
-    from sparkiac.plan.contract import FabricLookup
+    from sparkiac.plan.contract import FabricLookup, Store
     from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, SupersededEntry
 
 
@@ -48,6 +48,8 @@ class ContainerNetwork(NamedTuple):
     """Entries for its /etc/hosts, as name:address."""
     fabric: FabricLookup | None = None
     """What is looked up about the links of the host at each start."""
+    store: Store | None = None
+    """Rendezvous store of its group, if it leads one."""
 
 
 class Confinement(NamedTuple):

@@ -112,6 +112,14 @@ class FabricLookup(NamedTuple):
     """Address whose network interface is looked up for the sockets of NCCL and Gloo."""
 
 
+class Store(NamedTuple):
+    """The rendezvous store of a group, which its leader opens on all addresses without a password."""
+
+    port: int
+    peers: tuple[str, ...]
+    """Addresses of the other nodes, from which connections are accepted."""
+
+
 class UnitExpectation(NamedTuple):
     """What preflight checks just before a unit starts."""
 
@@ -122,6 +130,8 @@ class UnitExpectation(NamedTuple):
     """Directory of its compile cache, which preflight creates if it is missing."""
     files: tuple[str, ...]
     fabric: FabricLookup | None
+    store: Store | None
+    """Filled in for the leader of a group."""
 
 
 class ExpectedLink(NamedTuple):

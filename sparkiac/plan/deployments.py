@@ -58,6 +58,8 @@ class _Node(NamedTuple):
     """Leader of the group; the host itself if there is only one."""
     mesh: bool
     """Whether no network reaches all hosts of the group."""
+    others: tuple[ResolvedHost, ...]
+    """The hosts of the group but the leader."""
     rank: int
     size: int
     """Number of hosts of the group."""
@@ -112,6 +114,7 @@ def _node(resolved: Resolved, name: str, host: str) -> _Node:
         host=machines[host],
         leader=machines[group[0]],
         mesh=len(group) > 1 and fabric.is_mesh([links_of(machines[each]) for each in group]),
+        others=tuple(machines[each] for each in group[1:]),
         rank=group.index(host),
         size=len(group),
         engine=engines.named(values.engine),
@@ -152,6 +155,7 @@ def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> 
         host=not node.alone,
         shared=shared,
         fabric=None if node.alone else links.lookup(node.host, node.values.env, mesh=node.mesh),
+        store=links.store(node.host, node.others, options, mesh=node.mesh) if node.leads else None,
     )
 
 

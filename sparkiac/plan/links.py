@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_interface
-from typing import TYPE_CHECKING
+from ipaddress import ip_address, ip_interface
+from typing import TYPE_CHECKING, Any
 
-from sparkiac.plan.addresses import links_of
-from sparkiac.plan.contract import FabricLookup, RdmaLink
+from sparkiac.plan.addresses import fabric_address, links_of
+from sparkiac.plan.contract import FabricLookup, RdmaLink, Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +22,24 @@ def lookup(host: ResolvedHost, env: Environment, *, mesh: bool) -> FabricLookup 
     sockets = host.address if mesh and not named else None
     rdma = () if "NCCL_IB_GID_INDEX" in env else _rdma(host, env)
     return FabricLookup(rdma, sockets) if rdma or sockets else None
+
+
+def store(
+    leader: ResolvedHost, others: tuple[ResolvedHost, ...], options: Mapping[str, Any], *, mesh: bool
+) -> Store | None:
+    """Return the rendezvous store of a group; None if the address of a host is a name, which cannot be filtered."""
+    if not others:
+        return None
+    addresses = [each.address if mesh else fabric_address(each) for each in (leader, *others)]
+    return Store(options["master_port"], tuple(addresses[1:])) if all(map(_is_address, addresses)) else None
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def device_files(host: ResolvedHost, env: Environment) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ because none is ready without the others: they start before other engines, and t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     Units: TypeAlias = Mapping[str, Iterable[Container | Program]]
     Together: TypeAlias = tuple[str, ...]
     """Hosts that change together, sorted; a host without a group is alone in it."""
+
+
+EXPORTERS: Final = ("monitoring", "exporters")
+"""Path of the exporters in the inventory: each runs on every host, and they are no group."""
 
 
 class _Item(NamedTuple):
@@ -66,14 +70,14 @@ def _together(units: Units, items: Mapping[str, _Item]) -> dict[str, Together]:
 
 
 def _items(units: Units) -> dict[str, _Item]:
-    """Return the items by the name of their unit; a unit of the monitoring is an item of its own on each host."""
+    """Return the items by the name of their unit; an exporter is an item of its own on each host."""
     hosts: dict[str, tuple[str, ...]] = {}
     names: dict[str, str] = {}
     needs: dict[str, tuple[str, ...]] = {}
     services = set[str]()
     for host, found in units.items():
         for each in found:
-            key = f"{each.unit} {host}" if each.path[0] == "monitoring" else each.unit
+            key = f"{each.unit} {host}" if each.path[:2] == EXPORTERS else each.unit
             names[key] = each.unit
             hosts[key] = (*hosts.get(key, ()), host)
             needs[key] = tuple(link.unit for link in each.dependencies if link.unit is not None)

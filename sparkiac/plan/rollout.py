@@ -100,7 +100,7 @@ class _Batches:
         self._after: dict[str, int] = {}
         """Model name → number of the first batch after all hosts that serve it."""
         self._skips: dict[int, int] = {}
-        """Number of a full batch → number of a later one."""
+        """Number of a full batch → number of the batch to try instead."""
 
     def add(self, hosts: Together, *, alone: bool) -> None:
         """Add hosts that change together to the first possible batch; to a new one if they must be alone in it."""
@@ -144,7 +144,7 @@ def _plays(batches: Iterable[tuple[str, ...]], fleet: _Fleet) -> Iterator[Play]:
 
 
 class _OpenPlay:
-    """A play that further batches may join."""
+    """A play to which further batches can be added."""
 
     def __init__(self, fleet: _Fleet) -> None:
         self.hosts: dict[str, None] = {}

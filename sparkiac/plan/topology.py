@@ -34,7 +34,7 @@ class Endpoint(NamedTuple):
     name: str
     host: str
     address: str
-    """Address on its host that it listens on."""
+    """Address of its host on which it listens."""
     port: int
     container_port: int | None
     """Port in its container; None for a program and for a container with host networking."""

@@ -68,7 +68,7 @@ _LONGEST: Final = 900
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find deployments with a shorter timeout."""
+    """Find deployments whose start timeout is shorter than the longest load that a source reports."""
     for host, container in models(plan):
         if container.timeouts.ready_s < _LONGEST:
             message = (

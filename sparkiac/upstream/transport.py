@@ -31,7 +31,7 @@ TRIES: Final = 5
 LONGEST_WAIT_S: Final = 60
 MAX_REDIRECTS: Final = 5
 MIN_BYTES_PER_S: Final = 16_384
-"""Average speed that a body must reach after the total timeout."""
+"""Minimum average speed of a response that takes longer than the total timeout."""
 _ERROR_MAX_BYTES: Final = 65_536
 _FIRST_WAIT_S: Final = 0.5
 _BUSY: Final = frozenset({408, 429})
@@ -102,7 +102,7 @@ class Transport:
         timeouts: HttpTimeouts = HttpTimeouts(),  # noqa: B008  a constant
         sleep: Callable[[float], object] | None = None,
     ) -> None:
-        """Connect to no server yet. Raises `UpstreamError` for an invalid proxy or certificate setting."""
+        """Create a client; requests open connections. Raises `UpstreamError` for a bad proxy or certificate setting."""
         self._codes = codes
         self._timeouts = timeouts
         self._closed = threading.Event()

@@ -10,6 +10,7 @@ import pytest
 from sparkiac.catalog import interfaces, metrics
 from sparkiac.catalog.metrics import METRICS, Metric
 from tests.conftest import ROOT
+from tests.host.conftest import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,3 +69,18 @@ def test_names_of_a_quantity_are_those_of_all_engines() -> None:
         "sglang:num_running_reqs",
         "vllm:num_requests_running",
     )
+
+
+def test_the_probe_on_a_host_reads_the_same_names() -> None:
+    probe = load("probe_metrics.py")
+
+    def short(quantity: str) -> set[str]:
+        return {name.partition(":")[2] for name in metrics.names(quantity)}
+
+    assert short("running") == set(probe.RUNNING)
+    assert short("waiting") == set(probe.WAITING)
+    assert short("kv_use") <= set(probe.USAGE)
+    assert short("prompt_tokens") | short("generated_tokens") == set(probe.COUNTERS)
+    assert short("draft_tokens") == {probe.DRAFTED}
+    assert short("accepted_tokens") == {probe.ACCEPTED}
+    assert (short("prefix_queries"), short("prefix_hits")) == ({probe.QUERIES}, {probe.HITS})

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from sparkiac.commands.diagnose import proposal
+from sparkiac.commands.diagnose.proposal import Proposal, propose
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK, PAIR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from sparkiac.commands.diagnose.context import Context
+    from sparkiac.fleet.diagnosis.matching import Seen
     from tests.conftest import Outcome
 
     Cli = Callable[..., Outcome]
@@ -172,12 +176,13 @@ def test_standard_input_is_read_and_terminal_controls_and_secrets_are_not_printe
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = "hf_" + "Ab1" * 12
-    line = f"\x1b]0;pwn\x07 OSError: \u202e[Errno 28] No space left on device, HF_TOKEN={secret}\n"
+    line = "INFO vLLM API server version 0.23.0 'model': 'a\x1b[2J\x9b'\n"
+    line += f"\x1b]0;pwn\x07 OSError: \u202e[Errno 28] No space left on device, HF_TOKEN={secret}\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line.encode() + b"\xff\xfe\n")))
     outcome = cli("diagnose", "-")
     assert outcome.code == 1
-    assert "standard input:1:" in outcome.out
-    assert not {"\x1b", "\x07", "\u202e"} & set(outcome.out)
+    assert "standard input:2:" in outcome.out
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(outcome.out)
     assert secret not in outcome.out
 
 
@@ -185,6 +190,7 @@ def test_standard_input_is_read_and_terminal_controls_and_secrets_are_not_printe
     ("words", "says"),
     [
         ([], "name a log, - for standard input, or a deployment"),
+        (["lab.yaml"], "lab.yaml is not a log; name an inventory with --inventory"),
         (["nothing.log"], "nothing.log cannot be read: No such file or directory"),
         (["--deployment", "qwen36"], "need --inventory"),
         (["start.log", "--write"], "need --inventory"),
@@ -283,3 +289,14 @@ def test_bisect_is_for_vllm(cli: Cli) -> None:
     Path("lab.yaml").write_text(LLAMA)
     outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "qwen36", "--bisect", "narrow")
     assert (outcome.code, "does not run vLLM" in outcome.err) == (2, True)
+
+
+def test_5_and_nothing_written_if_the_inventory_changes_meanwhile(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def changed(found: Sequence[Seen], context: Context) -> Proposal:
+        Path("lab.yaml").write_text(INVENTORY + "# changed\n")
+        return propose(found, context)
+
+    monkeypatch.setattr(proposal, "propose", changed)
+    outcome = cli("diagnose", logged(START + NO_LOADER), "--inventory", "lab.yaml", "--write")
+    assert (outcome.code, "changed meanwhile; nothing was written" in outcome.err) == (5, True)
+    assert Path("lab.yaml").read_text() == INVENTORY + "# changed\n"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tests.e2e.bed import Bed
 
 FAULTS = ("switch program", "power", "power of both", "link", "link for long")
-SEEDS = 24
+SEEDS = 20
 SLOW_STOP = "STANDIN_STOP_SECONDS: '11'"
 """A real headless rank took 11 s to stop."""
 

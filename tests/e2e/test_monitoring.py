@@ -7,12 +7,14 @@ Grafana is not there. The waits of the alert are shortened on the host, so that 
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -44,7 +46,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         with open(sys.argv[2], "ab") as file:
-            file.write(self.rfile.read(int(self.headers["Content-Length"])) + b"\\n")
+            file.write(self.rfile.read(int(self.headers["Content-Length"])).strip() + b"\\n")
         self.send_response(200)
         self.end_headers()
     def log_message(self, *_):
@@ -52,12 +54,14 @@ class Handler(BaseHTTPRequestHandler):
 HTTPServer((sys.argv[1], 8099), Handler).serve_forever()
 """
 IMAGES = {
-    "docker.io/prom/prometheus:v3.5.0": ("prometheus", "/bin/prometheus"),
-    "docker.io/prom/alertmanager:v0.28.1": ("prometheus-alertmanager", "/bin/alertmanager"),
-    "docker.io/prom/node-exporter:v1.9.1": ("prometheus-node-exporter", "/bin/node_exporter"),
-    "docker.io/utkuozdemir/nvidia_gpu_exporter:1.15.1": ("", "/usr/bin/nvidia_gpu_exporter"),
+    "docker.io/prom/prometheus:v3.5.0": "prometheus",
+    "docker.io/prom/alertmanager:v0.28.1": "prometheus-alertmanager",
+    "docker.io/prom/node-exporter:v1.9.1": "prometheus-node-exporter",
 }
-"""Reference in the lock → Debian's program, and its path in the image; no program stands for the GPU exporter."""
+"""Reference in the lock → Debian's program in the image of that name."""
+GPU_EXPORTER = "docker.io/utkuozdemir/nvidia_gpu_exporter:1.15.1"
+TEMPLATES = Path("/usr/share/prometheus/alertmanager")
+"""Debian's Alertmanager reads its default templates from files."""
 MONITORING = """
 monitoring:
   prometheus: {on: spark-02}
@@ -80,27 +84,32 @@ SHORTER = (
 @pytest.fixture(scope="module")
 def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """Give the lab with its monitoring, applied."""
-    programs = {reference: shutil.which(name) for reference, (name, _) in IMAGES.items() if name}
-    lacking = [IMAGES[reference][0] for reference, path in programs.items() if path is None]
-    if lacking:
-        pytest.skip(f"needs {', '.join(lacking)} of Debian")
+    programs = {reference: shutil.which(name) for reference, name in IMAGES.items()}
+    if None in programs.values():
+        pytest.skip(f"needs {', '.join(IMAGES.values())} of Debian")
     found = Lab(bed, tmp_path_factory.mktemp("monitoring"))
     found.write()
     found.inventory.write_text(found.inventory.read_text() + MONITORING)
     file = found.inventory.with_name("lab.lock.yaml")
     lock = json.loads(file.read_text())
-    for reference, (_, entrypoint) in IMAGES.items():
-        path = programs.get(reference)
-        program = Path(path).read_bytes() if path else GPU.encode()
-        repository = reference.replace("docker.io/", "hub/").partition(":")[0]
-        digest = bed.push(repository, entrypoint=(entrypoint,), program=program)
-        lock["images"][reference] = {"digest": digest, "entrypoint": [entrypoint]}
+    templates = {str(path): path.read_bytes() for path in TEMPLATES.glob("*.tmpl")}
+    for reference, path in programs.items():
+        lock["images"][reference] = pushed(bed, reference, Path(str(path)).read_bytes(), templates)
+    lock["images"][GPU_EXPORTER] = pushed(bed, GPU_EXPORTER, GPU.encode(), {})
     file.write_text(json.dumps(lock))
     found.generate()
     found.stage()
     recap = found.apply()
     assert recap.code == 0, recap.output
     return found
+
+
+def pushed(bed: Bed, reference: str, program: bytes, beside: dict[str, bytes]) -> dict[str, Any]:
+    """Push an image with one program and further files; give its entry in the lock."""
+    entrypoint = ["/usr/bin/program"]
+    repository = reference.replace("docker.io/", "hub/").partition(":")[0]
+    digest = bed.push(repository, entrypoint=entrypoint, files={entrypoint[0]: program, **beside})
+    return {"digest": digest, "entrypoint": entrypoint}
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +121,7 @@ def messages(lab: Lab) -> Iterator[Callable[[], list[dict[str, Any]]]]:
         try:
             yield lambda: [
                 alert
-                for line in (file.read_text().splitlines() if file.exists() else [])
+                for line in (file.read_text().split("\n")[:-1] if file.exists() else [])
                 for alert in json.loads(line)["alerts"]
             ]
         finally:
@@ -121,8 +130,9 @@ def messages(lab: Lab) -> Iterator[Callable[[], list[dict[str, Any]]]]:
 
 def asked(lab: Lab, query: str) -> list[dict[str, Any]]:
     """Ask Prometheus, which listens on loopback of its host."""
-    words = f"curl -fsS --data-urlencode 'query={query}' {PROMETHEUS}/api/v1/query"
-    done = lab.bed.ssh(ON, words, check=False)
+    url = f"{PROMETHEUS}/api/v1/query?query={quote(query)}"
+    ask = f"import urllib.request as r; print(r.urlopen({url!r}).read().decode())"
+    done = lab.bed.ssh(ON, shlex.join(["python3", "-c", ask]), check=False)
     found: list[dict[str, Any]] = json.loads(done.stdout)["data"]["result"] if done.returncode == 0 else []
     return found
 
@@ -154,8 +164,8 @@ def test_everything_is_collected(lab: Lab) -> None:
 
 def test_quantities_are_recorded_and_the_host_writes_its_metrics(lab: Lab) -> None:
     wait(lambda: len(asked(lab, "sparkiac:requests_running")) == 2, "recorded quantity")
-    found = asked(lab, "sparkiac_unit_ready == 1")
-    assert {each["metric"].get("deployment") for each in found} >= {"qwen36", "gemma4"}
+    ready = 'sparkiac_unit_ready{deployment!=""} == 1'
+    wait(lambda: {each["metric"]["deployment"] for each in asked(lab, ready)} == {"qwen36", "gemma4"}, "ready units")
     wait(lambda: len(asked(lab, "sparkiac_generation_known == 1")) == 2, "generation of both hosts")
     assert asked(lab, "sparkiac_kernel_messages_total")
     assert asked(lab, "node_memory_MemAvailable_bytes")

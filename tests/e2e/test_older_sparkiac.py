@@ -6,7 +6,6 @@ The tests build on each other, in order.
 from __future__ import annotations
 
 import io
-import os
 import subprocess
 import tarfile
 from typing import TYPE_CHECKING
@@ -36,7 +35,7 @@ def older(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     found = Lab(bed, tmp_path_factory.mktemp("older"))
     found.write()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "environ", {**os.environ, "PYTHONPATH": str(checkout)})
+        patch.setenv("PYTHONPATH", str(checkout))
         found.generate()
     assert (found.tree / "playbooks/roles/place").is_dir(), "another version generated it"
     found.stage()

@@ -43,16 +43,19 @@ def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """Return the lab, applied; `set_clock` sets the clock that sparkiac's programs on its first host see."""
     if not FAKETIME.exists():
         pytest.skip(f"needs {FAKETIME} (package faketime)")
-    found = Lab(bed, tmp_path_factory.mktemp("lab"))
-    apply_first(found)
     words = " ".join(f"{name}={value}" for name, value in VARIABLES.items())
     put(bed, LIBRARY, FAKETIME.read_bytes())
+    put(bed, CLOCK, b"+0\n")
     put(bed, PYTHON, f'#!/bin/sh\nexec env {words} /usr/bin/python3 "$@"\n'.encode())
     # `date` sees the time that the program sees.
     put(bed, DROP_IN, f"[Service]\nEnvironment={words}\nExecStartPre=/bin/sh -c 'date +%%s >>{SEEN}'\n".encode())
-    secrets = found.folder / "secrets.json"
-    interpreter = f"{{{{ '{PYTHON}' if inventory_hostname == '{HOST}' else '/usr/bin/python3' }}}}"
-    secrets.write_text(json.dumps({**json.loads(secrets.read_text()), "ansible_python_interpreter": interpreter}))
+    folder = tmp_path_factory.mktemp("lab")
+    more = folder / "clock.json"
+    more.write_text(json.dumps({"all": {"hosts": {HOST: {"ansible_python_interpreter": PYTHON}}}}))
+    inventories = f"{folder}/generated/lab/inventory.yml,{more}"
+    found = Lab(bed, folder, environment={"ANSIBLE_INVENTORY": inventories})
+    apply_first(found)
+    assert switch_saw(found) == [0]
     return found
 
 

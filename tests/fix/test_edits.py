@@ -13,7 +13,7 @@ def remove(text: str, *paths: tuple[str | int, ...]) -> str:
     return edited(text, [Edit(path, REMOVE) for path in paths])
 
 
-def put(text: str, path: tuple[str | int, ...], value: str | float | bool) -> str:  # noqa: FBT001  a value
+def put(text: str, path: tuple[str | int, ...], value: str | float | bool | None) -> str:  # noqa: FBT001  a value
     return edited(text, [Edit(path, value)])
 
 
@@ -76,6 +76,8 @@ def test_values_are_taken_out(text: str, paths: list[tuple[str | int, ...]], lef
     ("text", "path", "value", "new"),
     [
         ("a: 1  # one\nb: 2\n", ("a",), 3, "a: 3  # one\nb: 2\n"),
+        ("a: 'x' # one\n", ("a",), None, "a: null # one\n"),
+        ("a: {b: 1}\n", ("a", "c"), None, "a: {b: 1, c: null}\n"),
         ("a: 1\r\nb: 2", ("b",), True, "a: 1\r\nb: true"),
         ("a: 'x'\n", ("a",), "it's", "a: 'it''s'\n"),
         ("a: 'x'\n", ("a",), "é: 😀", "a: 'é: 😀'\n"),
@@ -102,7 +104,7 @@ def test_values_are_taken_out(text: str, paths: list[tuple[str | int, ...]], lef
         ("l:\n  - a: |\n      x\n\n  - b\n", ("l", 0, "c"), 1, "l:\n  - a: |\n      x\n    c: 1\n\n  - b\n"),
     ],
 )
-def test_values_are_put_in(text: str, path: tuple[str | int, ...], value: str | int, new: str) -> None:
+def test_values_are_put_in(text: str, path: tuple[str | int, ...], value: str | int | None, new: str) -> None:
     assert put(text, path, value) == new
 
 

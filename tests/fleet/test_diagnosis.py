@@ -27,7 +27,7 @@ LOST: Final = "node0:1:2 [0] misc/socket.cc:49 NCCL WARN socketProgress: Connect
 
 def read(*texts: str, server: Server | None = None) -> Diagnosis:
     """Diagnose logs, one for each text."""
-    return diagnose([lines.read(f"rank{number}", text.encode()) for number, text in enumerate(texts)], server)
+    return diagnose([lines.read(f"rank{number}", [text.encode()]) for number, text in enumerate(texts)], server)
 
 
 def codes(found: Diagnosis) -> list[str]:
@@ -36,7 +36,7 @@ def codes(found: Diagnosis) -> list[str]:
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 def test_a_real_start_has_no_problem_but_the_one_it_had(path: Path) -> None:
-    found = diagnose([lines.read(path.name, path.read_bytes())], None)
+    found = diagnose([lines.read(path.name, [path.read_bytes()])], None)
     assert codes(found) == ([FAILED[path.stem]] if path.stem in FAILED else [])
     assert found.unknown is None
     assert found.states[0].ready
@@ -44,7 +44,7 @@ def test_a_real_start_has_no_problem_but_the_one_it_had(path: Path) -> None:
 
 
 def test_a_real_start_tells_its_kernels_graphs_and_memory() -> None:
-    found = diagnose([lines.read("a", (HERE / "recorded/qwen3-30b-a3b.log").read_bytes())], None)
+    found = diagnose([lines.read("a", [(HERE / "recorded/qwen3-30b-a3b.log").read_bytes()])], None)
     facts = {each.name: each.value for each in found.states[0].markers}
     assert facts == {
         "attention": "FLASH_ATTN",
@@ -80,7 +80,15 @@ def test_the_error_of_one_rank_is_the_cause_of_the_lost_connection_of_the_other(
 
 
 def test_a_lost_connection_alone_is_the_error() -> None:
-    assert codes(read(f"{LOST}\n")) == ["LOG120"]
+    found = read(f"{LOST}\nRuntimeError: NCCL is gone\n")
+    assert (codes(found), found.unknown) == (["LOG120"], None)
+
+
+def test_an_unknown_error_of_one_rank_is_shown_beside_the_lost_connection_of_the_other() -> None:
+    found = read(f"{LOST}\n", "vllm.errors.NewError: the tensor is odd\n")
+    assert codes(found) == ["LOG120"]
+    assert found.unknown is not None
+    assert found.unknown.line.log == "rank1"
 
 
 def test_the_earlier_of_two_errors_comes_first_by_the_time_of_the_journal() -> None:
@@ -168,7 +176,9 @@ def test_starts_are_counted_and_the_last_one_is_described() -> None:
 def test_the_unit_begins_a_start_and_its_engine_does_not_begin_another() -> None:
     unit = "Nov 22 17:00:0{} spark-01 systemd[1]: Starting sparkiac-chat.service - chat...\n"
     engine = "Nov 22 17:00:0{} spark-01 docker[9]: (APIServer pid=1) INFO vLLM API server version 0.23.0\n"
-    log = lines.read("a", "".join(part.format(n) for n in (1, 2) for part in (unit, engine)).encode())
+    log = lines.read(
+        "a", "".join(part.format(n) for n in (1, 2) for part in (unit, engine)).encode().splitlines(keepends=True)
+    )
     assert [line.start for line in log.lines] == [1, 1, 2, 2]
     assert log.lines[1].text == "(APIServer pid=1) INFO vLLM API server version 0.23.0"
 
@@ -185,15 +195,15 @@ def test_the_unit_begins_a_start_and_its_engine_does_not_begin_another() -> None
     ],
 )
 def test_what_other_programs_put_before_a_line_is_left_out(line: str) -> None:
-    log = lines.read("a", line.encode())
+    log = lines.read("a", [line.encode()])
     assert [each.text for each in log.lines] == ["ninja: build stopped: subcommand failed."]
 
 
 def test_of_a_long_log_the_end_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "MOST_BYTES", 60)
-    log = lines.read("a", b"first\n" * 100 + b"last\n")
+    log = lines.read("a", [b"first\n" * 50] * 2 + [b"last\n"])
     assert log.cut
-    assert log.lines[-1].text == "last"
+    assert (log.lines[-1].text, log.lines[-1].number) == ("last", 101)
     assert sum(len(each.text) for each in log.lines) < 60
 
 

@@ -188,6 +188,14 @@ def test_an_edited_tree_is_refused_before_any_host_is_contacted(bench: Bench) ->
     assert bench.asked("spark-01") == []
 
 
+def test_a_controller_without_the_python_of_the_inventory_is_told_so(bench: Bench) -> None:
+    done = bench.apply("-e", "ansible_python_interpreter=/missing/python")
+    assert done.code == 2
+    assert "Error while" not in done.said
+    assert "/missing/python" in done.sentence
+    assert bench.asked("spark-01") == []
+
+
 def held(owner: str) -> str:
     """Return the lease of another run."""
     return json.dumps({"run": "other", "owner": owner, "age_s": 180})
@@ -282,12 +290,14 @@ def test_a_rollback_needs_a_kept_generation_and_changes_one_host_after_the_other
 
 def test_small_playbooks(bench: Bench) -> None:
     tree.install(bench.lab, bench.folder / "at", ("spark-01", "spark-02"))
-    assert bench.apply("--limit", "spark-01", playbook="playbooks/drain.yml", unit="qwen36").code == 0
+    done = bench.apply("--limit", "spark-01", playbook="playbooks/drain.yml", unit="qwen36")
+    assert done.code == 0, done.said
+    assert "sparkiac-qwen36: drained in 0 s" in done.said
     assert "drain sparkiac-qwen36" in bench.at("spark-01", "asked")
     assert bench.at("spark-02", "asked") == ""
     assert bench.apply(playbook="playbooks/drift.yml").code == 0
-    edited = {"path": "etc/x", "kind": "edited", "diff": "--- a\n+++ b\n-{{ 1 }}\n"}
-    bench.at("spark-01", "drift", json.dumps({"files": [edited], "sysctls": [], "units": []}))
+    lines = ["edited: /etc/x", "  --- a", "  +++ b", "  -{{ 1 }}"]
+    bench.at("spark-01", "drift", json.dumps({"files": [], "sysctls": [], "units": [], "lines": lines}))
     done = bench.apply(playbook="playbooks/drift.yml")
     assert done.code == 2
     assert "edited: /etc/x" in done.said
@@ -295,7 +305,14 @@ def test_small_playbooks(bench: Bench) -> None:
     done = bench.apply("--check", "--limit", "spark-01", playbook="playbooks/uninstall.yml")
     assert done.code == 0, done.said
     assert bench.at("spark-01", "asked").splitlines()[-1] == "uninstall --dry-run"
-    assert "sparkiac-qwen36" in done.said
+    assert "would remove" in done.said
+    done = bench.apply("--limit", "spark-01", playbook="playbooks/uninstall.yml")
+    assert done.code == 2
+    assert "Nothing was removed, because it was not confirmed" in done.sentence
+    assert bench.at("spark-01", "asked").splitlines()[-1] == "uninstall --dry-run"
+    done = bench.apply("--limit", "spark-01", playbook="playbooks/uninstall.yml", confirm="yes")
+    assert done.code == 0, done.said
+    assert bench.at("spark-01", "asked").splitlines()[-1] == "uninstall"
     done = bench.apply("--check", playbook="playbooks/reboot.yml")
     assert done.code == 0, done.said
     assert "would stop sparkiac-qwen36 and reboot" in done.said

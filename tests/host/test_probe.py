@@ -166,6 +166,17 @@ def test_an_agent_is_not_asked_to_answer(service: Service, probe: ModuleType, tm
     assert service.asked == ["GET /health", "GET /v1/models"]
 
 
+def test_live_steps_request_no_answer(
+    service: Service, probe: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert probe.main([*generation(tmp_path, service.url), "--live", "--format", "json", "sparkiac-chat"]) == 0
+    steps = json.loads(capsys.readouterr().out)["steps"]
+    assert [(step["name"], step["state"]) for step in steps] == [
+        ("health", "ok"), ("ranks", "skipped"), ("names", "ok"),
+    ]  # fmt: skip
+    assert service.asked == ["GET /health", "GET /v1/models"]
+
+
 def test_the_command_ignores_proxies(service: Service, scripts: Path, tmp_path: Path) -> None:
     argv = [scripts / "probe.py", *generation(tmp_path, service.url), "sparkiac-chat"]
     done = subprocess.run(argv, env={"http_proxy": "http://127.0.0.1:9"}, capture_output=True, text=True, check=False)
@@ -183,7 +194,9 @@ def test_the_key_on_standard_input_is_shown_nowhere(
     assert f"POST {CHAT}" in service.asked
 
 
-@pytest.mark.parametrize("arguments", [[], ["watch"], ["ask", "x"], ["check", "a", "b"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["watch"], ["ask", "x"], ["check", "a", "b"], ["check", "--all", "--live", "a"]]
+)
 def test_wrong_usage(scripts: Path, arguments: list[str]) -> None:
     done = subprocess.run([scripts / "probe.py", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -40,6 +40,16 @@ DropInPaths=
 NeedDaemonReload=no
 """
 METRIC: Final = "vllm:generation_tokens_total"
+STARTING: Final = "7d4958e842da4a758f6c1cdc7b36dcc5"
+STARTED: Final = "39f53479d3a045ac8e11786248231fbf"
+FAILED: Final = "d9b373ed55a64feb8242e02dbe79a49c"
+
+
+def message(id_: str, age_s: int, result: str = "", unit: str = "sparkiac-chat") -> str:
+    """Return a message of systemd, as `journalctl --output=json` prints it."""
+    stamp = int((time.time() - age_s) * 1_000_000)
+    found = {"__REALTIME_TIMESTAMP": str(stamp), "MESSAGE_ID": id_, "UNIT": f"{unit}.service", "_PID": "1"}
+    return json.dumps(found | ({"UNIT_RESULT": result} if result else {})) + "\n"
 
 
 class Host(LocalHost):  # type: ignore[misc]
@@ -48,7 +58,7 @@ class Host(LocalHost):  # type: ignore[misc]
     def __init__(self, root: Path, **answers: Any) -> None:  # noqa: ANN401
         """Use files below `root`."""
         super().__init__(root)
-        self.answers = {"systemctl": SHOWN, "journalctl": "", "nvidia-smi": "580.142\n", **answers}
+        self.answers = {"systemctl": SHOWN, "journalctl": message(STARTING, 90), "nvidia-smi": "580.142\n", **answers}
         self.ran: list[tuple[str, ...]] = []
 
     def run(self, *argv: str) -> Any:  # noqa: ANN401
@@ -104,13 +114,6 @@ def chat(service: Service, **promised: Any) -> Made:  # noqa: ANN401
             each["sha256"] = sha256(each["text"].encode()).hexdigest()
     name = store.name_of([store.File(each["path"], each["mode"], each["sha256"]) for each in files])
     return Made(name, {"generation": name, "files": files})
-
-
-def message(id_: str, age_s: int, result: str = "", unit: str = "sparkiac-chat") -> str:
-    """Return a message of systemd, as `journalctl --output=json` prints it."""
-    stamp = int((time.time() - age_s) * 1_000_000)
-    found = {"__REALTIME_TIMESTAMP": str(stamp), "MESSAGE_ID": id_, "UNIT": f"{unit}.service", "_PID": "1"}
-    return json.dumps(found | ({"UNIT_RESULT": result} if result else {})) + "\n"
 
 
 def read(host: Host, *metrics: str) -> facts.HostFacts:
@@ -188,7 +191,6 @@ def test_the_controller_reads_every_key(host: Host, service: Service) -> None:
     service.answers["/metrics"] = (200, b"m 1\n")
     install(host, chat(service))
     host.write("etc/sparkiac/chat/compose.yaml", "edited")
-    host.answers["journalctl"] = message("7d4958e842da4a758f6c1cdc7b36dcc5", 5)
     found = STATUS.status(host, ["m"])
     read = json.loads(facts.read(json.dumps(found)).model_dump_json())
     assert keys(found) - keys(read) == {"previous"}
@@ -301,11 +303,6 @@ def test_metrics_are_read_by_name(page: str, values: dict[str, list[float]]) -> 
     assert sys.modules["status_units"].sampled(page, []) == {}
 
 
-STARTING: Final = "7d4958e842da4a758f6c1cdc7b36dcc5"
-STARTED: Final = "39f53479d3a045ac8e11786248231fbf"
-FAILED: Final = "d9b373ed55a64feb8242e02dbe79a49c"
-
-
 @pytest.mark.parametrize(
     ("messages", "cause", "ago_s"),
     [
@@ -353,11 +350,12 @@ def test_the_detail_is_the_last_line_of_supervise_before_the_failure(host: Host)
 
 
 def test_a_unit_that_never_started_and_a_journal_that_is_missing(host: Host) -> None:
+    host.answers["journalctl"] = message(STARTING, 1, unit="sparkiac-other")
     assert restarts(host) == {}
     assert sys.modules["status_restarts"].restarts(host, []) == {}
     host.answers["journalctl"] = FileNotFoundError(2, "No such file")
     assert restarts(host) is None
-    host.answers["journalctl"] = Result(1, "", "Failed to open")
+    host.answers["journalctl"] = Result(0, "", "Hint: You are currently not seeing messages from other users.")
     assert restarts(host) is None
 
 

@@ -90,7 +90,7 @@ def test_what_nothing_says_is_lost_and_what_is_done_otherwise_is_corrected() -> 
     assert found.whys("lost") == {
         "port 1:2-3": "only a single TCP port can be published, not a range or UDP",
         "--cpus 4": "an inventory has no setting for this",
-        "--env-file .env": "the variables of that file are not imported: write them under `env`, without secrets",
+        "--env-file .env": "the variables of an env file are not imported: write them under `env`, without secrets",
         "--user 1000": "it runs as the user of its image",
     }
     assert {"--privileged", "--restart always"} <= found.whys("corrected").keys()

@@ -107,7 +107,10 @@ def parse(words: Sequence[str]) -> AnsibleOptions:
 
 
 def _options(words: list[str]) -> Iterator[Option]:
-    """Return each option. A message does not contain the word itself: it may be part of a value without quotes."""
+    """Return the options of ansible-playbook with their values.
+
+    A message does not contain the word itself: it may be part of a value without quotes.
+    """
     count = len(words)
     while words:
         word = words.pop(0)

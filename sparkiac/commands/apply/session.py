@@ -50,7 +50,7 @@ class Session:
         return code
 
     def keeps_log(self, code: Exit) -> bool:
-        """Return whether Ansible's output is still of use: after a failure, or because an option asked for it."""
+        """Return whether to print the path of Ansible's output: after a failure, or if an option asks for output."""
         return code not in {Exit.OK, Exit.STALE} or self._options.wants_output
 
     def _run(self, *, asks: bool, only_check: bool) -> Exit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import click
 
@@ -12,6 +12,8 @@ from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, print_json, show
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sparkiac.commands.diagnose.context import Context
     from sparkiac.commands.diagnose.proposal import Proposal
     from sparkiac.fleet.diagnosis.diagnosis import Diagnosis
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from sparkiac.plan.startup_log import StartupComparison
 
 _NOTHING: Final = "name a log, - for standard input, or a deployment with --inventory and --deployment"
+
+_BLOCK: Final = 1 << 20
+_YAML: Final = (".yaml", ".yml")
 
 
 class Request(NamedTuple):
@@ -67,8 +72,8 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
     With --inventory, kernels, KV cache and memory are compared with the plan, and a certain change is printed as a
     diff for `git apply`.
 
-    Exit codes: 0 no problem found, 1 problems found, 2 bad input, 5 the inventory changed meanwhile, 6 the logs of a
-    host cannot be read.
+    Exit codes: 0 no problem found, 1 problems found, 2 bad input, 5 the inventory changed meanwhile, 6 no log of
+    the deployment can be read.
     """
     from sparkiac.commands.diagnose.context import NotValid
 
@@ -112,15 +117,20 @@ def _log(path: Path) -> Log:
     from sparkiac.fleet.diagnosis import lines
 
     if str(path) == "-":
-        return lines.read("standard input", sys.stdin.buffer.read(lines.MOST_BYTES + 1))
+        return lines.read("standard input", _blocks(sys.stdin.buffer))
+    if path.suffix in _YAML:
+        message = f"{click.format_filename(path)} is not a log; name an inventory with --inventory"
+        raise click.UsageError(message)
     try:
         with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - lines.MOST_BYTES - 1))
-            return lines.read(str(path), file.read())
+            return lines.read(str(path), _blocks(file))
     except OSError as error:
         message = f"{click.format_filename(path)} cannot be read: {error.strerror}"
         raise click.UsageError(message) from None
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    return iter(lambda: file.read(_BLOCK), b"")
 
 
 def _journals(context: Context) -> tuple[Log, ...]:

@@ -12,7 +12,7 @@ from sparkiac.formats.findings import titles
 from sparkiac.rules.pages import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import RenderableType
 
@@ -32,8 +32,9 @@ _NOT_KNOWN: Final = (
 def page(found: Diagnosis) -> Iterator[RenderableType]:
     """Return problems with their causes, an unknown error, notes, and what is known about each start."""
     yield from (part for state in found.states for part in _head(state, found))
+    starts = {state.log.name: state.log.starts for state in found.states}
     for seen in found.problems:
-        yield from _symptom(seen)
+        yield from _symptom(seen, starts)
     if found.unknown is not None:
         yield from _unknown(found.unknown)
     notes = [each for each in found.seen if each not in found.problems]
@@ -64,7 +65,8 @@ def _head(state: LogState, found: Diagnosis) -> Iterator[RenderableType]:
     starts = f"{log.starts} starts" if log.starts > 1 else ""
     cut = "only the end was read" if log.cut else ""
     parts = (*(facts if state.is_server else ()), starts, cut, _progress(state) if state.is_server else "")
-    yield Text(f"{escaped_line(log.name)}: {', '.join(filter(None, parts)) or f'{len(log.lines)} lines'}", style="bold")
+    text = ", ".join(filter(None, parts)) or f"{len(log.lines)} lines"
+    yield Text(escaped_line(f"{log.name}: {text}"), style="bold")
 
 
 def _progress(state: LogState) -> str:
@@ -73,12 +75,15 @@ def _progress(state: LogState) -> str:
     return "ready" if state.ready else "not ready"
 
 
-def _symptom(seen: Seen) -> Iterator[RenderableType]:
+def _symptom(seen: Seen, starts: Mapping[str, int]) -> Iterator[RenderableType]:
     symptom = seen.symptom
     yield Text.assemble(
         "\n", (seen.severity, _COLOURS[seen.severity]), f" {symptom.code} {symptom.slug}: {symptom.title}"
     )
-    yield from map(_line, seen.lines)
+    for line in seen.lines:
+        if line.start < starts[line.log]:
+            yield Text(f"  in start {line.start} of {starts[line.log]}:")
+        yield _line(line)
     if seen.times > len(seen.lines):
         yield Text(f"  {seen.times} such lines in all")
     rows = [("note:", each.text) for each in seen.differences]

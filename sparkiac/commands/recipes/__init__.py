@@ -71,15 +71,15 @@ def show(name: tuple[str, ...], output_format: str) -> int:
 
 
 @recipes.command()
-@click.option("--model", help="Part of the recipe's name, its model or its title.")
+@click.option("--model", help="Text in the recipe's name, its model or its title.")
 @click.option("--use-case", "use_cases", multiple=True, help="Use case: coding, vision, … May be repeated.")
 @click.option(
     "--max-weights-gib", type=click.FloatRange(min=0, min_open=True), help="Maximum size of the weights in GiB."
 )
 @click.option("--nodes", type=click.IntRange(min=1), help="Number of machines.")
-@click.option("--quantization", help="Part of the weights' format, such as nvfp4.")
+@click.option("--quantization", help="Text in the format of the weights, such as nvfp4.")
 @click.option("--engine", help="Serving engine.")
-@click.option("--image", help="Part of the image's reference.")
+@click.option("--image", help="Text in the image reference, such as nvcr.io.")
 @click.option(
     "--fits-beside",
     "beside",

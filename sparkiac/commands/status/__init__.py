@@ -116,6 +116,7 @@ def _watch(fleet: _Fleet) -> Exit:
 
     with LiveView(list(fleet.hosts)) as view:
         try:
+            view.update(None)
             for answer in ask.ask_again(map(_endpoint, fleet.hosts.values()), period_s=_PERIOD_S):
                 view.update(_status(fleet, answer) if answer else None)
         except KeyboardInterrupt:

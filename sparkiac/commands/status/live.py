@@ -36,7 +36,6 @@ class LiveView:
     def __enter__(self) -> Self:
         """Use the whole terminal."""
         self._live.start()
-        self.update(None)
         return self
 
     def __exit__(self, *_: object) -> None:

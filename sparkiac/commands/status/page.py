@@ -52,7 +52,8 @@ def tables(statuses: Sequence[HostStatus], *, width: int) -> Iterator[Renderable
 
 def problems(statuses: Sequence[HostStatus]) -> Iterator[RenderableType]:
     """Return each problem with its host and what to do, former wrong answers, and what could not be read."""
-    rows = [(host, problem) for host in statuses for problem in host.problems]
+    every = [(host, problem) for host in statuses for problem in host.problems]
+    rows = sorted(every, key=lambda row: list(_KINDS).index(row[1].kind))
     if rows:
         yield Text()
         yield terminal.grid([(Text(host.name), _problem(problem)) for host, problem in rows])
@@ -181,6 +182,6 @@ def _wrong(unit: UnitStatus) -> Iterator[tuple[Text]]:
 
 
 def _problem(problem: Problem) -> Text:
-    unit = f"{problem.unit.removeprefix('sparkiac-')}: " if problem.unit else ""
+    unit = f"{problem.unit}: " if problem.unit else ""
     hint = f"\n{problem.hint}" if problem.hint else ""
     return Text.assemble((f"{unit}{problem.text}", _KINDS[problem.kind]), (hint, "dim"))

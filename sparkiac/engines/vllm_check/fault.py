@@ -8,22 +8,22 @@ Kind = Literal["option", "short", "value", "deprecated", "key", "ignored", "name
 
 
 class Fault(NamedTuple):
-    """One thing that a release of vLLM does not take, or will not for long."""
+    """One option, key or value that a release of vLLM rejects, ignores or has deprecated."""
 
     kind: Kind
-    """`option`: not known. `short`: a beginning that only one option has, which vLLM takes. `value`: the server ends on
-    it. `deprecated`: still taken. `key`: no key of that JSON value; `ignored`: nor this one, and vLLM leaves it
-    out. `name`: not among the parsers, backends, formats
-    or methods that the release has."""
+    """`option`: unknown option. `short`: unambiguous abbreviation, which vLLM accepts. `value`: wrong value, with which
+    the server does not start. `deprecated`: deprecated option, which vLLM accepts. `key`: unknown key of a JSON value,
+    with which the server does not start. `ignored`: unknown key that vLLM ignores. `name`: unknown parser, backend,
+    format or method."""
     option: str
-    """As it is written; of a known one on a command line, its own name."""
+    """The option as the user wrote it; for a known option on a command line, its name."""
     said: str
     """The rest of the sentence that starts with the option."""
     path: tuple[str, ...] = ()
     """Keys of a JSON value that lead to it."""
     wrong: str = ""
-    """The word that is not known, if it is one."""
+    """The unknown word; empty if the fault is of another kind."""
     known: tuple[str, ...] = ()
-    """What is known instead."""
+    """The words that are known in its place."""
     registry: str = ""
-    """Of a name: where an interface has its kind."""
+    """For `name`: the field of an interface that lists the known names."""

@@ -73,13 +73,13 @@ class UnknownName(NamedTuple):
 
 
 def of_option(option: str, word: str, interface: Interface, *, given: frozenset[str]) -> UnknownName | None:
-    """Judge the name that an option is given, unless one of the other options brings names of its own."""
+    """Return the fault of the name after an option; None if it is known, or if a plugin option adds names."""
     registry = OF_OPTION.get(option)
     return None if registry is None or registry.plugin in given else _unknown(registry, word, interface)
 
 
 def of_key(name: str, key: str, value: object, interface: Interface) -> UnknownName | None:
-    """Judge the name that a key of a JSON value is given."""
+    """Return the fault of the name that a key of a JSON value has; None if it is known."""
     registry = _OF_KEY.get((name, key))
     return None if registry is None or not isinstance(value, str) else _unknown(registry, value, interface)
 

@@ -93,7 +93,7 @@ def _parser(interface: Interface, names: frozenset[str]) -> argparse.ArgumentPar
 
 
 def _spelled(words: Sequence[str], interface: Interface) -> Iterator[str]:
-    """Write names with hyphens, and the level of optimization as an option with its value."""
+    """Return the words with hyphens in option names, and -O3 as --optimization-level 3."""
     for place, word in enumerate(words):
         level = word[2:].removeprefix("=")
         if word.startswith("--"):
@@ -150,7 +150,7 @@ def _merge(into: dict[str, Any], update: dict[str, Any]) -> None:
 
 
 def _strays(stray: list[str], interface: Interface) -> Iterator[Fault]:
-    """Name the options that are not known; the words behind one are its own."""
+    """Return a fault for each unknown option, or for the first surplus word; words after an unknown option are ignored."""
     names = [word.partition("=")[0] for word in stray if word.startswith("-")]
     for name in names:
         yield Fault("option", name, "is not known", wrong=name, known=tuple(interface.spellings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.fleet.diagnosis import errors, markers, matching
@@ -57,10 +58,20 @@ def diagnose(logs: Sequence[Log], planned: Server | None) -> Diagnosis:
     """Read the logs of one server; `planned` is what the inventory says about it."""
     server = servers.merged(servers.of_log(line for log in logs for line in log.last), planned)
     seen = matching.diagnosed(logs, server)
-    explained = any(each.severity == "error" for each in seen)
-    unknown = None if explained else next(filter(None, (errors.first_error(log.last) for log in logs)), None)
-    found = Diagnosis(server, tuple(map(_state, logs)), seen, unknown)
+    found = Diagnosis(server, tuple(map(_state, logs)), seen, _unknown(logs, seen))
+    unknown = found.unknown
     return found._replace(unknown=None) if unknown and unknown.is_consequence and found.problems else found
+
+
+def _unknown(logs: Sequence[Log], seen: Sequence[Seen]) -> EngineError | None:
+    """Return the first error that no symptom explains. A consequence explains only what follows it in its own log."""
+    known = [each for each in seen if each.severity == "error"]
+    if not all(each.symptom.consequence for each in known):
+        return None
+    after = {line.log: line.number for each in known for line in reversed(each.lines)}
+    found = [error for log in logs if (error := errors.first_error(log.last))]
+    unexplained = [each for each in found if each.line.number < after.get(each.line.log, sys.maxsize)]
+    return min(unexplained, key=lambda each: (each.is_consequence, each.line.at), default=None)
 
 
 def _state(log: Log) -> LogState:

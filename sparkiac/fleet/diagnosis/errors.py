@@ -62,7 +62,7 @@ def first_error(lines: Sequence[LogLine]) -> EngineError | None:
         if level in {"DEBUG", "INFO", "WARNING"}:
             continue
         if _CONSEQUENCES.search(text):
-            later = later or line
+            later = later or (line if _is_message(text) else None)
             continue
         if _FRAME.match(text):
             frame = line

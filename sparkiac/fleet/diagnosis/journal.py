@@ -37,7 +37,7 @@ def _read(host: HostPlan, *, unit: str) -> HostLogs:
         printed, kernel = journal.read(target, unit, port=host.ssh_port)
     except journal.JournalError as error:
         return HostLogs((), str(error))
-    logs = (_recent(lines.read(host.name, printed.encode())), lines.read(f"{host.name} kernel", kernel.encode()))
+    logs = (_recent(lines.read(host.name, [printed.encode()])), lines.read(f"{host.name} kernel", [kernel.encode()]))
     return HostLogs(tuple(log for log in logs if log.lines))
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.characters import escaped_line
 from sparkiac.importers.redaction import redacted_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MOST_BYTES: Final = 16 << 20
 """Of a longer log, the end is read."""
@@ -61,13 +64,12 @@ class Log(NamedTuple):
         return tuple(line for line in self.lines if line.start == self.starts)
 
 
-def read(name: str, raw: bytes) -> Log:
+def read(name: str, blocks: Iterable[bytes]) -> Log:
     """Split a log into lines; bytes that are not UTF-8 are replaced."""
-    cut = len(raw) > MOST_BYTES
-    text = raw[-MOST_BYTES:].decode(errors="replace")
+    raw, skipped = _end(blocks)
     lines: list[LogLine] = []
     start, engine_began = 1, False
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(raw.decode(errors="replace").split("\n"), skipped + 1):
         plain, at = _without_prefix(line.rstrip("\r")[:LONGEST])
         if _UNIT_STARTS.match(plain):
             start, engine_began = start + bool(lines), False
@@ -75,7 +77,19 @@ def read(name: str, raw: bytes) -> Log:
             start, engine_began = start + engine_began, True
         if plain.strip():
             lines.append(LogLine(name, number, start, plain, at))
-    return Log(name, tuple(lines), start, cut)
+    return Log(name, tuple(lines), start, cut=skipped > 0)
+
+
+def _end(blocks: Iterable[bytes]) -> tuple[bytes, int]:
+    """Return the last bytes of a log, and the number of lines before them."""
+    kept, skipped = b"", 0
+    for block in blocks:
+        kept += block
+        rest = len(kept) - MOST_BYTES
+        if rest > 0:
+            skipped += kept.count(b"\n", 0, rest)
+            kept = kept[rest:]
+    return kept, skipped
 
 
 def _without_prefix(line: str) -> tuple[str, str]:

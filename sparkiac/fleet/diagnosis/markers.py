@@ -35,7 +35,7 @@ _LINES: Final = {
     "speculation": re.compile(
         r"SpeculativeConfig\(method='([^']{1,60})', model='([^']{1,300})', num_spec_tokens=([0-9]{1,4})"
     ),
-    "drafter": re.compile(r"(Loading drafter model|Detected MTP model|Detected EAGLE model)"),
+    "drafter": re.compile(r"(Loading drafter model|Detected MTP model|Detected EAGLE model|DSpark draft model loaded)"),
     "compilation": re.compile(r"torch\.compile (?:takes|took) ([0-9.]{1,12}) s in total"),
     "CUDA graphs": re.compile(r"Graph capturing finished in ([0-9]{1,6}) secs?, took (-?[0-9.]{1,10}) GiB"),
     "no CUDA graphs": re.compile(r"(Cudagraph is disabled under eager mode|enforce_eager=True)"),

@@ -11,6 +11,7 @@ from sparkiac import catalog
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.container import Checks, Confinement, ContainerCommand, ContainerNetwork, Storage
+from sparkiac.plan.dependents import Dependency
 from sparkiac.plan.monitoring import alertmanager, grafana, prometheus, scraping
 from sparkiac.plan.monitoring.recording import offered, rules
 from sparkiac.plan.parts import BindMount, Document, Secret, stated_bytes
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from sparkiac.model.monitoring import Alerts, Monitoring
     from sparkiac.model.resolved import ResolvedHost, ResolvedMonitoringContainer
     from sparkiac.plan.monitoring.scraping import Target
+    from sparkiac.plan.topology import Route
     from sparkiac.report import Path
     from sparkiac.resolve import Resolved
 
@@ -73,7 +75,8 @@ def watch(resolved: Resolved, placed: Mapping[str, Iterable[Container]]) -> Watc
     if values.grafana is not None and written.grafana is not None:
         way = scraping.reach(server, on, hosts, on=written.grafana.on)
         own = tuple(grafana.files(way.origin or "", frozenset(recorded)))
-        found[written.grafana.on].append(_grafana(resolved, written, values.grafana, own))
+        shown = _grafana(resolved, written, values.grafana, own)
+        found[written.grafana.on].append(shown._replace(dependencies=(_source(server, on, way),)))
     everything = {name: (*placed[name], *found[name]) for name in hosts}
     targets = scraping.targets(everything, hosts, on=on)
     found[on][found[on].index(server)] = _prometheus(
@@ -141,6 +144,12 @@ def _grafana(
     address = bind_address(host, values.bind)
     env = grafana.environment(address, values.port, f"{scraping.KEY_DIRECTORY}/{secret}")
     return _container(resolved, written.grafana.on, ("grafana",), values, own._replace(env=env))
+
+
+def _source(server: Container, on: str, way: Route) -> Dependency:
+    """Return Prometheus as what Grafana uses."""
+    path: Path = (BASE, "grafana", "on")
+    return Dependency(path, server.name, server.path, on, server.network.listen, way.origin, way.obstacle)
 
 
 def _node_exporter(resolved: Resolved, on: str, values: ResolvedMonitoringContainer) -> Container:

@@ -1,4 +1,4 @@
-"""Pages of the preflight's findings about memory before a start and the copies of models."""
+"""Pages of what the preflight finds before a start: memory, kernel parameters, and copies of models."""
 
 from __future__ import annotations
 

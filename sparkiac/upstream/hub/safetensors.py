@@ -79,5 +79,5 @@ def _refuse_gaps(spans: list[tuple[int, int, str, int]], size_bytes: int) -> Non
             raise HeaderError(message)
         offset = end
     if offset != size_bytes:
-        message = f"{offset} bytes of tensors in a file with room for {size_bytes}"
+        message = f"the header lists {offset} bytes of tensors, and {size_bytes} bytes follow it"
         raise HeaderError(message)

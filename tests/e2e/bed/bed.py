@@ -156,10 +156,10 @@ class Bed:
         tag: str = "latest",
         entrypoint: Sequence[str] = images.NGC_ENTRYPOINT,
         version: str = images.VERSION,
-        program: bytes | None = None,
+        files: Mapping[str, bytes] | None = None,
     ) -> str:
-        """Push the engine stand-in, or another program, as `repository`:`tag`; return the digest of its index."""
-        layout = images.layout(entrypoint=list(entrypoint), version=version, program=program)
+        """Push the engine stand-in, or other files, as `repository`:`tag`; return the digest of its index."""
+        layout = images.layout(entrypoint=list(entrypoint), version=version, files=files)
         return registry.push(self._network, layout, repository, tag)
 
     def reboot(self, host: str, *, timeout: float = 600) -> None:

@@ -16,9 +16,13 @@ import shutil
 import stat
 import tarfile
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from tests.e2e.bed import rootfs
 from tests.e2e.bed.shell import locked, run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 STAND_IN = Path(__file__).parents[2] / "standin"
 STAND_IN_FILES = {
@@ -47,12 +51,16 @@ CONFIG = "application/vnd.oci.image.config.v1+json"
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 
 
-def layout(*, entrypoint: list[str], version: str, program: bytes | None = None) -> Path:
+def layout(*, entrypoint: list[str], version: str, files: Mapping[str, bytes] | None = None) -> Path:
     """Return a built layout, building it when these very contents have not been built yet.
 
-    `program` replaces the stand-in by another program, at the first word of the entrypoint.
+    `files` replace the stand-in: path in the image → content.
     """
-    stand_in = program or b"".join((STAND_IN / name).read_bytes() for name in STAND_IN_FILES)
+    stand_in = b"".join(
+        [name.encode() + content for name, content in sorted(files.items())]
+        if files
+        else [(STAND_IN / name).read_bytes() for name in STAND_IN_FILES]
+    )
     made_of = json.dumps([entrypoint, version, rootfs.key()]).encode()
     digest = hashlib.sha256(made_of + stand_in + Path(__file__).read_bytes()).hexdigest()[:16]
     target = _kept() / digest
@@ -60,12 +68,12 @@ def layout(*, entrypoint: list[str], version: str, program: bytes | None = None)
         if not target.exists():
             scratch = target.with_name(target.name + ".new")
             shutil.rmtree(scratch, ignore_errors=True)
-            build(scratch, entrypoint=entrypoint, version=version, program=program)
+            build(scratch, entrypoint=entrypoint, version=version, files=files)
             scratch.rename(target)
     return target
 
 
-def build(dest: Path, *, entrypoint: list[str], version: str, program: bytes | None = None) -> str:
+def build(dest: Path, *, entrypoint: list[str], version: str, files: Mapping[str, bytes] | None = None) -> str:
     """Write an OCI layout with one image index (amd64, arm64) to `dest`; return its digest.
 
     Both architectures carry the same files, and their programs are this machine's: the index is
@@ -73,7 +81,9 @@ def build(dest: Path, *, entrypoint: list[str], version: str, program: bytes | N
     """
     blobs = dest / "blobs/sha256"
     blobs.mkdir(parents=True)
-    own = _engine_files() if program is None else [_file(entrypoint[0].lstrip("/"), program, mode=0o755)]
+    own = (
+        [_file(name.lstrip("/"), content, mode=0o755) for name, content in files.items()] if files else _engine_files()
+    )
     layers = [_base_layer(), _layer(own)]
     manifests = []
     for architecture in ARCHITECTURES:

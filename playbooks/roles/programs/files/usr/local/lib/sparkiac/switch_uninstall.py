@@ -6,6 +6,7 @@ to be removed, and then these programs are removed last. No symbolic link is fol
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from functools import partial
@@ -30,6 +31,8 @@ PROGRAMS = "/usr/local/lib/sparkiac"
 SUFFIXES = (".service", ".timer")
 FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
 """State of the fleet timer. Its user has no fixed ID; for such units, systemd makes a link to a private directory."""
+STORES = "sparkiac_store_"
+"""Beginning of the names of the tables that preflight_store.py makes."""
 TREES = ("/etc/sparkiac", "/var/cache/sparkiac", "/run/sparkiac", *FLEET_TREES)
 USER = "sparkiac"
 NETWORK = re.compile(r"sparkiac(?:[-_].*)?")
@@ -74,6 +77,7 @@ def steps(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[Step]:
     yield from (unit_step(machine, name) for name in units(machine, found))
     if switch_drain.drained(machine):
         yield Step("nftables table inet sparkiac_drain", partial(undrain, machine))
+    yield from (table_step(machine, name) for name in stores(machine))
     yield from (file_step(machine, path) for path in found if not path.startswith(("etc/sparkiac/", "usr/")))
     yield from sysctl_steps(machine)
     yield from network_steps(machine)
@@ -121,6 +125,21 @@ def undrain(machine: LocalHost) -> str:
     """Remove the rules that refuse new connections."""
     switch_drain.undrain(machine)
     return "nft cannot remove it" if switch_drain.drained(machine) else ""
+
+
+def stores(machine: LocalHost) -> list[str]:
+    """Return the tables of nftables that protect the rendezvous stores of groups."""
+    try:
+        listed = machine.run("nft", "--json", "list", "tables").output
+    except OSError:
+        return []
+    tables = [entry["table"] for entry in json.loads(listed or "{}").get("nftables", []) if "table" in entry]
+    return sorted(table["name"] for table in tables if table["name"].startswith(STORES))
+
+
+def table_step(machine: LocalHost, name: str) -> Step:
+    """Remove a table of nftables."""
+    return Step(f"nftables table inet {name}", partial(command, machine, "nft", "delete", "table", "inet", name))
 
 
 def file_step(machine: LocalHost, name: str) -> Step:

@@ -6,8 +6,8 @@ probe.py check [UNIT]             the steps of an apply, with --all every step, 
                                   no answer (probe_steps.py)
 
 `check` reads the promise of UNIT in generation.json, or without UNIT from stdin: {"promise": {…}, "key": "…"}, where
-the API key may be null. Keys are never arguments. Exit status: 0 all steps passed, 1 a step failed (stderr says why),
-2 usage. Needs only Python 3.8 or newer.
+the API key may be null: then the secret that the promise names is read. Keys are never arguments. Exit status: 0 all
+steps passed, 1 a step failed (stderr says why), 2 usage. Needs only Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -92,11 +92,12 @@ def check(arguments: argparse.Namespace) -> int:
 def asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | None, Callable[[], str | None]]:
     """Return the promise and its API key."""
     if arguments.unit is None:
-        found = json.load(sys.stdin)
-        return probe_promise.checked("standard input", found["promise"]), lambda: found["key"]
-    promise = probe_promise.of_unit(arguments.generation, arguments.unit)
+        given = json.load(sys.stdin)
+        promise, key = probe_promise.checked("standard input", given["promise"]), given["key"]
+    else:
+        promise, key = probe_promise.of_unit(arguments.generation, arguments.unit), None
     name = promise["api_key"] if promise else None
-    return promise, key_in(arguments.secrets / name) if name else lambda: None
+    return promise, key_in(arguments.secrets / name) if name and key is None else lambda: key
 
 
 def show(steps: list[Step], output: str) -> None:

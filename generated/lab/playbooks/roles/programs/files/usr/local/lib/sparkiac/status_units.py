@@ -49,7 +49,9 @@ def facts(
         wrong = pool.submit(status_wrong.last, machine, names)
         systemd, restarts = shown(machine, names), status_restarts.restarts(machine, names)
         if restarts is None:
-            unread["restarts"] = "the journal cannot be read"
+            unread["restarts"] = (
+                "the journal shows no start of a unit; without root, it shows only what the user may read"
+            )
         return [
             {
                 "name": unit["name"],
