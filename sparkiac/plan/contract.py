@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.plan.contract_models import StagedStore
+
 
 class ExpectedGpu(NamedTuple):
     """Expected GPU, with the name that nvidia-smi prints."""
@@ -183,24 +185,6 @@ class Sysctl(NamedTuple):
 
     key: str
     value: str
-
-
-class StagedModel(NamedTuple):
-    """A model that the playbooks download into a model store."""
-
-    model: str
-    commit: str
-    layout: str
-    """`hub` or `directory`."""
-    manifest: str
-    """Path of the manifest that lists its files."""
-
-
-class StagedStore(NamedTuple):
-    """A model store and the models that are downloaded into it: the argument --stores of `stage`."""
-
-    path: str
-    models: tuple[StagedModel, ...]
 
 
 class Promise(NamedTuple):

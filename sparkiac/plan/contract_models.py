@@ -1,4 +1,4 @@
-"""The format of the list of the files of a model, which `stage` reads."""
+"""The models of a host, as `stage` reads them: what is in each store, and the files of each model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+class StagedModel(NamedTuple):
+    """A model that the playbooks download into a model store."""
+
+    model: str
+    commit: str
+    layout: str
+    """`hub` or `directory`."""
+    manifest: str
+    """Path of the manifest that lists its files."""
+
+
+class StagedStore(NamedTuple):
+    """A model store and the models that are downloaded into it: the argument --stores of `stage`."""
+
+    path: str
+    models: tuple[StagedModel, ...]
 
 
 class ManifestFile(NamedTuple):

@@ -17,13 +17,14 @@ from tests.host.conftest import load
 from tests.host.expected import complete
 
 ROOT = Path(__file__).parents[2]
+NAMES = {"Mapping": Mapping, "Promise": contract.Promise, "StagedStore": contract_models.StagedStore}
 FILES = [
     ("preflight", "EXPECTED", contract.Expectations),
     ("switch_store.py", "GENERATION", contract.Generation),
     ("switch_store.py", "FILE", contract.PlacedFile),
     ("host_metrics", "METRICS", contract_monitoring.HostMetrics),
     ("fleet_check", "FLEET", contract_monitoring.FleetCheck),
-    ("stage_store.py", "STORES", list[contract.StagedStore]),
+    ("stage_store.py", "STORES", list[contract_models.StagedStore]),
     ("stage_store.py", "MANIFEST", contract_models.ModelManifest),
 ]
 
@@ -38,7 +39,7 @@ def shape(kind: Any) -> Any:  # noqa: ANN401  a type
     if origin is Mapping:
         return {str: shape(arguments[1])}
     if hasattr(kind, "_fields"):
-        hints = typing.get_type_hints(kind, localns={"Mapping": Mapping, "Promise": contract.Promise})
+        hints = typing.get_type_hints(kind, localns=NAMES)
         return {name: shape(hints[name]) for name in kind._fields}
     return kind
 

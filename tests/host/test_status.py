@@ -256,6 +256,16 @@ def test_a_unit_that_promises_nothing_is_not_asked(host: Host, service: Service)
     assert (unit.asked, unit.fault, unit.active) == (False, None, "active")
 
 
+def test_a_timer_is_a_unit_with_a_suffix(host: Host) -> None:
+    """Asked as a service, it would be missing."""
+    host.answers["systemctl"] = SHOWN.replace("sparkiac-chat.service", "sparkiac-fleet.timer")
+    install(host, generation({}, timer="every 15 min"))
+    [unit] = read(host).units or ()
+    assert (unit.name, unit.loaded, unit.active) == ("sparkiac-fleet.timer", "loaded", "active")
+    asked = [word for argv in host.ran if "systemctl" in argv for word in argv if word.startswith("sparkiac-")]
+    assert set(asked) == {"sparkiac-fleet.timer"}
+
+
 def test_drift_is_counted_and_shows_no_content(host: Host, service: Service) -> None:
     install(host, chat(service))
     host.write("etc/sparkiac/chat/compose.yaml", "a-secret-text")

@@ -70,11 +70,11 @@ def shown(machine: LocalHost, names: list[str]) -> dict[str, dict[str, Any]]:
     if not names:
         return {}
     argv = ("timeout", "10", "systemctl", "show", "--property=" + ",".join(["Id", *PROPERTIES]))
-    done = machine.run(*argv, *[f"{name}.service" for name in names])
+    done = machine.run(*argv, *map(units_host.unit_file, names))
     blocks = [
         dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in done.output.split("\n\n")
     ]
-    return {block["Id"].rpartition(".")[0]: state(block) for block in blocks if "Id" in block}
+    return {units_host.planned_name(block["Id"]): state(block) for block in blocks if "Id" in block}
 
 
 def state(block: dict[str, str]) -> dict[str, Any]:

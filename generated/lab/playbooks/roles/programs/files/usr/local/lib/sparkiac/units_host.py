@@ -95,6 +95,12 @@ def unit_file(name: str) -> str:
     return name if name.endswith(".timer") else f"{name}.service"
 
 
+def planned_name(file: str) -> str:
+    """Return the name that a unit with this full name has in the plan."""
+    name, _, kind = file.rpartition(".")
+    return name if kind == "service" else file
+
+
 def states(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
     """Return the state of each unit, with one call of systemctl for all."""
     if not names:
