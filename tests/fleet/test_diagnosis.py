@@ -154,6 +154,7 @@ def test_a_rank_waits_only_if_nothing_of_the_engine_follows(after: str, expected
 def test_a_symptom_in_an_access_log_or_a_debug_level_is_no_error() -> None:
     text = '(APIServer pid=1) INFO:     10.0.0.2:1 - "GET /?q=CUDA error: out of memory HTTP/1.1" 200 OK\n'
     assert not read(text).seen
+    assert not read("supervise: starting connection error: refused\n").failed
     assert not read("(A pid=1) WARNING 07-02 21:58:40 [x.py:1] ValueError: odd, ignored\n").failed
 
 

@@ -76,7 +76,7 @@ def first_error(lines: Sequence[LogLine]) -> EngineError | None:
 
 
 def _is_message(text: str) -> bool:
-    return not text.startswith((" ", "Traceback ")) and not is_access(text)
+    return not text.startswith((" ", "Traceback ")) and not is_access(text) and not _NOT_ENGINE.match(text)
 
 
 def last_of_engine(lines: Sequence[LogLine]) -> LogLine | None:
