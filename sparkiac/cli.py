@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "diagnose": "Find known problems in the logs of a server.",
     "apply": "Show what changes on the hosts, ask, and apply it.",
     "status": "Show the state of hosts and servers, and what differs.",
+    "verify": "Check what deployments promise, with evidence.",
     "init": "Create a repository for a fleet.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""

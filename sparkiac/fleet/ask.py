@@ -106,7 +106,7 @@ def _asked(host: Endpoint) -> HostFacts | Failure:
 def _failure(code: int, errors: str, host: Endpoint) -> Failure:
     """Return why there was no connection, or why the program did not run."""
     if code == ssh.FAILED:
-        return _no_connection(errors, host)
+        return no_connection(errors, host)
     if code == _NEVER:
         return Failure("sparkiac was never applied to this host", "run sparkiac apply", reachable=True)
     if code == _OLDER:
@@ -116,7 +116,8 @@ def _failure(code: int, errors: str, host: Endpoint) -> Failure:
     return Failure(reason, "run /usr/local/lib/sparkiac/status on the host", reachable=True)
 
 
-def _no_connection(output: str, host: Endpoint) -> Failure:
+def no_connection(output: str, host: Endpoint) -> Failure:
+    """Return why ssh has no connection, from what it printed."""
     said = facts.shown(ssh.last_line(output, "no message of ssh"))
     if "IDENTIFICATION HAS CHANGED" in output:
         named = host.address if host.port is None else shlex.quote(f"[{host.address}]:{host.port}")

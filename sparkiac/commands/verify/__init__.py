@@ -1,0 +1,69 @@
+"""`sparkiac verify`: check what the deployments and services promise, step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, read, show
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sparkiac.fleet.verify import Verified
+
+
+@click.command()
+@INVENTORY
+@click.argument("deployment", required=False)
+@click.option(
+    "--from",
+    "origin",
+    default="host",
+    metavar="ORIGIN",
+    help="Where requests come from: host (default), controller (this machine), or a deployment or service: from its "
+    "container.",
+)
+@AS_JSON
+def verify(inventory: Path, deployment: str | None, origin: str, output_format: str) -> int:
+    """Check every deployment and service of INVENTORY, or only DEPLOYMENT, and show the evidence of each step.
+
+    The steps are those of the plan: health, names, a known answer, tools, streaming, structured output, latency and
+    more. They send at most 11 short requests to each model, one after the other, and none while requests wait in its
+    queue. Hosts are reached over SSH; API keys stay out of arguments and output.
+
+    Exit codes: 0 all steps passed, 1 a step failed, 2 bad input or options, 6 a host or container is not reachable.
+    """
+    from sparkiac import pipeline
+
+    outcome = pipeline.check(*read(inventory), allow_example=True, allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, output_format)
+        return Exit.BAD_INPUT
+    from sparkiac.fleet import verify as fleet
+
+    if deployment is not None:
+        known("deployment or service", deployment, fleet.names(outcome.plan))
+    known("origin", origin, ("host", "controller", *fleet.clients(outcome.plan)))
+    found = sorted(fleet.verify(outcome.plan, origin, only=deployment), key=lambda each: (each.name, each.host))
+    if output_format == "json":
+        print_json({"units": [_data(each) for each in found]})
+    else:
+        from sparkiac.commands.verify.page import print_page
+
+        print_page(found)
+    return _exit(found)
+
+
+def _exit(found: list[Verified]) -> Exit:
+    if any(each.failure is None and not each.passed for each in found):
+        return Exit.FINDINGS
+    return Exit.IO if any(each.failure for each in found) else Exit.OK
+
+
+def _data(found: Verified) -> dict[str, object]:
+    failure = None if found.failure is None else {"reason": found.failure.reason, "hint": found.failure.hint}
+    steps = [step._asdict() for step in found.steps]
+    return {"name": found.name, "host": found.host, "passed": found.passed, "failure": failure, "steps": steps}

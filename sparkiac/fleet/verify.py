@@ -1,0 +1,125 @@
+"""Check the units of a plan with all steps of the prober, the hosts in parallel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.fleet.ask import Endpoint, Failure
+from sparkiac.fleet.probing import Asked, Origin, Step, steps_of
+from sparkiac.upstream import parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan.contract import Promise
+    from sparkiac.plan.dependents import Program
+
+THREADS: Final = 64
+"""Hosts that are checked at the same time; the units of a host are checked one after the other."""
+_ANYWHERE: Final = "0.0.0.0"  # noqa: S104  compared
+_LOOPBACK: Final = "127.0.0.1"
+
+
+class Verified(NamedTuple):
+    """The result for one unit."""
+
+    name: str
+    """Name of the deployment or service."""
+    host: str
+    steps: tuple[Step, ...]
+    failure: Failure | None
+    """Why there are no steps."""
+
+    @property
+    def passed(self) -> bool:
+        """Return whether no step failed."""
+        return self.failure is None and all(step.state != "failed" for step in self.steps)
+
+
+class _Client(NamedTuple):
+    """The container that requests come from."""
+
+    host: HostPlan
+    container: Container
+
+
+class _Check(NamedTuple):
+    """One unit to check from an origin."""
+
+    name: str
+    asked: Asked | Failure
+    host: str
+
+
+def names(plan: Plan) -> tuple[str, ...]:
+    """Return the deployments and services that promise something, sorted."""
+    return tuple(sorted({unit.name for host in plan.hosts for unit in host.units if unit.unit in host.promises}))
+
+
+def clients(plan: Plan) -> tuple[str, ...]:
+    """Return the deployments and services from whose containers requests can come, sorted."""
+    return tuple(sorted({container.name for host in plan.hosts for container in host.containers}))
+
+
+def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
+    """Check all units, or those named `only`, from `controller`, `host` or a client; yield results as hosts finish."""
+    client = None if origin in {"controller", "host"} else _client(plan, origin)
+    source = Origin(origin)
+    if client is not None:
+        source = Origin(origin, _endpoint(client.host), f"{client.container.unit}-server-1")
+    checks = [[*_checks(host, source, client, only=only)] for host in plan.hosts]
+
+    def run(listed: list[_Check]) -> list[Verified]:
+        return [_verified(check, source) for check in listed]
+
+    for _, found in parallel.each((each for each in checks if each), run, threads=THREADS):
+        assert isinstance(found, list)  # noqa: S101  run raises no UpstreamError
+        yield from found
+
+
+def _verified(check: _Check, source: Origin) -> Verified:
+    found = check.asked if isinstance(check.asked, Failure) else steps_of(check.asked, source)
+    if isinstance(found, Failure):
+        return Verified(check.name, check.host, (), found)
+    return Verified(check.name, check.host, found, None)
+
+
+def _client(plan: Plan, name: str) -> _Client:
+    found = (_Client(host, each) for host in plan.hosts for each in host.containers if each.name == name)
+    return next(found)
+
+
+def _checks(host: HostPlan, source: Origin, client: _Client | None, *, only: str | None) -> Iterator[_Check]:
+    """Return the checks of a host. Workers of a group serve no HTTP, and are checked on their hosts only."""
+    for unit in host.units:
+        promise = host.promises.get(unit.unit)
+        if promise is None or only not in {None, unit.name} or (promise.url is None and source.name != "host"):
+            continue
+        url = promise.url if source.name == "host" else _url(unit, host, client)
+        if url is None and promise.url is not None:
+            hint = "set bind to lan or fabric, or use --from host"
+            yield _Check(unit.name, Failure("it listens on loopback", hint, reachable=True), host.name)
+        else:
+            yield _Check(unit.name, Asked(_endpoint(host), _seen(promise, url, source)), host.name)
+
+
+def _seen(promise: Promise, url: str | None, source: Origin) -> Promise:
+    """Return a promise as the origin sees it: connections of a group are visible on its hosts only."""
+    return promise if source.name == "host" else promise._replace(url=url, store=None, workers=0)
+
+
+def _url(unit: Container | Program, host: HostPlan, client: _Client | None) -> str | None:
+    """Return the URL of a unit for a client, or for this machine; None if there is none."""
+    links = client.container.dependencies if client else ()
+    own = next((link.url for link in links if link.target == unit.path and link.url is not None), None)
+    if own is not None:
+        return own.removesuffix("/").removesuffix("/v1")
+    if unit.network.listen is None or unit.network.listen[0] == _LOOPBACK:
+        return None
+    address, port = unit.network.listen
+    return f"http://{host.address if address == _ANYWHERE else address}:{port}"
+
+
+def _endpoint(host: HostPlan) -> Endpoint:
+    return Endpoint(host.name, host.address, host.user, host.ssh_port)
