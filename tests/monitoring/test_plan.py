@@ -203,3 +203,13 @@ def test_a_restart_follows_from_a_change_of_the_configuration() -> None:
 
 def test_the_same_inventory_gives_the_same_bytes() -> None:
     assert rendered(FULL) == rendered(FULL)
+
+
+def test_what_has_no_login_and_is_open_is_reported() -> None:
+    alertmanager = SHORT.replace("monitoring: {", "monitoring: {alertmanager: {bind: lan}, ")
+    said = "SEC101 {} answers without a login at 192.168.1.12:{} of spark-02"
+    assert said.format("alertmanager", 9093) in found_in(alertmanager)
+    assert said.format("prometheus", 9090) in found_in(FULL)
+    assert not any(fault.startswith("SEC101") for fault in found_in(SHORT))
+    allowed = FULL.replace("monitoring:\n", "monitoring:\n  allow: [{code: SEC101, reason: a network of our own}]\n")
+    assert not any(fault.startswith(("SEC101", "WVR001")) for fault in found_in(allowed))

@@ -1,0 +1,58 @@
+"""Prometheus or Alertmanager can be used by everyone on the network.
+
+Neither has a login: whoever reaches Prometheus reads all metrics with the names of models and hosts; whoever reaches
+Alertmanager can silence alerts (Prometheus, docs/operating/security.md). Both listen on loopback by default; look at
+them through SSH. Grafana has a login: run it on the host of Prometheus, or bind Prometheus to the direct link.
+
+Bad:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+monitoring:
+  prometheus: {on: spark-01, bind: any}
+```
+
+Good:
+
+```yaml
+name: lab
+hosts: {spark-01: {address: 192.168.1.11}}
+monitoring:
+  prometheus: {on: spark-01}
+```
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.report import Severity
+from sparkiac.rules.rule import Hit, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.plan import Plan
+
+RULE: Final = Rule(
+    code="SEC101",
+    slug="monitoring-without-login",
+    severity=Severity.WARNING,
+    sources=("Prometheus, docs/operating/security.md: presumed untrusted users, no authentication by default",),
+    since="0.1.0",
+)
+_WITHOUT_LOGIN: Final = (("monitoring", "prometheus"), ("monitoring", "alertmanager"))
+_LOOPBACK: Final = "127.0.0.1"
+
+
+def check(plan: Plan) -> Iterator[Hit]:
+    """Find Prometheus and Alertmanager on addresses that are neither loopback nor a direct link."""
+    for host in plan.hosts:
+        inside = {_LOOPBACK, *(link.address.partition("/")[0] for link in host.links)}
+        for container in host.containers:
+            address, port = container.network.listen or (_LOOPBACK, 0)
+            if container.path in _WITHOUT_LOGIN and address not in inside:
+                message = f"{container.name} answers without a login at {address}:{port} of {host.name}"
+                where = (*container.path, "bind")
+                yield Hit(where, message, "remove `bind:`, or write `bind: fabric`", leaf=where, host=host.name)
