@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +63,6 @@ class Lab:
     bed: Bed
     folder: Path
     ansible_playbook: Path = OWN
-    environment: dict[str, str] = field(default_factory=dict)
-    """More variables for Ansible."""
 
     @property
     def inventory(self) -> Path:
@@ -137,7 +135,7 @@ class Lab:
 
     def running(self, words: list[Path | str], *, folder: Path, **env: str) -> subprocess.Popen[str]:
         """Start a command that reaches the hosts over SSH; it leads a process group of its own."""
-        env |= self.environment | {
+        env |= {
             "ANSIBLE_PRIVATE_KEY_FILE": str(self.bed.ssh_key),
             "ANSIBLE_SSH_ARGS": f"-o UserKnownHostsFile={self.bed.known_hosts} {SSH_ARGS}",
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.bed.control_path),
