@@ -42,8 +42,9 @@ cd / && find etc usr var/lib var/cache srv root home opt -xdev \
      -o -name 'gshadow-' -o -name 'subuid-' -o -name 'subgid-' \) -prune -o -printf '%y %m %u:%g %p %l\n' | sort
 cat etc/passwd etc/group etc/subuid etc/subgid
 find etc usr/local -xdev -type f ! -name '*-' -exec sha256sum {} + | sort -k 2
-sysctl -n vm.swappiness net.core.rmem_max net.ipv4.tcp_keepalive_time
-nft list tables; systemctl list-unit-files --no-legend | sort; docker network ls --format '{{.Name}}' | sort
+sysctl vm.swappiness net.core.rmem_max net.ipv4.tcp_keepalive_time
+nft list tables; docker network ls --format '{{.Name}}' | sort
+systemctl list-unit-files --no-legend | grep -v transient | sort
 """
 """Everything of a host that sparkiac could change, but logs, images and weights."""
 PACKAGE = "nvidia-driver-580-open"

@@ -30,6 +30,8 @@ while :; do
   "$@" && exit
   status=$?
   [ $status = {REBOOT_STATUS} ] || exit $status
+  # The network is the bed's and stays; the rules of a real host go with its kernel.
+  ip netns exec "$BED_NETWORK" nft flush ruleset
 done
 """
 
@@ -84,6 +86,7 @@ class Machine:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 env={
                     "PATH": PATH,
+                    "BED_NETWORK": self.network.namespace(self.name),
                     "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "0",
                     # `yes` would let writes to vm.* and kernel.* reach the machine.
                     "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "network",
