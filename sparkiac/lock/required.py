@@ -78,7 +78,7 @@ class _Use(NamedTuple):
     architecture: str = ""
     file: str | None = None
     form: LoadedFormat | None = None
-    """Set for a model that is needed as a whole."""
+    """Format in which the engine loads a whole model; None for everything else."""
 
 
 def repository(kind: Kind, name: str) -> str | None:
