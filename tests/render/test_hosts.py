@@ -38,6 +38,7 @@ def test_the_files_of_a_host(rendered: Rendered) -> None:
     assert {path for path in rendered(deployment()) if path.startswith("hosts/")} == {
         UNIT,
         f"{ROOT}etc/sparkiac/chat/compose.yaml",
+        f"{ROOT}etc/sparkiac/chat/promise.json",
         f"{ROOT}etc/sparkiac/generation.json",
         f"{ROOT}etc/sparkiac/preflight.json",
         f"{ROOT}etc/sysctl.d/90-sparkiac.conf",

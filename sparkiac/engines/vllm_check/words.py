@@ -150,7 +150,7 @@ def _merge(into: dict[str, Any], update: dict[str, Any]) -> None:
 
 
 def _strays(stray: list[str], interface: Interface) -> Iterator[Fault]:
-    """Return a fault for each unknown option, or for the first surplus word; words after such an option do not count."""
+    """Return a fault for each unknown option, or for the first surplus word; words after an option do not count."""
     names = [word.partition("=")[0] for word in stray if word.startswith("-")]
     for name in names:
         yield Fault("option", name, "is not known", wrong=name, known=tuple(interface.spellings))
