@@ -28,7 +28,8 @@ SSH: Final = """\
 echo "$6 $7" >>"$STUB/asked"
 [ -e "$STUB/down" ] && { echo "ssh: connect to host: No route to host" >&2; exit 255; }
 [ -e "$STUB/quiet" ] && { echo "Welcome!"; exit 1; }
-exec sh -c "$(printf %s "$7" | sed "s,/etc/sparkiac/,$STUB/,g; s,/usr/local/lib/sparkiac/,$PROGRAMS/,g; s,check --all,& --secrets $STUB/secrets,")"
+files="s,/etc/sparkiac/,$STUB/,g; s,/usr/local/lib/sparkiac/,$PROGRAMS/,g; s,check --all,& --secrets $STUB/secrets,"
+exec sh -c "$(printf %s "$7" | sed "$files")"
 """
 DOCKER: Final = """\
 #!/bin/sh
