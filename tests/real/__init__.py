@@ -1,1 +1,1 @@
-"""Opt-in tests against a real vLLM on a CPU: SPARKIAC_REAL_VLLM=1, with its `vllm` on PATH."""
+"""A tiny model for trials of the prober against a real vLLM on a CPU; no test runs it yet."""

@@ -58,6 +58,7 @@ NO_CHAT = re.compile(r'does not support Chat Completions|^\{"detail": ?"Not Foun
 """Messages of vLLM for a model that generates no text, such as an embedding model."""
 
 
+FEW_BLANKS = 8
 LONG_WORDS = 1200
 """Length of a prompt that fills several blocks of a prefix cache, in words."""
 
@@ -67,6 +68,11 @@ def long_question(max_model_len: int | None) -> dict[str, Any]:
     words = min(LONG_WORDS, (max_model_len or LONG_WORDS * 8) // 8)
     text = " ".join(f"item {number}" for number in range(words // 2))
     return {**QUESTION, "messages": [{"role": "user", "content": f"{text}\n\n{QUESTION_TEXT}"}]}
+
+
+def is_empty(text: str) -> bool:
+    """Return whether a text is empty or a few blanks; many blanks are a repeated token."""
+    return not text.strip() and len(text) < FEW_BLANKS
 
 
 def is_repeated(text: str) -> bool:
@@ -86,9 +92,9 @@ def fault_of_text(text: object) -> str | None:
     if text is None:
         return "null answer"
     text = str(text)
-    if not text.strip():
+    if is_empty(text):
         return "empty answer"
-    if is_repeated(text):
+    if is_repeated(text) or not text.strip():
         return f"one token repeated: {text[:60]!r}"
     return f"unreadable text: {text[:60]!r}" if is_unreadable(text) else None
 

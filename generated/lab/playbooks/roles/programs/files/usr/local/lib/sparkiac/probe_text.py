@@ -22,8 +22,9 @@ def content(session: Session) -> str:
     except RefusedError as refusal:
         ask_otherwise(session, refusal)
     text = said(session)
-    if text is None or not str(text).strip():
+    if text is None or answers.is_empty(str(text)):
         session.stopped = session.stopped or "no answer to check"
+        session.choice = None
         message = f"{path_of(session)}: {answers.fault_of_text(text)}"
         raise WrongError(message)
     return f"{len(str(text))} characters"
