@@ -126,13 +126,19 @@ def check(lab: Lab, host: str, number: int, step: int) -> str:
     seconds = time.monotonic() - began
     found = status(lab, host)
     assert (found["pending"], found["current"]) == (None, found["committed"]), found
-    text = json.dumps(json.loads(lab.bed.ssh(host, f"{SWITCH} drift", root=True).stdout)["lines"])
-    assert text == "[]", text
+    # The server answers shortly before systemd takes its unit as ready.
+    wait_for(lambda: drift(lab, host) == [], f"{host} not to differ from its generation", timeout=120, every=0.5)
     compose = f"/var/lib/sparkiac/generations/{found['committed']}/files/etc/sparkiac/*/compose.yaml"
     wanted = lab.bed.ssh(host, f"grep -ho 'max-model-len=[0-9]*' {compose}", root=True).stdout.strip()
     assert wanted == f"max-model-len={served(lab, host)}"
     word = "former" if found["committed"] == before else "new"
     return f"{host}: step {step} ({event}): {word} generation, serves {seconds:.0f} s after power on"
+
+
+def drift(lab: Lab, host: str) -> list[str]:
+    """Return how a host differs from its generation."""
+    found: list[str] = json.loads(lab.bed.ssh(host, f"{SWITCH} drift", root=True).stdout)["lines"]
+    return found
 
 
 def served(lab: Lab, host: str) -> int:
