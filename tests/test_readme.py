@@ -71,6 +71,22 @@ SHOWN: Final = {
         "tests/catalog/test_fidelity.py::test_what_a_recipe_corrects_is_what_differs",
     ),
     (
+        "Each host switches by itself to a new version and goes back if the new version does not answer; hosts that "
+        "serve the same model are never down together."
+    ): (
+        "tests/e2e/test_apply.py::test_an_apply_refuses_a_server_that_answers_garbage",
+        "tests/e2e/test_going_back.py::test_a_bad_option",
+        "tests/plan/test_rollout.py::test_hosts_that_serve_the_same_model_are_not_in_one_batch",
+    ),
+    (
+        "Wrong answers are found, not only dead servers: health check, apply, `sparkiac verify` and the fleet timer "
+        "ask for a known answer."
+    ): (
+        "tests/host/test_probe_faults.py::test_at_the_start",
+        "tests/host/test_probe_faults.py::test_at_an_apply_and_at_verify",
+        "tests/host/test_fleet_check.py::test_a_model_server_that_misbehaves",
+    ),
+    (
         "A second apply changes nothing. `generate` refuses to overwrite a generated file that was edited by hand, "
         "and names it."
     ): (
