@@ -75,7 +75,7 @@ SHOWN: Final = {
         "serve the same model are never down together."
     ): (
         "tests/e2e/test_apply.py::test_an_apply_refuses_a_server_that_answers_garbage",
-        "tests/e2e/test_going_back.py::test_a_bad_option",
+        "tests/e2e/test_going_back.py::test_a_controller_that_dies_during_a_bad_switch",
         "tests/plan/test_rollout.py::test_hosts_that_serve_the_same_model_are_not_in_one_batch",
     ),
     (
