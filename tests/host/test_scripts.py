@@ -66,3 +66,14 @@ def test_shellcheck(scripts: Path) -> None:
 def test_nothing_else_is_shipped(scripts: Path) -> None:
     assert {path.name for path in scripts.iterdir()} == {*PYTHON_SCRIPTS, "supervise"}
     assert [name for name in PARTS if name not in SHARED and name.partition("_")[0] not in OF] == []
+
+
+CHANGING = ("switch", "units")
+WALL_CLOCK = {"time", "time_ns", "localtime", "gmtime", "ctime", "strftime", "now", "utcnow", "st_mtime", "st_ctime"}
+
+
+@pytest.mark.parametrize("name", [name for name in PYTHON_SCRIPTS if name.partition("_")[0] in CHANGING])
+def test_a_switch_does_not_read_the_wall_clock(scripts: Path, name: str) -> None:
+    """A clock that is wrong or is set meanwhile changes nothing: waits use the monotonic clock, files their hashes."""
+    read = {node.attr for node in ast.walk(ast.parse((scripts / name).read_text())) if isinstance(node, ast.Attribute)}
+    assert read & WALL_CLOCK == set()
