@@ -214,6 +214,12 @@ class Bed:
             yield
         finally:
             self._network.set_link(host, "up")
+            self._end_connections()
+
+    def _end_connections(self) -> None:
+        """End the connections that ssh shares: after an outage they wait longer than Ansible does."""
+        for socket in self.control_path.iterdir():
+            self.run(["ssh", "-O", "exit", "-o", f"ControlPath={socket}", "host"], check=False)
 
     @contextlib.contextmanager
     def without_registry(self) -> Iterator[None]:
