@@ -72,8 +72,9 @@ def corrects(what: str, *, gone: set[Fact] | None = None, new: set[Fact] | None 
 NODES: Final = (
     flags(nnodes=2, node_rank=0, master_addr=LEADER, master_port=29501)
     | env(VLLM_HOST_IP=LEADER, NCCL_SOCKET_IFNAME="enp1s0f1np1", GLOO_SOCKET_IFNAME="enp1s0f1np1")
-    | env(NCCL_IB_HCA="rocep1s0f1")
-    | {("container", "network", "host"), ("container", "device", "/dev/infiniband")}
+    | env(NCCL_IB_HCA="rocep1s0f1", NCCL_NET_PLUGIN="none", NCCL_IB_TIMEOUT="22")
+    | {("container", "network", "host"), ("container", "device", "/dev/infiniband"), ("container", "env_file")}
+    | {("ulimit", "memlock", "-1"), ("ulimit", "stack", "67108864")}
 )
 LAUNCHERS: Final[set[Fact]] = {
     ("container", "ipc", "host"),
