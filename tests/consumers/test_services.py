@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -107,12 +108,14 @@ def test_no_file_holds_a_key_and_its_configuration_is_yaml() -> None:
 
 
 def test_ready_means_that_who_has_the_key_sees_the_agent() -> None:
-    words = argv(line("ExecStartPost"))
     assert line("ExecStartPost").startswith("+")
-    assert words[0] == "/usr/local/lib/sparkiac/probe.py"
-    assert words[words.index("--token-file") + 1] == "/etc/sparkiac/secrets/hermes_key"
-    assert words[words.index("--wait") + 1] == "110"
-    assert words[-3:] == ["--", "http://192.168.1.11:8642", "hermes-agent"]
+    assert argv(line("ExecStartPost")) == [
+        "/usr/local/lib/sparkiac/probe.py", "check", "--wait", "110", "sparkiac-agent",
+    ]  # fmt: skip
+    units = json.loads((AGENT / "etc/sparkiac/generation.json").read_text())["units"]
+    [promise] = [unit["promise"] for unit in units if unit["name"] == "sparkiac-agent"]
+    found = {key: promise[key] for key in ("url", "models", "api_key")}
+    assert found == {"url": "http://192.168.1.11:8642", "models": ["hermes-agent"], "api_key": "hermes_key"}
 
 
 def test_it_starts_after_what_it_asks_on_its_host() -> None:

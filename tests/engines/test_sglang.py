@@ -91,7 +91,7 @@ def test_the_container() -> None:
     assert chat.command.words[:3] == HEAD
     assert (chat.network.published, chat.checks.path) == (("192.168.1.11", 8001, 30000), "/health")
     assert chat.checks.health is not None
-    assert chat.checks.health.command[-2:] == ("http://127.0.0.1:30000", "example/model")
+    assert chat.checks.health.command[-2:] == ("--at", "http://127.0.0.1:30000")
     assert chat.memory_bytes == 119 * (1 << 29)
     assert chat.command.env["SGLANG_CACHE_DIR"] == "/cache/sglang"
     assert chat.weights.models == ("example/model",)
