@@ -1,64 +1,146 @@
-"""Only the nodes of a group reach the rendezvous store: the rules, and what they do to real connections."""
+"""Preflight of the model store and of the registry: what is missing, how to get it, and how old it is."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from typing import TYPE_CHECKING, Any
+import calendar
+import os
+import time
+from typing import TYPE_CHECKING
 
-from tests.host.conftest import load
-from tests.host.test_preflight_start import DOCKER, FILES, prepared
-from tests.host.test_switch_drain import Caller, network  # noqa: F401 - a fixture
+import pytest
+
+from tests.host.expected import complete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import ModuleType
-
-    from tests.host.test_switch_drain import Network
+    from typing import Any
 
     Make = Callable[..., Any]
+    Checked = Callable[..., Any]
 
-STORE = {"port": 29501, "peers": ["192.168.177.12", "fd00::12"]}
-
-
-def test_the_rules_name_the_peers(preflight: ModuleType, machine: Make) -> None:
-    host = machine({**DOCKER, "nft --file": ""}, **FILES)
-    [line] = [line for line in prepared(preflight, host, "big-one", store=STORE) if line.check == "port 29501"]
-    assert (line.state, line.found) == ("ok", "open for 192.168.177.12, fd00::12 only")
-    text = host.path("/run/sparkiac/store.nft").read_text()
-    assert "add table inet sparkiac_store_big_one\ndelete table inet sparkiac_store_big_one\n" in text
-    accepted = [line.partition(" tcp ")[2] for line in text.splitlines() if line.endswith("accept")]
-    port = "dport 29501"
-    assert accepted == [
-        f'{port} iifname "lo" accept',
-        f"{port} ip saddr 192.168.177.12 accept",
-        f"{port} ip6 saddr fd00::12 accept",
-    ]
-    assert text.endswith("arriving tcp dport 29501 drop\n")
+STORE = "srv/models/hub/models--a--b"
+IMAGE = "nvcr.io/nvidia/vllm@sha256:" + "0" * 64
+LOGIN = {"logins": [{"registry": "nvcr.io", "image": IMAGE}]}
 
 
-def test_without_nftables_the_start_goes_on_with_a_warning(preflight: ModuleType, machine: Make) -> None:
-    lines = prepared(preflight, machine(DOCKER, **FILES), "big", store=STORE)
-    [line] = [line for line in lines if line.check == "port 29501"]
-    assert line.state == "warn"
-    assert "install nftables" in line.hint
-    assert not [line for line in lines if line.state == "FAIL"]
+@pytest.fixture
+def store(preflight: ModuleType) -> Checked:
+    """Give a function that checks one model of a store and returns its lines."""
+
+    def check(host: object, *models: str, **known: object) -> Any:  # noqa: ANN401  a class of the script
+        wanted = {"store": [{"path": "/srv/models", "models": list(models), **known}]}
+        return preflight.check_host(complete(preflight.EXPECTED, wanted), host)
+
+    return check
 
 
-def test_uninstall_finds_the_tables(preflight: ModuleType) -> None:
-    assert preflight
-    assert load("switch_uninstall.py").STORES == sys.modules["preflight_store"].PREFIX
+def test_missing_weights_are_staged_before_anything_starts(store: Checked, machine: Make) -> None:
+    """(HST006) Nothing is pulled at start, so it fails here, with the command that stages them."""
+    [line] = store(machine(), "models--a--b")
+    assert (line.code, line.state, line.found) == ("HST006", "FAIL", "missing")
+    assert line.hint == "download it: hf download a/b --cache-dir /srv/models"
 
 
-def test_real_nftables_refuse_other_hosts(preflight: ModuleType, network: Network) -> None:  # noqa: F811
-    assert preflight
-    rules = sys.modules["preflight_store"].commands("big", {"port": 9000, "peers": ["10.77.1.2"]})
-    host = ["ip", "netns", "exec", f"{network.name}-host"]
-    subprocess.run([*host, "nft", "-f", "-"], input="\n".join(rules), text=True, check=True)
-    try:
-        assert Caller(network, "client").call("once", "10.77.1.1:9000") == "ok"
-        assert Caller(network, "host").call("once", "127.0.0.1:9000") == "ok"
-        assert Caller(network, "container").call("once", "10.77.2.1:9000") == "TimeoutError"
-        assert Caller(network, "container").call("once", "10.77.2.1:9001") == "ok"
-    finally:
-        subprocess.run([*host, "nft", "delete", "table", "inet", "sparkiac_store_big"], check=True)
+@pytest.mark.parametrize("name", ["models--a--b", "a/b"])
+def test_a_missing_gated_model_wants_licence_and_token(store: Checked, machine: Make, name: str) -> None:
+    """(HST004) Once it is staged, nobody asks for them again."""
+    [line] = store(machine(), name, gated=[name])
+    assert (line.code, line.state) == ("HST004", "FAIL")
+    for part in ("licence", "https://huggingface.co/a/b", "HF_TOKEN", "hf download a/b "):
+        assert part in line.hint
+    host = machine(**{f"{STORE}/snapshots/abc/config.json": "{}", "srv/models/a/b/config.json": "{}"})
+    assert [(line.code, line.state) for line in store(host, name, gated=[name])] == [("HST006", "ok")]
+
+
+def fetched(folder: Path, day: str) -> None:
+    """Date all that lies in a folder, as a download at noon of that day does."""
+    moment = calendar.timegm(time.strptime(f"{day} 12:00", "%Y-%m-%d %H:%M"))
+    for path in [folder, *folder.rglob("*")]:
+        os.utime(path, (moment, moment), follow_symlinks=False)
+
+
+@pytest.mark.parametrize(("day", "state"), [("2026-04-18", "FAIL"), ("2026-04-19", "ok"), ("2026-05-02", "ok")])
+def test_a_drafter_that_was_fetched_too_early(
+    store: Checked, machine: Make, tmp_path: Path, day: str, state: str
+) -> None:
+    """(SPD007) What was fetched before the day is older than it for certain; nothing is said of what came later."""
+    host = machine(**{f"{STORE}/snapshots/abc/config.json": "{}"})
+    fetched(tmp_path / STORE, day)
+    line = store(host, "models--a--b", not_before={"models--a--b": "2026-04-19"})[1]
+    assert (line.code, line.state, line.found) == ("SPD007", state, f"downloaded {day}")
+    assert line.wanted == "downloaded 2026-04-19 or later"
+    assert ("download it again" in line.hint) or state == "ok"
+
+
+def test_the_age_is_that_of_the_snapshot_that_is_used(store: Checked, machine: Make, tmp_path: Path) -> None:
+    """(SPD007) An old one that lies beside it does no harm, and a new one beside it does not help."""
+    host = machine(**{f"{STORE}/snapshots/{name}/config.json": "{}" for name in ("old", "new")})
+    fetched(tmp_path / STORE / "snapshots/old", "2026-01-01")
+    fetched(tmp_path / STORE / "snapshots/new", "2026-06-01")
+    (tmp_path / STORE / "refs").mkdir()
+    for name, state in (("old", "FAIL"), ("new", "ok")):
+        (tmp_path / STORE / "refs/main").write_text(name)
+        assert store(host, "models--a--b", not_before={"models--a--b": "2026-04-19"})[1].state == state
+
+
+def revisions(lines: Any) -> list[tuple[str, str, str]]:  # noqa: ANN401  a class of the script
+    return [(line.state, line.check, line.found) for line in lines if line.code == "MN008"]
+
+
+def test_the_revision_of_a_groups_model_is_named(store: Checked, machine: Make, tmp_path: Path) -> None:
+    """(MN008) That of main, or the only one, or else all: what an offline start would take."""
+    host = machine(**{f"{STORE}/snapshots/abc/config.json": "{}"})
+    grouped = {"compared": {"models--a--b": ["big"]}}
+    assert revisions(store(host, "models--a--b", **grouped)) == [("ok", "revision of a/b for big", "abc")]
+    machine(**{f"{STORE}/snapshots/def/config.json": "{}"})
+    assert revisions(store(host, "models--a--b", **grouped)) == [("ok", "revision of a/b for big", "abc, def")]
+    (tmp_path / STORE / "refs").mkdir()
+    for text, found in (("def\n", "def"), ("gone", "abc, def")):
+        (tmp_path / STORE / "refs/main").write_text(text)
+        assert revisions(store(host, "models--a--b", **grouped)) == [("ok", "revision of a/b for big", found)]
+
+
+def test_the_revision_that_is_pinned_is_the_one_that_counts(store: Checked, machine: Make) -> None:
+    host = machine(**{f"{STORE}/snapshots/{name}/config.json": "{}" for name in ("abc", "def")})
+    found = store(host, "models--a--b@def", compared={"models--a--b": ["big"]})
+    assert revisions(found) == [("ok", "revision of a/b for big", "def")]
+
+
+def test_the_revision_of_a_plain_directory(store: Checked, machine: Make) -> None:
+    """(MN008) `hf download --local-dir` writes the commit beside the files; a copy without it is not known."""
+    host = machine(**{"srv/models/a/b/config.json": "{}"})
+    grouped = {"compared": {"a/b": ["big"]}}
+    assert revisions(store(host, "a/b", **grouped)) == [("unknown", "revision of a/b for big", "not recorded")]
+    machine(**{"srv/models/a/b/.cache/huggingface/download/config.json.metadata": "abc\netag\n1.5\n"})
+    assert revisions(store(host, "a/b", **grouped)) == [("ok", "revision of a/b for big", "abc")]
+
+
+@pytest.mark.parametrize(
+    ("config", "state"),
+    [
+        (None, "warn"),
+        ("{", "warn"),
+        ('{"auths": {"ghcr.io": {}}}', "warn"),
+        ('{"auths": {"nvcr.io": {}}}', "ok"),
+        ('{"credHelpers": {"nvcr.io": "pass"}}', "ok"),
+        ('{"credsStore": "pass"}', "ok"),
+    ],
+)
+def test_a_login_for_an_image_that_is_still_to_be_pulled(
+    preflight: ModuleType, machine: Make, config: str | None, state: str
+) -> None:
+    """(HST003) It only warns: the registry may give the image to everybody."""
+    files = {} if config is None else {"root/.docker/config.json": config}
+    [line] = preflight.check_host(
+        complete(preflight.EXPECTED, LOGIN), machine({"docker image": RuntimeError("No such image")}, **files)
+    )
+    assert (line.code, line.state, line.wanted) == ("HST003", state, IMAGE)
+    assert line.found == f"missing, and {'no' if state == 'warn' else 'a'} login for nvcr.io"
+    assert ("docker login nvcr.io --username '$oauthtoken'" in line.hint) is (state == "warn")
+
+
+def test_an_image_that_is_there_needs_no_login(preflight: ModuleType, machine: Make) -> None:
+    [line] = preflight.check_host(complete(preflight.EXPECTED, LOGIN), machine({"docker image": "[]"}))
+    assert (line.code, line.state, line.found) == ("HST003", "ok", "present")

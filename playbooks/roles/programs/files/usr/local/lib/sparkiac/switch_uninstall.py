@@ -32,7 +32,7 @@ SUFFIXES = (".service", ".timer")
 FLEET_TREES = tuple(f"{above}/sparkiac-fleet" for above in ("/var/lib", "/var/lib/private", "/run", "/run/private"))
 """State of the fleet timer. Its user has no fixed ID; for such units, systemd makes a link to a private directory."""
 STORES = "sparkiac_store_"
-"""Beginning of the names of the tables that preflight_store.py makes."""
+"""Beginning of the names of the tables that preflight_rendezvous.py makes."""
 TREES = ("/etc/sparkiac", "/var/cache/sparkiac", "/run/sparkiac", *FLEET_TREES)
 USER = "sparkiac"
 NETWORK = re.compile(r"sparkiac(?:[-_].*)?")

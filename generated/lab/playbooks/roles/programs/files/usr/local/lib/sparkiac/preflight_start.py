@@ -8,7 +8,7 @@ from typing import Any, Iterator  # noqa: UP035 - Python 3.8
 
 import preflight_fabric
 import preflight_needs
-import preflight_store
+import preflight_rendezvous
 from preflight_host import Check, CheckResult, LocalHost, compare, gib, parse_meminfo, run_check
 
 MEMORY_WAIT_S = 60  # the driver releases the memory of a stopped container only after some seconds
@@ -32,7 +32,7 @@ def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
     if wanted["fabric"]:
         yield from preflight_fabric.check_fabric(wanted["name"], wanted["fabric"], host)
     if wanted["store"]:
-        yield preflight_store.restrict(wanted["name"], wanted["store"], host)
+        yield preflight_rendezvous.restrict(wanted["name"], wanted["store"], host)
     host.run("docker", "image", "inspect", wanted["image"])
     yield CheckResult("ok", "image", "present", wanted["image"])
 
@@ -69,6 +69,6 @@ EXPECTED = {
     "cache": (str, None),
     "files": [str],
     "fabric": (preflight_fabric.EXPECTED, None),
-    "store": (preflight_store.EXPECTED, None),
+    "store": (preflight_rendezvous.EXPECTED, None),
 }
 CHECKS = {"start": Check(check_start, "apply again; if memory is short, check what else uses it, or reboot the host")}
