@@ -28,7 +28,9 @@ class Model(BaseModel):
     )
 
 
-SECRET_KEYS: Final = frozenset({"admin_password", "api_key", "password", "secret_key", "secret_url", "token"})
+SECRET_KEYS: Final = frozenset(
+    {"admin_password", "api_key", "heartbeat", "password", "secret_key", "secret_url", "token"}
+)
 """Fields that hold a SecretRef. If the value is a literal secret instead, no message prints it."""
 
 MOST_BYTES: Final = 10**15 - 1
