@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
-from tests.host.conftest import SCRIPTS
+from tests.host.conftest import ROOT, SCRIPTS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,3 +79,24 @@ def test_a_switch_does_not_read_the_wall_clock(scripts: Path, name: str) -> None
     """A clock that is wrong or is set meanwhile changes nothing: waits use the monotonic clock, files their hashes."""
     read = {node.attr for node in ast.walk(ast.parse((scripts / name).read_text())) if isinstance(node, ast.Attribute)}
     assert read & WALL_CLOCK == set()
+
+
+def imported(scripts: Path, program: str) -> set[str]:
+    """Return the files of a program: its own and all modules that it imports, at any depth."""
+    found, todo = set[str](), [program]
+    while todo:
+        name = todo.pop()
+        found.add(name)
+        for node in ast.walk(ast.parse((scripts / name).read_text())):
+            named = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            named += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            todo += [f"{each}.py" for each in named if f"{each}.py" in PARTS and f"{each}.py" not in found]
+    return found
+
+
+def test_the_playbooks_send_what_switch_and_stage_import(scripts: Path) -> None:
+    """No more, because it is sent for every look, and no less."""
+    text = yaml.safe_load((ROOT / "playbooks/vars/main.yml").read_text())["sparkiac_parts"]
+    pattern = "".join(re.findall(r"'([^']*)'", text.partition("'search',")[2]))
+    sent = {name for name in [*PYTHON_SCRIPTS, "supervise"] if re.search(pattern, f"usr/local/lib/sparkiac/{name}")}
+    assert sent == imported(scripts, "switch") | imported(scripts, "stage")

@@ -74,6 +74,7 @@ class Fleet:
         own = {name: str(store.folder / name) for name in ("root", "share", "secrets")}
         return {
             "sparkiac": data,
+            "sparkiac_programs": [{"path": f"usr/local/lib/sparkiac/{each.name}"} for each in SCRIPTS.iterdir()],
             "stage_programs": str(SCRIPTS),
             "stage_lists": f"{own['root']}/etc/sparkiac",
             "stage_owner": pwd.getpwuid(os.geteuid()).pw_name,
@@ -96,8 +97,10 @@ def fleet(tmp_path: Path) -> Fleet:
     for name in ("bin", "playbooks"):
         (tmp_path / name).mkdir()
     write_stubs(tmp_path / "bin", {"systemd-run": SYSTEMD_RUN, "systemctl": SYSTEMCTL})
-    (tmp_path / "playbooks/roles").symlink_to(ROOT / "playbooks/roles")
-    written = {"hosts": "all", "gather_facts": False, "roles": [{"role": "stage", "when": False}, {"role": "weights"}]}
+    for name in ("roles", "vars", "bundle.py"):
+        (tmp_path / "playbooks" / name).symlink_to(ROOT / "playbooks" / name)
+    roles = [{"role": "stage", "when": False}, {"role": "weights"}]
+    written = {"hosts": "all", "gather_facts": False, "vars_files": ["vars/main.yml"], "roles": roles}
     (tmp_path / "playbooks/play.yml").write_text(yaml.safe_dump([written]))
     return Fleet(tmp_path)
 
