@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterator  # noqa: UP035 - Python 3.8
 
+import units_host
+
 if TYPE_CHECKING:
     from units_host import LocalHost
 
-PROPERTIES = ("Id", "ActiveState", "NRestarts", "StatusText")
+PROPERTIES = ("ActiveState", "NRestarts", "StatusText")
 ALERT = "sparkiac-alert:"
 """Marks a wrong answer in the status of a unit; probe_watch.py writes it, and `supervise` passes it on."""
 
@@ -29,13 +31,8 @@ def shown(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
     """Return the state of each unit, with one call of systemctl for all."""
     if not names:
         return {}
-    argv = ("timeout", "20", "systemctl", "show", "--property=" + ",".join(PROPERTIES))
-    done = machine.run(*argv, *[f"{name}.service" for name in names])
-    blocks = [
-        dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in done.output.split("\n\n")
-    ]
-    found = {block["Id"].rpartition(".")[0]: block for block in blocks if block.keys() >= set(PROPERTIES)}
-    if done.code or not found.keys() >= set(names):
+    done, found = units_host.shown(machine, names, PROPERTIES, within_s=20)
+    if done.code or not all(found.get(name, {}).keys() >= set(PROPERTIES) for name in names):
         message = f"unexpected output of systemctl show: {(done.errors or done.output).strip()[:200]!r}"
         raise RuntimeError(message)
     return found

@@ -69,12 +69,8 @@ def shown(machine: LocalHost, names: list[str]) -> dict[str, dict[str, Any]]:
     """Return the state of each unit, with one call of systemctl for all."""
     if not names:
         return {}
-    argv = ("timeout", "10", "systemctl", "show", "--property=" + ",".join(["Id", *PROPERTIES]))
-    done = machine.run(*argv, *map(units_host.unit_file, names))
-    blocks = [
-        dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in done.output.split("\n\n")
-    ]
-    return {units_host.planned_name(block["Id"]): state(block) for block in blocks if "Id" in block}
+    _, found = units_host.shown(machine, names, PROPERTIES, within_s=10)
+    return {name: state(block) for name, block in found.items()}
 
 
 def state(block: dict[str, str]) -> dict[str, Any]:

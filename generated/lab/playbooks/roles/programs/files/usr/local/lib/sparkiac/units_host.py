@@ -12,7 +12,7 @@ import os
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Iterable, NamedTuple  # noqa: UP035 - Python 3.8
 
 from contract import validated
 from probe_promise import PROMISE
@@ -106,11 +106,25 @@ def states(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:
     if not names:
         return {}
     done = machine.run("systemctl", "show", "--property=" + ",".join(PROPERTIES), *map(unit_file, names))
-    blocks = [block for block in done.output.split("\n\n") if block.strip()]
-    if done.code or len(blocks) != len(names):
+    found = blocks(done.output)
+    if done.code or len(found) != len(names):
         raise RuntimeError(f"unexpected output of systemctl show: {(done.errors or done.output).strip()!r}")  # noqa: EM102, TRY003
-    found = [dict(line.split("=", 1) for line in block.strip().splitlines()) for block in blocks]
     return dict(zip(names, found))  # noqa: B905 - Python 3.8
+
+
+def blocks(output: str) -> list[dict[str, str]]:
+    """Return the properties of each unit from the output of `systemctl show`."""
+    texts = [block for block in output.split("\n\n") if block.strip()]
+    return [dict(line.split("=", 1) for line in text.splitlines() if "=" in line) for text in texts]
+
+
+def shown(
+    machine: LocalHost, names: list[str], properties: Iterable[str], *, within_s: int
+) -> tuple[CommandResult, dict[str, dict[str, str]]]:
+    """Ask systemd for properties of units within a time, with one call; return the call, and unit → properties."""
+    argv = ("timeout", str(within_s), "systemctl", "show", "--property=" + ",".join(["Id", *properties]))
+    done = machine.run(*argv, *map(unit_file, names))
+    return done, {planned_name(block["Id"]): block for block in blocks(done.output) if "Id" in block}
 
 
 def content(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree: dict[str, str]) -> dict[str, str]:
