@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sparkiac.fleet.facts import HostFacts
+    from sparkiac.plan import HostPlan
 
 THREADS: Final = 64
 """Hosts that are asked at the same time. Each thread waits for one ssh process."""
@@ -42,6 +43,11 @@ class Endpoint(NamedTuple):
     def target(self) -> str:
         """Return the argument of ssh."""
         return f"{self.user}@{self.address}" if self.user else self.address
+
+
+def endpoint(host: HostPlan) -> Endpoint:
+    """Return where a planned host is reached."""
+    return Endpoint(host.name, host.address, host.user, host.ssh_port)
 
 
 class Failure(NamedTuple):
@@ -87,26 +93,35 @@ def ask(host: Endpoint) -> Answer:
 
 
 def _asked(host: Endpoint) -> HostFacts | Failure:
-    words = ("sh", "-c", SCRIPT, "sh", *load.names())
-    try:
-        done = ssh.run(host.target, words, program="", timeout_s=DEADLINE_S, port=host.port)
-    except FileNotFoundError:
-        return Failure("ssh is not installed on this machine", "install an OpenSSH client", reachable=False)
-    except ssh.TimedOut:
-        hint = f"check the load of the host and the link: {_by_hand(host)} uptime"
-        return Failure(f"no answer within {DEADLINE_S} s", hint, reachable=False)
+    hint = f"check the load of the host and the link: {_by_hand(host)} uptime"
+    late = Failure(f"no answer within {DEADLINE_S} s", hint, reachable=False)
+    done = run(host, ("sh", "-c", SCRIPT, "sh", *load.names()), "", timeout_s=DEADLINE_S, late=late)
+    if isinstance(done, Failure):
+        return done
     if done.returncode:
-        return _failure(done.returncode, done.stderr, host)
+        return _failure(done.returncode, done.stderr)
     try:
         return facts.read(done.stdout)
     except ValueError as error:
         return Failure(str(error), "apply again, or check what a login on the host prints", reachable=True)
 
 
-def _failure(code: int, errors: str, host: Endpoint) -> Failure:
-    """Return why there was no connection, or why the program did not run."""
-    if code == ssh.FAILED:
-        return no_connection(errors, host)
+def run(
+    host: Endpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float, late: Failure
+) -> ssh.Completed | Failure:
+    """Run a command on a host, or with None here, with `text` as input; a timeout gives `late`."""
+    target, port = (host.target, host.port) if host else (None, None)
+    try:
+        done = ssh.run(target, words, program=text, timeout_s=timeout_s, port=port)
+    except FileNotFoundError:
+        return Failure("ssh is not installed on this machine", "install an OpenSSH client", reachable=False)
+    except ssh.TimedOut:
+        return late
+    return _no_connection(done.stderr, host) if host is not None and done.returncode == ssh.FAILED else done
+
+
+def _failure(code: int, errors: str) -> Failure:
+    """Return why the program did not run."""
     if code == _NEVER:
         return Failure("sparkiac was never applied to this host", "run sparkiac apply", reachable=True)
     if code == _OLDER:
@@ -116,7 +131,7 @@ def _failure(code: int, errors: str, host: Endpoint) -> Failure:
     return Failure(reason, "run /usr/local/lib/sparkiac/status on the host", reachable=True)
 
 
-def no_connection(output: str, host: Endpoint) -> Failure:
+def _no_connection(output: str, host: Endpoint) -> Failure:
     """Return why ssh has no connection, from what it printed."""
     said = facts.shown(ssh.last_line(output, "no message of ssh"))
     if "IDENTIFICATION HAS CHANGED" in output:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.assets import directory
 from sparkiac.characters import escaped_line
-from sparkiac.fleet.ask import Endpoint, Failure, no_connection
+from sparkiac.fleet.ask import Endpoint, Failure, run
 from sparkiac.upstream import ssh
 
 if TYPE_CHECKING:
@@ -22,22 +22,6 @@ _PROGRAMS: Final = "roles/programs/files/usr/local/lib/sparkiac"
 _ROOT: Final = 'if [ "$(id -u)" = 0 ]; then exec "$@"; else exec sudo -n "$@"; fi'
 _CHECK: Final = ("check", "--all", "--format", "json")
 _PYTHON: Final = "python3"
-_LOADER: Final = """\
-import importlib.abc, importlib.util, io, json, sys
-given = json.load(sys.stdin)
-class Parts(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, name, path, target=None):
-        return importlib.util.spec_from_loader(name, self) if name in given["parts"] else None
-    def create_module(self, spec):
-        return None
-    def exec_module(self, module):
-        name = module.__name__
-        exec(compile(given["parts"][name], name, "exec"), module.__dict__)
-sys.meta_path.insert(0, Parts())
-sys.stdin = io.StringIO(json.dumps(given["asked"]))
-import probe
-sys.exit(probe.main(sys.argv[1:]))
-"""
 _NO_PYTHON: Final = frozenset({126, 127})
 """Exit codes of `docker exec` if the container does not have the command."""
 _MARGIN_S: Final = 900
@@ -78,15 +62,19 @@ def steps_of(asked: Asked, origin: Origin) -> tuple[Step, ...] | Failure:
     """Run all steps for a unit."""
     if origin.name == "host":
         words = ("sh", "-c", _ROOT, "sh", _PYTHON, "/usr/local/lib/sparkiac/probe.py", *_CHECK)
-        return _run(asked, asked.endpoint, words, {"promise": asked.promise._asdict(), "key": None})
+        return _run(asked, asked.endpoint, words, _given(asked, None))
     key = _key(asked)
     if isinstance(key, Failure):
         return key
-    given = {"parts": _parts(), "asked": {"promise": asked.promise._asdict(), "key": key}}
+    bundle, given = _bundle(), "\n".join(('"probe"', json.dumps(_parts()), json.dumps(_CHECK), _given(asked, key)))
     if origin.container is None:
-        return _run(asked, None, (sys.executable, "-c", _LOADER, *_CHECK), given)
-    inside = ("docker", "exec", "--interactive", origin.container, _PYTHON, "-c", _LOADER, *_CHECK)
+        return _run(asked, None, (sys.executable, "-c", bundle), given)
+    inside = ("docker", "exec", "--interactive", origin.container, _PYTHON, "-c", bundle)
     return _run(asked, origin.endpoint, ("sh", "-c", _ROOT, "sh", *inside), given)
+
+
+def _given(asked: Asked, key: str | None) -> str:
+    return json.dumps({"promise": asked.promise._asdict(), "key": key})
 
 
 def _key(asked: Asked) -> str | Failure | None:
@@ -94,14 +82,18 @@ def _key(asked: Asked) -> str | Failure | None:
     if asked.promise.api_key is None:
         return None
     path = f"/etc/sparkiac/secrets/{asked.promise.api_key}"
-    done = _ssh(asked.endpoint, ("sh", "-c", _ROOT, "sh", "cat", path), "", timeout_s=60)
+    done = _connected(asked.endpoint, ("sh", "-c", _ROOT, "sh", "cat", path), "", timeout_s=60)
     if isinstance(done, Failure):
         return done
-    code, output, errors = done
-    if code:
+    if done.returncode:
         hint = "allow sudo without a password there, or use --from host as root"
-        return Failure(f"{path} cannot be read: {ssh.last_line(errors, f'exit code {code}')}", hint, reachable=True)
-    return output.strip()
+        return Failure(f"{path} cannot be read: {_last(done)}", hint, reachable=True)
+    return done.stdout.strip()
+
+
+def _bundle() -> str:
+    """Return the program that runs another one from its input, as the playbooks do."""
+    return (directory("playbooks") / "bundle.py").read_text(encoding="utf-8")
 
 
 def _parts() -> dict[str, str]:
@@ -111,41 +103,33 @@ def _parts() -> dict[str, str]:
     return {file.stem: file.read_text(encoding="utf-8") for file in files}
 
 
-def _run(
-    asked: Asked, endpoint: Endpoint | None, words: tuple[str, ...], given: dict[str, Any]
-) -> tuple[Step, ...] | Failure:
-    done = _ssh(endpoint, words, json.dumps(given), timeout_s=asked.promise.answer_s + _MARGIN_S)
+def _run(asked: Asked, endpoint: Endpoint | None, words: tuple[str, ...], given: str) -> tuple[Step, ...] | Failure:
+    done = _connected(endpoint, words, given, timeout_s=asked.promise.answer_s + _MARGIN_S)
     if isinstance(done, Failure):
         return done
-    code, output, errors = done
     try:
-        listed = json.loads(output)["steps"]
+        listed = json.loads(done.stdout)["steps"]
         return tuple(Step(str(e["name"]), str(e["state"]), _shown(e["evidence"]), float(e["seconds"])) for e in listed)
     except (ValueError, KeyError, TypeError):
-        return _no_result(code, ssh.last_line(errors, f"exit code {code}"), in_container="docker" in words)
+        return _no_result(done, in_container="docker" in words)
 
 
-def _no_result(code: int, said: str, *, in_container: bool) -> Failure:
-    if in_container and code in _NO_PYTHON:
-        return Failure(f"the container of the client has no python3: {said}", "use --from host", reachable=True)
+def _no_result(done: ssh.Completed, *, in_container: bool) -> Failure:
+    if in_container and done.returncode in _NO_PYTHON:
+        return Failure(f"the container of the client has no python3: {_last(done)}", "use --from host", reachable=True)
     hint = "apply the generated files, or check what a login on the host prints"
-    return Failure(f"the prober did not run: {said}", hint, reachable=True)
+    return Failure(f"the prober did not run: {_last(done)}", hint, reachable=True)
 
 
-def _ssh(
+def _last(done: ssh.Completed) -> str:
+    return ssh.last_line(done.stderr, f"exit code {done.returncode}")
+
+
+def _connected(
     endpoint: Endpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float
-) -> tuple[int, str, str] | Failure:
-    """Run a command at an endpoint, or on this machine; return exit code, output and errors."""
-    target, port = (endpoint.target, endpoint.port) if endpoint else (None, None)
-    try:
-        done = ssh.run(target, words, program=text, timeout_s=timeout_s, port=port)
-    except FileNotFoundError:
-        return Failure("ssh is not installed on this machine", "install an OpenSSH client", reachable=False)
-    except ssh.TimedOut:
-        return Failure(f"no result within {timeout_s:g} s", "check the load of the host and the link", reachable=False)
-    if endpoint is not None and done.returncode == ssh.FAILED:
-        return no_connection(done.stderr, endpoint)
-    return done.returncode, done.stdout, done.stderr
+) -> ssh.Completed | Failure:
+    late = Failure(f"no result within {timeout_s:g} s", "check the load of the host and the link", reachable=False)
+    return run(endpoint, words, text, timeout_s=timeout_s, late=late)
 
 
 def _shown(text: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from sparkiac.fleet.ask import Endpoint
 from sparkiac.fleet.load import Load, load
 
 if TYPE_CHECKING:
@@ -78,11 +77,6 @@ class HostStatus(NamedTuple):
     def reachable(self) -> bool:
         """Return whether there was a connection."""
         return self.answer.failure is None or self.answer.failure.reachable
-
-
-def endpoint(host: HostPlan) -> Endpoint:
-    """Return where a planned host is reached."""
-    return Endpoint(host.name, host.address, host.user, host.ssh_port)
 
 
 def status(host: HostPlan, generated: str | None, answer: Answer) -> HostStatus:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.fleet.ask import Endpoint, Failure
+from sparkiac.fleet.ask import Failure, endpoint
 from sparkiac.fleet.probing import Asked, Origin, Step, steps_of
 from sparkiac.upstream import parallel
 
@@ -67,7 +67,7 @@ def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
     client = None if origin in {"controller", "host"} else _client(plan, origin)
     source = Origin(origin)
     if client is not None:
-        source = Origin(origin, _endpoint(client.host), f"{client.container.unit}-server-1")
+        source = Origin(origin, endpoint(client.host), f"{client.container.unit}-server-1")
     checks = [[*_checks(host, source, client, only=only)] for host in plan.hosts]
 
     def run(listed: list[_Check]) -> list[Verified]:
@@ -101,7 +101,7 @@ def _checks(host: HostPlan, source: Origin, client: _Client | None, *, only: str
             hint = "set bind to lan or fabric, or use --from host"
             yield _Check(unit.name, Failure("it listens on loopback", hint, reachable=True), host.name)
         else:
-            yield _Check(unit.name, Asked(_endpoint(host), _seen(promise, url, source)), host.name)
+            yield _Check(unit.name, Asked(endpoint(host), _seen(promise, url, source)), host.name)
 
 
 def _seen(promise: Promise, url: str | None, source: Origin) -> Promise:
@@ -119,7 +119,3 @@ def _url(unit: Container | Program, host: HostPlan, client: _Client | None) -> s
         return None
     address, port = unit.network.listen
     return f"http://{host.address if address == _ANYWHERE else address}:{port}"
-
-
-def _endpoint(host: HostPlan) -> Endpoint:
-    return Endpoint(host.name, host.address, host.user, host.ssh_port)

@@ -17,6 +17,8 @@ NO_COMMAND: Final = 127
 """Exit code of a shell if the command does not exist."""
 TimedOut = subprocess.TimeoutExpired
 """Exception of `run`, for packages that start no processes themselves."""
+Completed = subprocess.CompletedProcess[str]
+"""Result of `run`."""
 _SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 
 

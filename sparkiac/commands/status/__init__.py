@@ -13,7 +13,7 @@ from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, prin
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sparkiac.fleet.ask import Answer, Endpoint
+    from sparkiac.fleet.ask import Answer
     from sparkiac.fleet.status import HostStatus
     from sparkiac.plan import HostPlan, Plan
 
@@ -99,7 +99,7 @@ def _once(fleet: _Fleet, output_format: str) -> Exit:
     if output_format == "text":
         click.echo(f"Asking {page.counted(len(fleet.hosts), 'host')} …", err=True)
     found = {}
-    for answer in ask.ask_all(map(_endpoint, fleet.hosts.values())):
+    for answer in ask.ask_all(map(ask.endpoint, fleet.hosts.values())):
         found[answer.host] = _status(fleet, answer)
     statuses = [found[name] for name in fleet.hosts]
     if output_format == "json":
@@ -117,17 +117,11 @@ def _watch(fleet: _Fleet) -> Exit:
     with LiveView(list(fleet.hosts)) as view:
         try:
             view.update(None)
-            for answer in ask.ask_again(map(_endpoint, fleet.hosts.values()), period_s=_PERIOD_S):
+            for answer in ask.ask_again(map(ask.endpoint, fleet.hosts.values()), period_s=_PERIOD_S):
                 view.update(_status(fleet, answer) if answer else None)
         except KeyboardInterrupt:
             return Exit.INTERRUPTED
     return Exit.OK
-
-
-def _endpoint(host: HostPlan) -> Endpoint:
-    from sparkiac.fleet.status import endpoint
-
-    return endpoint(host)
 
 
 def _status(fleet: _Fleet, answer: Answer) -> HostStatus:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.fleet.ask import endpoint
 from sparkiac.fleet.diagnosis import lines
 from sparkiac.upstream import journal, parallel
 
@@ -32,9 +33,9 @@ def fetch(hosts: Iterable[HostPlan], unit: str) -> dict[str, HostLogs]:
 
 
 def _read(host: HostPlan, *, unit: str) -> HostLogs:
-    target = f"{host.user}@{host.address}" if host.user else host.address
+    there = endpoint(host)
     try:
-        printed, kernel = journal.read(target, unit, port=host.ssh_port)
+        printed, kernel = journal.read(there.target, unit, port=there.port)
     except journal.JournalError as error:
         return HostLogs((), str(error))
     logs = (_recent(lines.read(host.name, [printed.encode()])), lines.read(f"{host.name} kernel", [kernel.encode()]))

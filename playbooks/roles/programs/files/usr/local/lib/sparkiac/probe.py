@@ -92,7 +92,7 @@ def check(arguments: argparse.Namespace) -> int:
 def asked(arguments: argparse.Namespace) -> tuple[dict[str, Any] | None, Callable[[], str | None]]:
     """Return the promise and its API key."""
     if arguments.unit is None:
-        given = json.load(sys.stdin)
+        given = json.loads(arguments.text or sys.stdin.read())
         promise, key = probe_promise.checked("standard input", given["promise"]), given["key"]
     else:
         promise, key = probe_promise.of_unit(arguments.generation, arguments.unit), None
@@ -136,9 +136,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def main(argv: list[str]) -> int:
-    """Run the probe and return its exit status."""
+def main(argv: list[str], text: str = "") -> int:
+    """Run the probe and return its exit status; `text` replaces standard input."""
     arguments = parse(argv)
+    arguments.text = text
     try:
         return watch(arguments) if arguments.command == "watch" else check(arguments)
     except (ContractError, LookupError, OSError, ValueError) as error:
