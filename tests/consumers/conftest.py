@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
+
+from tests.host.conftest import SCRIPTS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def files_of(host: Path) -> dict[str, bytes]:
+    """Return the files of a host of a golden tree, with its programs."""
+    files = {"/" + path.relative_to(host).as_posix(): path.read_bytes() for path in host.rglob("*") if path.is_file()}
+    return files | {f"/usr/local/lib/sparkiac/{path.name}": path.read_bytes() for path in SCRIPTS.iterdir()}
 
 
 @pytest.fixture(scope="session")

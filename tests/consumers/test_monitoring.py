@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.host.conftest import SCRIPTS
+from tests.consumers.conftest import files_of
 
 HOST = Path(__file__).parents[1] / "golden/monitoring/expected/hosts/spark-02"
 UNITS = [f"/etc/systemd/system/sparkiac-metrics.{kind}" for kind in ("service", "timer")]
@@ -18,25 +18,19 @@ GRID = 24
 """Columns of a dashboard."""
 
 
-def host() -> dict[str, bytes]:
-    """Give the files of the host, with its programs."""
-    files = {"/" + path.relative_to(HOST).as_posix(): path.read_bytes() for path in HOST.rglob("*") if path.is_file()}
-    return files | {f"/usr/local/lib/sparkiac/{path.name}": path.read_bytes() for path in SCRIPTS.iterdir()}
-
-
 def test_systemd_has_nothing_to_say_about_the_timer(analyze) -> None:  # noqa: ANN001
-    done = analyze(["verify", *UNITS], host())
+    done = analyze(["verify", *UNITS], files_of(HOST))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_verify_would_notice_an_unknown_key(analyze) -> None:  # noqa: ANN001
-    files = host()
+    files = files_of(HOST)
     files[UNITS[1]] = files[UNITS[1]].replace(b"OnActiveSec", b"OnAktiveSec")
     assert "OnAktiveSec" in analyze(["verify", *UNITS], files).stderr
 
 
 def test_the_service_is_hardly_exposed(analyze) -> None:  # noqa: ANN001
-    done = analyze(["security", "--offline=true", f"--threshold={int(EXPOSURE * 10)}", UNITS[0]], host())
+    done = analyze(["security", "--offline=true", f"--threshold={int(EXPOSURE * 10)}", UNITS[0]], files_of(HOST))
     assert done.returncode == 0, done.stdout + done.stderr
 
 
