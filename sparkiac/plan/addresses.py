@@ -5,9 +5,10 @@ from __future__ import annotations
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
+from sparkiac.resolve.fabric import links_of
+
 if TYPE_CHECKING:
     from sparkiac.model.base import Bind
-    from sparkiac.model.inventory import FabricLink
     from sparkiac.model.resolved import ResolvedHost
 
 
@@ -27,8 +28,3 @@ def bind_address(host: ResolvedHost, bind: Bind) -> str:
 def fabric_address(host: ResolvedHost) -> str:
     """Return the address of a host's first high-speed link. Resolve has checked that the host has one."""
     return str(ip_interface(links_of(host)[0].address).ip)
-
-
-def links_of(host: ResolvedHost) -> tuple[FabricLink, ...]:
-    """Return the high-speed links of a host; the first one carries the traffic of groups."""
-    return host.fabric.links if host.fabric else ()

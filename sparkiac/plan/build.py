@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.plan import builds, fleet_timer, pins, placement, promise, proof, weights
-from sparkiac.plan.addresses import links_of
 from sparkiac.plan.groups import change_groups
 from sparkiac.plan.order import changes, start_order
 from sparkiac.plan.parts import Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
 from sparkiac.plan.rollout import rollout, served_names
 from sparkiac.plan.values import HostPlan, HubEndpoint, Plan, RetiredHost
+from sparkiac.resolve.fabric import links_of
 from sparkiac.resolve.stacks import DEFAULT_PLATFORM
 
 if TYPE_CHECKING:

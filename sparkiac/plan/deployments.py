@@ -13,7 +13,7 @@ from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.speculative import Ngram, Suffix
 from sparkiac.plan import command, links, settings
-from sparkiac.plan.addresses import bind_address, fabric_address, links_of
+from sparkiac.plan.addresses import bind_address, fabric_address
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.container import (
     Checks,
@@ -113,7 +113,7 @@ def _node(resolved: Resolved, name: str, host: str) -> _Node:
         values=values,
         host=machines[host],
         leader=machines[group[0]],
-        mesh=len(group) > 1 and fabric.is_mesh([links_of(machines[each]) for each in group]),
+        mesh=len(group) > 1 and fabric.is_mesh([fabric.links_of(machines[each]) for each in group]),
         others=tuple(machines[each] for each in group[1:]),
         rank=group.index(host),
         size=len(group),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.plan.addresses import links_of
 from sparkiac.plan.contract import ChangeGroup
+from sparkiac.resolve.fabric import links_of, networks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from ipaddress import IPv4Network, IPv6Network
 
     from sparkiac.model.resolved import ResolvedHost
 
@@ -36,10 +35,6 @@ def _group(members: tuple[str, ...], hosts: Mapping[str, ResolvedHost]) -> Chang
 
 def _shared_address(coordinator: str, members: tuple[str, ...], hosts: Mapping[str, ResolvedHost]) -> str | None:
     """Return the coordinator's address on the first of its links whose network all members share."""
-    shared = set.intersection(*(_networks(hosts[name]) for name in members))
+    shared = set.intersection(*(networks_of(links_of(hosts[name])) for name in members))
     own = (ip_interface(link.address) for link in links_of(hosts[coordinator]))
     return next((str(link.ip) for link in own if link.network in shared), None)
-
-
-def _networks(host: ResolvedHost) -> set[IPv4Network | IPv6Network]:
-    return {ip_interface(link.address).network for link in links_of(host)}

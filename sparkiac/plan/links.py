@@ -5,8 +5,9 @@ from __future__ import annotations
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING, Any
 
-from sparkiac.plan.addresses import fabric_address, links_of
+from sparkiac.plan.addresses import fabric_address
 from sparkiac.plan.contract import FabricLookup, RdmaLink, Store
+from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
 from sparkiac.memory.values import GIB
-from sparkiac.plan.addresses import links_of
 from sparkiac.plan.contract import (
     Disk,
     DockerAccess,
@@ -22,6 +21,7 @@ from sparkiac.plan.contract import (
     Versions,
 )
 from sparkiac.plan.stores import stores as wanted_stores
+from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
-from sparkiac.plan.addresses import links_of
 from sparkiac.plan.parts import ModelRepository, ModelStore, Peer, StoredModel
+from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

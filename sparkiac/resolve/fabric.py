@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
     from sparkiac.model.inventory import FabricLink, Host
+    from sparkiac.model.resolved import ResolvedHost
     from sparkiac.resolve.leaves import Leaves
 
     Links = tuple[FabricLink, ...]
@@ -45,8 +46,8 @@ class Decision(NamedTuple):
     source: str
 
 
-def links_of(host: Host) -> Links:
-    """Return the high-speed links of a host."""
+def links_of(host: Host | ResolvedHost) -> Links:
+    """Return the high-speed links of a host; the first one carries the traffic of most groups."""
     return host.fabric.links if host.fabric else ()
 
 

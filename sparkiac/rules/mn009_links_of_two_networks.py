@@ -54,6 +54,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
+from sparkiac.resolve.fabric import networks_of
 from sparkiac.rules.rule import Hit, Rule
 from sparkiac.rules.shares import nodes
 
@@ -84,7 +85,7 @@ def check(plan: Plan) -> Iterator[Hit]:
         paths[container.name] = (*container.path, "on")
     for name, hosts in groups.items():
         first = {ip_interface(host.links[0].address).network for host in hosts}
-        apart = [pair for pair in combinations(hosts, 2) if not _networks(pair[0]) & _networks(pair[1])]
+        apart = [pair for pair in combinations(hosts, 2) if not networks_of(pair[0].links) & networks_of(pair[1].links)]
         if len(first) > 1 and apart:
             one, other = apart[0]
             message = f"{one.name} ({_listed(one)}) and {other.name} ({_listed(other)}) of {name} share no network"
@@ -93,9 +94,5 @@ def check(plan: Plan) -> Iterator[Hit]:
             )
 
 
-def _networks(host: HostPlan) -> set[object]:
-    return {ip_interface(link.address).network for link in host.links}
-
-
 def _listed(host: HostPlan) -> str:
-    return ", ".join(sorted(map(str, _networks(host))))
+    return ", ".join(sorted(map(str, networks_of(host.links))))
