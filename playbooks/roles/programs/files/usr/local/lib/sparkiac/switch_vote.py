@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 POLL_S = 1.0
 FIRST_CONTACT_S = 120.0
-"""How long the coordinator waits for the first message of a member. Ansible starts all of them almost at once."""
+"""How long a member may take to send its first message. Ansible starts all of them at almost the same time."""
 LOST_S = 10.0
 SILENT_S = 20.0
 DOWN_S = 30.0
