@@ -126,7 +126,7 @@ class DirectoryLayout:
         return self.seen.is_symlink() and self.base.resolve() in self.seen.resolve().parents
 
     def publish(self, found: StoreScan) -> None:
-        """Point the link of the model to this commit. A directory of the user that has the same name is kept, renamed."""
+        """Point the link of the model to this commit. A directory of the user with its name is kept, renamed."""
         for path, place in found.places.items():
             hard_link(place, self.whole / path)
         link = self.base / "link"
