@@ -246,13 +246,13 @@ def test_a_changed_promise_restarts_the_pod() -> None:
     assert "annotations" not in pod(service(), "asr")["metadata"]
 
 
-def test_a_built_image_is_not_rendered_and_named() -> None:
+def test_a_built_image_is_never_pulled() -> None:
     source = f"repository: 'https://example.org/a.git', commit: '{'3' * 40}', install: [make], why: test"
     builds = f"builds: {{own: {{base: 'nvcr.io/nvidia/vllm:26.04-py3', {source}}}}}\n"
-    tts = f"  tts: {{kind: container, image: 'tts@{ONES}', on: spark-01}}\n"
-    found = rendered(service().replace(f"example.org/asr@{ONES}", "own") + tts + builds)
-    note = "asr: not rendered, because its image is built from source (own) and is in no registry"
-    assert note in found.uncovered
+    text = service().replace(f"example.org/asr@{ONES}", "own") + builds
+    server = kubelet.server(pod(text, "asr"))
+    assert (server["image"], server["imagePullPolicy"]) == ("own:UNLOCKED", "Never")
+    assert "- spark-01: the image own:UNLOCKED, built from source" in files(text)["NOTES.md"]
 
 
 def test_a_copied_image_is_pulled_by_its_digest() -> None:

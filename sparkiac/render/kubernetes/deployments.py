@@ -15,7 +15,7 @@ _PULL_S: Final = 600
 
 
 def deployment(node: Node, files: Files) -> dict[str, Any]:
-    """Return the Deployment. Raises Unsupported."""
+    """Return the Deployment."""
     container = node.container
     spec = {
         "replicas": 1,

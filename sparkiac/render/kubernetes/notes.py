@@ -131,6 +131,10 @@ def _steps(plan: Plan, nodes: Sequence[Node]) -> Iterator[str]:
     secrets = sorted({secret.name for node in nodes for secret in node.container.secrets})
     if secrets:
         yield f"a Secret `{objects.SECRETS}` in the namespace {plan.name} with the keys {', '.join(secrets)}"
+    for host, built in sorted(
+        {(node.host.name, pods.image(node.container)) for node in nodes if node.container.image.build}
+    ):
+        yield f"{host}: the image {built}, built from source and imported under this name; nothing pulls it"
     seen = dict.fromkeys(each for node in nodes for each in _stored(node))
     yield from seen
 

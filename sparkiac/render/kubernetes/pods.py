@@ -6,6 +6,7 @@ import hashlib
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from sparkiac.plan.parts import UNLOCKED
 from sparkiac.plan.topology import GATEWAY, GATEWAY_ENTRY
 from sparkiac.render import compose, escape
 from sparkiac.render.kubernetes import objects, probes, volumes
@@ -22,6 +23,8 @@ RDMA: Final = {"/dev/infiniband": "rdma/rdma_shared_device_a"}
 """Device file → resource of the shared RDMA device plugin, as NVIDIA's Network Operator names it in its examples."""
 _CHECKSUM: Final = "sparkiac/files"
 """Annotation with a hash of the pod's files: the pods restart when a file changes."""
+_ID_LENGTH: Final = 12
+"""Characters of an image ID that Docker shows."""
 _MEMLOCK: Final = "memlock"
 _UNLIMITED: Final = -1
 
@@ -61,16 +64,18 @@ def variables(container: Container) -> list[dict[str, Any]]:
 
 
 def image(container: Container) -> str:
-    """Return the pinned reference; a node pulls it also where hosts would copy it. Raises Unsupported."""
+    """Return the pinned reference, which a node pulls also where hosts would copy it.
+
+    An image that is built from source is in no registry: its tag is the start of its ID.
+    """
     found = container.image
     if found.build is not None:
-        message = f"its image is built from source ({found.build}) and is in no registry"
-        raise objects.Unsupported(message)
+        return f"{found.repository}:{(found.digest or UNLOCKED).removeprefix('sha256:')[:_ID_LENGTH]}"
     return found._replace(copied=False).pull
 
 
 def template(node: Node, process: Process, files: Files, placement: dict[str, Any]) -> dict[str, Any]:
-    """Return the pod template of a container on its host. Raises Unsupported."""
+    """Return the pod template of a container on its host."""
     container, found = node.container, volumes.mounted(node.container, promise=files.promise, has_nodes=files.has_nodes)
     host_network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if container.network.host else {}
     spec = {
@@ -113,7 +118,7 @@ def _server(container: Container, process: Process, found: tuple[volumes.Mounted
     server = {
         "name": "server",
         "image": image(container),
-        "imagePullPolicy": "IfNotPresent",
+        "imagePullPolicy": "IfNotPresent" if container.image.build is None else "Never",
         "command": process.command,
         "args": process.args,
         "env": process.env,
