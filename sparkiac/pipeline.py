@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
-<<<<<<< HEAD
     from sparkiac.model.link_record import LinkRecord
-=======
     from sparkiac.render.kubernetes import Rendering
->>>>>>> main
     from sparkiac.resolve import Resolved
     from sparkiac.rules.profiles import Hidden
     from sparkiac.source import Source
