@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 PACKAGE = ROOT / "sparkiac"
 CODE = re.compile(r"(?:[A-Z]{3}|MN)[0-9]{3}")
-WITHOUT_EXAMPLES = {"YML001", "YML009", "INT001"}
-"""What no text can show in a few lines: bytes that are no text, a hundred faults, a defect of sparkiac."""
+WITHOUT_EXAMPLES = {"YML001", "YML009", "INT001", "MN104"}
+"""What no text can show in a few lines: bytes that are no text, a hundred faults, a defect of sparkiac, slower links."""
 ON_HOSTS = {other.rule.code for other in OTHERS if other.rule.phase == "preflight"}
 """What is found on a host, and in no inventory."""
 BY_LOCK = {other.rule.code for other in OTHERS if other.rule.phase == "lock"} | {"IMP001"}
