@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
+    from sparkiac.model.records import StartRecord
     from sparkiac.resolve import Resolved
     from sparkiac.rules.profiles import Hidden
     from sparkiac.source import Source
@@ -36,6 +37,8 @@ class InputFile(NamedTuple):
     raw: bytes
     interfaces: Mapping[str, Interface] = {}
     """For an inventory: digest of an image → vLLM options that were captured from that image."""
+    records: tuple[StartRecord, ...] = ()
+    """For an inventory: the recorded starts beside it."""
 
 
 class Outcome(NamedTuple):
@@ -121,7 +124,7 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
     if faults or loaded.value is None:
         return Report.of((*faults, *check_names(loaded))), None
     findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces)
-    return Report.of(findings), result
+    return Report.of(findings), result._replace(records=inventory.records) if result else None
 
 
 def _foreign(inventory: InputFile, loaded: Source[Inventory]) -> Finding | None:

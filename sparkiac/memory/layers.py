@@ -97,6 +97,8 @@ class Width(NamedTuple):
     experts_per_token: int = 0
     expert_layers: int = 0
     """Layers with routed experts."""
+    latent_elements: int = 0
+    """Elements of the keys and values that latent attention unpacks for a token, over all heads."""
 
 
 class Vision(NamedTuple):

@@ -49,6 +49,20 @@ _BY_INDEX: Final = {
 """Families whose layers differ by index → kind of their layers."""
 
 
+_MET: Final = frozenset(
+    """
+    llama qwen3 qwen3_moe qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text gemma3 gemma3_text gemma4
+    gemma4_text gpt_oss nemotron_h deepseek_v2
+    """.split()  # noqa: SIM905  as above
+)
+"""Families whose tokens were compared with the log of a real server on a GPU."""
+
+
+def met(config: Mapping[str, object]) -> bool:
+    """Return whether the family of a config.json was compared with a real server on a GPU."""
+    return _text(config).get("model_type", config.get("model_type")) in _MET
+
+
 def read(config: Mapping[str, object]) -> Shape | Unknown:
     """Return the shape of the network that a config.json describes.
 
@@ -259,6 +273,7 @@ def _width(text: ConfigReader, kinds: tuple[str, ...]) -> Width:
     experts = text.found("num_experts", "n_routed_experts", "num_local_experts") or 0
     dense = text.found("first_k_dense_replace") or 0
     own = kinds.count("none") if "mamba" in kinds else len(kinds)
+    heads = text.found("num_attention_heads") or 0
     return Width(
         hidden=text.found("hidden_size"),
         vocabulary=text.found("vocab_size"),
@@ -267,4 +282,5 @@ def _width(text: ConfigReader, kinds: tuple[str, ...]) -> Width:
         experts=experts,
         experts_per_token=text.found("num_experts_per_tok", "top_k_experts", "experts_per_token") or 0,
         expert_layers=own - dense if experts else 0,
+        latent_elements=heads * ((text.found("qk_nope_head_dim") or 0) + (text.found("v_head_dim") or 0)),
     )

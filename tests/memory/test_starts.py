@@ -14,13 +14,13 @@ each_start = pytest.mark.parametrize("start", STARTS, ids=lambda start: start.na
 @each_start
 def test_a_pool_is_never_predicted_more_than_1_percent_too_large(start: Start) -> None:
     assert start.predicted.shortage.size_bytes == 0
-    assert -0.26 < start.error <= 0.01
+    assert -0.03 <= start.error <= 0.01
 
 
 @each_start
 def test_graphs_are_outside_of_the_request_where_the_log_has_them_there(start: Start) -> None:
     outside = [term.name for term in start.predicted.outside]
-    assert outside == ([] if start.graphs is None else ["CUDA graphs"])
+    assert [name for name in outside if name != "NCCL"] == ([] if start.graphs is None else ["CUDA graphs"])
 
 
 @pytest.mark.parametrize("start", [each for each in STARTS if each.tokens], ids=lambda start: start.name)
@@ -37,4 +37,5 @@ def test_a_start_that_was_measured_is_predicted_with_its_graphs_on_top(start: St
     )
     found = start.repeated(measured)
     assert (found.pool.size_bytes or 0) / GIB == pytest.approx(start.pool, abs=0.03)
-    assert [term.size_bytes for term in found.taken[1:]] == ([] if graphs is None else [graphs])
+    taken = [term.size_bytes for term in found.taken[1:] if term.name != "NCCL"]
+    assert taken == ([] if graphs is None else [graphs])
