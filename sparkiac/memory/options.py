@@ -15,6 +15,8 @@ _LARGE_GPU_BYTES: Final = 70 * GIB
 """A GPU with this memory gets larger batches (vLLM, EngineArgs.get_batch_defaults, 0.15.1 to 0.32.0)."""
 _VERY_LARGE_GPU_BYTES: Final = 160 * GIB
 _KNOWS_VERY_LARGE: Final = (0, 28)
+_COUNTS_IN_FLIGHT: Final = (0, 26)
+_NINETY_TWO: Final = (0, 20)
 _HUMAN: Final = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LARGEST_GRAPH: Final = 512
@@ -63,7 +65,7 @@ class ServerOptions(NamedTuple):
     @property
     def in_flight_tokens(self) -> int:
         """Tokens that are scheduled and not yet complete; since 0.26, those of every batch in flight."""
-        if self.release < (0, 26):
+        if self.release < _COUNTS_IN_FLIGHT:
             return self.max_num_batched_tokens
         stages = self.pipeline_parallel_size
         return self.max_num_batched_tokens * (stages + 1 if self.async_scheduling else stages)
@@ -95,7 +97,7 @@ class Speculation(NamedTuple):
 
 def default_utilization(release: tuple[int, ...]) -> float:
     """Return vLLM's default utilization (vLLM, CacheConfig)."""
-    return 0.9 if release < (0, 20) else 0.92
+    return 0.9 if release < _NINETY_TWO else 0.92
 
 
 def read(

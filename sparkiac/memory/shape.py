@@ -40,6 +40,7 @@ _FAMILIES: Final = frozenset(
 )
 _ASKED_BITS: Final = {8: "fp8", 4: "nvfp4"}
 """Bits of an element → KV dtype of the checkpoint."""
+_DELTA_CHECKPOINTS: Final = (0, 29)
 _LARGEST_IMAGE: Final = 16_384
 """Tokens of the largest image of a model without an image size limit, as vLLM 0.22.0 logs them for Qwen3.6."""
 _BY_INDEX: Final = {
@@ -210,7 +211,7 @@ def _delta(text: ConfigReader) -> Layer:
     told = text.section("linear_attn_config")
     heads, size = told.number("num_heads"), told.number("head_dim")
     # With a bounded gate it uses a kernel of Kimi-K3 that keeps one more state.
-    checkpoints = () if told.config.get("gate_lower_bound") is None else (0, 29)
+    checkpoints = () if told.config.get("gate_lower_bound") is None else _DELTA_CHECKPOINTS
     return Linear(heads, heads, size, size, told.number("short_conv_kernel_size"), checkpoints)
 
 

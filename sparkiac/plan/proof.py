@@ -201,17 +201,15 @@ def _speed(
     container: Container, found: Prediction, server: Server, known: Models, record: StartRecord | None
 ) -> _Speed | Unknown:
     locked, parameters = known.get(container.server.model or ""), _parameters(container)
-    if isinstance(found.shape, Unknown) or isinstance(found.cache, Unknown):
-        return unknown_of(found.cache, found.shape) or Unknown(())
     read = speed.reads(
         next((term.size_bytes for term in server.inside if term.name == "weights"), None),
         total_params=parameters[0],
         active_params=parameters[1],
         tensors=locked.tensors if locked else None,
-        width=found.shape.width,
+        width=None if isinstance(found.shape, Unknown) else found.shape.width,
     )
-    if isinstance(read, Unknown):
-        return read
+    if isinstance(read, Unknown) or isinstance(found.shape, Unknown) or isinstance(found.cache, Unknown):
+        return unknown_of(read, found.cache) or Unknown(())
     accepted = _ACCEPTED if record is None or record.acceptance is None else (record.acceptance,) * 2
     return _Speed(read, found.cache, found.shape, _drafting(container, server, found.shape, accepted))
 

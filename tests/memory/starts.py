@@ -58,7 +58,7 @@ class Start(NamedTuple):
         """The server as it is predicted from its weights and options alone."""
         return self.repeated(None)
 
-    def repeated(self, measured: Measured | None) -> Server:
+    def repeated(self, measured: Measured | None, *, device: Device | None = None) -> Server:
         """Predict the server with what an earlier start has measured."""
         return server(
             self.name,
@@ -69,7 +69,7 @@ class Start(NamedTuple):
             drafter=None if self.drafter is None else Term("drafter", round(self.drafter * GIB), "the log"),
             speculation=self.speculation,
             calibration=measured,
-            device=UNIFIED if "Spark" in self.name else DISCRETE,
+            device=device or (UNIFIED if "Spark" in self.name else DISCRETE),
         )
 
     @property

@@ -17,6 +17,7 @@ from sparkiac.model.inventory import Measured
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, network, told
 
 WEIGHTS = Term("weights", 20 * GIB, "test")
+TEXT = {"language_model_only": True}
 
 
 def placed(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST, **facts: Any) -> Server:  # noqa: ANN401  the function's own facts
@@ -71,8 +72,8 @@ def test_a_larger_batch_takes_more() -> None:
 
 def test_more_requests_take_more_logits_and_more_graphs() -> None:
     few, many = (
-        {term.name: term.size_bytes or 0 for term in placed({"max_num_seqs": requests}, shape=network(QWEN)).inside}
-        for requests in (4, 256)
+        {term.name: term.size_bytes or 0 for term in placed(given, shape=network(QWEN)).inside}
+        for given in ({"max_num_seqs": 4, **TEXT}, {"max_num_seqs": 256, **TEXT})
     )
     assert few["activations"] < many["activations"]
     assert few["CUDA graphs"] < many["CUDA graphs"]
@@ -185,8 +186,8 @@ def test_a_host_that_is_too_small_has_less_than_nothing_left() -> None:
 
 
 def test_an_unknown_term_of_a_host_is_named_and_bounds_what_is_left() -> None:
-    found = host(100 * GIB, servers=(placed(release=(0, 19, 0)),))
-    assert found.headroom_bytes == Unknown(("CUDA graphs",))
+    found = host(100 * GIB, servers=(placed(),), services=(Term("web", None, ""),))
+    assert found.headroom_bytes == Unknown(("web",))
     assert found.most_bytes == 50 * GIB
 
 

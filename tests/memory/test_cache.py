@@ -340,7 +340,7 @@ def test_options_without_sense_or_without_words_are_named(given: dict[str, Any])
 
 def test_a_context_that_vllm_finds_itself_is_the_trained_one() -> None:
     assert told({"max_model_len": -1}).max_model_len is None
-    assert told({"decode_context_parallel_size": 1, "disable_hybrid_kv_cache_manager": False}).max_num_seqs == 1024
+    assert told({"decode_context_parallel_size": 1, "disable_hybrid_kv_cache_manager": False}).max_num_seqs == 256
 
 
 def test_pages_are_grown_only_where_kinds_are_mixed() -> None:
