@@ -71,9 +71,7 @@ BOUNDARIES: Final = (
     Boundary("pages:_ALIGNS_TO_BLOCK", "vllm/platforms/interface.py", "kernel_block_alignment|lcm"),
     Boundary("pages:_WINDOWS_HAVE_VALUES", PAGES, r"class SlidingWindowSpec(?:(?!\nclass ).)*head_size_v"),
     Boundary("runner:_FIRST_MEASURES", "vllm/envs.py", '"VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS", "1"'),
-    Boundary(
-        "runner:_SECOND_MEASURES", SECOND, r"profile_cudagraph_memory\(self\) -> int:\s*#[^\n]*\s*return 0", False
-    ),
+    Boundary("runner:_SECOND_MEASURES", SECOND, _NOTHING, appears=False),
     Boundary("runner:_TAKES_QUANTIZED", CONFIG, _within("_is_default_v2_model_runner_model", "is_moe"), appears=False),
     Boundary("runner:_TAKES_DENSE", CONFIG, _within("_is_default_v2_model_runner_model", "is_moe")),
     *map(_served, ("Qwen3ForCausalLM", "LlamaForCausalLM", "MistralForCausalLM", "DeepseekV2ForCausalLM")),

@@ -38,10 +38,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     from sparkiac.formats import terminal
     from sparkiac.plan import recording, startup_log
 
-    source = log or page
-    if source is None or (log and page):
-        message = "name one file: --from-log FILE or --from-metrics FILE"
-        raise click.UsageError(message)
+    source = _one(log, page)
     files = read(inventory)
     outcome = pipeline.check(*files, allow_unlocked=True)
     if outcome.plan is None:
@@ -59,12 +56,21 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
         click.echo(f"{click.format_filename(source)} {what}", err=True)
         return Exit.FINDINGS
     target = measurements_path(inventory) / recording.file_name(deployment, subject)
-    code = _write(target, record, files[0].records)
-    if code is Exit.OK and output_format == "json":
+    if (code := _write(target, record, files[0].records)) is not Exit.OK:
+        return code
+    if output_format == "json":
         print_json(tables.plain(found, target))
-    elif code is Exit.OK:
+    else:
         terminal.show(tables.page(found, target, subject))
-    return code
+    return Exit.OK
+
+
+def _one(log: Path | None, page: Path | None) -> Path:
+    source = log or page
+    if source is None or (log and page):
+        message = "name one file: --from-log FILE or --from-metrics FILE"
+        raise click.UsageError(message)
+    return source
 
 
 def _of_log(subject: Subject, found: StartupComparison | None, name: str) -> StartRecord | None:
