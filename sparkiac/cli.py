@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "apply": "Show what changes on the hosts, ask, and apply it.",
     "status": "Show the state of hosts and servers, and what differs.",
     "verify": "Check what deployments promise, with evidence.",
+    "bench": "Measure model servers and compare the results.",
     "init": "Create a repository for a fleet.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""
