@@ -19,6 +19,8 @@ from tests.conftest import ROOT
 
 HERE = Path(__file__).parent
 CASES = sorted(path.name for path in HERE.iterdir() if (path / "inventory.yaml").is_file())
+GROUPS = {"pair": 2, "ring": 3, "ring4": 4, "switch4": 4, "switch8": 8}
+"""Cases of groups by topology, with their number of hosts; `decisions.txt` is what their nodes get, and why."""
 COPIES = re.compile(r"usr/local/lib/sparkiac/|^builds/[^/]+/build$")
 
 
@@ -62,8 +64,25 @@ def test_the_output_is_as_stored(
     assert bool(found) == (code == 0)
 
 
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_the_nodes_of_a_group_get_is_as_stored(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    case = HERE / name
+    monkeypatch.chdir(case)
+    found = []
+    for part in ("env", "container"):
+        assert run(["plan", "inventory.yaml", "--explain", f"deployments.big.{part}"]) == 0
+        values = re.split(r"^(?=\S)", capsys.readouterr().out, flags=re.MULTILINE)
+        found += [each for each in values if "\n  from group: " in each]
+    if request.config.getoption("--update-golden"):
+        (case / "decisions.txt").write_text("".join(found))
+    assert "".join(found) == (case / "decisions.txt").read_text()
+    assert sum(".env.VLLM_HOST_IP: " in each for each in found) == GROUPS[name]
+
+
 def test_there_is_no_stray_file() -> None:
-    allowed = {"inventory.yaml", "inventory.lock.yaml", "report.txt", "expected"}
+    allowed = {"inventory.yaml", "inventory.lock.yaml", "report.txt", "expected", "decisions.txt"}
     assert {path.name for case in CASES for path in (HERE / case).iterdir()} <= allowed
     assert {path.name for path in HERE.iterdir() if path.is_dir()} - {"__pycache__"} == set(CASES)
 

@@ -113,7 +113,7 @@ def _without(omitted: Sequence[Step], length: int | None, context: Context) -> t
 
 
 def _sizes(container: Container, length: int) -> dict[str, int]:
-    """Return the sizes of the first steps, where those of the deployment are larger."""
+    """Return the reduced sizes for the first configurations, of those options that the deployment sets higher."""
     options = container.server.options
     limits = {"max_model_len": length, "max_num_seqs": LARGEST_SEQUENCES}
     return {

@@ -48,7 +48,7 @@ def page(found: Diagnosis) -> Iterator[RenderableType]:
 
 
 def change(proposal: Proposal, *, file: str, written: bool) -> Iterator[RenderableType]:
-    """Return what became of the changes; the diff is last, so that `git apply` takes the whole output."""
+    """List what is already done, what is refused and why, and the diff last: `git apply` then accepts this output."""
     for code in proposal.done:
         yield Text(f"\n{code}: {file} already has the change; apply it, or read a newer log.")
     for code, reason in proposal.refused:

@@ -93,5 +93,5 @@ def _expressions(record: Record, offers: list[Mapping[str, Metric]]) -> Iterator
 
 
 def _misleads(quantity: str, metric: Metric) -> bool:
-    """Return whether a counter of tokens stands still while requests run: a rate of it looks like a hang."""
+    """Return whether a token counter grows only when requests end: in a long request, its rate is 0 as in a hang."""
     return quantity in AT_END and metric.at_end

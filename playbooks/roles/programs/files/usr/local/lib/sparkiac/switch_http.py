@@ -79,7 +79,7 @@ def serve(members: Members, hear: Callable[[str, str | None, bool], str]) -> Thr
             self.wfile.write(data)
 
         def log_message(self, *_words: object) -> None:
-            """Keep the journal free of requests."""
+            """Write no line for a request: each poll of a member would be one in the journal."""
 
     ThreadingHTTPServer.allow_reuse_address = True
     ThreadingHTTPServer.daemon_threads = True

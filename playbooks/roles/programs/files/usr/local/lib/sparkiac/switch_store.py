@@ -197,7 +197,7 @@ def adopt(machine: LocalHost) -> None:
 
 
 def adopted_unit(name: str, files: list[File]) -> dict[str, Any]:
-    """Return the plan of an older unit. It has no gate; it is ready when systemd says so."""
+    """Describe a unit that an older sparkiac installed. It has no gate: it is ready when systemd reports it active."""
     short = name.partition("sparkiac-")[2] or name
     below = (f"etc/sparkiac/{short}/", f"etc/systemd/system/{name}.service")
     used = [each.path for each in files if each.path.startswith(below) or each.path.endswith("/supervise")]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 POLL_S = 1.0
 FIRST_CONTACT_S = 120.0
-"""How long the members may take to begin; Ansible starts them at almost the same time."""
+"""How long a member may take to send its first message. Ansible starts all of them at almost the same time."""
 LOST_S = 10.0
 SILENT_S = 20.0
 DOWN_S = 30.0
@@ -40,7 +40,7 @@ class Alone:
     lost = False
 
     def agree(self, _round: str, *, ok: bool, decide: Callable[[], None]) -> bool:
-        """Decide what the host itself has found."""
+        """Return the result of this host alone as the decision."""
         if ok:
             decide()
         return ok
@@ -54,10 +54,10 @@ class Alone:
 
 
 class Brake:
-    """Stop the units of the group from another thread, but not any more once the main thread starts them again."""
+    """Stops the units of the group from another thread, until the main thread starts them again."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
-        """Store what stops the units."""
+        """Store the function that stops the units."""
         self.stop = stop
         self.lock = threading.Lock()
         self.released = False
@@ -69,7 +69,7 @@ class Brake:
                 self.stop()
 
     def release(self) -> None:
-        """Wait until the units are stopped, if another thread stops them now, and let nothing stop them later."""
+        """Wait for a stop that is running in another thread, and prevent every later stop."""
         with self.lock:
             self.released = True
 
@@ -78,7 +78,7 @@ class Ballot:
     """The votes that the coordinator has received. Every method may be called by several threads."""
 
     def __init__(self, members: Members) -> None:
-        """Begin without votes."""
+        """Create empty rounds. No member has been heard yet."""
         self.members = members
         self.changed = threading.Condition()
         self.votes: dict[str, dict[str, bool]] = {}
@@ -88,7 +88,7 @@ class Ballot:
         self.began = time.monotonic()
 
     def hear(self, host: str, name: str | None, vote: bool) -> str:  # noqa: FBT001 - a vote
-        """Record the vote of a member in a round, or only that it is alive, and return the answer."""
+        """Record that a member is alive and, if it sent one, its vote in a round; return the answer for it."""
         with self.changed:
             self.seen[host] = time.monotonic()
             if name is not None:
@@ -100,7 +100,7 @@ class Ballot:
             return self.answer(name)
 
     def answer(self, name: str | None) -> str:
-        """Return what a member must do that waits for a round."""
+        """Return the answer for a member that waits for a round."""
         if name in (DOWN, DONE):
             return GO if name in self.passed or name == DONE else WAIT
         if self.back:
@@ -108,12 +108,12 @@ class Ballot:
         return GO if name in self.passed else WAIT
 
     def silent(self) -> list[str]:
-        """Return the members that have not been heard for too long."""
+        """Return the members whose last message is older than the limit."""
         limits = {host: SILENT_S if host in self.seen else FIRST_CONTACT_S for host in self.members.others}
         return [host for host, limit in limits.items() if self.silence(host) > limit]
 
     def silence(self, host: str) -> float:
-        """Return for how many seconds a member has not been heard."""
+        """Return the seconds since the last message of a member."""
         return time.monotonic() - self.seen.get(host, self.began)
 
     def missing(self, name: str) -> list[str]:
@@ -187,10 +187,10 @@ class Coordinator:
 
 
 class Member:
-    """A host that votes and waits for the decision. A thread asks the coordinator all the time."""
+    """A host that votes and waits for the decision. A thread polls the coordinator until the switch ends."""
 
     def __init__(self, members: Members, on_back: Callable[[], None], *, stop_s: int = 0) -> None:
-        """Begin to ask; call `on_back` in that thread when the group goes back or the coordinator is lost."""
+        """Start the polling thread. It calls `on_back` when the group goes back or the coordinator is lost."""
         self.members = members
         self.stop_s = stop_s
         self.brake = Brake(on_back)

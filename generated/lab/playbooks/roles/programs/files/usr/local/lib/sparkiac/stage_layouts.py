@@ -71,7 +71,7 @@ class HubLayout:
         return all(path.exists() and path.samefile(place) for path, place in seen.items())
 
     def publish(self, found: StoreScan) -> None:
-        """Build the snapshot in a scratch directory and rename it. Other files in the snapshot are kept."""
+        """Link the files of the commit into a scratch directory and rename it. Other files in the snapshot are kept."""
         make_directory(self.snapshot.parent)
         if not self._has(found):
             if self.snapshot.exists():
@@ -126,7 +126,7 @@ class DirectoryLayout:
         return self.seen.is_symlink() and self.base.resolve() in self.seen.resolve().parents
 
     def publish(self, found: StoreScan) -> None:
-        """Switch the name to this commit. A directory of the user with this name is renamed and kept."""
+        """Point the link of the model to this commit. A directory of the user with its name is kept, renamed."""
         for path, place in found.places.items():
             hard_link(place, self.whole / path)
         link = self.base / "link"
