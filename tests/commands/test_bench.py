@@ -117,7 +117,7 @@ def test_single(cli: Cli, server: str, thinking: tuple[str, ...]) -> None:
 @pytest.mark.usefixtures("folder")
 def test_the_words_of_the_prompts_are_in_no_file(cli: Cli, server: str, folder: Path) -> None:
     measured(cli, "--url", server, *QUICK)
-    [file] = (folder / "measurements").iterdir()
+    [file] = (folder / "measurements/bench").iterdir()
     assert file.name.startswith("m-single-20")
     assert "Continue this text" not in file.read_text()
 
@@ -257,7 +257,7 @@ def test_an_interrupt_keeps_what_was_measured(tmp_path: Path) -> None:
             bench.send_signal(signal.SIGINT)
             out, err = bench.communicate(timeout=SOON_S)
         assert bench.returncode == 130, err
-        [file] = (tmp_path / "measurements").iterdir()
+        [file] = (tmp_path / "measurements/bench").iterdir()
         record = records.read(file.read_text())
         assert record.interrupted
         assert len(record.points[0].rounds) >= 1

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from sparkiac.model.bench import BenchRecord
 
-DIRECTORY: Final = "measurements"
-"""Directory of records, beside the inventory."""
 _SAFE: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 
@@ -31,7 +29,7 @@ def place(inventory: Path | None, record: BenchRecord) -> Path:
     subject = record.subject
     name = "".join(each if each in _SAFE else "-" for each in (subject.deployment or subject.model).lower())
     moment = record.taken.replace(":", "").replace("-", "")
-    folder = (inventory.parent if inventory else Path()) / DIRECTORY
+    folder = (inventory.parent if inventory else Path()) / "measurements/bench"
     return folder / f"{name}-{record.mode}-{moment}.json"
 
 

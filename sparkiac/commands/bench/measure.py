@@ -10,7 +10,7 @@ import click
 
 from sparkiac.commands.bench import startup
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, known, print_json, read, show
+from sparkiac.commands.inputs import known, print_json, read, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,43 +38,8 @@ class _Words(NamedTuple):
     mode: str
 
 
-@click.command()
-@click.argument("words", nargs=-1, metavar="[INVENTORY DEPLOYMENT] [MODE]")
-@click.option("--url", help="Measure the server at this URL instead of a deployment.")
-@click.option("--model", help="Served model name; default: the first one that the server lists.")
-@click.option("--prompt-tokens", type=click.IntRange(1), help="Tokens of each prompt; default: depends on the mode.")
-@click.option("--output-tokens", type=click.IntRange(1), help="Tokens of each response; default: depends on the mode.")
-@click.option("--levels", help="Comma-separated concurrencies (sweep), requests per second (rate) or tokens (depth).")
-@click.option("--thinking", type=click.Choice(["on", "off"]), help="Turn thinking on or off; default: the model's own.")
-@click.option("--runs", type=click.IntRange(1), default=12, show_default=True, help="Measured rounds of each point.")
-@click.option("--minutes", type=click.FloatRange(0.1, 600), default=15, show_default=True, help="Longest time.")
-@click.option("--with", "tool", type=click.Choice(["vllm-bench", "llama-benchy", "tool-eval-bench"]),
-              help="Measure with this program, which must be installed, instead of sparkiac's own client.")  # fmt: skip
-@click.option("--log", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="Log of a start, for mode startup; default: the journal of the host.")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path), help="File of the record; default: in measurements.")
-@click.option("--yes", is_flag=True, help="Measure although the server may serve clients.")
-@AS_JSON
-def run(words: tuple[str, ...], output_format: str, **options: Any) -> int:  # noqa: ANN401  click's values
-    r"""Measure DEPLOYMENT of INVENTORY, or the server at --url, and write a record to measurements.
-
-    \b
-    Modes:
-      single       one request at a time: time to first token, prefill, decode
-      scenarios    the five scenarios of vLLM's post about DGX Spark
-      sweep        more and more requests at the same time, to the knee
-      rate         requests at random times, at several rates
-      depth        long contexts
-      speculation  code, structured data and filler, with the acceptance
-      tools        share of tool calls that are right
-      startup      time of each phase of the last start, from its log
-
-    Prompts are unique, so that a prefix cache cannot help, and the length of responses is forced. Ctrl-C keeps what was
-    measured. An API key for --url is read from the variable SPARKIAC_API_KEY.
-
-    Exit codes: 0 done, 1 requests failed or nothing was measured, 2 bad input or options, 5 the server serves clients,
-    6 the server or host is not reachable, 130 interrupted.
-    """
+def run(words: tuple[str, ...], output_format: str, options: dict[str, Any]) -> int:
+    """Measure what the command line names."""
     given = _parsed(words, options["url"])
     levels = _levels(options["levels"])
     from sparkiac.upstream.streaming import ServerError
@@ -89,6 +54,17 @@ def run(words: tuple[str, ...], output_format: str, **options: Any) -> int:  # n
     except ServerError as error:
         click.echo(str(error), err=True)
         return Exit.IO
+
+
+def is_busy(target: Target) -> bool:
+    """Return whether the server may serve clients, and say so."""
+    from sparkiac.bench import counters
+
+    found = counters.read(target.endpoint)
+    busy = found.busy if found else None
+    if busy != 0:
+        click.echo(_UNKNOWN if busy is None else _BUSY.format(count=busy), err=True)
+    return busy != 0
 
 
 def _parsed(words: tuple[str, ...], url: str | None) -> _Words:
@@ -136,14 +112,11 @@ def _target(given: _Words, options: dict[str, Any], output_format: str) -> Targe
 def _measure(
     target: Target, given: _Words, options: dict[str, Any], levels: Sequence[float], output_format: str
 ) -> Exit:
-    from sparkiac.bench import counters, measuring
+    from sparkiac.bench import measuring
     from sparkiac.bench.points import Sizes
     from sparkiac.commands.bench import files, progress
 
-    found = counters.read(target.endpoint)
-    busy = found.busy if found else None
-    if busy != 0 and not options["yes"]:
-        click.echo(_UNKNOWN if busy is None else _BUSY.format(count=busy), err=True)
+    if not options["yes"] and is_busy(target):
         return Exit.BUSY
     thinking = None if options["thinking"] is None else options["thinking"] == "on"
     sizes = Sizes(options["prompt_tokens"], options["output_tokens"])

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.bench.show import FORMAT, PLOT, RECORD
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import print_json
 
@@ -14,19 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@click.command()
-@click.argument("first", type=RECORD)
-@click.argument("second", type=RECORD)
-@FORMAT
-@PLOT
-def compare(first: Path, second: Path, output_format: str, *, plot: Path | None) -> int:
-    """Compare the record SECOND with FIRST: faster, slower, or cannot tell.
-
-    Each quantity of each point is tested (Mann-Whitney, corrected for the number of tests by Holm's method): two equal
-    runs differ at most once in fifty comparisons. Differences below 2 % do not count.
-
-    Exit codes: 0 faster or cannot tell, 1 something is slower, 2 a file cannot be read, 6 the chart cannot be written.
-    """
+def compare(first: Path, second: Path, output_format: str, plot: Path | None) -> int:
+    """Print the comparison of two records, and draw both."""
     from sparkiac.bench import comparison, markdown
     from sparkiac.commands.bench import files, page
     from sparkiac.formats import terminal
