@@ -27,10 +27,11 @@ _ORDERED: Final = frozenset({"sweep", "rate", "depth"})
 """Modes whose points are levels, which a line connects."""
 _STYLE: Final = """\
 svg{font:12px system-ui,sans-serif;background:#fff}text{fill:#333}.t{font-size:16px;font-weight:600}.h{font-weight:600}
-.s{font-size:11px;fill:#666}.g{stroke:#e4e4e4}.c0{--c:#2563a8}.c1{--c:#c2571a}.l{fill:none;stroke:var(--c);stroke-width:2}
-.w{stroke:var(--c);stroke-width:6;stroke-opacity:.28;stroke-linecap:round}.d{fill:var(--c)}
+.s{font-size:11px;fill:#666}.g{stroke:#e4e4e4}.l{fill:none;stroke-width:2}
+.w{stroke-width:6;stroke-opacity:.28;stroke-linecap:round}.c0 .l,.c0 .w{stroke:#2563a8}.c0 .d{fill:#2563a8}
+.c1 .l,.c1 .w{stroke:#c2571a}.c1 .d{fill:#c2571a}
 @media(prefers-color-scheme:dark){svg{background:#16181c}text{fill:#ddd}.s{fill:#9aa}.g{stroke:#33373d}
-.c0{--c:#6cb0f5}.c1{--c:#f0975a}}"""
+.c0 .l,.c0 .w{stroke:#6cb0f5}.c0 .d{fill:#6cb0f5}.c1 .l,.c1 .w{stroke:#f0975a}.c1 .d{fill:#f0975a}}"""
 
 
 class Series(NamedTuple):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -20,6 +22,7 @@ _TEXTS: Final = ("content", "reasoning", "reasoning_content")
 """Fields of a delta that contain generated text. The names of reasoning differ between releases."""
 _TIMEOUT_S: Final = 900
 """Longest wait for the next part of a response. The first part of a long prompt takes minutes."""
+_SHORTEST_S: Final = 1.0
 
 
 class Endpoint(NamedTuple):
@@ -80,11 +83,12 @@ class Sample(NamedTuple):
         return formulas.decode_speed(self.output_tokens, self.ttft_s, self.total_s)
 
 
-def measure(endpoint: Endpoint, chat: Chat, stopped: Event) -> Sample:
-    """Send a request and return its times. Raises StoppedError."""
-    request = ServerRequest(f"{endpoint.url}{_CHAT}", endpoint.key, _body(endpoint, chat), _TIMEOUT_S)
+def measure(endpoint: Endpoint, chat: Chat, stopped: Event, until_s: float = math.inf) -> Sample:
+    """Send a request and return its times. Raises StoppedError, also at `until_s` of the monotonic clock."""
+    timeout_s = min(_TIMEOUT_S, max(_SHORTEST_S, until_s - time.monotonic()))
+    request = ServerRequest(f"{endpoint.url}{_CHAT}", endpoint.key, _body(endpoint, chat), timeout_s)
     try:
-        return _sample(stream(request, stopped))
+        return _sample(stream(request, stopped, until_s))
     except ServerError as error:
         return Sample(error=str(error))
 

@@ -66,8 +66,10 @@ def measure(aim: Target, wanted: Wanted, taken: str, heard: Callable[[str], None
     try:
         _collect(session, wanted, found)
         found.after = target.host_facts(aim)
-    except (KeyboardInterrupt, StoppedError):
+    except KeyboardInterrupt:
         found.interrupted = True
+    except StoppedError:
+        found.notes.append(f"{wanted.seconds:.0f} s were over during a round, which is left out; see --minutes")
     except ServerError as error:
         if not found.rounds:
             raise

@@ -130,7 +130,9 @@ def rates(session: Session, sizes: Sizes) -> tuple[float, ...]:
 
 def _tokens(session: Session, kind: Kind, units: int) -> int:
     """Return the tokens of a prompt, as the server counts them."""
-    found = client.measure(session.endpoint, Chat(session.prompts.text(kind, units), 1), session.stopped)
+    found = client.measure(
+        session.endpoint, Chat(session.prompts.text(kind, units), 1), session.stopped, session.until_s
+    )
     if found.error is not None and not found.prompt_tokens:
         raise ServerError(found.error)
     return found.prompt_tokens
@@ -152,7 +154,7 @@ def _closed(session: Session, chats: Sequence[Chat], point: Point) -> Iterator[S
     """Send requests so that the same number always runs."""
 
     def send(chat: Chat) -> Sample:
-        return client.measure(session.endpoint, chat, session.stopped)
+        return client.measure(session.endpoint, chat, session.stopped, session.until_s)
 
     for _, sample in parallel.each(chats, send, threads=point.concurrency):
         assert isinstance(sample, Sample)  # noqa: S101  send raises no UpstreamError
@@ -169,7 +171,7 @@ def _open(session: Session, chats: Sequence[Chat], rate: float) -> Iterator[Samp
 
     def send(each: tuple[float, Chat]) -> Sample:
         session.stopped.wait(max(0.0, began + each[0] - time.monotonic()))
-        return client.measure(session.endpoint, each[1], session.stopped)
+        return client.measure(session.endpoint, each[1], session.stopped, session.until_s)
 
     for _, sample in parallel.each(planned, send, threads=len(planned)):
         assert isinstance(sample, Sample)  # noqa: S101  send raises no UpstreamError

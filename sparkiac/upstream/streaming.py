@@ -33,7 +33,7 @@ class ServerError(Exception):
 
 
 class StoppedError(Exception):
-    """The caller ended the request."""
+    """The caller ended the request, or its time is over."""
 
 
 class ServerRequest(NamedTuple):
@@ -68,24 +68,27 @@ def fetch(request: ServerRequest) -> str:
         raise _failed(request, error) from None
 
 
-def stream(request: ServerRequest, stopped: Event) -> Iterator[Arrival]:
-    """Yield the events of a stream until it ends. Raises ServerError, and StoppedError once `stopped` is set."""
+def stream(request: ServerRequest, stopped: Event, until_s: float) -> Iterator[Arrival]:
+    """Yield the events of a stream until it ends.
+
+    Raises ServerError, and StoppedError once `stopped` is set or the monotonic clock has reached `until_s`.
+    """
     try:
         with closing(_connection(request)) as connection:
             connection.connect()
             began = time.perf_counter()
             response = _sent(connection, request)
-            yield from _events(response, began, stopped)
+            yield from _events(response, began, stopped, until_s)
     except (OSError, HTTPException) as error:
         raise _failed(request, error) from None
 
 
-def _events(response: HTTPResponse, began: float, stopped: Event) -> Iterator[Arrival]:
+def _events(response: HTTPResponse, began: float, stopped: Event, until_s: float) -> Iterator[Arrival]:
     """Yield the data of each event. Events that arrive together have the same time."""
     rest = b""
     while block := response.read1(_BLOCK):
         seconds = time.perf_counter() - began
-        if stopped.is_set():
+        if stopped.is_set() or time.monotonic() > until_s:
             raise StoppedError
         *lines, rest = (rest + block).split(b"\n")
         if len(rest) > _MAX_EVENT_BYTES:

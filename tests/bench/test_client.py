@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,9 @@ def test_a_request_is_ended_by_its_caller(server: Service) -> None:
     stopped = threading.Event()
     stopped.set()
     with pytest.raises(StoppedError):
-        list(stream(ServerRequest(f"{server.url}{COMPLETIONS}", KEY, {}), stopped))
+        list(stream(ServerRequest(f"{server.url}{COMPLETIONS}", KEY, {}), stopped, math.inf))
+    with pytest.raises(StoppedError):
+        list(stream(ServerRequest(f"{server.url}{COMPLETIONS}", KEY, {}), threading.Event(), 0))
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{", {"data": [{"max_model_len": 5}]}, {"data": 7}])
