@@ -153,5 +153,5 @@ def _apply(bed: Bed, fleet: GeneratedFleet) -> str:
     from sparkiac.commands.apply import run
 
     hosts = [host.name for host in fleet.plan.hosts if any(each.name == bed.name for each in host.containers)]
-    applied = run.apply(fleet, bed.options, bed.log, hosts)
+    applied = run.change(fleet, bed.options, bed.log, hosts)
     return "" if applied.code is Exit.OK else "; ".join(applied.reasons) or "the apply failed"
