@@ -29,6 +29,7 @@ COMMANDS: Final = {
     "status": "Show the state of hosts and servers, and what differs.",
     "verify": "Check what deployments promise, with evidence.",
     "bench": "Measure model servers and compare the results.",
+    "fabric": "Find, check and measure the links between hosts.",
     "init": "Create a repository for a fleet.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""
