@@ -69,13 +69,13 @@ def _env_file(container: Container) -> list[dict[str, Any]]:
 
 
 def _entrypoint(container: Container) -> list[str] | None:
-    """Return a shell entrypoint that runs pre-start commands, reads secrets and executes the image's entrypoint."""
+    """Return the entrypoint, if it is not the image's: a shell runs pre-start commands and reads secrets first."""
     if not container.command.needs_shell:
-        return None
+        return list(container.command.entrypoint or ()) or None
     lines = ["set -eu", *map(_joined, container.command.pre_start)]
     for export in container.command.exports:
         lines += export_lines(export, {secret.name: secret.target for secret in container.secrets})
-    return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *(container.image.entrypoint or ())]
+    return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *container.entrypoint]
 
 
 def _command(container: Container) -> list[str] | None:
