@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
+    from sparkiac.render.kubernetes import Rendering
     from sparkiac.resolve import Resolved
     from sparkiac.rules.profiles import Hidden
     from sparkiac.source import Source
@@ -232,6 +233,13 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
     from sparkiac.render import render as render_plan  # noqa: PLC0415  `check` and `plan` need no template engine
 
     return render_plan(plan)
+
+
+def render_kubernetes(plan: Plan) -> Rendering:
+    """Render the objects for Kubernetes. Raises `render.kubernetes.Unsupported`."""
+    from sparkiac.render import kubernetes  # noqa: PLC0415  only `generate --target kubernetes` needs it
+
+    return kubernetes.render(plan)
 
 
 def _outside_default() -> Hidden:

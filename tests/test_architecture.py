@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -113,11 +114,11 @@ def test_there_is_no_drawer_for_everything() -> None:
     assert [name(path) for path in MODULES if drawers & {path.stem, path.parent.name}] == []
 
 
-def imported(path: Path) -> Iterator[tuple[str, str]]:
+@cache
+def imported(path: Path) -> frozenset[tuple[str, str]]:
     """Give what a module takes from others at run time, as (module, name)."""
-    for node in runtime(path):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield from ((node.module, alias.name) for alias in node.names)
+    taken = [node for node in runtime(path) if isinstance(node, ast.ImportFrom)]
+    return frozenset((node.module, alias.name) for node in taken if node.module for alias in node.names)
 
 
 @pytest.mark.parametrize("package", STAGES)

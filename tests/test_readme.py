@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from sparkiac.__main__ import run
 from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEADING: Final = "## What it does that a script does not"
 SHOWN: Final = {
@@ -135,3 +139,18 @@ def test_what_shows_it_is_a_test(test: str) -> None:
     functions = [node for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.FunctionDef)]
     [found] = [function for function in functions if function.name == name]
     assert any(isinstance(node, (ast.Assert, ast.With)) for node in ast.walk(found))
+
+
+def test_the_block_for_two_hosts_works_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    [block] = [each for each in blocks if "on: [spark-01, spark-02]" in each]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.yaml").write_text(block)
+    assert run(["generate", "two.yaml", "--allow-unlocked", "--output", "out"]) == 0
+    composed = [
+        (tmp_path / f"out/hosts/spark-0{number}/etc/sparkiac/coder/compose.yaml").read_text() for number in (1, 2)
+    ]
+    for rank, text in enumerate(composed):
+        assert f'"--node-rank={rank}"' in text
+        assert f'VLLM_HOST_IP: "192.168.177.1{rank + 1}"' in text
+        assert 'NCCL_IB_HCA: "rocep1s0f1"' in text

@@ -225,11 +225,11 @@ class Inventory(Model):
     """Name of the fleet; files are generated in generated/<name>."""
     platforms: dict[Name, Platform] = {}
     """Hardware profiles by name, in addition to those of the catalog."""
-    registries: Registries = Field(default_factory=Registries)
+    registries: Registries = Field(default_factory=Registries.model_construct)
     """Mirrors of registries."""
-    hub: Hub = Field(default_factory=Hub)
+    hub: Hub = Field(default_factory=Hub.model_construct)
     """Model hub that hosts download from."""
-    defaults: Defaults = Field(default_factory=Defaults)
+    defaults: Defaults = Field(default_factory=Defaults.model_construct)
     """Values for all deployments and hosts."""
     hosts: Annotated[dict[HostName, Host], Field(min_length=1)]
     """Hosts of the fleet, by name."""
@@ -239,9 +239,9 @@ class Inventory(Model):
     """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}
     """Services by name: all other containers and programs on hosts."""
-    monitoring: Monitoring = Field(default_factory=Monitoring)
+    monitoring: Monitoring = Field(default_factory=Monitoring.model_construct)
     """What watches the fleet, and who gets messages."""
-    rollout: Rollout = Field(default_factory=Rollout)
+    rollout: Rollout = Field(default_factory=Rollout.model_construct)
     """How an apply changes the hosts one after the other."""
     builds: dict[Name, Build] = {}
     """Builds of images from source, by name; they override the catalog's builds with the same name."""

@@ -49,10 +49,10 @@ def group_ports(
 
 
 def _towards(host: ResolvedHost, other: ResolvedHost) -> str:
-    """Return the address of a host in the first network that it shares with another one; MN009 finds pairs without."""
+    """Return the address of a host in the first network that it shares with another one, else that of the LAN."""
     shared = networks_of(links_of(other))
     own = (ip_interface(link.address) for link in links_of(host))
-    return next((str(each.ip) for each in own if each.network in shared), fabric_address(host))
+    return next((str(each.ip) for each in own if each.network in shared), host.address)
 
 
 def _is_address(text: str) -> bool:

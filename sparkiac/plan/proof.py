@@ -32,7 +32,7 @@ _SHORT: Final = 1024
 _ACCEPTED: Final = (0.55, 0.80)
 """Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
 _STATED: Final = "catalog: published size"
-_NO_CACHE: Final = Architecture(full_attention_layers=0, kv_heads=0, head_size=0)
+_NO_CACHE: Final = Architecture.model_construct(full_attention_layers=0, kv_heads=0, head_size=0)
 """KV cache of a separate drafter for `mtp`: none, because it reads the cache of the target."""
 
 

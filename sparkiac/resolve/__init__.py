@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.model.resolved import ResolvedFleet
+from sparkiac.model import resolved
 from sparkiac.resolve import alerting, builds, monitoring, references, required, services, stacks, uses
 from sparkiac.resolve.leaves import Leaves, merge, nest
 
@@ -32,7 +32,7 @@ class Resolved(NamedTuple):
     leaves: Leaves
     """Path → value and origin. Paths start with ("hosts", name), ("deployments", name, host), ("services", name),
     ("monitoring", part) or ("builds", name)."""
-    fleet: ResolvedFleet
+    fleet: resolved.ResolvedFleet
     """The same values, typed."""
     interfaces: Mapping[str, Interface] = MappingProxyType({})
     """Digest of an image → the options of its vLLM, captured from the image."""
@@ -61,7 +61,7 @@ def resolve(
     findings = tuple(finding for check in checks for finding in check(inventory, leaves, values))
     if findings:
         return findings, None
-    return (), Resolved(inventory, lock, leaves, ResolvedFleet.model_validate(values), interfaces)
+    return (), Resolved(inventory, lock, leaves, resolved.fleet(values), interfaces)
 
 
 def merged_layers(inventory: Source[Inventory]) -> Leaves:

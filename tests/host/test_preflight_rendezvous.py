@@ -63,3 +63,28 @@ def test_real_nftables_refuse_other_hosts(preflight: ModuleType, network: Networ
         assert Caller(network, "container").call("once", "10.77.2.1:9001") == "ok"
     finally:
         subprocess.run([*host, "nft", "delete", "table", "inet", "sparkiac_store_big"], check=True)
+
+
+def test_real_nftables_load_the_rules_again_and_leave_other_tables(
+    preflight: ModuleType,
+    network: Network,  # noqa: F811
+) -> None:
+    assert preflight
+    rules = "\n".join(sys.modules["preflight_rendezvous"].commands("big", STORE))
+    assert "flush" not in rules
+    host = ["ip", "netns", "exec", f"{network.name}-host", "nft"]
+
+    def ruleset() -> str:
+        return subprocess.run([*host, "list", "ruleset"], capture_output=True, text=True, check=True).stdout
+
+    subprocess.run([*host, "add", "table", "inet", "mine"], check=True)
+    try:
+        subprocess.run([*host, "-f", "-"], input=rules, text=True, check=True)
+        once = ruleset()
+        subprocess.run([*host, "-f", "-"], input=rules, text=True, check=True)
+        assert ruleset() == once
+        assert "table inet mine" in once
+        assert "ip6 saddr fd00::12 accept" in once
+    finally:
+        for table in ("sparkiac_store_big", "mine"):
+            subprocess.run([*host, "delete", "table", "inet", table], check=True)

@@ -58,7 +58,7 @@ def test_the_unit_of_a_deployment(rendered: Rendered) -> None:
     assert service_section["ExecStart"] == ["/usr/local/lib/sparkiac/supervise chat"]
     assert service_section["ExecStartPre"] == [
         "+/usr/local/lib/sparkiac/preflight --start chat",
-        "-+/usr/local/lib/sparkiac/switch started sparkiac-chat",
+        "+/usr/local/lib/sparkiac/switch started sparkiac-chat",
     ]
     assert service_section["TimeoutStartSec"] == ["700"]
     assert service_section["TimeoutStopSec"] == ["70"]

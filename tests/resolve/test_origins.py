@@ -14,7 +14,7 @@ from sparkiac.engines import vllm
 from sparkiac.report import Mark, Origin
 from sparkiac.resolve import fabric, hosts_of, services
 from tests.conftest import ROOT
-from tests.plan.fleets import PAIR, deployment, resolved, service
+from tests.plan.fleets import PAIR, deployment, dumped, resolved, service
 from tests.resolve.built import as_yaml, fleets
 from tests.resolve.test_precedence import get, plain
 
@@ -75,7 +75,7 @@ def test_any_inventory(data: dict[str, Any]) -> None:
     found = resolved(text)
     assert prove(found, text) >= 1
     leaves = {tuple(map(str, path)) for path in found.leaves}
-    assert tips(found.fleet.model_dump(exclude_unset=True), (), leaves) == leaves
+    assert tips(dumped(found.fleet), (), leaves) == leaves
 
 
 @pytest.mark.parametrize("text", [deployment(), service("port: 1", "health: /"), PAIR])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 UNIT = "sparkiac-switch"
 ANSWER = "sparkiac-answer"
+RECOVER = "sparkiac-recover"
 REQUEST = "/run/sparkiac/request.json"
 PREVIOUS = "previous"
 RETRIES = ("--property=Restart=on-failure", "--property=RestartSec=2")
@@ -160,6 +161,21 @@ def recover(machine: LocalHost) -> dict[str, Any]:
     elif state.decision is not None:
         launch(machine, ANSWER, "answer", *RETRIES)
     return switch_state.shown(switch_state.read(machine))
+
+
+def check_finished(machine: LocalHost, name: str) -> None:
+    """Raise GenerationError if a switch was interrupted, and the unit would not start from the committed generation."""
+    state = switch_state.readable(machine)
+    if state.pending is None or switch_lease.switch_runs(machine):
+        return
+    committed = switch_store.load(machine, state.committed)
+    unit = next((each for each in committed.plan["units"] if each["name"] == name), None)
+    whole = unit is not None and all(
+        machine.sha256(each.path) == each.sha256 for each in committed.files if each.path in unit["files"]
+    )
+    if unit is None or unit["group"] or not whole:
+        message = f"an interrupted switch was not finished; see journalctl --unit={RECOVER}"
+        raise switch_store.GenerationError(message)
 
 
 def answer(machine: LocalHost) -> dict[str, Any]:
