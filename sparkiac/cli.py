@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "export": "Convert a deployment for another tool.",
     "diagnose": "Find known problems in the logs of a server.",
     "apply": "Show what changes on the hosts, ask, and apply it.",
+    "turn": "Switch the hosts to another turn: to other models that share them.",
     "status": "Show the state of hosts and servers, and what differs.",
     "verify": "Check what deployments promise, with evidence.",
     "init": "Create a repository for a fleet.",

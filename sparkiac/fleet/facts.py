@@ -59,6 +59,7 @@ class Generations(_Facts):
 
     current: Text | None = None
     committed: Text | None = None
+    turn: Text | None = None
     pending: Pending | None = None
 
 
@@ -107,6 +108,10 @@ class Unit(_Facts):
     name: Text
     group: bool = False
     """Whether it is a node of a group."""
+    resting: bool = False
+    """Whether it does not run because it is not in the current turn."""
+    turns: tuple[Text, ...] = ()
+    """Turns in which it runs; empty if it always runs."""
     loaded: Text | None = None
     """Whether systemd has read its file: `loaded` or `not-found`."""
     active: Text | None = None

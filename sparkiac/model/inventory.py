@@ -23,6 +23,7 @@ from sparkiac.model.base import (
     ShortText,
     SysctlKey,
     SysctlValue,
+    TimeOfDay,
     UnitName,
     Url,
     UserName,
@@ -218,6 +219,15 @@ class Rollout(Model):
     """What happens to hosts that have changed when a later host fails: `stop` leaves them, `back` returns them too."""
 
 
+class Turn(Model):
+    """One turn: what runs in it, and when it begins."""
+
+    run: Annotated[tuple[UnitName, ...], Field(min_length=1)]
+    """Deployments and services that run only in this turn, or in every turn that lists them."""
+    at: TimeOfDay | None = None
+    """Time of the day at which the hosts switch to it, such as "22:00", in their own time zone."""
+
+
 class Inventory(Model):
     """Description of a fleet and what it serves."""
 
@@ -239,6 +249,9 @@ class Inventory(Model):
     """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}
     """Services by name: all other containers and programs on hosts."""
+    turns: dict[Name, Annotated[tuple[UnitName, ...], Field(min_length=1)] | Turn] = {}
+    """Turns by name: deployments and services that share hosts but never run together. What no turn lists always
+    runs. The first turn is current after the first apply; `sparkiac turn` switches."""
     monitoring: Monitoring = Field(default_factory=Monitoring.model_construct)
     """What watches the fleet, and who gets messages."""
     rollout: Rollout = Field(default_factory=Rollout.model_construct)

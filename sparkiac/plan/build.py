@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.plan import builds, fleet_timer, pins, placement, promise, proof, weights
+from sparkiac.plan import builds, fleet_timer, pins, placement, promise, proof, turns, weights
 from sparkiac.plan.groups import change_groups
 from sparkiac.plan.order import changes, start_order
 from sparkiac.plan.parts import Peer, stated_bytes
@@ -117,6 +117,17 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
         images_from=_images_from(written.images_from, placed, whole),
         group=whole.groups[name],
         unpinned=unpinned,
+        turns=_turns(resolved.written, placed, proofs),
+    )
+
+
+def _turns(
+    written: Inventory, placed: placement.PlacedHost, proofs: Mapping[str, Proof]
+) -> tuple[turns.PlannedTurn, ...]:
+    """Return the turns of a host, each with its own memory proof."""
+    found = turns.of_host(turns.turns(written), (each.name for each in placed.units))
+    return tuple(
+        turns.PlannedTurn(turn.name, turn.at, names, proof.host_budget(placed, proofs, names)) for turn, names in found
     )
 
 

@@ -245,6 +245,8 @@ class GenerationUnit(NamedTuple):
     """Maximum time from start to the first answer."""
     drain_s: int
     """Maximum time for running requests to end before the unit is stopped."""
+    turns: tuple[str, ...]
+    """Turns in which it runs; empty if it always runs."""
     promise: Promise | None
     """None for a unit that listens on no port of its own and is not a worker of a group."""
 
@@ -280,6 +282,8 @@ class Generation(NamedTuple):
     host: str
     memory_bytes: int | None
     """Memory that all units together may use."""
+    turns: tuple[str, ...]
+    """Turns of the host; the first one is current after the first apply. Empty if none of its units takes turns."""
     units: tuple[GenerationUnit, ...]
     """Units in start order."""
     sysctls: tuple[Sysctl, ...]

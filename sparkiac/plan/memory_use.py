@@ -121,8 +121,26 @@ class HostMemoryUse(NamedTuple):
         return max(self.total_bytes or 0, sum(part.size_bytes or 0 for part in self.parts))
 
 
+class TurnMemory(NamedTuple):
+    """Memory use of a host in one of its turns."""
+
+    title: str
+    """Name, time and units of the turn; empty for a host without turns."""
+    use: HostMemoryUse
+
+
+def by_turn(host: HostPlan) -> tuple[TurnMemory, ...]:
+    """Return the memory use of a host in each of its turns; one without a title if it has no turns."""
+    titles = [
+        f"turn {turn.name}{f' from {turn.at}' if turn.at else ''}: {', '.join(sorted(turn.units)) or 'nothing'}"
+        for turn in host.turns
+    ]
+    uses = map(of, host.views)
+    return tuple(TurnMemory(title, use) for title, use in zip(titles or [""], uses, strict=True))
+
+
 def of(host: HostPlan) -> HostMemoryUse:
-    """Return the memory use of a host."""
+    """Return the memory use of a host, with everything that it runs."""
     deployed = tuple(each for each in host.containers if each.kind == "deployment")
     deployments = tuple(_deployment(each, host.proofs[each.name]) for each in deployed)
     segments = (part for each in deployed for part in _segments(host.proofs[each.name].server))

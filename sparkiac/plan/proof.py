@@ -17,7 +17,7 @@ from sparkiac.plan import facts
 from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from sparkiac.memory.budget import HostBudget, Server
     from sparkiac.memory.speed import Range
@@ -49,13 +49,14 @@ def proofs(hosts: Iterable[PlacedHost], known: Models) -> dict[str, dict[str, Pr
     return found
 
 
-def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> HostBudget:
-    """Return the memory budget of a host: its servers, its services, and the reserve for the system."""
-    servers = tuple(each.server for each in proven.values())
+def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection[str] | None = None) -> HostBudget:
+    """Return the memory budget of a host: its servers, its services (or those of `names`), and the reserve."""
+    names = {each.name for each in host.units} if names is None else names
+    servers = tuple(each.server for name, each in proven.items() if name in names)
     services = tuple(
         Term(each.name, each.memory_bytes, each.memory_source)
         for each in sorted(host.units, key=lambda each: each.name)
-        if each.path[0] != "deployments"
+        if each.path[0] != "deployments" and each.name in names
     )
     kept = budget.reserve(host.memory_bytes, stated_bytes(host.values.reserve_gib))
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=kept)

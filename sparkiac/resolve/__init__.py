@@ -11,7 +11,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.model import resolved
-from sparkiac.resolve import alerting, builds, monitoring, references, required, services, stacks, uses
+from sparkiac.resolve import (
+    alerting,
+    builds,
+    fragments,
+    monitoring,
+    references,
+    required,
+    services,
+    stacks,
+    turns,
+    uses,
+)
 from sparkiac.resolve.leaves import Leaves, merge, nest
 
 if TYPE_CHECKING:
@@ -82,7 +93,8 @@ def merged_layers(inventory: Source[Inventory]) -> Leaves:
 
 def check_names(inventory: Source[Inventory]) -> tuple[Finding, ...]:
     """Check the names of an inventory, also of an invalid one, so that all findings are shown together."""
-    return (*references.check(inventory.document), *uses.check(inventory.document))
+    checks = (references.check, fragments.check, uses.check, turns.check)
+    return tuple(finding for check in checks for finding in check(inventory.document))
 
 
 def hosts_of(deployment: Deployment) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def _own(inventory: Source[Inventory], name: str) -> Leaves:
 def _missing(name: str, build: Mapping[str, Any], *, user: str, place: Loc) -> Iterator[Finding]:
     known = catalog.build(name)
     asks = known.value.asks if known and known.value else {}
-    layer = "pip" in build and not {*_OF_SOURCE, *asks} & build.keys() and "repository" not in asks
+    layer = bool(build.get("pip")) and not {*_OF_SOURCE, *asks} & build.keys() and "repository" not in asks
     own = _OF_LAYER if layer else ("repository", "commit", *(() if "program" in build else _OF_CHECKOUT))
     needed = ("why", *own, *asks)
     missing = [key for key in dict.fromkeys(needed) if key not in build]

@@ -391,3 +391,17 @@ def test_the_last_wrong_answer(host: Host) -> None:
     assert sys.modules["status_wrong"].last(host, []) == {}
     host.answers["journalctl"] = FileNotFoundError(2, "No such file")
     assert sys.modules["status_wrong"].last(host, ["sparkiac-chat"]) == {}
+
+
+def test_a_unit_of_another_turn_is_not_asked(host: Host, service: Service) -> None:
+    made = generation({"chat": "ok", "night": "ok"}, turns={"day": ["chat"], "late": ["night"]})
+    install(host, made)
+    state = sys.modules["switch_state"]
+    state.write(host, state.State(current=made.name, committed=made.name, turn="late"))
+    found = read(host)
+    assert found.generation is not None
+    assert found.generation.turn == "late"
+    units = {unit.name: unit for unit in found.units or ()}
+    assert (units["sparkiac-chat"].resting, units["sparkiac-chat"].turns) == (True, ("day",))
+    assert not units["sparkiac-night"].resting
+    assert service.asked == []
