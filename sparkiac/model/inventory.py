@@ -72,6 +72,8 @@ class FabricLink(Model):
     """Second half of the port; NCCL reaches the full speed of the cable only with both RDMA devices."""
     mtu: Annotated[int, Field(ge=1280, le=9978)] | None = None
     """Maximum transmission unit in bytes, the same at both ends, such as 9000; preflight compares the interfaces."""
+    speed_gbit: Annotated[float, Field(gt=0, le=1_600)] | None = None
+    """Speed of the interface in Gbit/s, such as 200; preflight fails if the interface is slower."""
 
 
 class Fabric(Model):
@@ -79,6 +81,8 @@ class Fabric(Model):
 
     links: Annotated[tuple[FabricLink, ...], Field(min_length=1)]
     """Links of the host; the first one carries the traffic of groups."""
+    netplan: bool = False
+    """Whether a netplan file with these links is generated; `network.yml` installs it."""
 
 
 class Ssh(Model):

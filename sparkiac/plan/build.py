@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.plan import builds, fleet_timer, pins, placement, promise, proof, turns, weights
 from sparkiac.plan.groups import change_groups
+from sparkiac.plan.netplan import ethernets
 from sparkiac.plan.order import changes, start_order
 from sparkiac.plan.parts import Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
@@ -106,6 +107,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
         platform_name=written.platform or DEFAULT_PLATFORM,
         gpu=values.gpu,
         links=links_of(values),
+        ethernets=ethernets(values),
         stores=stores,
         secrets=secrets,
         reserve_bytes=stated_bytes(values.reserve_gib),

@@ -143,6 +143,7 @@ class ExpectedLink(NamedTuple):
     address: str
     """IP address with prefix length."""
     mtu: int | None
+    speed_gbit: float | None
 
 
 class Expectations(NamedTuple):

@@ -113,6 +113,8 @@ class HostPlan(NamedTuple):
     """Its GPU."""
     links: tuple[FabricLink, ...] = ()
     """Its high-speed links."""
+    ethernets: Mapping[str, Mapping[str, Any]] = {}
+    """Interfaces that netplan sets, with their settings; empty if the inventory does not ask for it."""
     stores: tuple[ModelStore, ...] = ()
     """Models that its model stores must contain, for models whose files are in the lock."""
     secrets: tuple[str, ...] = ()
