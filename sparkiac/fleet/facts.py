@@ -36,12 +36,22 @@ class Memory(_Facts):
     page_cache_bytes: int
 
 
+class Gpu(_Facts):
+    """State of a GPU; None if the driver does not report it."""
+
+    clock_mhz: float | None = None
+    max_clock_mhz: float | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+
+
 class Machine(_Facts):
     """Facts about a machine; None if it does not have them."""
 
     driver: Text | None = None
     driver_fault: Text | None = None
     """Why nvidia-smi fails."""
+    gpu: Gpu | None = None
     firmware: Text | None = None
     memory: Memory | None = None
     uptime_s: int | None = None

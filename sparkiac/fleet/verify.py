@@ -64,6 +64,12 @@ def clients(plan: Plan) -> tuple[str, ...]:
     return tuple(sorted({container.name for host in plan.hosts for container in host.containers}))
 
 
+def asked(plan: Plan, name: str) -> Asked | Failure:
+    """Return the unit to which clients of a deployment send requests, with its URL for this machine."""
+    found = (check for host in plan.hosts for check in _checks(host, Origin("controller"), None, only=name))
+    return next((check.asked for check in found), Failure(f"{name} serves no requests", "", reachable=True))
+
+
 def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
     """Check all units, or those named `only`, from `controller`, `host` or a client; yield results as hosts finish."""
     client = None if origin in {"controller", "host"} else _client(plan, origin)

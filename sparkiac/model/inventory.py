@@ -149,7 +149,7 @@ class Workload(Model):
 
 
 class Measured(Model):
-    """Values that a server start measured, as printed by `sparkiac memory --from-log`; they replace estimates."""
+    """Values that a server start measured; they replace estimates and recorded starts."""
 
     weights_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes of the loaded weights on each host, without the drafter."""
@@ -174,6 +174,8 @@ class Deployment(Serving):
     """Serving engine of a deployment without a recipe."""
     on: HostName | Annotated[tuple[HostName, ...], Field(min_length=1)]
     """One host, or the hosts of one group; the first one is the leader."""
+    executor: Literal["mp", "ray"] | None = None
+    """How vLLM runs on several hosts: `mp`, its own processes (default), or `ray`."""
     variant: Name | None = None
     """Variant of the recipe."""
     fragments: tuple[Name, ...] = ()

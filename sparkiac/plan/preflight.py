@@ -143,7 +143,7 @@ def _unit(container: Container) -> UnitExpectation:
         cache=cache_path(container),
         files=tuple(file.path for file in container.storage.files),
         fabric=container.network.fabric,
-        store=container.network.store,
+        group_ports=container.network.group_ports,
     )
 
 

@@ -77,9 +77,15 @@ class Container(NamedTuple):
         return f"sparkiac-{self.name}"
 
     @property
+    def entrypoint(self) -> tuple[str, ...]:
+        """Return the entrypoint: that of the image, if it is known, or the one that replaces it."""
+        own = self.command.entrypoint
+        return (self.image.entrypoint or ()) if own is None else own
+
+    @property
     def argv(self) -> tuple[str, ...]:
-        """Return the full command, including the image's entrypoint if it is known."""
-        return (*(self.image.entrypoint or ()), *(self.command.words or self.image.command or ()))
+        """Return the full command, including the entrypoint if it is known."""
+        return (*self.entrypoint, *(self.command.words or self.image.command or ()))
 
 
 class HostPlan(NamedTuple):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
 from sparkiac.plan.dependents import Program
-from sparkiac.plan.deployments import PROGRAMS, promise_file
+from sparkiac.plan.deployments import PROGRAMS
+from sparkiac.plan.health import promise_file
 from sparkiac.render import compose, fleet_timer, generation, host_metrics, jsontext, programs, turns, yamltext
 from sparkiac.render.templates import fill
 

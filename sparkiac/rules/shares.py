@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.memory.values import Unknown
+from sparkiac.resolve import fabric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,11 @@ def models(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
 def nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the nodes of groups."""
     return ((host, each) for host, each in models(plan) if each.server.node is not None)
+
+
+def nccl_nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
+    """Return the nodes of groups that exchange data through NCCL."""
+    return ((host, each) for host, each in nodes(plan) if each.server.executor in fabric.NCCL)
 
 
 class Share(NamedTuple):
