@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "status": "Show the state of hosts and servers, and what differs.",
     "verify": "Check what deployments promise, with evidence.",
     "init": "Create a repository for a fleet.",
+    "secrets": "Generate and store the secrets that hosts need.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""
 
