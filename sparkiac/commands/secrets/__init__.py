@@ -69,8 +69,9 @@ def _data(
 ) -> list[dict[str, object]]:
     data: list[dict[str, object]] = []
     for each in found:
-        shown = {"value": values[each.name]} if each.name in values else {}
-        data.append({"name": each.name, "state": states[each.name], "hosts": each.hosts, "keys": each.keys} | shown)
+        data.append({"name": each.name, "state": states[each.name], "hosts": each.hosts, "keys": each.keys})
+        if each.name in values:
+            data[-1]["value"] = values[each.name]
     return data
 
 
