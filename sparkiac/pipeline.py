@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
     from sparkiac.model.link_record import LinkRecord
+    from sparkiac.model.records import StartRecord
     from sparkiac.render.kubernetes import Rendering
     from sparkiac.resolve import Resolved
     from sparkiac.rules.profiles import Hidden
@@ -39,6 +40,8 @@ class InputFile(NamedTuple):
     raw: bytes
     interfaces: Mapping[str, Interface] = {}
     """For an inventory: digest of an image → vLLM options that were captured from that image."""
+    records: tuple[StartRecord, ...] = ()
+    """For an inventory: the recorded starts beside it."""
     links: LinkRecord | None = None
     """For an inventory: speeds of links that were measured."""
 
@@ -127,7 +130,7 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
     if faults or loaded.value is None:
         return Report.of((*faults, *check_names(loaded))), None
     findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces)
-    return Report.of(findings), result
+    return Report.of(findings), result._replace(records=inventory.records) if result else None
 
 
 def _foreign(inventory: InputFile, loaded: Source[Inventory]) -> Finding | None:

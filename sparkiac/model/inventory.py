@@ -149,7 +149,7 @@ class Workload(Model):
 
 
 class Measured(Model):
-    """Values that a server start measured, as printed by `sparkiac memory --from-log`; they replace estimates."""
+    """Values that a server start measured; they replace estimates and recorded starts."""
 
     weights_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes of the loaded weights on each host, without the drafter."""

@@ -49,7 +49,8 @@ def build(resolved: Resolved) -> Plan:
     units = {host.name: host.units for host in placed}
     needs = changes(units)
     values = {host.name: host.values for host in placed}
-    proofs = proof.proofs(placed, locked)
+    platforms = {name: host.platform or DEFAULT_PLATFORM for name, host in written.hosts.items()}
+    proofs = proof.proofs(placed, locked, platforms=platforms, records=resolved.records)
     promises = {host.name: _promises(host, proofs.get(host.name, {})) for host in placed}
     whole = _Fleet(
         hosts={host.name: host for host in placed},

@@ -32,6 +32,7 @@ _KINDS: Final = {
     "runtime": "runtime",
     "activations": "runtime",
     "encoder cache": "runtime",
+    "NCCL": "runtime",
 }
 
 
@@ -101,6 +102,14 @@ class DeploymentMemory(NamedTuple):
     first_token: tuple[FirstToken, ...] | Unknown
     assumes: str | None
     """Assumption behind all figures, such as a vLLM version; with one, they are an estimate and not a proof."""
+    record: str | None
+    """Recorded start that the figures lean on."""
+    unused_records: tuple[str, ...]
+    """Why recorded starts beside the inventory do not count."""
+    compared: bool
+    """Whether figures of this model family were compared with a real server on a GPU, or its family is unknown."""
+    busy: float | None
+    """Lower bound of decode of one short request while all servers of the host decode, in tokens per second."""
 
 
 class HostMemoryUse(NamedTuple):
@@ -208,6 +217,10 @@ def _deployment(container: Container, proof: Proof) -> DeploymentMemory:
         decode=_decode(proof),
         first_token=_first_token(proof),
         assumes=proof.assumption,
+        record=proof.record,
+        unused_records=proof.unused,
+        compared=proof.compared,
+        busy=proof.busy,
     )
 
 

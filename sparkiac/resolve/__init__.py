@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.model.inventory import Deployment, Inventory
     from sparkiac.model.lock import Lock
+    from sparkiac.model.records import StartRecord
     from sparkiac.report import Finding, Path
     from sparkiac.source import Source
 
@@ -47,6 +48,8 @@ class Resolved(NamedTuple):
     """The same values, typed."""
     interfaces: Mapping[str, Interface] = MappingProxyType({})
     """Digest of an image → the options of its vLLM, captured from the image."""
+    records: tuple[StartRecord, ...] = ()
+    """Recorded starts beside the inventory."""
 
     @property
     def written(self) -> Inventory:
