@@ -40,7 +40,7 @@ STAGES: Final = {
     "sparkiac.fix": {"repair": {"sparkiac/pipeline.py"}},
     "sparkiac.render": {"render": {"sparkiac/pipeline.py"}},
     "sparkiac.write": {
-        "commit": {"sparkiac/commands/generate.py"},
+        "commit": {"sparkiac/commands/bench/trials.py", "sparkiac/commands/generate.py"},
         "survey": {"sparkiac/commands/apply/tree.py", "sparkiac/commands/generate.py"},
     },
 }

@@ -115,6 +115,14 @@ monitoring:
   timer: {on: spark-01}
   alerts: {webhook: {secret_url: {secret: hook}}}
 """,
+    "turns": _CHAT
+    + """\
+  other: {recipe: base/single-spark, model: example/big, on: spark-01, port: 8001}
+  third: {recipe: base/single-spark, model: example/big, on: spark-03, port: 8001}
+turns:
+  day: {run: [chat]}
+  night: {run: [other]}
+""",
     "build": _CHAT.replace("port: 8001", "port: 8001, image: built")
     + """\
 builds:

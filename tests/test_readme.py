@@ -64,6 +64,14 @@ SHOWN: Final = {
         "tests/e2e/test_services.py::test_keys_stand_in_no_file_no_argument_and_no_unit",
     ),
     (
+        "`sparkiac secrets new` generates missing secrets in a file that Git ignores, mode 0600 or encrypted, and "
+        "prints none."
+    ): (
+        "tests/commands/test_secrets.py::test_values_are_stored_for_their_owner_only_and_printed_nowhere",
+        "tests/commands/test_secrets.py::test_git_ignores_the_directory",
+        "tests/commands/test_secrets.py::test_a_vault_is_encrypted_read_and_completed",
+    ),
+    (
         "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before "
         "anything is changed."
     ): (

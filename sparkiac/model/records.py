@@ -186,5 +186,7 @@ class StartRecord(Model):
     terms: Terms = Terms()
     cached: Cached = Cached()
     speeds: tuple[Speed, ...] = ()
+    acceptance: Share | None = None
+    """Accepted share of the drafted tokens, over all requests that the server counted."""
     source: Source
     notes: tuple[ShortText, ...] = ()

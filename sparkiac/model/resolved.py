@@ -11,10 +11,8 @@ from sparkiac.model.base import (
     AbsolutePath,
     Address,
     Bind,
-    Commit,
     FileSource,
     Gib,
-    GitAddress,
     ImageReference,
     Line,
     Model,
@@ -104,6 +102,8 @@ class ResolvedDeployment(Serving):
     needs_models: tuple[ModelHandle, ...] = ()
     nodes: int = 1
     """Number of hosts that the recipe needs."""
+    executor: Literal["mp", "ray"] | None = None
+    """How vLLM runs on several hosts."""
     description: ShortText | None = None
     """Description in the systemd unit and in the plan."""
     workload: Workload | None = None
@@ -229,11 +229,9 @@ _UNMONITORED: Final = ResolvedMonitoring.model_construct()
 
 
 class ResolvedBuild(Build):
-    """A complete build of an image from source."""
+    """A complete build of an image: from source, or only of packages on top of its base."""
 
     why: ShortText
-    repository: GitAddress
-    commit: Commit
 
 
 class ResolvedFleet(NamedTuple):

@@ -73,16 +73,16 @@ def _env_file(container: Container) -> list[dict[str, Any]]:
 
 
 def entrypoint(container: Container, *, first: tuple[str, ...] = ()) -> list[str] | None:
-    """Return a shell entrypoint that runs pre-start commands, reads secrets and executes the image's entrypoint.
+    """Return the entrypoint, if it is not the image's: a shell runs pre-start commands and reads secrets first.
 
     The shell lines `first` run before everything else.
     """
     if not (first or container.command.needs_shell):
-        return None
+        return list(container.command.entrypoint or ()) or None
     lines = ["set -eu", *first, *map(_joined, container.command.pre_start)]
     for export in container.command.exports:
         lines += export_lines(export, {secret.name: secret.target for secret in container.secrets})
-    return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *(container.image.entrypoint or ())]
+    return ["/bin/sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *container.entrypoint]
 
 
 def command(container: Container, *, shell: bool = False) -> list[str] | None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.artifact import Artifact
 from sparkiac.plan.dependents import Program
-from sparkiac.plan.deployments import PROGRAMS, promise_file
-from sparkiac.render import compose, fleet_timer, generation, host_metrics, jsontext, programs, yamltext
+from sparkiac.plan.deployments import PROGRAMS
+from sparkiac.plan.health import promise_file
+from sparkiac.render import compose, fleet_timer, generation, host_metrics, jsontext, programs, turns, yamltext
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
         found += host_metrics.render(host)
     if host.fleet_timer is not None:
         found += fleet_timer.render(host.fleet_timer)
+    found += turns.render(host)
     found.append(generation.render(host, {unit.unit: _runs_from(unit) for unit in host.units}))
     return tuple(Artifact(f"hosts/{host.name}/{each.path}", each.content, each.mode) for each in found)
 

@@ -33,6 +33,13 @@ _MESH_SOURCE: Final = (
 )
 
 
+NCCL: Final = ("mp", "ray", "sglang")
+"""Executors whose nodes exchange data through NCCL; llama.cpp uses plain TCP and reads none of the variables."""
+_VLLM: Final = ("mp", "ray")
+_RAY: Final = ("ray",)
+_ONLY: Final = {_VLLM: "vLLM", _RAY: "Ray"}
+
+
 class Decision(NamedTuple):
     """A setting of each node of a group, and when and why it is made."""
 
@@ -45,6 +52,13 @@ class Decision(NamedTuple):
     """The value in words, for the documentation."""
     reason: str
     source: str
+    executors: tuple[str, ...] = NCCL
+    """Executors whose nodes get it, as the engines name them."""
+
+    @property
+    def condition(self) -> str:
+        """Return when the setting is made, as the documentation prints it."""
+        return ", ".join(each for each in (_ONLY.get(self.executors, ""), self.when) if each not in {"", "always"})
 
 
 def links_of(host: Host | ResolvedHost) -> Links:
@@ -82,14 +96,14 @@ def devices(links: Links) -> tuple[str, ...]:
     return tuple(device for device in named if device is not None)
 
 
-def layer(host: Host, members: Sequence[Links]) -> Leaves:
+def layer(host: Host, members: Sequence[Links], executor: str) -> Leaves:
     """Return the settings of a node; `members` are the links of all hosts of its group."""
     known = {"always", "rdma" if devices(links_of(host)) else "no rdma", "mesh" if is_mesh(members) else "one network"}
     known |= {"ring"} if is_ring(members) else set()
     return {
         each.path: (each.value(host), Origin(f"group: {each.reason} ({each.source})"))
         for each in TABLE
-        if each.when in known
+        if each.when in known and executor in each.executors
     }
 
 
@@ -121,6 +135,7 @@ TABLE: Final = (
         "address of the first link",
         "vLLM announces this address to the other nodes; otherwise it takes the one of the default route",
         "vLLM, get_ip in vllm/utils",
+        _VLLM,
     ),
     Decision(
         ("env", "VLLM_HOST_IP"),
@@ -129,6 +144,7 @@ TABLE: Final = (
         "address of the host",
         "no link reaches all hosts of a mesh, so they connect over the LAN and only NCCL's data takes the links",
         _MESH_SOURCE,
+        _VLLM,
     ),
     Decision(
         ("env", "NCCL_SOCKET_IFNAME"),
@@ -217,6 +233,24 @@ TABLE: Final = (
         "1",
         "no link names an RDMA device, so NCCL uses TCP over the first link and does not try the devices of the host",
         "NCCL documentation",
+    ),
+    Decision(
+        ("env", "RAY_memory_monitor_refresh_ms"),
+        _always(0),
+        "always",
+        "0",
+        "Ray's memory monitor counts the weights as used memory of the host and ends vLLM's workers",
+        "SM121 reference L47",
+        _RAY,
+    ),
+    Decision(
+        ("env", "RAY_ROTATION_MAX_BYTES"),
+        _always(16 << 20),
+        "always",
+        "16 MiB",
+        "Ray keeps six files of each log, of up to 512 MiB each, in /tmp, which is memory and has 1 GiB",
+        "docs.ray.io, Configuring Logging",
+        _RAY,
     ),
 )
 """In the order of docs/cluster.md. `preflight` looks up what only the host knows, each time a node starts:

@@ -6,7 +6,6 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
-from sparkiac.engines import vllm
 from sparkiac.report import Finding, Loc, Severity
 
 if TYPE_CHECKING:
@@ -33,7 +32,8 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
     for base, found in _placements(values):
         engine = engines.named(found["engine"])
         if len(values["deployments"][base[1]]) > 1:
-            yield from _computed(inventory, leaves, (*base, "set"))
+            yield from _computed(inventory, leaves, (*base, "set"), engine)
+        yield from _executor(inventory, base, engine, alone=len(values["deployments"][base[1]]) == 1)
         yield from missing(inventory, leaves, base, _OF_DEPLOYMENT)
         yield from _engine(inventory, leaves, base, engine)
         yield from store(inventory, base, found, found.get("container", {}).get("mounts", {}))
@@ -108,14 +108,30 @@ def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterat
             yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
 
 
-def _computed(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
+def _computed(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:
     """Find options of a group that the plan computes from its hosts and a layer sets as well."""
-    for option in vllm.group_options(rank=1, size=2, master=""):
+    for option in engine.groups.computed if engine.groups else ():
         leaf = leaves.get((*base, option))
         if leaf is not None and (option, leaf[0]) != ("distributed_executor_backend", "mp"):
             message = f"set.{option} of {base[1]} is computed from the hosts of the group; {leaf[0]!r} would be ignored"
-            hint = "remove it: the first host under `on` leads the group, and vLLM runs without Ray"
+            other = "; `executor: ray` runs it on Ray" if "ray" in _executors(engine) else ""
+            hint = f"remove it: the first host under `on` leads the group{other}"
             yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
+
+
+def _executors(engine: Engine) -> tuple[str, ...]:
+    return engine.groups.executors if engine.groups else ()
+
+
+def _executor(inventory: Source[Inventory], base: Path, engine: Engine, *, alone: bool) -> Iterator[Finding]:
+    """Find an executor that the engine does not have, or that a deployment on one host does not need."""
+    path = (*base[:2], "executor")
+    assert inventory.value is not None  # noqa: S101  the pipeline's order
+    chosen = inventory.value.deployments[str(base[1])].executor
+    if chosen is not None and (alone or chosen not in _executors(engine)):
+        why = "it runs on one host" if alone else f"{engine.title} connects the hosts of a group in its own way"
+        message = f"executor of {base[1]} has no effect: {why}"
+        yield _error(_VALUE, message, inventory.document.at_value(path), "remove it")
 
 
 def _place(inventory: Source[Inventory], leaf: tuple[Any, Origin], base: Path, option: str) -> Loc:

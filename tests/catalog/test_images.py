@@ -50,6 +50,7 @@ IMAGES: Final = {
     "ghcr.io/spark-arena/dgx-vllm-eugr-nightly:latest": Named("spark-arena-nightly", "unknown"),
     "ghcr.io/spark-arena/dgx-vllm-eugr-nightly-tf5:latest": Named("spark-arena-nightly-tf5", "unknown"),
     "eugr/spark-vllm:latest": Named("eugr-spark-vllm", "unknown"),
+    "eugr/spark-vllm-b12x:latest": Named("eugr-spark-vllm-b12x", "unknown"),
     "avarok/dgx-vllm-nvfp4-kernel:v22": Named("avarok-nvfp4-kernel", "unknown", "0.16.0rc2"),
     "avarok/dgx-vllm-nvfp4-kernel:v23": Named("avarok-nvfp4-kernel", "unknown", "0.16.0rc2.dev236"),
 }
@@ -77,7 +78,7 @@ def family_of(reference: str) -> ImageFamily:
 
 
 def test_the_table_is_whole() -> None:
-    assert len(IMAGES) == 26
+    assert len(IMAGES) == 27
     assert {named.file for named in IMAGES.values()} | OWN_BUILDS == set(FAMILIES)
 
 

@@ -40,7 +40,8 @@ def prove(found: Resolved, text: str) -> int:
         if origin.layer.startswith("group: "):
             written = found.written
             members = [fabric.links_of(written.hosts[name]) for name in hosts_of(written.deployments[str(path[1])])]
-            assert fabric.layer(written.hosts[str(path[2])], members)[path[3:]] == (value, origin), path
+            layer = fabric.layer(written.hosts[str(path[2])], members, "mp")
+            assert layer[path[3:]] == (value, origin), path
             continue
         if origin.file is None:
             start = 2 if path[0] == "services" else 3

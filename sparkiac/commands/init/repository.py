@@ -108,7 +108,8 @@ def _host(host: FleetHost, user: str | None) -> dict[str, Any]:
     if machine.driver is not None:
         data["driver"] = machine.driver
     if machine.links:
-        data["fabric"] = {"links": [link._asdict() for link in machine.links]}
+        links = [{key: value for key, value in link._asdict().items() if value is not None} for link in machine.links]
+        data["fabric"] = {"links": links}
     return data
 
 

@@ -80,22 +80,28 @@ class _Notes:
 
 
 def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableType]:
-    account = memory_use.of(host)
     yield Text(f"{host.name}  {host.address}  {host.platform}", style="bold")
     yield Text()
     if host.units or host.config_files:
         yield _units(host)
         yield Text()
     driver = f", driver {host.driver}" if host.driver else ""
-    yield Text(f"memory {gib(account.total_bytes)}{driver}")
+    yield Text(f"memory {gib(host.memory_bytes)}{driver}")
+    for title, use in memory_use.by_turn(host):
+        if title:
+            yield Text(title, style="bold")
+        yield from _memory(use, notes, width=width)
+        yield Text()
+    for each in memory_use.of(host).accounts:
+        yield from _deployment(each)
+
+
+def _memory(account: HostMemoryUse, notes: _Notes, *, width: int) -> Iterator[RenderableType]:
     if account.total_bytes:
         yield bar(account, width=width)
     if account.total_bytes and account.width_bytes > account.total_bytes:
         yield _end(account, width=width)
     yield _legend(account, notes)
-    yield Text()
-    for each in account.accounts:
-        yield from _deployment(each)
 
 
 def bar(account: HostMemoryUse, *, width: int) -> Text:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.text import Text
 
 from sparkiac.formats.terminal import NARROW, brief_image, grid, heading, number, stacked, table
-from sparkiac.memory import budget
+from sparkiac.memory import budget, overhead
 from sparkiac.memory.values import GIB
 from sparkiac.resolve import search
 
@@ -132,7 +132,7 @@ def beside(hits: Iterable[Data], others: Iterable[Data], *, width: int) -> Itera
     kept = (budget.reserve(total).size_bytes or 0) / GIB
     yield Text(
         f"On one {search.MACHINE}: {number(total / GIB)} GiB, less {number(round(kept, 1))} GiB for the system "
-        f"and {number(budget.RUNTIME_BYTES / GIB)} GiB for each engine, beside"
+        f"and {number(overhead.RUNTIME_BYTES / GIB)} GiB for each engine, beside"
     )
     yield grid((each["name"], _load(each)) for each in others)
     hits = list(hits)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.artifact import Artifact
-from sparkiac.plan.deployments import PROGRAMS, promise_file
+from sparkiac.plan.deployments import PROGRAMS
+from sparkiac.plan.health import promise_file
 from sparkiac.render import jsontext, playbooks
 from sparkiac.render.kubernetes import groups, objects, volumes
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LEADER: Final = "LWS_LEADER_ADDRESS"
 _NODE_NAME: Final = "NODE_NAME"
 _NODE_ADDRESS: Final = "NODE_ADDRESS"
+_EXECUTOR: Final = "mp"
 _OPTIONS: Final = {"--master-addr": _LEADER, "--nnodes": "LWS_GROUP_SIZE", "--node-rank": "LWS_WORKER_INDEX"}
 """Option of vLLM → variable with its value in the pod."""
 _OF_WORKER: Final = _OPTIONS | {"--host": _NODE_ADDRESS}
@@ -41,7 +42,10 @@ def leader_address(name: str, namespace: str) -> str:
 
 def group(nodes: Sequence[Node], files: tuple[Artifact, ...]) -> dict[str, Any]:
     """Return the LeaderWorkerSet of the nodes of a group, leader first. Raises Unsupported."""
-    name = nodes[0].container.name
+    name, executor = nodes[0].container.name, nodes[0].container.server.executor
+    if executor != _EXECUTOR:
+        message = "only groups on vLLM's own processes (`executor: mp`) are written for Kubernetes"
+        raise Unsupported(message)
     leader, *workers = _alike(nodes)
     template = {
         "size": len(nodes),

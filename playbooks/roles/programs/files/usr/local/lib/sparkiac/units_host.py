@@ -33,6 +33,7 @@ UNIT = {
     "group": bool,
     "ready_timeout_s": int,
     "drain_s": int,
+    "turns": [str],
     "promise": (PROMISE, None),
 }
 RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
