@@ -28,7 +28,7 @@ def put(text: str, root: YamlNode, path: Path, value: Scalar) -> str:
         message = "the edit would lengthen a list"
         raise CannotEdit(message)
     if not keys:
-        return _replace(text, node, written(value, node.style))
+        return _replace(text, node, scalar(value, node.style))
     if node.kind == "scalar" and not node.style and text[node.start : node.end] in NULL:
         return _replace(text, node, f"{{{_pair(keys, value)}}}")
     if node.kind != "mapping":
@@ -64,7 +64,7 @@ def _below(text: str, node: YamlNode, keys: list[str], value: Scalar, width: int
     place = line_end(text, node.last)
     newline = "\r\n" if text[:place].endswith("\r\n") or ("\r\n" in text and place == len(text)) else "\n"
     lines = [f"{' ' * (column + width * depth)}{_key(key)}:" for depth, key in enumerate(keys)]
-    lines[-1] += f" {written(value, '')}"
+    lines[-1] += f" {scalar(value, '')}"
     added = newline.join(lines)
     if not text[:place].endswith("\n"):
         return f"{text}{newline}{added}"
@@ -83,17 +83,17 @@ def _column(text: str, node: YamlNode) -> int:
 
 
 def _pair(keys: list[str], value: Scalar) -> str:
-    pair = written(value, "")
+    written = scalar(value, "")
     for depth, key in enumerate(reversed(keys)):
-        pair = f"{_key(key)}: {{{pair}}}" if depth else f"{_key(key)}: {pair}"
-    return pair
+        written = f"{_key(key)}: {{{written}}}" if depth else f"{_key(key)}: {written}"
+    return written
 
 
 def _key(key: str) -> str:
-    return written(key, "")
+    return scalar(key, "")
 
 
-def written(value: Scalar, style: str) -> str:
+def scalar(value: Scalar, style: str) -> str:
     """Write a value; a text keeps its former quotes, or gets those that it needs."""
     if not isinstance(value, str):
         return json.dumps(value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import CannotEdit, YamlNode, line_end, line_start, read
-from sparkiac.fix.placing import step, written
+from sparkiac.fix.placing import scalar, step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,7 +79,7 @@ def _into_brackets(text: str, node: YamlNode, name: str, values: Deployment) -> 
 
 
 def _flow(value: Any) -> str:  # noqa: ANN401  a scalar or a list of names
-    return "[{}]".format(", ".join(map(_flow, value))) if isinstance(value, list) else written(value, "")
+    return "[{}]".format(", ".join(map(_flow, value))) if isinstance(value, list) else scalar(value, "")
 
 
 def _plain(data: object) -> Any:  # noqa: ANN401  a document's data
