@@ -135,7 +135,7 @@ def test_the_list_as_json(cli: Cli) -> None:
 def test_the_list_says_what_an_entry_needs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     shown = " ".join(line.strip() for line in lines(cli("recipes", "list")))
-    assert "needs: the commits of its build, under builds #host-tuning #no-mtp" in shown
+    assert "needs: the commits of its build, under builds #eugr-nightly #host-tuning" in shown
     assert "#chat-template (needs: the URL of the template, under container.files) #flashinfer-cutlass" in shown
     needs = [each["needs"] for each in as_json(cli("recipes", "list", "--format", "json"))["recipes"]]
     template = {"REF003": "the URL of the template, under container.files"}

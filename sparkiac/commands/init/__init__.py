@@ -11,7 +11,7 @@ import click
 
 from sparkiac.commands import foreign, prompts
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import exit_code, known, printable, show
+from sparkiac.commands.inputs import exit_code, printable, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from sparkiac.resolve.catalogued import Catalogued
 
 _STORE: Final = "/srv/models"
-_SET: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
-"""Keys that a recipe leaves open and that init sets."""
 _NEXT: Final = """\
 created {target}: {count} files. Next steps:
   cd {quoted}
@@ -172,18 +170,9 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
 
 def _recipe(name: str, hosts: Sequence[FleetHost]) -> Catalogued:
     """Return a recipe that these hosts can serve and for which init can set all open values."""
-    from sparkiac.commands.recipes import data
-    from sparkiac.resolve import catalogued
+    from sparkiac.commands.recipes import choice
 
-    chosen = catalogued.named(known("recipe", name, [each.name for each in catalogued.everything() if each.usable]))
-    snippet = data.snippet(chosen)
-    left = sorted({key for part in (snippet, *snippet["deployments"].values()) for key in part} - _SET)
-    if left:
-        message = (
-            f"{name} requires {', '.join(left)} in the inventory, which init does not set: start with another recipe, "
-            f"and add the lines of `sparkiac recipes show {name}` to the inventory"
-        )
-        raise click.UsageError(message)
+    chosen = choice.deployable(name, "init")
     _enough(hosts, chosen.nodes, name)
     return chosen
 
