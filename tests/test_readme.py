@@ -64,6 +64,22 @@ SHOWN: Final = {
         "tests/e2e/test_services.py::test_keys_stand_in_no_file_no_argument_and_no_unit",
     ),
     (
+        "`sparkiac secrets new` generates missing secrets in a file that Git ignores, mode 0600 or encrypted, and "
+        "prints none."
+    ): (
+        "tests/commands/test_secrets.py::test_values_are_stored_for_their_owner_only_and_printed_nowhere",
+        "tests/commands/test_secrets.py::test_git_ignores_the_directory",
+        "tests/commands/test_secrets.py::test_a_vault_is_encrypted_read_and_completed",
+    ),
+    (
+        "`sparkiac add` and `remove` change one deployment in your file, keep all comments outside it, and refuse "
+        "what would not fit on the host."
+    ): (
+        "tests/commands/test_add.py::test_a_deployment_is_added_below_the_others_and_all_comments_stay",
+        "tests/commands/test_add.py::test_a_removed_deployment_takes_its_own_lines_only",
+        "tests/commands/test_add.py::test_a_model_that_does_not_fit_is_refused",
+    ),
+    (
         "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before "
         "anything is changed."
     ): (

@@ -67,7 +67,7 @@ class Sample(NamedTuple):
     gap_s: float = 0.0
     """Longest wait between two parts after the first one."""
     parts: int = 0
-    """Parts of the stream with generated text."""
+    """Parts of the stream with generated text; what arrives together is one part."""
     reasoning_parts: int = 0
     error: str | None = None
     """Why there is no measurement."""
@@ -160,7 +160,7 @@ def _sample(arrivals: Iterable[Arrival]) -> Sample:
         ttft_s=times[0],
         total_s=times[-1],
         gap_s=max((later - earlier for earlier, later in pairwise(times)), default=0.0),
-        parts=len(times),
+        parts=len(set(times)),
         reasoning_parts=reasoning,
     )
 

@@ -100,11 +100,12 @@ def _collect(session: Session, wanted: Wanted, found: _Found) -> None:
 
 def _rounds(session: Session, wanted: Wanted, notes: list[str]) -> Iterator[Round]:
     listed, levels = _planned(session, wanted, wanted.levels, notes), wanted.levels
-    runner.prepare(session, listed)
+    looks_for_knee = wanted.mode == "sweep" and not wanted.levels
+    runner.prepare(session, listed[:1] if looks_for_knee else listed)  # high loads may never be reached
     if wanted.mode == "rate" and not levels:
         levels = runner.rates(session, wanted.sizes)
         listed = _planned(session, wanted, levels, notes)
-    measured = runner.sweep if wanted.mode == "sweep" and not wanted.levels else runner.repeat
+    measured = runner.sweep if looks_for_knee else runner.repeat
     yield from measured(session, listed, wanted.runs)
 
 

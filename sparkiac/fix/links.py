@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start, read
-from sparkiac.fix.placing import written
+from sparkiac.fix.placing import scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def _flow(value: Any) -> str:  # noqa: ANN401  plain data
         return "{{{}}}".format(", ".join(f"{key}: {_flow(each)}" for key, each in value.items()))
     if isinstance(value, (list, tuple)):
         return "[{}]".format(", ".join(map(_flow, value)))
-    return written(value, "")
+    return scalar(value, "")
 
 
 def _refuse_other_changes(before: Any, after: Any, host: str, links: Links) -> None:  # noqa: ANN401  documents

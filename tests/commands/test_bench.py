@@ -108,9 +108,9 @@ def test_single(cli: Cli, server: str, thinking: tuple[str, ...]) -> None:
     for each in point.rounds:
         [tokens] = each.prompt_tokens
         assert 50 <= tokens <= 70
-        assert (each.output_tokens, each.parts, each.errors) == ((8,), (8,), ())
+        assert (each.output_tokens, each.errors) == ((8,), ())
         assert 0 < each.ttft_s[0] <= each.total_s[0] <= each.seconds
-    assert record.notes == ("single: fewer than 64 generated tokens; the decode speed is noisy",)
+    assert "single: fewer than 64 generated tokens; the decode speed is noisy" in record.notes
     assert record.thinking == ({"on": True, "off": False}[thinking[1]] if thinking else None)
 
 
