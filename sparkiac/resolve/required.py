@@ -74,10 +74,12 @@ def _engine(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: En
 def store(
     inventory: Source[Inventory], base: Path, values: dict[str, Any], mounts: dict[str, Any]
 ) -> Iterator[Finding]:
-    """Find mounts of the model store on a host without one."""
-    mounted = any(mount["source"] == "model_store" for mount in mounts.values()) or "model_path" in values
+    """Find mounts of the model store on a host without one, and a read-ahead of its disk."""
+    slower = values.get("load_memory", {}).get("read_ahead_kib") is not None
+    mounted = slower or any(mount["source"] == "model_store" for mount in mounts.values()) or "model_path" in values
     if "model_store" not in values and mounted:
-        message = f"{base[1]} mounts the model store, but no model_store is set"
+        uses = "changes the read-ahead of" if slower else "mounts"
+        message = f"{base[1]} {uses} the model store, but no model_store is set"
         hint = "add `model_store: /srv/models` to defaults"
         yield _error(_NEEDED, message, inventory.document.at_key(base[:2]), hint)
 

@@ -64,6 +64,8 @@ def test_a_deployment_that_mounts_the_store_needs_to_know_where_it_is() -> None:
     text = deployment(defaults="{}")
     assert faults(text) == ["REF003 5:3 chat mounts the model store, but no model_store is set"]
     assert faults(deployment("container: {mounts: null}", defaults="{}")) == []
+    slower = deployment("container: {mounts: null}", "load_memory: {read_ahead_kib: 8}", defaults="{}")
+    assert faults(slower) == ["REF003 5:3 chat changes the read-ahead of the model store, but no model_store is set"]
     assert faults(deployment(defaults="{}", host="spark-01: {address: 192.168.1.11, model_store: /data}")) == []
 
 
