@@ -70,7 +70,7 @@ def test_the_unit_of_a_deployment(rendered: Rendered) -> None:
 
 def test_load_memory_adds_its_steps_and_its_file(rendered: Rendered) -> None:
     during = (
-        "load_memory: {drop_caches_every_s: 1, read_ahead_kib: 8, read_ahead_for_s: 180, sysctl: {vm.swappiness: 0}}"
+        "load_memory: {drop_caches_every_s: 1, read_ahead_kib: 8, read_ahead_for_s: 180, sysctl: {vm.dirty_ratio: 5}}"
     )
     tree = rendered(deployment(during, "timeouts: {ready_s: 700}"))
     steps = unit(tree[UNIT])["Service"]
@@ -85,7 +85,7 @@ def test_load_memory_adds_its_steps_and_its_file(rendered: Rendered) -> None:
         "read_ahead_for_s": 180,
         "read_ahead_kib": 8,
         "store": "/srv/models",
-        "sysctls": [{"key": "vm.swappiness", "value": "0"}],
+        "sysctls": [{"key": "vm.dirty_ratio", "value": "5"}],
     }
     [planned] = json.loads(tree[f"{ROOT}etc/sparkiac/generation.json"].content)["units"]
     assert "etc/sparkiac/chat/load-memory.json" in planned["files"]
