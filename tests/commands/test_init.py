@@ -50,7 +50,7 @@ defaults:
   user: milo
   model_store: /data/models
   bind: lan
-  # its value is on the hosts and in a vault, never here
+  # its value is never here: `sparkiac secrets new` generates it
   api_key: {secret: vllm_api_key}
 hosts:
   spark-01: {address: "192.168.1.11"}
@@ -131,6 +131,17 @@ def test_a_fleet_without_secrets_needs_no_step_for_them(folder: Path, cli: Cli) 
     commands = printed(outcome)
     assert [line.split()[1] for line in commands[2:]] == ["lock", "check", "plan", "generate", "apply"]
     assert commands[-1] == "sparkiac apply inventories/lab.yaml"
+
+
+def test_a_host_that_serves_nothing_is_named_with_the_command_for_it(folder: Path, cli: Cli) -> None:
+    outcome = cli("init", "lab", *SERVED, "--host", "spark-02=192.168.1.12")
+    [line] = [line for line in outcome.out.splitlines() if "serves nothing yet" in line]
+    host, _, command = line.partition(" serves nothing yet: ")
+    assert host == "spark-02"
+    added = run(*command.replace("RECIPE", RECIPE).split(), cwd=folder / "lab")
+    assert added.returncode == 0, added.stderr
+    deployments = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["deployments"]
+    assert [each[True] for each in deployments.values()] == ["spark-01", "spark-02"]
 
 
 def test_until_the_lock_is_complete_its_check_fails_and_says_what_to_do(folder: Path, cli: Cli) -> None:

@@ -33,9 +33,11 @@ created {target}: {count} files. Next steps:
 {secrets}\
   sparkiac generate inventories/{name}.yaml
   sparkiac apply inventories/{name}.yaml{values}
-Add --ask-become-pass behind -- if sudo on the hosts asks for a password. See README.md for more.
+{idle}\
+Options of Ansible follow `--`, such as --ask-become-pass if sudo on the hosts needs a password. README.md has more.
 """
 _SECRETS: Final = "  sparkiac secrets new inventories/{name}.yaml\n"
+_IDLE: Final = "{host} serves nothing yet: sparkiac add RECIPE --on {host} --to inventories/{name}.yaml\n"
 _VALUES: Final = " -- -e @secrets/{name}.json"
 _BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model and --model-store"
 _WHICH: Final = "Recipe, see `sparkiac recipes list`"
@@ -246,8 +248,9 @@ def _next(name: str, target: Path, plan: Plan) -> str:
     git = "" if any((folder / ".git").exists() for folder in (target, *target.parents)) else _GIT
     wanted = any(host.secrets for host in plan.hosts)
     secrets, values = (each.format(name=name) if wanted else "" for each in (_SECRETS, _VALUES))
-    count, quoted = len(repository.files(name)), shlex.quote(str(target))
-    return _NEXT.format(target=target, count=count, quoted=quoted, git=git, name=name, secrets=secrets, values=values)
+    idle = "".join(_IDLE.format(host=host.name, name=name) for host in plan.hosts if not host.containers)
+    head = {"target": target, "count": len(repository.files(name)), "quoted": shlex.quote(str(target)), "git": git}
+    return _NEXT.format(**head, name=name, secrets=secrets, values=values, idle=idle)
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None:
