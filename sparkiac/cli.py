@@ -32,6 +32,8 @@ COMMANDS: Final = {
     "bench": "Measure model servers and compare the results.",
     "fabric": "Find, check and measure the links between hosts.",
     "init": "Create a repository for a fleet.",
+    "add": "Add a deployment to an inventory.",
+    "remove": "Remove a deployment from an inventory.",
     "secrets": "Generate and store the secrets that hosts need.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""
