@@ -25,9 +25,15 @@ COMMANDS: Final = {
     "export": "Convert a deployment for another tool.",
     "diagnose": "Find known problems in the logs of a server.",
     "apply": "Show what changes on the hosts, ask, and apply it.",
+    "turn": "Switch the hosts to another turn: to other models that share them.",
     "status": "Show the state of hosts and servers, and what differs.",
     "verify": "Check what deployments promise, with evidence.",
+    "bench": "Measure model servers and compare the results.",
+    "fabric": "Find, check and measure the links between hosts.",
     "init": "Create a repository for a fleet.",
+    "add": "Add a deployment to an inventory.",
+    "remove": "Remove a deployment from an inventory.",
+    "secrets": "Generate and store the secrets that hosts need.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""
 

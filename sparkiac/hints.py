@@ -13,6 +13,10 @@ _MEANINGFUL: Final = 3
 _NUMBERED: Final = "0123456789.-_"
 """Characters that may follow the name of a family: gemma4 belongs to gemma."""
 
+PLAYBOOK_STOPS: Final = "ansible-playbook stops in its first task."
+PODS_FAIL: Final = "Pods with these images or models do not start."
+"""What happens if a tree without real pins is applied, by Ansible and on Kubernetes."""
+
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Suggest the closest known name, or list names that contain the word, all names if there are few, or one name."""
@@ -59,15 +63,12 @@ def ranges(found: Iterable[str], known: Sequence[str]) -> str:
     return ", ".join(span[0] if len(span) == 1 else f"{span[0]} to {span[-1]}" for span in spans)
 
 
-def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY") -> str:
+def unpinned_notice(unpinned: Collection[str], inventory: str = "INVENTORY", *, result: str = PLAYBOOK_STOPS) -> str:
     """Return a notice that a tree with these example or missing pins cannot be applied; empty if there are none."""
     if not unpinned:
         return ""
     pins = "1 pin is an example or missing" if len(unpinned) == 1 else f"{len(unpinned)} pins are examples or missing"
-    return (
-        f"Cannot be applied: {pins}. ansible-playbook stops in its first task. "
-        f"Run `sparkiac lock {inventory}`, then `sparkiac generate {inventory}`."
-    )
+    return f"Cannot be applied: {pins}. {result} Run `sparkiac lock {inventory}`, then `sparkiac generate {inventory}`."
 
 
 def build_hint(name: str) -> str:

@@ -14,17 +14,21 @@ from sparkiac.resolve import check_names, resolve
 from sparkiac.rules import profiles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from sparkiac.artifact import Artifact
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
+    from sparkiac.model.link_record import LinkRecord
+    from sparkiac.model.records import StartRecord
+    from sparkiac.render.kubernetes import Rendering
     from sparkiac.resolve import Resolved
     from sparkiac.rules.profiles import Hidden
     from sparkiac.source import Source
     from sparkiac.source.document import Document
 
 _EXAMPLE: Final = ("LCK033", "example-lock")
+_SLOWER_HINT: Final = "check the cable and both ports, then run `sparkiac fabric verify` again"
 _SETTLED_BY_LOCK: Final = frozenset({_EXAMPLE[0], "IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"})
 """Codes of findings that a complete lock resolves."""
 
@@ -36,6 +40,10 @@ class InputFile(NamedTuple):
     raw: bytes
     interfaces: Mapping[str, Interface] = {}
     """For an inventory: digest of an image → vLLM options that were captured from that image."""
+    records: tuple[StartRecord, ...] = ()
+    """For an inventory: the recorded starts beside it."""
+    links: LinkRecord | None = None
+    """For an inventory: speeds of links that were measured."""
 
 
 class Outcome(NamedTuple):
@@ -105,6 +113,7 @@ def check(
     plan = build(found)
     hidden = _outside_default() if hidden is None else hidden
     findings = [each for each in rules.check(plan, found) if (each.code, each.severity) not in hidden]
+    findings += _slower_links(found, inventory.links)
     if lock is not None and found.lock is not None and found.lock.example:
         findings.append(_example(inventory, lock))
     tolerated = _SETTLED_BY_LOCK if allow_unlocked else frozenset({_EXAMPLE[0]}) if allow_example else frozenset()
@@ -113,7 +122,7 @@ def check(
 
 def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Report, Resolved | None]:
     """Read and resolve an inventory; return None instead of a result if the input is not valid."""
-    loaded = source.load(inventory.raw, name=inventory.name, model=Inventory)
+    loaded = read_inventory(inventory)
     pins = read_lock(lock) if lock else None
     faults = (*loaded.findings, *(pins.findings if pins else ()))
     if loaded.value is None and (foreign := _foreign(inventory, loaded)):
@@ -121,7 +130,7 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
     if faults or loaded.value is None:
         return Report.of((*faults, *check_names(loaded))), None
     findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces)
-    return Report.of(findings), result
+    return Report.of(findings), result._replace(records=inventory.records) if result else None
 
 
 def _foreign(inventory: InputFile, loaded: Source[Inventory]) -> Finding | None:
@@ -161,6 +170,11 @@ def fix(
         return FixResult(inventory.raw, first, ())
     raw, left, gone = repair(inventory.raw, report, _outside_default() if hidden is None else hidden)
     return FixResult(raw, checked(raw)._replace(report=left), gone)
+
+
+def read_inventory(inventory: InputFile) -> Source[Inventory]:
+    """Read and validate an inventory without resolving it, for a command that fills in what it lacks."""
+    return source.load(inventory.raw, name=inventory.name, model=Inventory)
 
 
 def read_lock(lock: InputFile) -> Source[Lock]:
@@ -234,6 +248,13 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
     return render_plan(plan)
 
 
+def render_kubernetes(plan: Plan) -> Rendering:
+    """Render the objects for Kubernetes. Raises `render.kubernetes.Unsupported`."""
+    from sparkiac.render import kubernetes  # noqa: PLC0415  only `generate --target kubernetes` needs it
+
+    return kubernetes.render(plan)
+
+
 def _outside_default() -> Hidden:
     known = catalog.profiles()
     return profiles.hidden((check.rule for check in rules.checks()), known.floors, known.default)
@@ -244,6 +265,18 @@ def _example(inventory: InputFile, lock: InputFile) -> Finding:
     hint = f"run `sparkiac lock {inventory.name}`: it replaces all of them"
     loc = read_lock(lock).document.at_key(("example",))
     return Finding(*_EXAMPLE, Severity.ERROR, message, loc, hint)
+
+
+def _slower_links(found: Resolved, record: LinkRecord | None) -> Iterator[Finding]:
+    """Report links that were slower in the last run of `sparkiac fabric verify` than in the best one."""
+    for link in record.links if record else ():
+        if link.slower:
+            message = (
+                f"{link.tool} measured {link.latest_gbit} Gbit/s from {link.source} to {link.target} over "
+                f"{link.interface}, but {link.best_gbit} Gbit/s before"
+            )
+            loc = found.inventory.document.at_key(("hosts", link.source))
+            yield Finding("MN104", "slower-link", Severity.WARNING, message, loc, _SLOWER_HINT)
 
 
 def _as_warning(finding: Finding) -> Finding:

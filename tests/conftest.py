@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import schedule
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
+
+    from xdist.remote import Producer
 
 ROOT = Path(__file__).parent.parent
 """The checkout."""
@@ -63,13 +67,14 @@ def pytest_configure() -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Start one worker more than there are cores: tests on real hosts wait most of their time."""
-    return (os.cpu_count() or 1) + 1
+    """Start two workers for each core."""
+    return schedule.WORKERS
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the real hosts, which take longest: the other workers go through the rest meanwhile."""
-    items.sort(key=lambda item: "e2e" not in item.path.parts)
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> schedule.Schedule | None:
+    """Distribute files in an order of our own with `--dist loadfile`."""
+    return schedule.Schedule(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)

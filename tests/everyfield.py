@@ -48,6 +48,7 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
     forms.INTERFACE: ("enp1", "enp2"),
     forms.USER: ("alice", "bob"),
     forms.VERSION: ("580.101", "580.102"),
+    forms.TIME_OF_DAY: ("21:01", "21:02"),
     forms.SYSCTL_KEY: ("net.core.one", "net.core.two"),
     forms.SYSCTL_VALUE: ("11", "12"),
     forms.KERNEL_PARAMETER: ("module.one", "module.two"),
@@ -61,6 +62,11 @@ TEXTS: Final[dict[str, tuple[str, str]]] = {
 
 
 FITTING: Final[dict[str, tuple[Any, ...]]] = {
+    "Inventory.turns": (
+        {"day": ["chat"], "night": ["other"]},
+        {"day": ["other"], "night": ["chat"]},
+    ),
+    "Turn.run": (["chat"], ["third"]),
     "Host.platform": ("dgx-spark", "bench"),
     "Host.images_from": ("spark-02", "spark-03"),
     "Rollout.batch": (1, 2),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +22,7 @@ MODULES: Final = sorted(PACKAGE.rglob("*.py"))
 RULES: Final = [path for path in MODULES if path.parent.name == "rules" and "_" in path.stem.strip("_")]
 TEMPLATES: Final = sorted((ROOT / "templates").rglob("*.j2"))
 SCRIPTS: Final = [path for _, path in assets.files("playbooks/roles/programs/files")]
-SHARED: Final = frozenset({"commands", "exits", "foreign", "inputs", "prompts"})
+SHARED: Final = frozenset({"commands", "editing", "exits", "foreign", "inputs", "prompts"})
 """What stands beside the commands, and is none."""
 LONGEST_FUNCTION: Final = 40
 LONGEST_MODULE: Final = 300
@@ -39,7 +40,7 @@ STAGES: Final = {
     "sparkiac.fix": {"repair": {"sparkiac/pipeline.py"}},
     "sparkiac.render": {"render": {"sparkiac/pipeline.py"}},
     "sparkiac.write": {
-        "commit": {"sparkiac/commands/generate.py"},
+        "commit": {"sparkiac/commands/bench/trials.py", "sparkiac/commands/generate.py"},
         "survey": {"sparkiac/commands/apply/tree.py", "sparkiac/commands/generate.py"},
     },
 }
@@ -113,11 +114,11 @@ def test_there_is_no_drawer_for_everything() -> None:
     assert [name(path) for path in MODULES if drawers & {path.stem, path.parent.name}] == []
 
 
-def imported(path: Path) -> Iterator[tuple[str, str]]:
+@cache
+def imported(path: Path) -> frozenset[tuple[str, str]]:
     """Give what a module takes from others at run time, as (module, name)."""
-    for node in runtime(path):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield from ((node.module, alias.name) for alias in node.names)
+    taken = [node for node in runtime(path) if isinstance(node, ast.ImportFrom)]
+    return frozenset((node.module, alias.name) for node in taken if node.module for alias in node.names)
 
 
 @pytest.mark.parametrize("package", STAGES)

@@ -115,6 +115,14 @@ monitoring:
   timer: {on: spark-01}
   alerts: {webhook: {secret_url: {secret: hook}}}
 """,
+    "turns": _CHAT
+    + """\
+  other: {recipe: base/single-spark, model: example/big, on: spark-01, port: 8001}
+  third: {recipe: base/single-spark, model: example/big, on: spark-03, port: 8001}
+turns:
+  day: {run: [chat]}
+  night: {run: [other]}
+""",
     "build": _CHAT.replace("port: 8001", "port: 8001, image: built")
     + """\
 builds:
@@ -149,42 +157,63 @@ EXCEPTIONS: Final = {
 """End of a field's place → why nothing depends on its value."""
 
 
+LOCKED: Final = pipeline.InputFile("lab.lock.yaml", LOCK.encode())
+
+
+def file(text: str) -> pipeline.InputFile:
+    return pipeline.InputFile("lab.yaml", text.encode())
+
+
 @cache
-def outcome(text: str) -> tuple[object, ...] | None:
-    """Give what becomes of an inventory, without the lines and columns of findings; None if there is no plan."""
-    inventory, lock = pipeline.InputFile("lab.yaml", text.encode()), pipeline.InputFile("lab.lock.yaml", LOCK.encode())
-    checked = pipeline.check(inventory, lock, allow_unlocked=True, hidden=frozenset())
-    if checked.plan is None:
-        return None
-    found = {(each.code, each.severity, each.message, each.hint) for each in checked.report.findings}
-    wants = [
-        (each.key, each.users, each.source, each.revision, each.files)
-        for each in pipeline.lock_state(inventory, lock).pins
-    ]
-    return found, wants, pipeline.render(checked.plan)
+def checked(text: str) -> pipeline.Outcome:
+    return pipeline.check(file(text), LOCKED, allow_unlocked=True, hidden=frozenset())
 
 
-def read(shape: str) -> dict[str, Any]:
-    """Read one of the inventories as plain data that can be changed. PyYAML would read the key `on` as true."""
+def findings(text: str) -> set[object]:
+    """Give the findings without lines and columns."""
+    return {(each.code, each.severity, each.message, each.hint) for each in checked(text).report.findings}
+
+
+@cache
+def files(text: str) -> object:
+    """Give the files of a valid inventory."""
+    plan = checked(text).plan
+    assert plan is not None
+    return pipeline.render(plan)
+
+
+@cache
+def pins(text: str) -> list[object]:
+    """Give what the lock must hold."""
+    found = pipeline.lock_state(file(text), LOCKED).pins
+    return [(each.key, each.users, each.source, each.revision, each.files) for each in found]
+
+
+def differ(one: str, two: str) -> bool:
+    """Return whether two valid inventories lead to other findings, files or pins, with the cheapest of them first."""
+    if checked(one).plan is None or checked(two).plan is None:
+        return False
+    return any(what(one) != what(two) for what in (findings, files, pins))
+
+
+@cache
+def data(shape: str) -> str:
+    """Read one of the inventories, as JSON. PyYAML would read the key `on` as true."""
     document = source.load(SHAPES[shape].encode(), name=shape, model=Inventory).document
-    data: dict[str, Any] = json.loads(json.dumps(document.data))
-    return data
+    return json.dumps(document.data)
 
 
 def with_value(shape: str, place: Place, value: object) -> str:
     """Write an inventory with this value at that place."""
-    data = read(shape)
-    return as_yaml(data) if put(data, place.steps, copy.deepcopy(value)) else ""
+    changed: dict[str, Any] = json.loads(data(shape))
+    return as_yaml(changed) if put(changed, place.steps, copy.deepcopy(value)) else ""
 
 
 def reaches(place: Place, values: list[Any]) -> bool:
-    """Whether two values of a field lead to two outcomes, in any of the inventories."""
-    for shape in SHAPES:
-        texts = [with_value(shape, place, value) for value in values[:2]]
-        found = [outcome(text) if text else None for text in texts]
-        if None not in found and found[0] != found[1]:
-            return True
-    return False
+    """Whether two values of a field make a difference in any of the inventories."""
+    one, two = values[:2]
+    texts = ((with_value(shape, place, one), with_value(shape, place, two)) for shape in SHAPES)
+    return any(all(pair) and differ(*pair) for pair in texts)
 
 
 def told(place: Place) -> bool:
@@ -197,7 +226,7 @@ EVERY: Final = {str(place): place for place in places(Inventory) if told(place)}
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_inventories_are_valid(shape: str) -> None:
-    assert outcome(SHAPES[shape]) is not None
+    assert checked(SHAPES[shape]).plan is not None
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if not name.endswith(tuple(EXCEPTIONS))])

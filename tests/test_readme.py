@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from sparkiac.__main__ import run
 from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HEADING: Final = "## What it does that a script does not"
 SHOWN: Final = {
@@ -58,6 +62,22 @@ SHOWN: Final = {
         "tests/source/test_literals.py::test_a_literal_is_shown_nowhere",
         "tests/render/test_compose.py::test_a_key_is_a_file_of_systemds_credentials",
         "tests/e2e/test_services.py::test_keys_stand_in_no_file_no_argument_and_no_unit",
+    ),
+    (
+        "`sparkiac secrets new` generates missing secrets in a file that Git ignores, mode 0600 or encrypted, and "
+        "prints none."
+    ): (
+        "tests/commands/test_secrets.py::test_values_are_stored_for_their_owner_only_and_printed_nowhere",
+        "tests/commands/test_secrets.py::test_git_ignores_the_directory",
+        "tests/commands/test_secrets.py::test_a_vault_is_encrypted_read_and_completed",
+    ),
+    (
+        "`sparkiac add` and `remove` change one deployment in your file, keep all comments outside it, and refuse "
+        "what would not fit on the host."
+    ): (
+        "tests/commands/test_add.py::test_a_deployment_is_added_below_the_others_and_all_comments_stay",
+        "tests/commands/test_add.py::test_a_removed_deployment_takes_its_own_lines_only",
+        "tests/commands/test_add.py::test_a_model_that_does_not_fit_is_refused",
     ),
     (
         "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before "
@@ -135,3 +155,18 @@ def test_what_shows_it_is_a_test(test: str) -> None:
     functions = [node for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.FunctionDef)]
     [found] = [function for function in functions if function.name == name]
     assert any(isinstance(node, (ast.Assert, ast.With)) for node in ast.walk(found))
+
+
+def test_the_block_for_two_hosts_works_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    [block] = [each for each in blocks if "on: [spark-01, spark-02]" in each]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.yaml").write_text(block)
+    assert run(["generate", "two.yaml", "--allow-unlocked", "--output", "out"]) == 0
+    composed = [
+        (tmp_path / f"out/hosts/spark-0{number}/etc/sparkiac/coder/compose.yaml").read_text() for number in (1, 2)
+    ]
+    for rank, text in enumerate(composed):
+        assert f'"--node-rank={rank}"' in text
+        assert f'VLLM_HOST_IP: "192.168.177.1{rank + 1}"' in text
+        assert 'NCCL_IB_HCA: "rocep1s0f1"' in text

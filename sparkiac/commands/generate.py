@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from sparkiac import __version__
+from sparkiac import __version__, hints
+from sparkiac.characters import escaped_line
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, INVENTORY, WRITE_EXITS, exit_code, hashes, lock_path, printable, read, show
+from sparkiac.commands.inputs import (
+    FORMAT,
+    INVENTORY,
+    WRITE_EXITS,
+    exit_code,
+    hashes,
+    known,
+    lock_path,
+    printable,
+    read,
+    show,
+)
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
@@ -18,11 +30,20 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
     from sparkiac.write import Changes
 
+_FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}
+"""Target → folder of its output below generated/. No name has a dot, so the folders of two inventories differ."""
+_RESULTS: Final = {"ansible": hints.PLAYBOOK_STOPS, "kubernetes": hints.PODS_FAIL}
+
 
 @click.command()
 @INVENTORY
 @FORMAT
-@click.option("--output", type=click.Path(path_type=Path), help="Output directory; default: generated/<name>.")
+@click.option("--target", default="ansible", metavar="TARGET", help="ansible (default) or kubernetes.")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Output directory; default: generated/<name>, or generated/<name>.kubernetes.",
+)
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 3 if the files are out of date.")
 @click.option(
     "--diff", "show_diff", is_flag=True, help="Write nothing; print what would change; exit 3 if anything would."
@@ -33,6 +54,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
     inventory: Path,
     output_format: str,
     *,
+    target: str,
     output: Path | None,
     only_check: bool,
     show_diff: bool,
@@ -41,33 +63,51 @@ def generate(  # noqa: PLR0913  one parameter for each option
 ) -> int:
     """Render INVENTORY into generated/<name>, for review, commit and apply.
 
-    Files rendered from an example lock or with --allow-unlocked cannot be applied: the first task of the playbook
-    fails.
+    The target kubernetes is applied with `kubectl apply -k`. Files rendered from an example lock or with
+    --allow-unlocked cannot be applied: the first task of the playbook fails, and pods do not start.
 
     Exit codes: 0 done, 1 errors found, 2 bad input, 3 files out of date or edited by hand, 4 lock missing or
     incomplete, 5 another run is writing, 6 a file cannot be read or written.
     """
     from sparkiac import pipeline, write
 
+    known("target", target, _FOLDERS)
     files = read(inventory)
     outcome = pipeline.check(*files, allow_example=True, allow_unlocked=allow_unlocked)
     if outcome.plan is None or outcome.report.failed:
         return _refuse(outcome, inventory, output_format)
-    artifacts = pipeline.render(outcome.plan)
-    target = printable(output or Path("generated") / outcome.plan.name)
-    planned = only_check or show_diff
-    act = write.survey if planned else write.commit
+    artifacts, uncovered = _render(outcome.plan, target)
+    folder = printable(output or _folder(outcome.plan, target))
+    act = write.survey if (planned := only_check or show_diff) else write.commit
     try:
-        changes = act(artifacts, target, inputs=hashes(files), generator=__version__, force=force)
+        changes = act(artifacts, folder, inputs=hashes(files), generator=__version__, force=force)
     except write.WriteError as error:
-        show(outcome.report, output_format, output=str(target), error=str(error))
-        click.echo(f"{target}: {error}", err=True)
+        show(outcome.report, output_format, output=str(folder), error=str(error))
+        click.echo(f"{folder}: {error}", err=True)
         return WRITE_EXITS[type(error).__name__]
-    show(outcome.report, output_format, **_as_json(changes, target))
+    show(outcome.report, output_format, **_as_json(changes, folder), not_covered=list(uncovered))
     if output_format == "text":
-        _tell(changes, target, artifacts, planned=planned, show_diff=show_diff)
-        _warn(outcome.plan, inventory)
+        _tell(changes, folder, artifacts, planned=planned, show_diff=show_diff)
+        _warn(outcome.plan, inventory, target, uncovered)
     return Exit.STALE if planned and changes.any else Exit.OK
+
+
+def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, ...]]:
+    """Return the files for a target, and what they do not cover."""
+    from sparkiac import pipeline
+
+    if target == "ansible":
+        return pipeline.render(plan), ()
+    from sparkiac.render.kubernetes import Unsupported
+
+    try:
+        return pipeline.render_kubernetes(plan)
+    except Unsupported as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _folder(plan: Plan, target: str) -> Path:
+    return Path("generated") / _FOLDERS[target].format(plan.name)
 
 
 def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:
@@ -86,15 +126,16 @@ def _missing_lock(inventory: Path, output_format: str) -> int:
     return Exit.LOCK
 
 
-def _warn(plan: Plan, inventory: Path) -> None:
-    """Print a warning if the files cannot be applied."""
-    from sparkiac import hints
+def _warn(plan: Plan, inventory: Path, target: str, uncovered: tuple[str, ...]) -> None:
+    """Print a warning if the files cannot be applied, and what they do not cover."""
     from sparkiac.formats.findings import wants_colour
 
-    text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory))
+    text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory), result=_RESULTS[target])
     if text:
         colour = wants_colour(sys.stderr)
         click.echo(click.style(text, fg="yellow", bold=True) if colour else text, err=True)
+    for each in uncovered:
+        click.echo(f"not covered: {escaped_line(each)}", err=True)
 
 
 def _as_json(changes: Changes, target: Path) -> dict[str, object]:

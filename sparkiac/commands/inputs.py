@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sparkiac.catalog.interfaces import Captured, Interface
+    from sparkiac.model.link_record import LinkRecord
+    from sparkiac.model.records import StartRecord
     from sparkiac.pipeline import InputFile, Outcome
     from sparkiac.report import Report
 
@@ -78,7 +80,9 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
         raise click.UsageError(message)
     lock = lock_path(inventory)
     return (
-        InputFile(str(inventory), inventory.read_bytes(), captured(inventory)),
+        InputFile(
+            str(inventory), inventory.read_bytes(), captured(inventory), measured(inventory), link_speeds(inventory)
+        ),
         InputFile(str(lock), lock.read_bytes()) if lock.is_file() else None,
     )
 
@@ -117,9 +121,56 @@ def captures(inventory: Path) -> dict[str, Captured]:
     return found
 
 
+def measured(inventory: Path) -> tuple[StartRecord, ...]:
+    """Read the recorded starts in the folder `measurements` beside an inventory, by file name."""
+    found = []
+    for path in sorted(measurements_path(inventory).glob("*.json")):
+        from sparkiac.model.records import StartRecord
+
+        try:
+            found.append(StartRecord.model_validate_json(path.read_bytes()))
+        except (OSError, ValueError) as error:
+            message = f"{click.format_filename(path)} cannot be read: {_first(error)}; record it again, or remove it"
+            raise click.UsageError(message) from None
+    return tuple(found)
+
+
+def _first(error: Exception) -> str:
+    """Return the first fault of a record; a file that a person edited can have several."""
+    listed = getattr(error, "errors", None)
+    if listed is None:
+        return str(error)
+    fault = listed()[0]
+    return f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}"
+
+
+def measurements_path(inventory: Path) -> Path:
+    """Return the folder of recorded starts; inventories in one folder share it."""
+    return inventory.with_name("measurements")
+
+
 def interfaces_path(inventory: Path) -> Path:
     """Return the folder of captured vLLM interfaces; inventories in one folder share it."""
     return inventory.with_name("interfaces")
+
+
+def link_speeds(inventory: Path) -> LinkRecord | None:
+    """Read the record of `sparkiac fabric verify` beside an inventory, if there is one."""
+    path = links_path(inventory)
+    if not path.is_file():
+        return None
+    from sparkiac.model import link_record
+
+    try:
+        return link_record.read(path.read_bytes())
+    except ValueError as error:
+        message = f"{click.format_filename(path)} is no record of link speeds: {error}; measure again without it"
+        raise click.UsageError(message) from None
+
+
+def links_path(inventory: Path) -> Path:
+    """Return the path of an inventory's record of link speeds: lab.yaml → lab.links.json."""
+    return inventory.with_name(f"{inventory.stem}.links.json")
 
 
 def printable(path: Path) -> Path:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from functools import cache
 
-from sparkiac.engines.engine import Engine, Option, Request, Start
+from sparkiac.engines.engine import Engine, Groups, Member, Option, Part, Request, Start
 
-__all__ = ["Engine", "Option", "Request", "Start", "named"]
+__all__ = ["Engine", "Groups", "Member", "Option", "Part", "Request", "Start", "executor", "named"]
 
 
 @cache
@@ -16,3 +16,8 @@ def named(name: str) -> Engine:
     engine = importlib.import_module(f"{__name__}.{name.replace('-', '_')}").ENGINE
     assert isinstance(engine, Engine)  # noqa: S101
     return engine
+
+
+def executor(groups: Groups, chosen: str | None) -> str:
+    """Return how the nodes of a group run: as the deployment says, or in the engine's usual way."""
+    return chosen if chosen in groups.executors else groups.executors[0]

@@ -59,6 +59,62 @@ class Start(NamedTuple):
     """Environment variables that set options."""
 
 
+class Member(NamedTuple):
+    """One node of a group. The nodes are numbered from 0; node 0 leads the group and accepts the requests."""
+
+    rank: int
+    addresses: tuple[str, ...]
+    """Addresses at which the other nodes reach each node."""
+    executor: str
+    """One of the executors of the engine's groups."""
+    options: Mapping[str, Any] = {}
+    """Engine options of the deployment."""
+
+    @property
+    def leads(self) -> bool:
+        """Return whether it is the leader."""
+        return self.rank == 0
+
+    @property
+    def size(self) -> int:
+        """Return the number of nodes."""
+        return len(self.addresses)
+
+
+class Part(NamedTuple):
+    """What a node of a group gets in addition to the settings of its deployment."""
+
+    options: Mapping[str, Any] = {}
+    """Engine options that connect the nodes."""
+    before: tuple[tuple[str, ...], ...] = ()
+    """Commands that run in the container before the server."""
+    program: tuple[str, ...] = ()
+    """Command of a worker that does not run the server of the engine."""
+    loads: bool = True
+    """Whether it reads the weights from the model store of its host."""
+    store: str | None = None
+    """address:port to which every worker keeps a connection while the group works."""
+    ports: tuple[str, ...] = ()
+    """Ports that it opens without a password for the other nodes: numbers, or ranges such as 29510-29599."""
+    check: str = ""
+    """Shell command that succeeds while the node is connected, for images without Python."""
+
+
+class Groups(NamedTuple):
+    """How an engine serves one model on several hosts."""
+
+    executors: tuple[str, ...]
+    """Ways to run the nodes; the first one is the default. They are words of the table in resolve/fabric.py."""
+    part: Callable[[Member], Part]
+    """Return what a node gets."""
+    split: tuple[str, ...] = ()
+    """Options that divide a model among the nodes; their product is the number of nodes."""
+    computed: tuple[str, ...] = ()
+    """Options that the hosts of the group decide, so that nobody sets them."""
+    pairs: bool = False
+    """Whether only the leader connects to the workers, so that each worker needs a link to the leader alone."""
+
+
 class Engine(NamedTuple):
     """A serving engine: start command, endpoints, options and limits."""
 
@@ -106,7 +162,7 @@ class Engine(NamedTuple):
     """Whether it serves only one model name."""
     python: bool = True
     """Whether its images contain Python, which the probe needs; otherwise curl checks the health."""
-    groups: bool = False
-    """Whether one model can span several hosts."""
+    groups: Groups | None = None
+    """How one model can span several hosts; None if it cannot."""
     tested: bool = False
     """Whether a source published a command that runs it on this hardware."""

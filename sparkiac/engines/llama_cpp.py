@@ -10,15 +10,18 @@ fraction of the memory to plan with.
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines import tables
-from sparkiac.engines.engine import Engine, Request, Start
+from sparkiac.engines.engine import Engine, Groups, Part, Request, Start
 from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sparkiac.engines.engine import Member
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own port was 8080 and is 9931 since August 2026. Metrics are off unless asked for.
@@ -73,6 +76,38 @@ def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in wanted.items() if value is not None}
 
 
+_RPC_PORT: Final = 50052
+"""Default port of ggml-rpc-server."""
+_TABLE: Final = "/proc/net/tcp"
+
+
+def part(member: Member) -> Part:
+    """Return what a node gets: workers lend their GPU, and the leader sends them their part of the weights.
+
+    The leader waits for the workers, because it would load the whole model itself without them. A worker accepts one
+    connection at a time, so its check reads the kernel's table instead of connecting.
+    """
+    if not member.leads:
+        own = member.addresses[member.rank]
+        program = ("/app/ggml-rpc-server", "--host", own, "--port", str(_RPC_PORT))
+        listens = f"grep -q ' {_end(own)} 00000000:0000 0A ' {_TABLE}"
+        return Part(program=program, loads=False, ports=(str(_RPC_PORT),), check=listens)
+    workers = member.addresses[1:]
+    return Part(
+        options={"rpc": ",".join(f"{address}:{_RPC_PORT}" for address in workers)},
+        before=tuple(("/bin/sh", "-c", _WAIT, address, str(_RPC_PORT)) for address in workers),
+        check=" && ".join(f"grep -q ' {_end(address)} 01 ' {_TABLE}" for address in workers),
+    )
+
+
+def _end(address: str) -> str:
+    """Return an IPv4 address with the port as the kernel lists it: the bytes of the address in reverse order."""
+    return f"{ip_address(address).packed[::-1].hex().upper()}:{_RPC_PORT:04X}"
+
+
+_WAIT: Final = 'until timeout 2 bash -c ": </dev/tcp/$0/$1" 2>/dev/null; do sleep 1; done'
+GROUPS: Final = Groups(executors=("rpc",), part=part, computed=("rpc",), pairs=True)
+
 ENGINE: Final = Engine(
     name="llama-cpp",
     title="llama.cpp",
@@ -100,4 +135,5 @@ ENGINE: Final = Engine(
     speculative=frozenset(_TYPES),
     methods=_TYPES,
     method_option="spec_type",
+    groups=GROUPS,
 )

@@ -11,12 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines import tables
-from sparkiac.engines.engine import Engine, Request, Start
+from sparkiac.engines.engine import Engine, Groups, Part, Request, Start
 from sparkiac.engines.vllm import CACHE
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sparkiac.engines.engine import Member
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     # Its own defaults are 127.0.0.1 and 30000. Metrics are off unless asked for.
@@ -96,6 +98,25 @@ def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
+def part(member: Member) -> Part:
+    """Return the options of a node; all nodes connect to the store that the leader opens at --dist-init-addr."""
+    store = f"{member.addresses[0]}:{_STORE_PORT}"
+    options = {"nnodes": member.size, "node_rank": member.rank, "dist_init_addr": store}
+    divided = {} if {*_SPLIT, *_ALIASES} & member.options.keys() else {"tp_size": member.size}
+    return Part(options=divided | options, store=store, ports=(str(_STORE_PORT),) if member.leads else ())
+
+
+_STORE_PORT: Final = 29501
+_SPLIT: Final = ("tp_size", "pp_size")
+_ALIASES: Final = ("tensor_parallel_size", "pipeline_parallel_size")
+GROUPS: Final = Groups(
+    executors=("sglang",),
+    part=part,
+    split=(*_SPLIT, *_ALIASES),
+    computed=("nnodes", "node_rank", "dist_init_addr", "nccl_init_addr"),
+)
+"""Data parallelism (`dp_size`) divides the processes of a tensor-parallel group; it needs no further ones."""
+
 ENGINE: Final = Engine(
     name="sglang",
     title="SGLang",
@@ -122,5 +143,6 @@ ENGINE: Final = Engine(
     speculative=frozenset(_ALGORITHMS),
     methods=_ALGORITHMS,
     method_option="speculative_algorithm",
+    groups=GROUPS,
 )
 """`mem_fraction_static` is weights and KV cache over the whole memory; activations come on top."""

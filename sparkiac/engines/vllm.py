@@ -1,4 +1,4 @@
-"""vLLM: defaults, command line, speculative decoding, distributed groups.
+"""vLLM: defaults, command line, speculative decoding.
 
 Its options depend on the release, so none are listed here. Sources: docs.vllm.ai; the Spark guide for what sm_121
 needs.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.engines.engine import Engine, Request, Start
+from sparkiac.engines.vllm_groups import GROUPS
 from sparkiac.engines.words import written
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 CACHE: Final = "/cache"
 """Directory inside the container that keeps compiled kernels between restarts."""
-MASTER_PORT: Final = 29501
-"""Rendezvous port of a distributed group: vLLM's default for --master-port."""
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "set": {"host": "0.0.0.0", "port": 8000},  # noqa: S104  inside the container; `bind` decides what is published
@@ -68,21 +67,6 @@ def _pinned_drafter(request: Request) -> dict[str, str]:
     return {"revision": request.commits[name]} if name is not None and name in request.commits else {}
 
 
-def group_options(*, rank: int, size: int, master: str) -> dict[str, Any]:
-    """Give the options that make one node of a distributed group without Ray.
-
-    Source: vLLM's native multi-node serving (--nnodes, --node-rank, --master-addr; --headless on all but the first).
-    """
-    options: dict[str, Any] = {
-        "distributed_executor_backend": "mp",
-        "nnodes": size,
-        "node_rank": rank,
-        "master_addr": master,
-        "master_port": MASTER_PORT,
-    }
-    return options | ({"headless": True} if rank else {})
-
-
 ENGINE: Final = Engine(
     name="vllm",
     title="vLLM",
@@ -99,6 +83,6 @@ ENGINE: Final = Engine(
         {"ngram", "suffix", "mtp", "deepseek_mtp", "dflash", "dspark", "eagle", "eagle3", "draft_model"}
     ),
     edits={"dflash": DFLASH},
-    groups=True,
+    groups=GROUPS,
     tested=True,
 )

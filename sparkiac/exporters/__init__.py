@@ -25,6 +25,8 @@ FORMATS: Final = {
     "sparkrun": "sparkrun",
 }
 """Format → its module."""
+_WAITING: Final = frozenset({"ray"})
+"""Executors whose nodes need a program of sparkiac's in the container."""
 
 
 class Exporter(Protocol):
@@ -40,11 +42,14 @@ def named(name: str) -> Exporter:
 
 
 def nodes(plan: Plan, name: str) -> tuple[HostContainer, ...]:
-    """Return the containers of a deployment with their hosts, the leader of a group first."""
-    found = (
+    """Return the containers of a deployment with their hosts, the leader of a group first. Raises Unsupported."""
+    found = [
         HostContainer(host, each)
         for host in plan.hosts
         for each in host.containers
         if (each.kind, each.name) == ("deployment", name)
-    )
+    ]
+    if any(container.server.executor in _WAITING for _, container in found):
+        message = f"the nodes of {name} wait for each other with a program that only sparkiac installs"
+        raise Unsupported(message)
     return tuple(sorted(found, key=lambda node: node.container.server.node or (0, 1)))

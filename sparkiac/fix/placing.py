@@ -28,13 +28,13 @@ def put(text: str, root: YamlNode, path: Path, value: Scalar) -> str:
         message = "the edit would lengthen a list"
         raise CannotEdit(message)
     if not keys:
-        return _replace(text, node, _written(value, node.style))
+        return _replace(text, node, scalar(value, node.style))
     if node.kind == "scalar" and not node.style and text[node.start : node.end] in NULL:
         return _replace(text, node, f"{{{_pair(keys, value)}}}")
     if node.kind != "mapping":
         message = "there is no mapping for its key"
         raise CannotEdit(message)
-    return _into_brackets(text, node, keys, value) if node.style else _below(text, node, keys, value, _step(text, root))
+    return _into_brackets(text, node, keys, value) if node.style else _below(text, node, keys, value, step(text, root))
 
 
 def _replace(text: str, node: YamlNode, written: str) -> str:
@@ -58,20 +58,20 @@ def _into_brackets(text: str, node: YamlNode, keys: list[str], value: Scalar) ->
     return f"{text[:last]}, {pair}{text[last:]}"
 
 
-def _below(text: str, node: YamlNode, keys: list[str], value: Scalar, step: int) -> str:
+def _below(text: str, node: YamlNode, keys: list[str], value: Scalar, width: int) -> str:
     """Add lines after the last line of a mapping, which may end with a comment."""
     column = _column(text, node)
     place = line_end(text, node.last)
     newline = "\r\n" if text[:place].endswith("\r\n") or ("\r\n" in text and place == len(text)) else "\n"
-    lines = [f"{' ' * (column + step * depth)}{_key(key)}:" for depth, key in enumerate(keys)]
-    lines[-1] += f" {_written(value, '')}"
+    lines = [f"{' ' * (column + width * depth)}{_key(key)}:" for depth, key in enumerate(keys)]
+    lines[-1] += f" {scalar(value, '')}"
     added = newline.join(lines)
     if not text[:place].endswith("\n"):
         return f"{text}{newline}{added}"
     return f"{text[:place]}{added}{newline}{text[place:]}"
 
 
-def _step(text: str, root: YamlNode) -> int:
+def step(text: str, root: YamlNode) -> int:
     """Return the file's indentation: that of the first mapping below the top level."""
     inner = (child for child in root.children.values() if child.kind == "mapping" and not child.style)
     return next((_column(text, child) for child in inner), _STEP)
@@ -83,17 +83,17 @@ def _column(text: str, node: YamlNode) -> int:
 
 
 def _pair(keys: list[str], value: Scalar) -> str:
-    written = _written(value, "")
+    written = scalar(value, "")
     for depth, key in enumerate(reversed(keys)):
         written = f"{_key(key)}: {{{written}}}" if depth else f"{_key(key)}: {written}"
     return written
 
 
 def _key(key: str) -> str:
-    return _written(key, "")
+    return scalar(key, "")
 
 
-def _written(value: Scalar, style: str) -> str:
+def scalar(value: Scalar, style: str) -> str:
     """Write a value; a text keeps its former quotes, or gets those that it needs."""
     if not isinstance(value, str):
         return json.dumps(value)

@@ -36,12 +36,22 @@ class Memory(_Facts):
     page_cache_bytes: int
 
 
+class Gpu(_Facts):
+    """State of a GPU; None if the driver does not report it."""
+
+    clock_mhz: float | None = None
+    max_clock_mhz: float | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+
+
 class Machine(_Facts):
     """Facts about a machine; None if it does not have them."""
 
     driver: Text | None = None
     driver_fault: Text | None = None
     """Why nvidia-smi fails."""
+    gpu: Gpu | None = None
     firmware: Text | None = None
     memory: Memory | None = None
     uptime_s: int | None = None
@@ -59,6 +69,7 @@ class Generations(_Facts):
 
     current: Text | None = None
     committed: Text | None = None
+    turn: Text | None = None
     pending: Pending | None = None
 
 
@@ -107,6 +118,10 @@ class Unit(_Facts):
     name: Text
     group: bool = False
     """Whether it is a node of a group."""
+    resting: bool = False
+    """Whether it does not run because it is not in the current turn."""
+    turns: tuple[Text, ...] = ()
+    """Turns in which it runs; empty if it always runs."""
     loaded: Text | None = None
     """Whether systemd has read its file: `loaded` or `not-found`."""
     active: Text | None = None

@@ -63,7 +63,7 @@ def steps_of(asked: Asked, origin: Origin) -> tuple[Step, ...] | Failure:
     if origin.name == "host":
         words = ("sh", "-c", _ROOT, "sh", _PYTHON, "/usr/local/lib/sparkiac/probe.py", *_CHECK)
         return _run(asked, asked.endpoint, words, _given(asked, None))
-    key = _key(asked)
+    key = api_key(asked)
     if isinstance(key, Failure):
         return key
     bundle, given = _bundle(), "\n".join(('"probe"', json.dumps(_parts()), json.dumps(_CHECK), _given(asked, key)))
@@ -77,7 +77,7 @@ def _given(asked: Asked, key: str | None) -> str:
     return json.dumps({"promise": asked.promise._asdict(), "key": key})
 
 
-def _key(asked: Asked) -> str | Failure | None:
+def api_key(asked: Asked) -> str | Failure | None:
     """Read the API key of a unit from its host; None if it has none."""
     if asked.promise.api_key is None:
         return None

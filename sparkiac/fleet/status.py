@@ -18,11 +18,12 @@ DRIFT: Final = "drift"
 CLOCK_LIMIT_S: Final = 5
 """Larger differences between the clocks are reported: logs of two machines can then no longer be compared."""
 _LISTED: Final = 3
+_OTHER_FILES: Final = "it runs from other files than those installed"
 _SHORT: Final = 8
 _UNIT: Final = "sparkiac-"
 _ALERT: Final = "sparkiac-alert: "
 """Marks a wrong answer in the health that `supervise` reports."""
-_READY, _RUNNING, _STARTING = "ready", "running", "starting"
+_READY, _RUNNING, _STARTING, _RESTING = "ready", "running", "starting", "resting"
 _STATES: Final = {
     "inactive": "stopped",
     "failed": "failed",
@@ -143,10 +144,10 @@ def _drift(facts: HostFacts) -> Iterator[Problem]:
         if names:
             text = f"{len(names)} {what}{'' if len(names) == 1 else 's'} changed by hand: {_listed(names)}"
             yield Problem(DRIFT, None, text, hint)
+    resting = {unit.name for unit in facts.units or () if unit.resting}
     for unit in drift.units:
-        yield Problem(
-            DRIFT, unit.removeprefix(_UNIT), "it runs from other files than those installed", "run sparkiac apply"
-        )
+        text = "it runs, but is not in the current turn" if unit in resting else _OTHER_FILES
+        yield Problem(DRIFT, unit.removeprefix(_UNIT), text, "run sparkiac apply")
 
 
 def _listed(names: list[str] | tuple[str, ...]) -> str:
@@ -167,7 +168,8 @@ def _status(name: str, unit: Unit | None, engine: str | None) -> UnitStatus:
     if unit is None or unit.loaded == "not-found":
         return UnitStatus(short, "missing", ready=False, load=Load(), facts=None)
     state = _state(unit)
-    return UnitStatus(short, state, state in {_READY, _RUNNING}, load(engine, unit.readings), unit)
+    ready = state in {_READY, _RUNNING, _RESTING}
+    return UnitStatus(short, state, ready, load(engine, unit.readings), unit)
 
 
 def _state(unit: Unit) -> str:
@@ -175,6 +177,8 @@ def _state(unit: Unit) -> str:
     if unit.sub is not None and unit.sub.startswith("auto-restart"):
         return "restarting"
     state = _STATES.get(unit.active or "", unit.active or "unknown")
+    if unit.resting and unit.active in {"inactive", "failed"}:
+        return _RESTING
     if state != _RUNNING:
         return state
     health = unit.health or ""

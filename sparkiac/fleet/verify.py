@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.fleet.ask import Failure, endpoint
+from sparkiac.fleet.ask import Failure, ask, endpoint
 from sparkiac.fleet.probing import Asked, Origin, Step, steps_of
 from sparkiac.upstream import parallel
 
@@ -50,6 +50,8 @@ class _Check(NamedTuple):
     name: str
     asked: Asked | Failure
     host: str
+    turns: tuple[str, ...]
+    """Turns in which it runs; empty if it always runs."""
 
 
 def names(plan: Plan) -> tuple[str, ...]:
@@ -62,20 +64,43 @@ def clients(plan: Plan) -> tuple[str, ...]:
     return tuple(sorted({container.name for host in plan.hosts for container in host.containers}))
 
 
+def asked(plan: Plan, name: str) -> Asked | Failure:
+    """Return the unit to which clients of a deployment send requests, with its URL for this machine."""
+    found = (check for host in plan.hosts for check in _checks(host, Origin("controller"), None, only=name))
+    return next((check.asked for check in found), Failure(f"{name} serves no requests", "", reachable=True))
+
+
 def verify(plan: Plan, origin: str, *, only: str | None) -> Iterator[Verified]:
     """Check all units, or those named `only`, from `controller`, `host` or a client; yield results as hosts finish."""
     client = None if origin in {"controller", "host"} else _client(plan, origin)
     source = Origin(origin)
     if client is not None:
         source = Origin(origin, endpoint(client.host), f"{client.container.unit}-server-1")
-    checks = [[*_checks(host, source, client, only=only)] for host in plan.hosts]
+    checks = [(host, [*_checks(host, source, client, only=only)]) for host in plan.hosts]
 
-    def run(listed: list[_Check]) -> list[Verified]:
-        return [_verified(check, source) for check in listed]
+    def run(work: tuple[HostPlan, list[_Check]]) -> list[Verified]:
+        host, listed = work
+        turn = _turn(host) if any(check.turns for check in listed) else None
+        resting = [check for check in listed if turn and check.turns and turn not in check.turns]
+        found = [_verified(check, source) for check in listed if check not in resting]
+        return found + [_resting(check, turn) for check in resting if only is not None]
 
-    for _, found in parallel.each((each for each in checks if each), run, threads=THREADS):
+    for _, found in parallel.each((each for each in checks if each[1]), run, threads=THREADS):
         assert isinstance(found, list)  # noqa: S101  run raises no UpstreamError
         yield from found
+
+
+def _turn(host: HostPlan) -> str | None:
+    """Return the current turn of a host; None if it cannot be read, so that all units are checked."""
+    facts = ask(endpoint(host)).facts
+    return facts.generation.turn if facts and facts.generation else None
+
+
+def _resting(check: _Check, turn: str | None) -> Verified:
+    """Return why a unit is not checked that was asked for by name."""
+    hint = f"run sparkiac turn INVENTORY {check.turns[0]}"
+    reason = f"it does not run in the turn {turn}, which is the current one on {check.host}"
+    return Verified(check.name, check.host, (), Failure(reason, hint, reachable=True))
 
 
 def _verified(check: _Check, source: Origin) -> Verified:
@@ -99,9 +124,11 @@ def _checks(host: HostPlan, source: Origin, client: _Client | None, *, only: str
         url = promise.url if source.name == "host" else _url(unit, host, client)
         if url is None and promise.url is not None:
             hint = "set bind to lan or fabric, or use --from host"
-            yield _Check(unit.name, Failure("it listens on loopback", hint, reachable=True), host.name)
+            yield _Check(
+                unit.name, Failure("it listens on loopback", hint, reachable=True), host.name, host.turns_of(unit)
+            )
         else:
-            yield _Check(unit.name, Asked(endpoint(host), _seen(promise, url, source)), host.name)
+            yield _Check(unit.name, Asked(endpoint(host), _seen(promise, url, source)), host.name, host.turns_of(unit))
 
 
 def _seen(promise: Promise, url: str | None, source: Origin) -> Promise:

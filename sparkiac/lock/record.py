@@ -38,9 +38,9 @@ class BuildRecord(Model):
     """ID of the image."""
     spec: Digest
     """Hash of what it was built from."""
-    commit: Commit
-    """Commit that was built, with everything on top of it."""
-    tree: Commit
+    commit: Commit | None
+    """Commit that was built, with everything on top of it; None if only packages were added to the base."""
+    tree: Commit | None
     """Git's hash of its files."""
     picked: tuple[AppliedCommit, ...]
     """Commits that were applied on top of the build's own commit."""

@@ -1,39 +1,45 @@
-"""Memory of one batch of the largest size while vLLM profiles: estimates, calibrated with logged starts.
+"""Memory of one batch of the largest size while vLLM profiles, from the tensors that each kind of layer holds at once.
 
 vLLM runs the encoders first and then the language model. The larger peak counts; the encoded inputs stay in memory.
+The layers are computed one after another, so the widest one counts.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.memory.layers import Linear
+from sparkiac.memory.layers import Latent, Linear, Mamba2
+from sparkiac.memory.values import GIB
 
 if TYPE_CHECKING:
-    from sparkiac.memory.layers import Shape, Vision
+    from sparkiac.memory.layers import Layer, Shape, Vision
     from sparkiac.memory.options import ServerOptions, Speculation
 
 _ELEMENT_BYTES: Final = 2
-_SAMPLED_BYTES: Final = 4
-"""Logits have 16 bits, and the sampler copies them to 32 bits."""
-_PROJECTIONS: Final = 7
-"""Factor on the projections of a Gated DeltaNet layer: 1.39 GiB of 8,192 tokens (vLLM 0.23.0, H100)."""
+_SAMPLED_BYTES: Final = 8
+"""The sampler copies logits to 32 bits, twice."""
+_TUNING_BYTES: Final = GIB // 4
+"""While Triton chooses the parameters of a kernel, it clears the L2 cache with a buffer of 256 MiB."""
+_CHUNK: Final = 64
+"""Tokens in a chunk of Gated DeltaNet."""
+_MAMBA_CHUNK: Final = 128
+_LATENT_TOKENS: Final = 65_536
+"""Most tokens whose keys and values latent attention unpacks at once (vLLM, MLACommonMetadataBuilder)."""
 _OUTER_WIDTHS: Final = 5
-"""Factor on the hidden size of an encoder layer: 3.40 GiB of 131,072 patches (the same start)."""
+"""Factor on the hidden size of an encoder layer: 3.40 GiB of 131,072 patches (vLLM 0.23.0, H100)."""
 _LAYERS_READ: Final = {"eagle": 1, "eagle3": 3, "dflash": 5, "dspark": 5}
 """Method → number of layers of the model whose output the drafter reads."""
 
 
 def language_bytes(tokens: int, *, shape: Shape, options: ServerOptions, speculation: Speculation | None) -> int | None:
     """Return the bytes of the widest layer and the logits for a batch; None if the widths are unknown."""
-    width, ranks = shape.width, options.tensor_parallel_size
+    width = shape.width
     if width.hidden is None or width.vocabulary is None:
         return None
-    dense = 3 * (width.intermediate or 0) // ranks
-    routed = width.experts_per_token * (3 * (width.expert_intermediate or 0) // ranks + width.hidden)
-    widest = 2 * width.hidden + max(dense, routed, _recurrent(shape) // ranks)
+    widest = 2 * width.hidden + _widest(shape) // options.tensor_parallel_size
     rows = min(tokens, options.max_num_seqs * (1 + (speculation.tokens if speculation else 0)))
-    return tokens * widest * _ELEMENT_BYTES + rows * width.vocabulary * (_ELEMENT_BYTES + _SAMPLED_BYTES)
+    at_once = max(_TUNING_BYTES, _unpacked_bytes(shape, options))
+    return tokens * widest * _ELEMENT_BYTES + rows * width.vocabulary * _SAMPLED_BYTES + at_once
 
 
 def drafter_bytes(tokens: int, *, shape: Shape, speculation: Speculation | None) -> int:
@@ -53,10 +59,41 @@ def encoded_bytes(tokens: int, *, shape: Shape, options: ServerOptions) -> int:
     return tokens * (shape.width.hidden or 0) * _ELEMENT_BYTES if shape.encoders and options.encodes else 0
 
 
-def _recurrent(shape: Shape) -> int:
-    layers = [layer for layer in shape.layers if isinstance(layer, Linear)]
-    projected = (2 * (each.key_heads * each.key_size + each.value_heads * each.value_size) for each in layers)
-    return _PROJECTIONS * max(projected, default=0)
+def _widest(shape: Shape) -> int:
+    """Return the elements that the widest layer holds for a token."""
+    width = shape.width
+    dense = 3 * (width.intermediate or 0)
+    routed = width.experts_per_token * (3 * (width.expert_intermediate or 0) + (width.hidden or 0))
+    return max(dense, routed, *(_recurrent(layer) for layer in {*shape.layers, None}))
+
+
+def _recurrent(layer: Layer | None) -> int:
+    """Return the elements of a recurrent layer for a token: projections, convolution, chunks and their states."""
+    if isinstance(layer, Linear):
+        keys, values = layer.key_heads * layer.key_size, layer.value_heads * layer.value_size
+        spread = layer.value_heads * layer.key_size
+        state = spread * layer.value_size // _CHUNK
+        return (
+            2 * (keys + values)
+            + (2 * keys + values)
+            + 2 * keys
+            + 3 * _CHUNK * layer.value_heads
+            + spread
+            + (3 * values + state)
+        )
+    if isinstance(layer, Mamba2):
+        inner, groups = layer.heads * layer.head_size, 2 * layer.groups * layer.state_size
+        return (2 * inner + groups) + (inner + groups) + 2 * inner * layer.state_size // _MAMBA_CHUNK + 2 * inner
+    return 0
+
+
+def _unpacked_bytes(shape: Shape, options: ServerOptions) -> int:
+    """Return the bytes of the keys and values that latent attention unpacks for a long prompt."""
+    if not any(isinstance(layer, Latent) for layer in shape.layers):
+        return 0
+    context = options.max_model_len or shape.context or _LATENT_TOKENS
+    tokens = min(8 * context, _LATENT_TOKENS)
+    return tokens * shape.width.latent_elements // options.tensor_parallel_size * _ELEMENT_BYTES
 
 
 def _patches(vision: Vision, tokens: int) -> int:

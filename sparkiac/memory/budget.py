@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory.activations import drafter_bytes, encoded_bytes, encoder_bytes, language_bytes
-from sparkiac.memory.runner import measures_graphs
-from sparkiac.memory.values import GIB, Term, Unknown, known_bytes, total_bytes
+from sparkiac.memory import overhead
+from sparkiac.memory.overhead import UNIFIED, Device
+from sparkiac.memory.values import Term, Unknown, known_bytes, total_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,14 +20,9 @@ if TYPE_CHECKING:
     from sparkiac.memory.options import ServerOptions, Speculation
     from sparkiac.model.inventory import Measured
 
-RUNTIME_BYTES: Final = 3 * GIB
-"""Memory of a server besides weights and pool, if nothing better is known: an assumption."""
-RUNTIME_SOURCE: Final = "Spark guide L343-348: 0.85 of 119.21 GiB less 21.94 and 76.49 GiB leaves 2.90 GiB; rounded up"
-_RUNTIME_BATCH: Final = 8192
 _RESERVED: Final = 10
 """One tenth of the memory is reserved for the system and the page cache, unless the inventory sets a size."""
 _RESERVE_SOURCE: Final = "SM121 reference L17: use at most 0.90 of the memory"
-_LEAST_RUNTIME_BYTES: Final = GIB
 
 
 class Server(NamedTuple):
@@ -94,12 +89,14 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
     drafter: Term | None = None,
     speculation: Speculation | None = None,
     calibration: Measured | None = None,
+    device: Device = UNIFIED,
 ) -> Server:
     """Return the terms of one server. `total_bytes` is the memory that CUDA sees on the smallest host of the group."""
     loaded = _measured(weights, calibration.weights_bytes if calibration else None)
     both = (loaded, *((drafter,) if drafter else ()))
-    inside = (*both, *_overhead(options, shape, speculation, calibration))
-    outside = _outside(options, shape, speculation, calibration)
+    facts = overhead.Facts(options, shape, speculation, device, calibration)
+    inside = (*both, *overhead.inside(facts))
+    outside = overhead.outside(facts)
     told = options.kv_cache_memory_bytes
     if told is not None:
         return _told(name, Term("KV cache", told, "--kv-cache-memory-bytes"), inside, outside)
@@ -155,47 +152,3 @@ def _told(name: str, pool: Term, inside: tuple[Term, ...], outside: tuple[Term, 
     source = "the configured KV cache size and the other terms"
     requested = Term("requested", size, source, _any_assumed(inside))
     return Server(name, requested, inside, pool, outside, Term("shortage", 0, "a fixed KV cache size has no shortage"))
-
-
-def _overhead(
-    options: ServerOptions, shape: Shape | None, speculation: Speculation | None, calibration: Measured | None
-) -> tuple[Term, ...]:
-    if calibration and calibration.overhead_bytes is not None:
-        return (Term("runtime", calibration.overhead_bytes, "measured: startup log"),)
-    batch = options.max_num_batched_tokens
-    now = _profiled(batch, options, shape, speculation)
-    then = _profiled(_RUNTIME_BATCH, options, shape, speculation)
-    if shape is None or now is None or then is None:
-        return (Term("runtime", RUNTIME_BYTES, RUNTIME_SOURCE, assumed=True),)
-    (language, encoder), waiting = now, encoded_bytes(batch, shape=shape, options=options)
-    assumed = max(then) + encoded_bytes(_RUNTIME_BATCH, shape=shape, options=options)
-    runtime = max(_LEAST_RUNTIME_BYTES, RUNTIME_BYTES - assumed)
-    language += drafter_bytes(batch, shape=shape, speculation=speculation)
-    what = "the largest images through the encoder" if encoder > language else "the widest layer and the logits"
-    terms = (
-        Term("runtime", runtime, f"{RUNTIME_SOURCE}; less one batch of {_RUNTIME_BATCH} tokens", assumed=True),
-        Term("activations", max(language, encoder), f"{what}, for one batch of {batch} tokens", assumed=True),
-    )
-    source = "encoded images of one batch"
-    return (*terms, Term("encoder cache", waiting, source, assumed=True)) if waiting else terms
-
-
-def _profiled(
-    batch: int, options: ServerOptions, shape: Shape | None, speculation: Speculation | None
-) -> tuple[int, int] | None:
-    """Return the bytes of a batch in the language model and in the encoder; None if the widths are unknown."""
-    language = language_bytes(batch, shape=shape, options=options, speculation=speculation) if shape else None
-    if shape is None or language is None:
-        return None
-    return language, encoder_bytes(batch, shape=shape, options=options)
-
-
-def _outside(
-    options: ServerOptions, shape: Shape | None, speculation: Speculation | None, calibration: Measured | None
-) -> tuple[Term, ...]:
-    if options.enforce_eager or measures_graphs(options, shape, speculation):
-        return ()
-    size = calibration.graphs_bytes if calibration else None
-    return (
-        Term("CUDA graphs", size, "the log's line 'Graph capturing finished': here they are no part of the request"),
-    )

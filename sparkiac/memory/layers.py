@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.values import Unknown
 
 if TYPE_CHECKING:
     from sparkiac.model.facts import Architecture
+
+
+_MAMBA_CHECKPOINTS: Final = (0, 32)
 
 
 class Attention(NamedTuple):
@@ -75,7 +78,7 @@ class Mamba2(NamedTuple):
     state_size: int
     kernel: int
     """Kernel size of the convolution before it."""
-    checkpoints: tuple[int, ...] = (0, 32)
+    checkpoints: tuple[int, ...] = _MAMBA_CHECKPOINTS
     """First vLLM release that keeps one more state for prefix caching."""
 
 
@@ -97,6 +100,8 @@ class Width(NamedTuple):
     experts_per_token: int = 0
     expert_layers: int = 0
     """Layers with routed experts."""
+    latent_elements: int = 0
+    """Elements of the keys and values that latent attention unpacks for a token, over all heads."""
 
 
 class Vision(NamedTuple):

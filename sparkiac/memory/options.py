@@ -11,10 +11,15 @@ from sparkiac.memory.values import GIB, Unknown
 if TYPE_CHECKING:
     from sparkiac.memory.layers import Shape
 
-# A GPU of 70 GiB or more gets larger batches (vLLM, EngineArgs.get_batch_defaults, 0.15.1 to 0.32.0).
 _LARGE_GPU_BYTES: Final = 70 * GIB
+"""A GPU with this memory gets larger batches (vLLM, EngineArgs.get_batch_defaults, 0.15.1 to 0.32.0)."""
+_VERY_LARGE_GPU_BYTES: Final = 160 * GIB
+_KNOWS_VERY_LARGE: Final = (0, 28)
+_COUNTS_IN_FLIGHT: Final = (0, 26)
+_NINETY_TWO: Final = (0, 20)
 _HUMAN: Final = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LARGEST_GRAPH: Final = 512
 _CACHES_HYBRIDS: Final = (0, 28)
 """Since this release prefix caching is also on by default for hybrid models."""
 # Options that change the pool in a way that is not supported here, unless they have this value.
@@ -54,11 +59,13 @@ class ServerOptions(NamedTuple):
     async_scheduling: bool
     encodes: bool
     """Whether images and video are accepted, if the model supports them."""
+    graph_sizes: int
+    """Batch sizes for which CUDA graphs are captured; 0 in eager mode."""
 
     @property
     def in_flight_tokens(self) -> int:
         """Tokens that are scheduled and not yet complete; since 0.26, those of every batch in flight."""
-        if self.release < (0, 26):
+        if self.release < _COUNTS_IN_FLIGHT:
             return self.max_num_batched_tokens
         stages = self.pipeline_parallel_size
         return self.max_num_batched_tokens * (stages + 1 if self.async_scheduling else stages)
@@ -90,24 +97,26 @@ class Speculation(NamedTuple):
 
 def default_utilization(release: tuple[int, ...]) -> float:
     """Return vLLM's default utilization (vLLM, CacheConfig)."""
-    return 0.9 if release < (0, 20) else 0.92
+    return 0.9 if release < _NINETY_TWO else 0.92
 
 
 def read(
-    given: Mapping[str, object], *, release: tuple[int, ...], visible_bytes: int | None = None
+    given: Mapping[str, object], *, release: tuple[int, ...], gpu_bytes: int | None = None
 ) -> ServerOptions | Unknown:
     """Return the effective options.
 
-    `given` are options of the engine in snake_case; irrelevant ones are ignored. `visible_bytes` is the memory that
-    CUDA sees, which determines the default batch size. Unknown lists options with an invalid or unsupported value.
+    `given` are options of the engine in snake_case; irrelevant ones are ignored. `gpu_bytes` is the memory that NVML
+    reports, which determines the default batch size; it reports none on GB10, so vLLM takes the defaults of a small
+    GPU there. Unknown lists options with an invalid or unsupported value.
     """
     reader = _Given(given)
-    large = visible_bytes is None or visible_bytes >= _LARGE_GPU_BYTES
+    requests, batch = _batch(gpu_bytes or 0, release)
+    requests = reader.count("max_num_seqs", requests)
     options = ServerOptions(
         release=release,
         max_model_len=reader.context(),
-        max_num_seqs=reader.count("max_num_seqs", 1024 if large else 256),
-        max_num_batched_tokens=reader.count("max_num_batched_tokens", 8192 if large else 2048),
+        max_num_seqs=requests,
+        max_num_batched_tokens=reader.count("max_num_batched_tokens", batch),
         gpu_memory_utilization=reader.share("gpu_memory_utilization", default_utilization(release)),
         kv_cache_memory_bytes=reader.optional("kv_cache_memory_bytes"),
         kv_cache_dtype=reader.word("kv_cache_dtype"),
@@ -122,10 +131,18 @@ def read(
         enforce_eager=reader.truth("enforce_eager") is True,
         async_scheduling=reader.truth("async_scheduling") is not False,
         encodes=reader.encodes(),
+        graph_sizes=reader.graph_sizes(requests),
     )
     reader.refuse(_OTHER_POOLS)
     reader.refuse_within("attention_config", _OTHER_INDEXERS)
     return Unknown(tuple(reader.wrong)) if reader.wrong else options
+
+
+def _batch(gpu_bytes: int, release: tuple[int, ...]) -> tuple[int, int]:
+    """Return vLLM's defaults of an API server: requests, and tokens of a batch."""
+    if release >= _KNOWS_VERY_LARGE and gpu_bytes >= _VERY_LARGE_GPU_BYTES:
+        return 1024, 16_384
+    return (1024, 8192) if gpu_bytes >= _LARGE_GPU_BYTES else (256, 2048)
 
 
 class _Given:
@@ -178,6 +195,19 @@ class _Given:
         limits = self.given.get("limit_mm_per_prompt")
         none = isinstance(limits, Mapping) and limits.get("image") == limits.get("video") == 0
         return not none and self.truth("language_model_only") is not True
+
+    def graph_sizes(self, requests: int) -> int:
+        """Return the number of batch sizes with CUDA graphs: those that are set, or vLLM's (VllmConfig)."""
+        compiling = self.given.get("compilation_config")
+        told = compiling if isinstance(compiling, Mapping) else {}
+        if self.truth("enforce_eager") or told.get("cudagraph_mode") == "NONE":
+            return 0
+        listed = self.given.get("cudagraph_capture_sizes", told.get("cudagraph_capture_sizes"))
+        if isinstance(listed, (list, tuple)):
+            return len(listed)
+        most = self.given.get("max_cudagraph_capture_size", told.get("max_cudagraph_capture_size"))
+        largest = most if isinstance(most, int) else min(2 * requests, _LARGEST_GRAPH)
+        return min(largest, 3) + min(largest, 256) // 8 + max(0, largest - 256) // 16
 
     def refuse(self, neutral: Mapping[str, object]) -> None:
         """Record options with another value than the supported one."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory import fit, layers, options, shape
+from sparkiac.memory import fit, layers, options, recorded, shape
 from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import server
+from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import Speculation
+from sparkiac.memory.overhead import UNIFIED
 from sparkiac.memory.values import Unknown, total_bytes, unknown_of
 from sparkiac.memory.weights import quantized_at_load, weights
 
@@ -17,12 +19,12 @@ if TYPE_CHECKING:
     from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import Server
     from sparkiac.memory.fit import Advice, Fit, Step
-    from sparkiac.memory.layers import Shape
     from sparkiac.memory.options import ServerOptions
     from sparkiac.memory.values import Term
     from sparkiac.model.facts import Architecture
     from sparkiac.model.inventory import Measured, Workload
     from sparkiac.model.lock import LockedModel
+    from sparkiac.model.records import StartRecord
 
 _STEPS: Final = (-0.05, 0.05)
 
@@ -57,7 +59,13 @@ class Setup(NamedTuple):
     drafter: Checkpoint | None = None
     """The drafter, if it is a separate model."""
     calibration: Measured | None = None
-    """Measurements of an earlier start."""
+    """Measurements of an earlier start, from the inventory."""
+    record: StartRecord | None = None
+    """Recorded start of the same server, used if the inventory has no measurements."""
+    near: StartRecord | None = None
+    """Recorded start of the same model, which corrects the formulas."""
+    near_release: tuple[int, ...] = ()
+    """Its release."""
 
 
 class Prediction(NamedTuple):
@@ -76,7 +84,7 @@ class Prediction(NamedTuple):
 
 def predict(setup: Setup) -> Prediction:
     """Return the prediction for one vLLM server."""
-    read = options.read(setup.given, release=setup.release, visible_bytes=setup.total_bytes)
+    read = options.read(setup.given, release=setup.release)
     formed = shape_of(setup.checkpoint)
     speculation = _speculation(setup)
     wrong = unknown_of(read, formed, speculation)
@@ -125,17 +133,28 @@ def _speculation(setup: Setup) -> Speculation | Unknown | None:
 
 
 def _placed(setup: Setup, read: ServerOptions, formed: Shape | Unknown, drafting: Speculation | None) -> Server:
-    drafter = setup.drafter
+    drafter = _weights("drafter", setup.drafter, read, {}, formed) if setup.drafter else None
+    device = UNIFIED
+    if setup.near is not None and isinstance(formed, Shape):
+        device = recorded.corrected(device, setup.near, shape=formed, release=setup.near_release)
     return server(
         setup.name,
         total_bytes=setup.total_bytes,
         options=read,
         weights=_weights("weights", setup.checkpoint, read, setup.given, formed),
         shape=None if isinstance(formed, Unknown) else formed,
-        drafter=_weights("drafter", drafter, read, {}, formed) if drafter else None,
+        drafter=drafter,
         speculation=drafting,
-        calibration=setup.calibration,
+        calibration=calibration_of(setup, (drafter.size_bytes or 0) if drafter else 0),
+        device=device,
     )
+
+
+def calibration_of(setup: Setup, drafter_bytes: int = 0) -> Measured | None:
+    """Return the measurements that count: those of the inventory, else those of the recorded start."""
+    if setup.calibration is not None or setup.record is None:
+        return setup.calibration
+    return recorded.calibration(setup.record, drafter_bytes=drafter_bytes)
 
 
 def _weights(
@@ -156,7 +175,7 @@ def _fit(layout: Cache | Unknown, placed: Server, setup: Setup, read: ServerOpti
         wrong = unknown_of(layout, total_bytes((placed.requested, *placed.inside)))
         return wrong or Unknown((placed.pool.name,))
     if isinstance(layout, Unknown):
-        before = setup.calibration
+        before = calibration_of(setup)
         found = fit.measured(pool, calibration=before, options=read) if before else None
         return found or layout
     return fit.fit(layout, pool, max_num_seqs=read.max_num_seqs)

@@ -40,6 +40,7 @@ _FAMILIES: Final = frozenset(
 )
 _ASKED_BITS: Final = {8: "fp8", 4: "nvfp4"}
 """Bits of an element → KV dtype of the checkpoint."""
+_DELTA_CHECKPOINTS: Final = (0, 29)
 _LARGEST_IMAGE: Final = 16_384
 """Tokens of the largest image of a model without an image size limit, as vLLM 0.22.0 logs them for Qwen3.6."""
 _BY_INDEX: Final = {
@@ -47,6 +48,20 @@ _BY_INDEX: Final = {
     "nemotron-nas": "block",
 }
 """Families whose layers differ by index → kind of their layers."""
+
+
+_MET: Final = frozenset(
+    """
+    llama qwen3 qwen3_moe qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text gemma3 gemma3_text gemma4
+    gemma4_text gpt_oss nemotron_h deepseek_v2
+    """.split()  # noqa: SIM905  as above
+)
+"""Families whose tokens were compared with the log of a real server on a GPU."""
+
+
+def met(config: Mapping[str, object]) -> bool:
+    """Return whether the family of a config.json was compared with a real server on a GPU."""
+    return _text(config).get("model_type", config.get("model_type")) in _MET
 
 
 def read(config: Mapping[str, object]) -> Shape | Unknown:
@@ -196,7 +211,7 @@ def _delta(text: ConfigReader) -> Layer:
     told = text.section("linear_attn_config")
     heads, size = told.number("num_heads"), told.number("head_dim")
     # With a bounded gate it uses a kernel of Kimi-K3 that keeps one more state.
-    checkpoints = () if told.config.get("gate_lower_bound") is None else (0, 29)
+    checkpoints = () if told.config.get("gate_lower_bound") is None else _DELTA_CHECKPOINTS
     return Linear(heads, heads, size, size, told.number("short_conv_kernel_size"), checkpoints)
 
 
@@ -259,6 +274,7 @@ def _width(text: ConfigReader, kinds: tuple[str, ...]) -> Width:
     experts = text.found("num_experts", "n_routed_experts", "num_local_experts") or 0
     dense = text.found("first_k_dense_replace") or 0
     own = kinds.count("none") if "mamba" in kinds else len(kinds)
+    heads = text.found("num_attention_heads") or 0
     return Width(
         hidden=text.found("hidden_size"),
         vocabulary=text.found("vocab_size"),
@@ -267,4 +283,5 @@ def _width(text: ConfigReader, kinds: tuple[str, ...]) -> Width:
         experts=experts,
         experts_per_token=text.found("num_experts_per_tok", "top_k_experts", "experts_per_token") or 0,
         expert_layers=own - dense if experts else 0,
+        latent_elements=heads * ((text.found("qk_nope_head_dim") or 0) + (text.found("v_head_dim") or 0)),
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.memory.budget import RUNTIME_BYTES, RUNTIME_SOURCE, HostBudget, reserve
+from sparkiac.memory.budget import HostBudget, reserve
+from sparkiac.memory.overhead import RUNTIME_BYTES, RUNTIME_SOURCE
 from sparkiac.memory.values import Term, Unknown, ceil_div
 
 if TYPE_CHECKING:

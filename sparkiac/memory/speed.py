@@ -1,4 +1,9 @@
-"""Expected speed, as a range with its source: from memory bandwidth and published rates, not measured."""
+"""Expected speed, as a range with its source: from memory bandwidth, time per layer and published rates.
+
+The time of a decode step is the bytes that it reads divided by a share of the bandwidth, and a constant for each layer:
+starting kernels, routing, small kernels. Both have bounds by the class of the network. docs/memory.md compares the
+ranges with published speeds.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +15,40 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.memory.blocks import Cache
-    from sparkiac.memory.layers import Width
+    from sparkiac.memory.layers import Shape, Width
     from sparkiac.model.facts import Prefill
 
-BANDWIDTH: Final = 273 * 10**9
-"""Memory bandwidth of one DGX Spark in bytes per second: Spark guide L25, L372."""
-REACHED: Final = (0.35, 0.90)
-"""Share of the roofline that published rates without speculation reach: see the table in docs/memory.md."""
 _PACKED: Final = ("U8", "I8", "F4")
+_OUTPUT_BITS: Final = (16, 4)
+
+
+class Pace(NamedTuple):
+    """Bounds of a step: share of the bandwidth, and seconds for each layer."""
+
+    share: tuple[float, float]
+    layer_s: tuple[float, float]
+    """Slowest and fastest."""
+    prefill: tuple[float, float]
+    """Active parameters times tokens per second of a prompt, in 10^12."""
+
+
+class Machine(NamedTuple):
+    """A kind of GPU."""
+
+    bandwidth: int
+    """Memory bandwidth in bytes per second."""
+    source: str
+    dense: Pace
+    routed: Pace
+    """Networks with experts."""
+
+
+SPARK: Final = Machine(
+    273 * 10**9,
+    "273 GB/s (Spark guide L25)",
+    dense=Pace((0.48, 0.92), (100e-6, 0.0), (25.0, 45.0)),
+    routed=Pace((0.70, 0.92), (300e-6, 90e-6), (14.0, 28.0)),
+)
 
 
 class Range(NamedTuple):
@@ -45,8 +76,10 @@ class Drafting(NamedTuple):
     high: float
     """Bounds of the acceptance rate of a drafted token, given that the previous ones were accepted."""
     drafter_bytes: int = 0
-    routed: bool = False
-    """Whether each drafted token can use other experts."""
+    output_elements: int = 0
+    """Elements of the model's output layer, if each drafted token reads it: 4 to 16 bits each."""
+    growth: tuple[float, float] = (1.0, 1.0)
+    """Bounds of the factor on the bytes of a step: each verified token can use other experts."""
 
 
 def reads(
@@ -75,25 +108,57 @@ def reads(
     return Reads(both[0], both[1], f"{source}; packed tensors as experts")
 
 
-def decode(read: Reads, layout: Cache, *, context: int, drafting: Drafting | None = None) -> Range:
-    """Return tokens per second of one request after `context` tokens."""
+def growth(width: Width, tokens: int, *, active_params: float | None) -> tuple[float, float]:
+    """Return the factors on the active bytes of a step that verifies `tokens` drafts.
+
+    If tokens choose experts independently, a step reads E (1 - (1 - k/E)^n) of E experts instead of k. Tokens of one
+    text share experts: the lower bound takes half of the additional ones. If the share of experts in the active
+    parameters is unknown, the upper bound takes all of them.
+    """
+    if not width.experts or not width.experts_per_token:
+        return 1.0, 1.0
+    chosen = width.experts_per_token / width.experts
+    more = (1 - (1 - chosen) ** (tokens + 1)) / chosen - 1
+    routed = 3 * width.expert_layers * width.experts_per_token * (width.hidden or 0) * (width.expert_intermediate or 0)
+    if not routed or not active_params:
+        return 1.0, 1 + more
+    share = min(1.0, routed / active_params)
+    return 1 + share * more / 2, 1 + share * more
+
+
+def decode(  # noqa: PLR0913  the facts of one estimate, each under its name
+    read: Reads,
+    layout: Cache,
+    *,
+    context: int,
+    shape: Shape,
+    drafting: Drafting | None = None,
+    servers: int = 1,
+    machine: Machine = SPARK,
+) -> Range:
+    """Return tokens per second of one request after `context` tokens, while `servers` decode on one memory."""
     drafts = drafting or Drafting(0, 0.0, 0.0)
-    low, high = REACHED
-    drafted = drafts.tokens * drafts.drafter_bytes
-    most = read.high * (1 + drafts.tokens if drafts.routed else 1)
-    slowest = steps(most + drafted, layout, context=context) * step_tokens(drafts.tokens, drafts.low)
-    fastest = steps(read.low + drafted, layout, context=context) * step_tokens(drafts.tokens, drafts.high)
+    pace = _pace(shape, machine)
+    drafted = (drafts.drafter_bytes + bits * drafts.output_elements // 8 for bits in _OUTPUT_BITS)
+    bounds = zip((read.high, read.low), reversed(drafts.growth), drafted, pace.share, pace.layer_s, strict=True)
+    slowest, fastest = (
+        servers
+        * step_bytes(round(size * factor) + drafts.tokens * each, layout, context=context)
+        / (share * machine.bandwidth)
+        + len(shape.layers) * layer_s
+        for size, factor, each, share, layer_s in bounds
+    )
     return Range(
-        low * slowest, high * fastest, f"{low:.0%} to {high:.0%} of the roofline at 273 GB/s (Spark guide L25)"
+        step_tokens(drafts.tokens, drafts.low) / slowest,
+        step_tokens(drafts.tokens, drafts.high) / fastest,
+        f"{pace.share[0]:.0%} to {pace.share[1]:.0%} of {machine.source}, and {1e6 * pace.layer_s[1]:.0f} to "
+        f"{1e6 * pace.layer_s[0]:.0f} us for each layer",
     )
 
 
-def steps(weights_bytes: int, layout: Cache, *, context: int) -> float:
-    """Return the steps per second at full memory bandwidth: the roofline.
-
-    A step reads the weights and the KV cache of the request, and reads and writes its states.
-    """
-    return BANDWIDTH / (weights_bytes + context * layout.token_bytes + 2 * layout.state_bytes)
+def step_bytes(weights_bytes: int, layout: Cache, *, context: int) -> int:
+    """Return the bytes of a step: weights and KV cache of the request are read, its states are read and written."""
+    return weights_bytes + context * layout.token_bytes + 2 * layout.state_bytes
 
 
 def step_tokens(drafts: int, acceptance: float) -> float:
@@ -104,6 +169,17 @@ def step_tokens(drafts: int, acceptance: float) -> float:
 def prefill_seconds(tokens: int, *, rates: Prefill) -> Range:
     """Return the time to first token of a prompt, from published rates in tokens per second."""
     return Range(tokens / rates.high, tokens / rates.low, rates.source)
+
+
+def prefill_rates(shape: Shape, active_params: float, *, machine: Machine = SPARK) -> Range:
+    """Return the prefill rate in tokens per second that the class of a network suggests, if none is published."""
+    low, high = (bound * 10**12 / active_params for bound in _pace(shape, machine).prefill)
+    kind = "routed" if shape.width.experts else "dense"
+    return Range(low, high, f"{kind} networks on this GPU, by active parameters")
+
+
+def _pace(shape: Shape, machine: Machine) -> Pace:
+    return machine.routed if shape.width.experts else machine.dense
 
 
 def _by_tensors(tensors: Mapping[str, int] | None, width: Width | None) -> int | None:

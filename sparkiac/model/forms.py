@@ -92,6 +92,7 @@ BUILD: Final = _form(
 COMMIT_START: Final = _form(r"^[0-9a-f]{9}$", "the first 9 digits of a commit, quoted")
 SYSCTL_KEY: Final = _form(r"^[a-z][a-z0-9_]*(\.[A-Za-z0-9_-]+)+$", "a sysctl key such as vm.swappiness")
 SYSCTL_VALUE: Final = _form(r"^-?[0-9]+( -?[0-9]+)*$", "an integer, or several separated by one space")
+TIME_OF_DAY: Final = _form(r"^([01][0-9]|2[0-3]):[0-5][0-9]$", "a time of the day such as 22:00")
 KERNEL_PARAMETER: Final = _form(
     r"^[A-Za-z0-9_]+\.[A-Za-z0-9_]+$", "a kernel module and its parameter, such as nvidia_drm.modeset"
 )

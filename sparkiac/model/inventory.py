@@ -23,6 +23,7 @@ from sparkiac.model.base import (
     ShortText,
     SysctlKey,
     SysctlValue,
+    TimeOfDay,
     UnitName,
     Url,
     UserName,
@@ -71,6 +72,8 @@ class FabricLink(Model):
     """Second half of the port; NCCL reaches the full speed of the cable only with both RDMA devices."""
     mtu: Annotated[int, Field(ge=1280, le=9978)] | None = None
     """Maximum transmission unit in bytes, the same at both ends, such as 9000; preflight compares the interfaces."""
+    speed_gbit: Annotated[float, Field(gt=0, le=1_600)] | None = None
+    """Speed of the interface in Gbit/s, such as 200; preflight fails if the interface is slower."""
 
 
 class Fabric(Model):
@@ -78,6 +81,8 @@ class Fabric(Model):
 
     links: Annotated[tuple[FabricLink, ...], Field(min_length=1)]
     """Links of the host; the first one carries the traffic of groups."""
+    netplan: bool = False
+    """Whether a netplan file with these links is generated; `network.yml` installs it."""
 
 
 class Ssh(Model):
@@ -144,7 +149,7 @@ class Workload(Model):
 
 
 class Measured(Model):
-    """Values that a server start measured, as printed by `sparkiac memory --from-log`; they replace estimates."""
+    """Values that a server start measured; they replace estimates and recorded starts."""
 
     weights_bytes: Annotated[int, Field(ge=0)] | None = None
     """Bytes of the loaded weights on each host, without the drafter."""
@@ -169,6 +174,8 @@ class Deployment(Serving):
     """Serving engine of a deployment without a recipe."""
     on: HostName | Annotated[tuple[HostName, ...], Field(min_length=1)]
     """One host, or the hosts of one group; the first one is the leader."""
+    executor: Literal["mp", "ray"] | None = None
+    """How vLLM runs on several hosts: `mp`, its own processes (default), or `ray`."""
     variant: Name | None = None
     """Variant of the recipe."""
     fragments: tuple[Name, ...] = ()
@@ -216,6 +223,15 @@ class Rollout(Model):
     """What happens to hosts that have changed when a later host fails: `stop` leaves them, `back` returns them too."""
 
 
+class Turn(Model):
+    """One turn: what runs in it, and when it begins."""
+
+    run: Annotated[tuple[UnitName, ...], Field(min_length=1)]
+    """Deployments and services that run only in this turn, or in every turn that lists them."""
+    at: TimeOfDay | None = None
+    """Time of the day at which the hosts switch to it, such as "22:00", in their own time zone."""
+
+
 class Inventory(Model):
     """Description of a fleet and what it serves."""
 
@@ -223,11 +239,11 @@ class Inventory(Model):
     """Name of the fleet; files are generated in generated/<name>."""
     platforms: dict[Name, Platform] = {}
     """Hardware profiles by name, in addition to those of the catalog."""
-    registries: Registries = Field(default_factory=Registries)
+    registries: Registries = Field(default_factory=Registries.model_construct)
     """Mirrors of registries."""
-    hub: Hub = Field(default_factory=Hub)
+    hub: Hub = Field(default_factory=Hub.model_construct)
     """Model hub that hosts download from."""
-    defaults: Defaults = Field(default_factory=Defaults)
+    defaults: Defaults = Field(default_factory=Defaults.model_construct)
     """Values for all deployments and hosts."""
     hosts: Annotated[dict[HostName, Host], Field(min_length=1)]
     """Hosts of the fleet, by name."""
@@ -237,9 +253,12 @@ class Inventory(Model):
     """Deployments by name: models that are served on one or more hosts."""
     services: dict[UnitName, Service] = {}
     """Services by name: all other containers and programs on hosts."""
-    monitoring: Monitoring = Field(default_factory=Monitoring)
+    turns: dict[Name, Annotated[tuple[UnitName, ...], Field(min_length=1)] | Turn] = {}
+    """Turns by name: deployments and services that share hosts but never run together. What no turn lists always
+    runs. The first turn is current after the first apply; `sparkiac turn` switches."""
+    monitoring: Monitoring = Field(default_factory=Monitoring.model_construct)
     """What watches the fleet, and who gets messages."""
-    rollout: Rollout = Field(default_factory=Rollout)
+    rollout: Rollout = Field(default_factory=Rollout.model_construct)
     """How an apply changes the hosts one after the other."""
     builds: dict[Name, Build] = {}
     """Builds of images from source, by name; they override the catalog's builds with the same name."""

@@ -5,18 +5,14 @@ only the fields whose type becomes stricter.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from sparkiac.model.base import (
     AbsolutePath,
     Address,
     Bind,
-    Commit,
     FileSource,
     Gib,
-    GitAddress,
     ImageReference,
     Line,
     Model,
@@ -57,7 +53,7 @@ class ResolvedHost(Platform):
     """GiB that stay free for the system and the page cache, if the inventory sets it."""
     fabric: Fabric | None = None
     """High-speed links to other hosts."""
-    ssh: Ssh = Ssh()
+    ssh: Ssh = Ssh.model_construct()
     """SSH settings."""
     model_store: AbsolutePath | None = None
     """Directory that contains the weights."""
@@ -106,6 +102,8 @@ class ResolvedDeployment(Serving):
     needs_models: tuple[ModelHandle, ...] = ()
     nodes: int = 1
     """Number of hosts that the recipe needs."""
+    executor: Literal["mp", "ray"] | None = None
+    """How vLLM runs on several hosts."""
     description: ShortText | None = None
     """Description in the systemd unit and in the plan."""
     workload: Workload | None = None
@@ -170,14 +168,17 @@ class ResolvedHermesAgentService(HermesAgentService):
     user: UserName
 
 
-ResolvedService = Annotated[
+ResolvedService = (
     ResolvedContainerService
     | ResolvedOllamaService
     | ResolvedOpenWebuiService
     | ResolvedHermesAgentService
-    | OpenClawService,
-    Field(discriminator="kind"),
-]
+    | OpenClawService
+)
+_SERVICES: Final[dict[str, type[ResolvedService]]] = {
+    kind: service for service in get_args(ResolvedService) for kind in get_args(service.model_fields["kind"].annotation)
+}
+"""Kind of a service → its class."""
 
 
 class ResolvedMonitoringContainer(MonitoringContainer):
@@ -223,24 +224,44 @@ class ResolvedMonitoring(Model):
     """Exporters."""
 
 
+_UNMONITORED: Final = ResolvedMonitoring.model_construct()
+"""Without validation, which would build the classes of all its containers."""
+
+
 class ResolvedBuild(Build):
-    """A complete build of an image from source."""
+    """A complete build of an image: from source, or only of packages on top of its base."""
 
     why: ShortText
-    repository: GitAddress
-    commit: Commit
 
 
-class ResolvedFleet(Model):
+class ResolvedFleet(NamedTuple):
     """Everything that the plan reads, by name."""
 
     hosts: dict[str, ResolvedHost]
     """Hosts by name."""
-    deployments: dict[str, dict[str, ResolvedDeployment]] = {}
+    deployments: dict[str, dict[str, ResolvedDeployment]]
     """Values of each deployment on each of its hosts: deployment → host → values."""
-    services: dict[str, ResolvedService] = {}
+    services: dict[str, ResolvedService]
     """Services by name."""
-    monitoring: ResolvedMonitoring = ResolvedMonitoring()
+    monitoring: ResolvedMonitoring
     """Containers that monitor the fleet."""
-    builds: dict[str, ResolvedBuild] = {}
+    builds: dict[str, ResolvedBuild]
     """Builds that a deployment or service uses, by name."""
+
+
+def fleet(values: Mapping[str, Mapping[str, Any]]) -> ResolvedFleet:
+    """Validate the merged values. Each entry is validated on its own, so that only the classes in use are built."""
+    assert values.keys() <= {*ResolvedFleet._fields}, "every part of the fleet is read"  # noqa: S101
+    monitored = values.get("monitoring")
+    return ResolvedFleet(
+        hosts={name: ResolvedHost.model_validate(each) for name, each in values.get("hosts", {}).items()},
+        deployments={
+            name: {host: ResolvedDeployment.model_validate(each) for host, each in hosts.items()}
+            for name, hosts in values.get("deployments", {}).items()
+        },
+        services={
+            name: _SERVICES[each["kind"]].model_validate(each) for name, each in values.get("services", {}).items()
+        },
+        monitoring=ResolvedMonitoring.model_validate(monitored) if monitored else _UNMONITORED,
+        builds={name: ResolvedBuild.model_validate(each) for name, each in values.get("builds", {}).items()},
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.plan import builds, fleet_timer, pins, placement, promise, proof, weights
+from sparkiac.plan import builds, fleet_timer, pins, placement, promise, proof, turns, weights
 from sparkiac.plan.groups import change_groups
+from sparkiac.plan.netplan import ethernets
 from sparkiac.plan.order import changes, start_order
 from sparkiac.plan.parts import Peer, stated_bytes
 from sparkiac.plan.preflight import expectations, secrets_of
@@ -48,7 +49,8 @@ def build(resolved: Resolved) -> Plan:
     units = {host.name: host.units for host in placed}
     needs = changes(units)
     values = {host.name: host.values for host in placed}
-    proofs = proof.proofs(placed, locked)
+    platforms = {name: host.platform or DEFAULT_PLATFORM for name, host in written.hosts.items()}
+    proofs = proof.proofs(placed, locked, platforms=platforms, records=resolved.records)
     promises = {host.name: _promises(host, proofs.get(host.name, {})) for host in placed}
     whole = _Fleet(
         hosts={host.name: host for host in placed},
@@ -106,6 +108,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
         platform_name=written.platform or DEFAULT_PLATFORM,
         gpu=values.gpu,
         links=links_of(values),
+        ethernets=ethernets(values),
         stores=stores,
         secrets=secrets,
         reserve_bytes=stated_bytes(values.reserve_gib),
@@ -117,6 +120,17 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
         images_from=_images_from(written.images_from, placed, whole),
         group=whole.groups[name],
         unpinned=unpinned,
+        turns=_turns(resolved.written, placed, proofs),
+    )
+
+
+def _turns(
+    written: Inventory, placed: placement.PlacedHost, proofs: Mapping[str, Proof]
+) -> tuple[turns.PlannedTurn, ...]:
+    """Return the turns of a host, each with its own memory proof."""
+    found = turns.of_host(turns.turns(written), (each.name for each in placed.units))
+    return tuple(
+        turns.PlannedTurn(turn.name, turn.at, names, proof.host_budget(placed, proofs, names)) for turn, names in found
     )
 
 

@@ -69,8 +69,10 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  plain JSON data
 def _built(resolved: Resolved, build: PlannedBuild) -> Image:
     """Return the image of this build. It has no digest if the lock only has the image of an older specification.
 
-    Without a record in the lock, the entrypoint is that of the base image, because a build does not change it.
+    Without a record in the lock, the entrypoint is that of the base image, because a build does not change it. A build
+    that only adds packages has the vLLM of its base.
     """
+    only_packages = not {"repository", "program"} & build.spec.keys()
     locked = resolved.lock.builds.get(build.name) if resolved.lock else None
     stale = locked is not None and locked.spec != build.digest
     known = image(build.name, lock=None, mirrors={})
@@ -81,4 +83,5 @@ def _built(resolved: Resolved, build: PlannedBuild) -> Image:
         command=starts.command,
         build=build.name,
         stale=stale,
+        release=build.base.release if build.base is not None and only_packages else known.release,
     )

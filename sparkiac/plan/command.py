@@ -42,6 +42,12 @@ def words(image: Image, engine: Engine, started: Start) -> tuple[str, ...]:
     return started.arguments if included else (*engine.words, *started.arguments)
 
 
+def launcher(image: Image, engine: Engine) -> tuple[str, ...]:
+    """Return the image's entrypoint without the engine's words, for a node that runs another program."""
+    found, own = image.entrypoint or (), engine.words
+    return found[: -len(own)] if own and found[-len(own) :] == own else found
+
+
 def _model(values: Serving) -> str:
     assert values.model is not None, "resolve refuses a deployment without a model"  # noqa: S101
     return values.model

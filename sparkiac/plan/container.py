@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
-    from sparkiac.plan.contract import FabricLookup, Store
+    from sparkiac.plan.contract import FabricLookup, GroupPorts
     from sparkiac.plan.parts import BindMount, Export, FetchedFile, Health, Published, SupersededEntry
 
 
@@ -26,6 +26,8 @@ class ContainerCommand(NamedTuple):
     """Environment variables that are read from secrets in the container."""
     pre_start: tuple[tuple[str, ...], ...] = ()
     """Pre-start commands, which run before the server."""
+    entrypoint: tuple[str, ...] | None = None
+    """Entrypoint instead of the image's, which would start another program."""
 
     @property
     def needs_shell(self) -> bool:
@@ -48,8 +50,8 @@ class ContainerNetwork(NamedTuple):
     """Entries for its /etc/hosts, as name:address."""
     fabric: FabricLookup | None = None
     """What is looked up about the links of the host at each start."""
-    store: Store | None = None
-    """Rendezvous store of its group, if it leads one."""
+    group_ports: GroupPorts | None = None
+    """Ports that it opens for the other nodes of its group."""
 
 
 class Confinement(NamedTuple):
@@ -110,6 +112,10 @@ class ModelServer(NamedTuple):
     """Settings of speculative decoding, with the keys of the inventory."""
     node: tuple[int, int] | None = None
     """Rank and number of hosts of the group; None for a single host."""
+    executor: str | None = None
+    """How the nodes of the group run: one of the executors of the engine; None for a single host."""
+    store: str | None = None
+    """address:port to which all workers of the group keep a connection."""
     clients: tuple[str, ...] = ()
     """What clients need: `tools`."""
     extra: AddedNames = AddedNames()

@@ -114,10 +114,11 @@ class FabricLookup(NamedTuple):
     """Address whose network interface is looked up for the sockets of NCCL and Gloo."""
 
 
-class Store(NamedTuple):
-    """The rendezvous store of a group, which its leader opens on all addresses without a password."""
+class GroupPorts(NamedTuple):
+    """Ports without a password that a node of a group opens, some of them on all addresses."""
 
-    port: int
+    ports: tuple[str, ...]
+    """Numbers, and ranges such as 29510-29599."""
     peers: tuple[str, ...]
     """Addresses of the other nodes, from which connections are accepted."""
 
@@ -132,8 +133,7 @@ class UnitExpectation(NamedTuple):
     """Directory of its compile cache, which preflight creates if it is missing."""
     files: tuple[str, ...]
     fabric: FabricLookup | None
-    store: Store | None
-    """Filled in for the leader of a group."""
+    group_ports: GroupPorts | None
 
 
 class ExpectedLink(NamedTuple):
@@ -143,6 +143,7 @@ class ExpectedLink(NamedTuple):
     address: str
     """IP address with prefix length."""
     mtu: int | None
+    speed_gbit: float | None
 
 
 class Expectations(NamedTuple):
@@ -223,9 +224,10 @@ class Promise(NamedTuple):
     answer_s: int
     """Maximum time of the first answers together, in seconds."""
     store: str | None
-    """address:port of the rendezvous store of its group, which the leader opens; None for a single host."""
+    """address:port of the leader of its group to which every worker keeps a connection: the rendezvous store, or the
+    head of Ray; None for a single host and for groups that the leader connects."""
     workers: int
-    """Nodes of its group besides the leader, which must be connected to the store; 0 for a single host."""
+    """Nodes of its group besides the leader, which must be connected to it; 0 for a single host."""
 
 
 class GenerationUnit(NamedTuple):
@@ -244,6 +246,8 @@ class GenerationUnit(NamedTuple):
     """Maximum time from start to the first answer."""
     drain_s: int
     """Maximum time for running requests to end before the unit is stopped."""
+    turns: tuple[str, ...]
+    """Turns in which it runs; empty if it always runs."""
     promise: Promise | None
     """None for a unit that listens on no port of its own and is not a worker of a group."""
 
@@ -279,6 +283,8 @@ class Generation(NamedTuple):
     host: str
     memory_bytes: int | None
     """Memory that all units together may use."""
+    turns: tuple[str, ...]
+    """Turns of the host; the first one is current after the first apply. Empty if none of its units takes turns."""
     units: tuple[GenerationUnit, ...]
     """Units in start order."""
     sysctls: tuple[Sysctl, ...]

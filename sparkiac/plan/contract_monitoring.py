@@ -18,6 +18,8 @@ class FleetEndpoint(NamedTuple):
     url: str
     remedy: str
     """What to do when it fails, for the message."""
+    turns: tuple[str, ...]
+    """Turns in which it runs; empty if it always runs."""
     promise: Promise | None
     """What is checked, with the URL at which the host of the timer reaches it; None for a URL that must return 200."""
 

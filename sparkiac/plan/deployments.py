@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
 from sparkiac.catalog import interfaces
-from sparkiac.engines import vllm
+from sparkiac.engines import Member, Part
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.speculative import Ngram, Suffix
-from sparkiac.plan import command, links, settings
-from sparkiac.plan.addresses import bind_address, fabric_address
+from sparkiac.plan import command, health, links, settings
+from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.container import (
     Checks,
@@ -26,7 +26,7 @@ from sparkiac.plan.container import (
 )
 from sparkiac.plan.facts import facts
 from sparkiac.plan.image import AddedNames
-from sparkiac.plan.parts import BindMount, Export, Health, Published, Secret, SupersededEntry, stated_bytes
+from sparkiac.plan.parts import BindMount, Export, Published, Secret, SupersededEntry, stated_bytes
 from sparkiac.plan.values import Container
 from sparkiac.plan.weights import commits, handle
 from sparkiac.resolve import fabric, hosts_of
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 PROGRAMS: Final = "/usr/local/lib/sparkiac"
 """Directory on the host with the probe."""
-_INSIDE: Final = "/run/sparkiac"
 _KEY_FILE: Final = "/run/secrets/vllm_api_key"
 
 
@@ -54,15 +53,11 @@ class _Node(NamedTuple):
     written: Deployment
     values: ResolvedDeployment
     host: ResolvedHost
-    leader: ResolvedHost
-    """Leader of the group; the host itself if there is only one."""
     mesh: bool
     """Whether no network reaches all hosts of the group."""
-    others: tuple[ResolvedHost, ...]
-    """The hosts of the group but the leader."""
+    group: tuple[ResolvedHost, ...]
+    """The hosts of the group, the leader first; the host itself if there is only one."""
     rank: int
-    size: int
-    """Number of hosts of the group."""
     engine: Engine
     address: str
     """Address of the host that its port is published on."""
@@ -70,7 +65,18 @@ class _Node(NamedTuple):
     @property
     def alone(self) -> bool:
         """Return whether the deployment runs on one host only."""
-        return self.size == 1
+        return len(self.group) == 1
+
+    @property
+    def executor(self) -> str | None:
+        """Return how the nodes of its group run; None for a single host."""
+        groups = self.engine.groups
+        return None if self.alone or groups is None else engines.executor(groups, self.values.executor)
+
+    @property
+    def nccl(self) -> bool:
+        """Return whether it exchanges data with other nodes through NCCL."""
+        return self.executor in fabric.NCCL
 
     @property
     def leads(self) -> bool:
@@ -81,10 +87,11 @@ class _Node(NamedTuple):
 def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -> Container:
     """Plan the container of deployment `name` on `host`; `shared` is the Docker network that it shares with clients."""
     node = _node(resolved, name, host)
-    values, options = node.values, _options(node)
+    part, values = _part(node), node.values
+    options = _options(node, part)
     image = image_of(resolved, values.image, host=host)
-    weights = _weights(resolved, values)
-    words = _command(node, image, options, weights)
+    weights = _weights(resolved, values) if part.loads else RequiredWeights()
+    words = _command(node, part, image, options, weights)
     return Container(
         kind="deployment",
         name=name,
@@ -92,14 +99,15 @@ def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -
         path=("deployments", name),
         image=image,
         command=words,
-        network=_network(node, options, shared=shared),
+        network=_network(node, part, options, shared=shared),
         confinement=_confinement(node),
         storage=_storage(resolved, node, cache_key=_cache_key(image, words, weights.commits)),
-        checks=_checks(node, options),
+        checks=_checks(node, part, options),
         timeouts=settings.timeouts(values.timeouts),
-        server=_server(node, options),
+        load_guard=settings.load_guard(values) if part.loads else None,
+        server=_server(node, part, options),
         weights=weights,
-        secrets=() if values.api_key is None else (Secret(values.api_key.secret, _KEY_FILE),),
+        secrets=() if values.api_key is None or part.program else (Secret(values.api_key.secret, _KEY_FILE),),
         memory_bytes=_memory_bytes(node, options, image),
     )
 
@@ -112,50 +120,61 @@ def _node(resolved: Resolved, name: str, host: str) -> _Node:
         written=written,
         values=values,
         host=machines[host],
-        leader=machines[group[0]],
         mesh=len(group) > 1 and fabric.is_mesh([fabric.links_of(machines[each]) for each in group]),
-        others=tuple(machines[each] for each in group[1:]),
+        group=tuple(machines[each] for each in group),
         rank=group.index(host),
-        size=len(group),
         engine=engines.named(values.engine),
         address=bind_address(machines[host], values.bind),
     )
 
 
-def _options(node: _Node) -> dict[str, Any]:
-    """Return the engine options, including those that connect the hosts of a group."""
+def _part(node: _Node) -> Part:
+    """Return what the node gets as one of a group; nothing for a single host, and on engines without groups."""
+    groups = node.engine.groups
+    if node.executor is None or groups is None:
+        return Part()
+    addresses = links.addresses(node.group, mesh=node.mesh, pairs=groups.pairs)
+    return groups.part(Member(node.rank, addresses, node.executor, node.values.set))
+
+
+def _options(node: _Node, part: Part) -> dict[str, Any]:
+    """Return the engine options, including those that connect the hosts of a group. A size that is set stays."""
     options: dict[str, Any] = dict(node.values.set)
     if node.alone:
         return options
-    parallel = {} if "pipeline_parallel_size" in options else {"tensor_parallel_size": node.size}
-    listen = {"host": node.address, "port": node.values.port}
-    master = node.leader.address if node.mesh else fabric_address(node.leader)
-    group = vllm.group_options(rank=node.rank, size=node.size, master=master)
-    return parallel | options | listen | group
+    computed = node.engine.groups.computed if node.engine.groups else ()
+    decided = {name: value for name, value in part.options.items() if name in computed}
+    return dict(part.options) | options | {"host": node.address, "port": node.values.port} | decided
 
 
-def _command(node: _Node, image: Image, options: Mapping[str, Any], weights: RequiredWeights) -> ContainerCommand:
+def _command(
+    node: _Node, part: Part, image: Image, options: Mapping[str, Any], weights: RequiredWeights
+) -> ContainerCommand:
     values, engine = node.values, node.engine
     start = command.start(engine, values, options, commits=weights.commits)
     env = {name: str(value) for name, value in values.env.items()} | dict(start.env)
     key = values.api_key if engine.key_variable is not None else None
+    exports = () if key is None else (Export(str(engine.key_variable), (key.secret,)),)
     return ContainerCommand(
-        words=command.words(image, engine, start),
+        words=part.program[1:] or command.words(image, engine, start),
         env=dict(sorted(env.items())),
-        exports=() if key is None else (Export(str(engine.key_variable), (key.secret,)),),
-        pre_start=values.container.prelude,
+        exports=() if part.program else exports,
+        pre_start=(*values.container.prelude, *part.before),
+        entrypoint=(*command.launcher(image, engine), part.program[0]) if part.program else None,
     )
 
 
-def _network(node: _Node, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
-    port = node.values.port
+def _network(node: _Node, part: Part, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
+    port, groups = node.values.port, node.engine.groups
+    others = tuple(host for host in node.group if host is not node.host)
+    pairs = groups is not None and groups.pairs
     return ContainerNetwork(
         listen=(node.address, port) if node.leads else None,
         published=Published(node.address, port, options["port"]) if node.alone else None,
         host=not node.alone,
         shared=shared,
-        fabric=None if node.alone else links.lookup(node.host, node.values.env, mesh=node.mesh),
-        store=links.store(node.host, node.others, options, mesh=node.mesh) if node.leads else None,
+        fabric=None if not node.nccl else links.lookup(node.host, node.values.env, mesh=node.mesh),
+        group_ports=links.group_ports(part.ports, node.host, others, mesh=node.mesh, pairs=pairs),
     )
 
 
@@ -169,7 +188,7 @@ def _confinement(node: _Node) -> Confinement:
         shm_size_bytes=stated_bytes(container_settings.shm_size_gib),
         tmp_size_bytes=int(container_settings.tmp_size_gib * GIB),
         ulimits={name: limit for name, limit in limits if limit is not None},
-        devices=() if node.alone else links.device_files(node.host, node.values.env),
+        devices=() if not node.nccl else links.device_files(node.host, node.values.env),
     )
 
 
@@ -184,8 +203,8 @@ def _mounts(node: _Node) -> tuple[BindMount, ...]:
     if values.model_path is not None:
         found.append(BindMount(f"{values.model_store}/{values.model}", values.model_path, read_only=True))
     if node.engine.python:
-        found.append(BindMount(PROGRAMS, f"{_INSIDE}/lib", read_only=True))
-        found.append(BindMount(promise_file(node.name), f"{_INSIDE}/promise.json", read_only=True))
+        found.append(BindMount(PROGRAMS, f"{health.INSIDE}/lib", read_only=True))
+        found.append(BindMount(health.promise_file(node.name), f"{health.INSIDE}/promise.json", read_only=True))
     return tuple(sorted(found, key=lambda mount: mount.target))
 
 
@@ -220,7 +239,7 @@ def _drafter(values: ResolvedDeployment) -> str | None:
             return method.model
 
 
-def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
+def _server(node: _Node, part: Part, options: Mapping[str, Any]) -> ModelServer:
     values, written, extra = node.values, node.written, node.values.extra_flags
     variant = f"#{written.variant}" if written.variant else ""
     return ModelServer(
@@ -230,7 +249,9 @@ def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
         served=command.served(values) if node.leads else (),
         facts=facts(written.recipe, written.variant, model=values.model),
         speculative=command.speculative(values),
-        node=None if node.alone else (node.rank, node.size),
+        node=None if node.alone else (node.rank, len(node.group)),
+        executor=node.executor,
+        store=part.store,
         clients=written.clients,
         extra=AddedNames(extra.options or (), extra.variables or ()) if extra else AddedNames(),
         workload=values.workload,
@@ -240,28 +261,10 @@ def _server(node: _Node, options: Mapping[str, Any]) -> ModelServer:
     )
 
 
-def promise_file(name: str) -> str:
-    """Return the path on the host of what a container promises."""
-    return f"/etc/sparkiac/{name}/promise.json"
-
-
-def _checks(node: _Node, options: Mapping[str, Any]) -> Checks:
-    """Return the health checks of the server.
-
-    The probe checks what the unit promises; its timeout is long enough for the first, slow answer. An image without
-    Python gets a check of the health endpoint only, and the playbook checks the rest from the host. With host
-    networking, the server of a group may not listen on loopback. A worker of a group serves no HTTP.
-    """
+def _checks(node: _Node, part: Part, options: Mapping[str, Any]) -> Checks:
+    """Return the health checks of the server. With host networking, it may not listen on loopback."""
     address = "127.0.0.1" if node.alone or node.address == "0.0.0.0" else node.address  # noqa: S104  compared
-    probe = _probe_command(node.engine, f"http://{address}:{options['port']}" if node.leads else None)
-    return Checks(Health(probe, interval_s=15, timeout_s=150), node.engine.health if node.leads else None)
-
-
-def _probe_command(engine: Engine, url: str | None) -> tuple[str, ...]:
-    if not engine.python:
-        return ("CMD", "curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{engine.health}")
-    watch = ("CMD", "python3", f"{_INSIDE}/lib/probe.py", "watch", f"{_INSIDE}/promise.json")
-    return watch if url is None else (*watch, "--at", url)
+    return health.checks(node.engine, part, f"http://{address}:{options['port']}" if node.leads else None)
 
 
 def _cache_key(pinned: Image, words: ContainerCommand, pins: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.plan import turns
 from sparkiac.plan.contract_monitoring import (
     EmailChannel,
     FleetChannels,
@@ -59,7 +60,12 @@ def fleet_timer(resolved: Resolved, placed: Iterable[PlacedHost], promises: Prom
     if timer is None or alerts is None:
         return None
     reached = list(_reached(resolved, placed, promises, timer.on))
-    own = [_endpoint(unit, host, promise, way) for unit, host, promise, way in reached if way.origin is not None]
+    found = turns.turns(resolved.written)
+    own = [
+        _endpoint(unit, host, promise, way, turns.running(found, unit.name))
+        for unit, host, promise, way in reached
+        if way.origin is not None
+    ]
     check = FleetCheck(
         fleet=resolved.written.name,
         host=timer.on,
@@ -91,20 +97,23 @@ def _reached(
             yield unit, host.name, promise, route(timer_host, target, resolved.fleet.hosts, in_container=False)
 
 
-def _endpoint(unit: Container | Program, host: str, promise: Promise, way: Route) -> FleetEndpoint:
+def _endpoint(
+    unit: Container | Program, host: str, promise: Promise, way: Route, taking: tuple[str, ...]
+) -> FleetEndpoint:
     verify = f"sparkiac verify INVENTORY {unit.name}; " if unit.path[0] == "deployments" else ""
     return FleetEndpoint(
         name=f"{unit.name} on {host}",
         host=host,
         url=way.origin or "",
         remedy=f"{verify}on {host}: journalctl --unit={unit.unit}",
+        turns=taking,
         promise=promise._replace(url=way.origin),
     )
 
 
 def _external(endpoint: ExternalEndpoint) -> FleetEndpoint:
     remedy = f"curl -i {endpoint.url}; sparkiac does not manage this endpoint"
-    return FleetEndpoint(name=endpoint.name, host=None, url=endpoint.url, remedy=remedy, promise=None)
+    return FleetEndpoint(name=endpoint.name, host=None, url=endpoint.url, remedy=remedy, turns=(), promise=None)
 
 
 def _channels(alerts: Alerts) -> FleetChannels:

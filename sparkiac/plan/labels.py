@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STEP_HEADS: Final = ("utilization", "KV cache", "tokens", "requests", "free on host")
 """Table heads of `steps`; requests are concurrent requests of the longest length."""
+_NOT_COMPARED: Final = "no real server of this model family on a GPU; run sparkiac memory --from-log after the start"
 CURRENT: Final = "current"
 """Marks the row of the configured utilization."""
 CAPTURE: Final = "run sparkiac images capture to read it"
@@ -90,7 +91,10 @@ def label(part: MemorySegment) -> str:
 def facts(account: DeploymentMemory) -> tuple[LabelledValue, ...]:
     """Return what the KV cache of a deployment holds and what its workload needs."""
     estimate = () if account.assumes is None else (LabelledValue("estimated", f"{account.assumes}; {CAPTURE}"),)
-    return (*estimate, *_fit(account), *(_workload(account) if account.leads else ()))
+    leans = () if account.record is None else (LabelledValue("leans on", account.record),)
+    unused = tuple(LabelledValue("record not used", each) for each in account.unused_records)
+    alone = () if account.compared else (LabelledValue("not compared", _NOT_COMPARED),)
+    return (*estimate, *leans, *unused, *alone, *_fit(account), *(_workload(account) if account.leads else ()))
 
 
 def steps(account: DeploymentMemory) -> tuple[tuple[str, ...], ...]:
@@ -231,6 +235,8 @@ def _decode(account: DeploymentMemory) -> Iterator[LabelledValue]:
         return
     for each in account.decode:
         yield LabelledValue(f"decode at {count(each.context)} tokens", span(each.low, each.high, "tokens/s"))
+    if account.busy is not None:
+        yield LabelledValue("while all servers of the host decode", f"at least {account.busy:.0f} tokens/s")
 
 
 def _first_token(account: DeploymentMemory) -> Iterator[LabelledValue]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ipaddress import ip_address, ip_interface
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sparkiac.plan.addresses import fabric_address
-from sparkiac.plan.contract import FabricLookup, RdmaLink, Store
-from sparkiac.resolve.fabric import links_of
+from sparkiac.plan.contract import FabricLookup, GroupPorts, RdmaLink
+from sparkiac.resolve.fabric import links_of, networks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,14 +25,34 @@ def lookup(host: ResolvedHost, env: Environment, *, mesh: bool) -> FabricLookup 
     return FabricLookup(rdma, sockets) if rdma or sockets else None
 
 
-def store(
-    leader: ResolvedHost, others: tuple[ResolvedHost, ...], options: Mapping[str, Any], *, mesh: bool
-) -> Store | None:
-    """Return the rendezvous store of a group; None if the address of a host is a name, which cannot be filtered."""
-    if not others:
+def addresses(hosts: tuple[ResolvedHost, ...], *, mesh: bool, pairs: bool) -> tuple[str, ...]:
+    """Return the addresses at which the nodes of a group reach each other, the leader first.
+
+    With `pairs`, only the leader connects to the others, in a mesh over the cable that it has to each of them.
+    """
+    leader = hosts[0]
+    if not mesh:
+        return tuple(map(fabric_address, hosts))
+    if not pairs:
+        return tuple(host.address for host in hosts)
+    return (leader.address, *(_towards(host, leader) for host in hosts[1:]))
+
+
+def group_ports(
+    ports: tuple[str, ...], node: ResolvedHost, others: tuple[ResolvedHost, ...], *, mesh: bool, pairs: bool
+) -> GroupPorts | None:
+    """Return the ports that a node opens and for whom; None if an address is a name, which cannot be filtered."""
+    if not ports:
         return None
-    addresses = [each.address if mesh else fabric_address(each) for each in (leader, *others)]
-    return Store(options["master_port"], tuple(addresses[1:])) if all(map(_is_address, addresses)) else None
+    found = tuple(_towards(other, node) for other in others) if pairs else addresses(others, mesh=mesh, pairs=False)
+    return GroupPorts(ports, found) if all(map(_is_address, (node.address, *found))) else None
+
+
+def _towards(host: ResolvedHost, other: ResolvedHost) -> str:
+    """Return the address of a host in the first network that it shares with another one, else that of the LAN."""
+    shared = networks_of(links_of(other))
+    own = (ip_interface(link.address) for link in links_of(host))
+    return next((str(each.ip) for each in own if each.network in shared), host.address)
 
 
 def _is_address(text: str) -> bool:

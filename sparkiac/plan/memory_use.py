@@ -32,6 +32,7 @@ _KINDS: Final = {
     "runtime": "runtime",
     "activations": "runtime",
     "encoder cache": "runtime",
+    "NCCL": "runtime",
 }
 
 
@@ -101,6 +102,14 @@ class DeploymentMemory(NamedTuple):
     first_token: tuple[FirstToken, ...] | Unknown
     assumes: str | None
     """Assumption behind all figures, such as a vLLM version; with one, they are an estimate and not a proof."""
+    record: str | None
+    """Recorded start that the figures lean on."""
+    unused_records: tuple[str, ...]
+    """Why recorded starts beside the inventory do not count."""
+    compared: bool
+    """Whether figures of this model family were compared with a real server on a GPU, or its family is unknown."""
+    busy: float | None
+    """Lower bound of decode of one short request while all servers of the host decode, in tokens per second."""
 
 
 class HostMemoryUse(NamedTuple):
@@ -121,8 +130,26 @@ class HostMemoryUse(NamedTuple):
         return max(self.total_bytes or 0, sum(part.size_bytes or 0 for part in self.parts))
 
 
+class TurnMemory(NamedTuple):
+    """Memory use of a host in one of its turns."""
+
+    title: str
+    """Name, time and units of the turn; empty for a host without turns."""
+    use: HostMemoryUse
+
+
+def by_turn(host: HostPlan) -> tuple[TurnMemory, ...]:
+    """Return the memory use of a host in each of its turns; one without a title if it has no turns."""
+    titles = [
+        f"turn {turn.name}{f' from {turn.at}' if turn.at else ''}: {', '.join(sorted(turn.units)) or 'nothing'}"
+        for turn in host.turns
+    ]
+    uses = map(of, host.views)
+    return tuple(TurnMemory(title, use) for title, use in zip(titles or [""], uses, strict=True))
+
+
 def of(host: HostPlan) -> HostMemoryUse:
-    """Return the memory use of a host."""
+    """Return the memory use of a host, with everything that it runs."""
     deployed = tuple(each for each in host.containers if each.kind == "deployment")
     deployments = tuple(_deployment(each, host.proofs[each.name]) for each in deployed)
     segments = (part for each in deployed for part in _segments(host.proofs[each.name].server))
@@ -190,6 +217,10 @@ def _deployment(container: Container, proof: Proof) -> DeploymentMemory:
         decode=_decode(proof),
         first_token=_first_token(proof),
         assumes=proof.assumption,
+        record=proof.record,
+        unused_records=proof.unused,
+        compared=proof.compared,
+        busy=proof.busy,
     )
 
 

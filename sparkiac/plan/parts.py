@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.memory.speed import Range
     from sparkiac.model.facts import Prefill
     from sparkiac.model.inventory import Workload
+    from sparkiac.model.records import Subject
     from sparkiac.report import Path
 
 FILES: Final = "/var/lib/sparkiac/files"
@@ -198,3 +199,13 @@ class Proof(NamedTuple):
     """Assumption behind the figures, such as a vLLM version; with one, they are an estimate and not a proof."""
     config: Mapping[str, object] = {}
     """config.json of the model, if the lock has it."""
+    busy: float | None = None
+    """Lower bound of decode at a short context while all servers of the host decode; None for a single server."""
+    subject: Subject | None = None
+    """What must be equal in a recorded start before it counts."""
+    record: str | None = None
+    """Recorded start that the figures lean on."""
+    unused: tuple[str, ...] = ()
+    """Why recorded starts of the user for this model do not count."""
+    compared: bool = True
+    """Whether figures of this model family were compared with a real server on a GPU, or its family is unknown."""

@@ -105,7 +105,9 @@ def _links(host: PlacedHost) -> tuple[ExpectedLink, ...]:
     """Return the links of a host that runs nodes of groups; other hosts work without theirs."""
     if not any(container.server.node for container in host.containers):
         return ()
-    return tuple(ExpectedLink(link.interface, link.address, link.mtu) for link in links_of(host.values))
+    return tuple(
+        ExpectedLink(link.interface, link.address, link.mtu, link.speed_gbit) for link in links_of(host.values)
+    )
 
 
 def _ports(host: PlacedHost) -> tuple[FreePort, ...]:
@@ -141,7 +143,7 @@ def _unit(container: Container) -> UnitExpectation:
         cache=cache_path(container),
         files=tuple(file.path for file in container.storage.files),
         fabric=container.network.fabric,
-        store=container.network.store,
+        group_ports=container.network.group_ports,
     )
 
 

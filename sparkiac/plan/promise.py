@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
-from sparkiac.engines.vllm import MASTER_PORT
 from sparkiac.memory import options
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import facts
@@ -64,7 +63,7 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
         speculative=generates and server.speculative is not None,
         metrics=_metrics(server),
         answer_s=unit.timeouts.answer_s,
-        store=_store(server),
+        store=server.store,
         workers=server.node[1] - 1 if server.node else 0,
     )
 
@@ -88,7 +87,7 @@ def _of_worker(unit: Container) -> Promise:
         speculative=False,
         metrics=None,
         answer_s=unit.timeouts.answer_s,
-        store=_store(unit.server),
+        store=unit.server.store,
         workers=nodes[1] - 1 if nodes else 0,
     )
 
@@ -143,10 +142,3 @@ def _metrics(server: ModelServer) -> str | None:
     if server.engine is None or server.options.get(_METRICS_OPTION.get(server.engine, ""), True) is False:
         return None
     return engines.named(server.engine).metrics
-
-
-def _store(server: ModelServer) -> str | None:
-    """Return the rendezvous store of a group."""
-    if server.node is None:
-        return None
-    return f"{server.options.get('master_addr')}:{server.options.get('master_port', MASTER_PORT)}"

@@ -6,38 +6,48 @@ is unknown and names that fact; an unknown result never counts as a pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from sparkiac.catalog import interfaces
-from sparkiac.memory import budget, prediction, speed
+from sparkiac.memory import budget, prediction, recorded, speed
+from sparkiac.memory import shape as shapes
 from sparkiac.memory.prediction import Checkpoint, Prediction
 from sparkiac.memory.values import Term, Unknown, unknown_of
-from sparkiac.model.facts import Architecture
-from sparkiac.plan import facts
+from sparkiac.model.facts import Architecture, Prefill
+from sparkiac.plan import facts, starts
 from sparkiac.plan.parts import NO_RATE, Proof, stated_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
+    from sparkiac.memory.blocks import Cache
     from sparkiac.memory.budget import HostBudget, Server
-    from sparkiac.memory.speed import Range
+    from sparkiac.memory.layers import Shape
+    from sparkiac.memory.speed import Range, Reads
     from sparkiac.model.lock import LockedModel
+    from sparkiac.model.records import StartRecord
     from sparkiac.plan.placement import PlacedHost
+    from sparkiac.plan.starts import Starts
     from sparkiac.plan.values import Container
 
 Models: TypeAlias = "Mapping[str, LockedModel]"
 """Model handle → entry in the lock."""
 _SHORT: Final = 1024
 """Tokens in the context of a short request; the decode rate is estimated for it and for the longest request."""
-_ACCEPTED: Final = (0.55, 0.80)
+_ACCEPTED: Final = (0.60, 0.85)
 """Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
 _STATED: Final = "catalog: published size"
-_NO_CACHE: Final = Architecture(full_attention_layers=0, kv_heads=0, head_size=0)
+_NO_CACHE: Final = Architecture.model_construct(full_attention_layers=0, kv_heads=0, head_size=0)
 """KV cache of a separate drafter for `mtp`: none, because it reads the cache of the target."""
 
 
-def proofs(hosts: Iterable[PlacedHost], known: Models) -> dict[str, dict[str, Proof]]:
-    """Return the proof of each deployment on each of its hosts: host → name → proof."""
+def proofs(
+    hosts: Iterable[PlacedHost], known: Models, *, platforms: Mapping[str, str], records: tuple[StartRecord, ...] = ()
+) -> dict[str, dict[str, Proof]]:
+    """Return the proof of each deployment on each of its hosts: host → name → proof.
+
+    `records` are the user's recorded starts, `platforms` the platform of each host.
+    """
     placed = [(host, each) for host in hosts for each in host.containers if each.kind == "deployment"]
     groups: dict[str, dict[str, int | None]] = {}
     for host, container in placed:
@@ -45,26 +55,29 @@ def proofs(hosts: Iterable[PlacedHost], known: Models) -> dict[str, dict[str, Pr
     found: dict[str, dict[str, Proof]] = {}
     for host, container in placed:
         total = budget.group_bytes(groups[container.name])
-        found.setdefault(host.name, {})[container.name] = _proof(container, total, known)
+        recorded_starts = starts.starts(starts.subject(container, platforms[host.name], known), records)
+        beside = sum(each.kind == "deployment" for each in host.containers)
+        found.setdefault(host.name, {})[container.name] = _proof(container, total, known, recorded_starts, beside)
     return found
 
 
-def host_budget(host: PlacedHost, proven: Mapping[str, Proof]) -> HostBudget:
-    """Return the memory budget of a host: its servers, its services, and the reserve for the system."""
-    servers = tuple(each.server for each in proven.values())
+def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection[str] | None = None) -> HostBudget:
+    """Return the memory budget of a host: its servers, its services (or those of `names`), and the reserve."""
+    names = {each.name for each in host.units} if names is None else names
+    servers = tuple(each.server for name, each in proven.items() if name in names)
     services = tuple(
         Term(each.name, each.memory_bytes, each.memory_source)
         for each in sorted(host.units, key=lambda each: each.name)
-        if each.path[0] != "deployments"
+        if each.path[0] != "deployments" and each.name in names
     )
     kept = budget.reserve(host.memory_bytes, stated_bytes(host.values.reserve_gib))
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=kept)
 
 
-def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
-    found = _predicted(container, None if isinstance(total, Unknown) else total, known)
+def _proof(container: Container, total: int | Unknown, known: Models, begun: Starts, beside: int) -> Proof:
+    found = _predicted(container, None if isinstance(total, Unknown) else total, known, begun)
     server = _opaque(container) if isinstance(found.server, Unknown) else found.server
-    catalogued, locked = facts.known(container.server), known.get(container.server.model or "")
+    locked = known.get(container.server.model or "")
     return Proof(
         server=server,
         options=found.options,
@@ -74,14 +87,29 @@ def _proof(container: Container, total: int | Unknown, known: Models) -> Proof:
         workload=container.server.workload,
         advice=found.advice,
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
-        decode=_decode(container, found, server, known),
-        prefill=(catalogued.prefill if catalogued else None) or NO_RATE,
+        decode=_decode(container, found, server, known, begun.exact),
+        busy=_busy(container, found, server, known, beside),
+        prefill=_prefill(container, found, begun.exact),
         assumption=_assumed(container),
+        subject=begun.subject,
+        record=_leans_on(container, begun),
+        unused=begun.unused,
+        compared=locked is None or not locked.config or shapes.met(locked.config),
         config=locked.config if locked else {},
     )
 
 
-def _predicted(container: Container, total_bytes: int | None, known: Models) -> Prediction:
+def _leans_on(container: Container, begun: Starts) -> str | None:
+    if container.server.measured is not None:
+        return None
+    found = begun.exact or begun.near
+    if found is None:
+        return None
+    what = "the same server" if begun.exact else "the same model"
+    return f"a recorded start of {what}: {found.source.link}"
+
+
+def _predicted(container: Container, total_bytes: int | None, known: Models, begun: Starts) -> Prediction:
     if container.server.engine != "vllm":
         unknown = Unknown((f"cache layout of {container.server.engine}",))
         return Prediction(unknown, unknown, unknown, unknown, unknown, unknown, ())
@@ -99,6 +127,9 @@ def _predicted(container: Container, total_bytes: int | None, known: Models) -> 
             draft_tokens=drafts.get("num_speculative_tokens") or 0,
             drafter=_drafter(container, drafts, known) if drafts.get("model") else None,
             calibration=container.server.measured,
+            record=begun.exact,
+            near=begun.near,
+            near_release=interfaces.assumed(begun.near.subject.release) if begun.near else (),
         )
     )
 
@@ -127,32 +158,97 @@ def _assumed(container: Container) -> str | None:
 
 
 def _decode(
-    container: Container, found: Prediction, server: Server, known: Models
+    container: Container, found: Prediction, server: Server, known: Models, record: StartRecord | None
 ) -> tuple[tuple[int, Range], ...] | Unknown:
-    catalogued, locked = facts.known(container.server), known.get(container.server.model or "")
-    parameters = (catalogued.architecture.parameters if catalogued else None) or (None, None)
-    width = None if isinstance(found.shape, Unknown) else found.shape.width
+    facts_of_speed = _speed(container, found, server, known, record)
+    if isinstance(facts_of_speed, Unknown):
+        return facts_of_speed
+    longest = facts_of_speed.layout.context
+    wanted = sorted({min(_SHORT, longest), longest})
+    ranges = {context: facts_of_speed.at(context) for context in wanted}
+    if record is None:
+        return tuple(ranges.items())
+    at = {context: facts_of_speed.at(context) for context in recorded.contexts(record)}
+    return tuple(
+        (context, recorded.decode(record, context=context, expected=expected, at=at) or expected)
+        for context, expected in ranges.items()
+    )
+
+
+def _busy(container: Container, found: Prediction, server: Server, known: Models, servers: int) -> float | None:
+    """Return the lower bound of decode at a short context while all servers of the host decode."""
+    facts_of_speed = _speed(container, found, server, known, None)
+    if servers < 2 or isinstance(facts_of_speed, Unknown):  # noqa: PLR2004  two share a memory
+        return None
+    return facts_of_speed.at(min(_SHORT, facts_of_speed.layout.context), servers=servers).low
+
+
+class _Speed(NamedTuple):
+    """Facts that decide on the decode speed of a server."""
+
+    read: Reads
+    layout: Cache
+    shape: Shape
+    drafting: speed.Drafting | None
+
+    def at(self, context: int, *, servers: int = 1) -> Range:
+        """Return the expected speed after `context` tokens."""
+        return speed.decode(
+            self.read, self.layout, context=context, shape=self.shape, drafting=self.drafting, servers=servers
+        )
+
+
+def _speed(
+    container: Container, found: Prediction, server: Server, known: Models, record: StartRecord | None
+) -> _Speed | Unknown:
+    locked, parameters = known.get(container.server.model or ""), _parameters(container)
     read = speed.reads(
         next((term.size_bytes for term in server.inside if term.name == "weights"), None),
         total_params=parameters[0],
         active_params=parameters[1],
         tensors=locked.tensors if locked else None,
-        width=width,
+        width=None if isinstance(found.shape, Unknown) else found.shape.width,
     )
-    if isinstance(read, Unknown) or isinstance(found.cache, Unknown):
+    if isinstance(read, Unknown) or isinstance(found.shape, Unknown) or isinstance(found.cache, Unknown):
         return unknown_of(read, found.cache) or Unknown(())
-    drafting = _drafting(container, server, routed=bool(width and width.experts))
-    layout = found.cache
-    contexts = sorted({min(_SHORT, layout.context), layout.context})
-    return tuple((context, speed.decode(read, layout, context=context, drafting=drafting)) for context in contexts)
+    accepted = _ACCEPTED if record is None or record.acceptance is None else (record.acceptance,) * 2
+    return _Speed(read, found.cache, found.shape, _drafting(container, server, found.shape, accepted))
 
 
-def _drafting(container: Container, server: Server, *, routed: bool) -> speed.Drafting | None:
-    if container.server.speculative is None:
+def _parameters(container: Container) -> tuple[float, float] | tuple[None, None]:
+    catalogued = facts.known(container.server)
+    return (catalogued.architecture.parameters if catalogued else None) or (None, None)
+
+
+def _drafting(
+    container: Container, server: Server, shape: Shape, accepted: tuple[float, float]
+) -> speed.Drafting | None:
+    drafts = container.server.speculative
+    if drafts is None:
         return None
-    tokens = container.server.speculative.get("num_speculative_tokens") or 0
+    tokens, active_b = drafts.get("num_speculative_tokens") or 0, _parameters(container)[1]
     size = next((term.size_bytes for term in server.inside if term.name == "drafter"), None)
-    return speed.Drafting(tokens, *_ACCEPTED, drafter_bytes=size or 0, routed=routed)
+    reads_output = size is None and shape.width.hidden and shape.width.vocabulary
+    ranks = container.server.options.get("tensor_parallel_size") or 1
+    return speed.Drafting(
+        tokens,
+        *accepted,
+        drafter_bytes=size or 0,
+        output_elements=(shape.width.hidden or 0) * (shape.width.vocabulary or 0) // ranks if reads_output else 0,
+        growth=speed.growth(shape.width, tokens, active_params=None if active_b is None else active_b * 1e9),
+    )
+
+
+def _prefill(container: Container, found: Prediction, record: StartRecord | None) -> Prefill | Unknown:
+    """Return the prefill rate: measured, else published, else that of the class of the network."""
+    measured = recorded.prefill(record) if record else None
+    catalogued, active_b = facts.known(container.server), _parameters(container)[1]
+    if measured or (catalogued and catalogued.prefill):
+        return measured or (catalogued.prefill if catalogued else None) or NO_RATE
+    if isinstance(found.shape, Unknown) or active_b is None:
+        return NO_RATE
+    rates = speed.prefill_rates(found.shape, active_b * 1e9)
+    return Prefill(low=rates.low, high=rates.high, source=rates.source)
 
 
 def _opaque(container: Container) -> Server:

@@ -1,4 +1,4 @@
-"""Compare the plan with a vLLM startup log, and return the measured values that make the next plan exact."""
+"""Compare the plan with a vLLM startup log, and return the measured values."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ class StartupComparison(NamedTuple):
     host: str
     compared: tuple[Compared, ...]
     measured: Measured
+    found: Startup
+    """Figures of the log."""
+    requested_bytes: int | None
+    """Memory that the server requested, exactly if the plan agrees with the log."""
     total_bytes: int | None
     """Memory of the host that CUDA reports, if the inventory has another value."""
     notes: tuple[str, ...]
@@ -60,7 +64,14 @@ def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None
     measured = measured.model_copy(update={"weights_bytes": _without_drafter(measured.weights_bytes, proof)})
     rows = sorted(_compared(found, host, proof, measured), key=lambda row: ORDER.index(row.name))
     return StartupComparison(
-        name, host.name, tuple(rows), measured, total, tuple(_notes(found, proof, planned, measured))
+        name,
+        host.name,
+        tuple(rows),
+        measured,
+        found,
+        requested,
+        total,
+        tuple(_notes(found, proof, planned, measured)),
     )
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
+    from sparkiac.plan.contract_loading import LoadGuard
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.fleet_timer import FleetTimer
     from sparkiac.plan.image import Image
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
         Secret,
         UnitTimeouts,
     )
+    from sparkiac.plan.turns import PlannedTurn
     from sparkiac.report import Path
 
 
@@ -67,6 +69,8 @@ class Container(NamedTuple):
     service, the value in the inventory or in the catalog."""
     memory_source: str = INVENTORY
     """Who states the memory of a service."""
+    load_guard: LoadGuard | None = None
+    """What changes on the host while it loads its model."""
     documents: tuple[Document, ...] = ()
     """Its configuration files, which are generated."""
 
@@ -76,9 +80,15 @@ class Container(NamedTuple):
         return f"sparkiac-{self.name}"
 
     @property
+    def entrypoint(self) -> tuple[str, ...]:
+        """Return the entrypoint: that of the image, if it is known, or the one that replaces it."""
+        own = self.command.entrypoint
+        return (self.image.entrypoint or ()) if own is None else own
+
+    @property
     def argv(self) -> tuple[str, ...]:
-        """Return the full command, including the image's entrypoint if it is known."""
-        return (*(self.image.entrypoint or ()), *(self.command.words or self.image.command or ()))
+        """Return the full command, including the entrypoint if it is known."""
+        return (*self.entrypoint, *(self.command.words or self.image.command or ()))
 
 
 class HostPlan(NamedTuple):
@@ -106,6 +116,8 @@ class HostPlan(NamedTuple):
     """Its GPU."""
     links: tuple[FabricLink, ...] = ()
     """Its high-speed links."""
+    ethernets: Mapping[str, Mapping[str, Any]] = {}
+    """Interfaces that netplan sets, with their settings; empty if the inventory does not ask for it."""
     stores: tuple[ModelStore, ...] = ()
     """Models that its model stores must contain, for models whose files are in the lock."""
     secrets: tuple[str, ...] = ()
@@ -113,7 +125,7 @@ class HostPlan(NamedTuple):
     reserve_bytes: int | None = None
     """Memory reserved for the system and the page cache, if the inventory sets it."""
     budget: HostBudget = HostBudget(None, ())
-    """Its memory budget."""
+    """Its memory budget, with everything that it runs; of a host with turns, see `views`."""
     proofs: Mapping[str, Proof] = {}
     """Deployment → memory proof."""
     promises: Mapping[str, Promise] = {}
@@ -128,6 +140,29 @@ class HostPlan(NamedTuple):
     """Hosts that change together with it; None if it changes alone."""
     unpinned: tuple[str, ...] = ()
     """Images, models and files whose pins are examples or missing; the host cannot be applied until they are pinned."""
+    turns: tuple[PlannedTurn, ...] = ()
+    """Its turns in the order of the inventory; empty if none of its units takes turns."""
+    turn: str | None = None
+    """Name of the turn if this is a view of the host in one turn."""
+
+    @property
+    def views(self) -> tuple[HostPlan, ...]:
+        """Return the host in each of its turns, with only what runs together; the host itself if it has no turns."""
+        return tuple(map(self._in, self.turns)) or (self,)
+
+    def _in(self, turn: PlannedTurn) -> HostPlan:
+        return self._replace(
+            containers=tuple(each for each in self.containers if each.name in turn.units),
+            programs=tuple(each for each in self.programs if each.name in turn.units),
+            budget=turn.budget,
+            turns=(),
+            turn=turn.name,
+        )
+
+    def turns_of(self, unit: Container | Program) -> tuple[str, ...]:
+        """Return the names of the turns in which a unit runs; empty if it always runs."""
+        found = tuple(turn.name for turn in self.turns if unit.name in turn.units)
+        return () if len(found) == len(self.turns) else found
 
     @property
     def units(self) -> tuple[Container | Program, ...]:

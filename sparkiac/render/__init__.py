@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkiac.render import ansible, builds, hosts, staging, summary
+from sparkiac.render import ansible, builds, hosts, netplan, staging, summary
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
@@ -18,5 +18,6 @@ def render(plan: Plan) -> tuple[Artifact, ...]:
     artifacts += ansible.render(plan, on_hosts)
     artifacts += builds.render(plan)
     artifacts += staging.render(plan)
+    artifacts += netplan.render(plan)
     artifacts.append(summary.render(plan))
     return tuple(sorted(artifacts, key=lambda artifact: artifact.path))

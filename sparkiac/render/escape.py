@@ -128,6 +128,14 @@ def compose_tree(tree: Tree) -> Tree:
     return tree
 
 
+def kubernetes(text: str) -> str:
+    """Encode a word of a command or a value of a variable of a pod: `$$` is a dollar sign.
+
+    `$(NAME)` would be replaced: https://kubernetes.io/docs/tasks/inject-data-application/define-command-argument-container/.
+    """
+    return _sized(checked(text).replace("$", "$$"))
+
+
 def shell_word(word: str) -> str:
     """Encode one word of a POSIX shell command: single quotes, in which nothing is special."""
     return shlex.quote(checked(word))

@@ -9,13 +9,12 @@ from sparkiac.artifact import Artifact
 from sparkiac.plan.contract import Generation, GenerationUnit, Needs, PlacedFile, Sysctl
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.preflight import cache_path
-from sparkiac.render import extras, fleet_timer, host_metrics, jsontext, staging
+from sparkiac.render import extras, fleet_timer, host_metrics, jsontext, staging, turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sparkiac.plan import Container, HostPlan
-    from sparkiac.plan.contract import Promise
 
 PATH: Final = "etc/sparkiac/generation.json"
 
@@ -25,11 +24,13 @@ def render(host: HostPlan, files: Mapping[str, tuple[str, ...]]) -> Artifact:
     limit = None if host.memory_bytes is None else host.memory_bytes - (host.reserve_bytes or 0)
     units = {unit.unit: unit for unit in host.units}
     measured = (host_metrics.unit(),) if host.is_measured else ()
-    timers = (*measured, *((fleet_timer.unit(host.fleet_timer),) if host.fleet_timer else ()))
+    watching = (fleet_timer.unit(host.fleet_timer),) if host.fleet_timer else ()
+    timers = (*measured, *watching, *turns.units(host))
     found = Generation(
         host=host.name,
         memory_bytes=limit,
-        units=(*(_unit(units[name], files[name], host.promises.get(name)) for name in host.start_order), *timers),
+        turns=tuple(turn.name for turn in host.turns),
+        units=(*(_unit(units[name], files[name], host) for name in host.start_order), *timers),
         sysctls=tuple(Sysctl(key, value) for key, value in host.sysctls.items()),
         group=host.group,
         needs=_needs(host),
@@ -50,7 +51,7 @@ def generation_id(files: Iterable[PlacedFile]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _unit(unit: Container | Program, files: tuple[str, ...], promise: Promise | None) -> GenerationUnit:
+def _unit(unit: Container | Program, files: tuple[str, ...], host: HostPlan) -> GenerationUnit:
     listen = unit.network.listen
     return GenerationUnit(
         name=unit.unit,
@@ -61,7 +62,8 @@ def _unit(unit: Container | Program, files: tuple[str, ...], promise: Promise | 
         group=not isinstance(unit, Program) and unit.server.node is not None,
         ready_timeout_s=unit.timeouts.ready_s,
         drain_s=unit.timeouts.drain_s,
-        promise=promise,
+        turns=host.turns_of(unit),
+        promise=host.promises.get(unit.unit),
     )
 
 

@@ -69,18 +69,27 @@ def _drawings(hosts: Sequence[HostPlan]) -> list[tuple[str, Drawing]]:
 
 
 def _host(host: HostPlan) -> dict[str, Any]:
-    account = memory_use.of(host)
-    lines = labels.lines(account)
+    views = [_memory(title, use) for title, use in memory_use.by_turn(host)]
     return {
         "name": host.name,
         "facts": [fact for fact in (host.address, host.platform, host.driver and f"driver {host.driver}") if fact],
         "memory": gib(host.memory_bytes),
+        "left": " / ".join(each["left"].size for each in views),
+        "views": views,
+        "units": [_unit(each) for each in (*host.units, *host.config_files)],
+        "accounts": [_account(each) for each in memory_use.of(host).accounts],
+    }
+
+
+def _memory(title: str, account: HostMemoryUse) -> dict[str, Any]:
+    """Return the memory of a host in one turn, or with an empty title of a host without turns."""
+    lines = labels.lines(account)
+    return {
+        "title": title,
         "left": lines[-1],
         "lines": lines,
         "segments": _segments(account) if account.total_bytes else [],
         "end": _end(account),
-        "units": [_unit(each) for each in (*host.units, *host.config_files)],
-        "accounts": [_account(each) for each in account.accounts],
     }
 
 

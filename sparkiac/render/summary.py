@@ -30,15 +30,14 @@ def render(plan: Plan) -> Artifact:
 
 
 def _host(host: HostPlan) -> dict[str, Any]:
-    account = memory_use.of(host)
-    proven = {each.name: _proof(each) for each in account.accounts}
+    proven = {each.name: _proof(each) for each in memory_use.of(host).accounts}
     return {
         "name": host.name,
         "address": host.address,
         "platform": host.platform,
         "driver": host.driver,
         "memory_bytes": host.memory_bytes,
-        "lines": labels.lines(account),
+        "memories": [{"title": title, "lines": labels.lines(use)} for title, use in memory_use.by_turn(host)],
         "rows": [
             (_program(each) if isinstance(each, Program) else _row(each)) | {"proof": proven.get(each.name)}
             for each in host.units

@@ -30,6 +30,7 @@ def unit(name: str, config: str, secrets: tuple[str, ...] = ()) -> GenerationUni
         group=False,
         ready_timeout_s=0,
         drain_s=0,
+        turns=(),
         promise=None,
     )
 

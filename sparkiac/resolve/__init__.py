@@ -10,8 +10,19 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac.model.resolved import ResolvedFleet
-from sparkiac.resolve import alerting, builds, monitoring, references, required, services, stacks, uses
+from sparkiac.model import resolved
+from sparkiac.resolve import (
+    alerting,
+    builds,
+    fragments,
+    monitoring,
+    references,
+    required,
+    services,
+    stacks,
+    turns,
+    uses,
+)
 from sparkiac.resolve.leaves import Leaves, merge, nest
 
 if TYPE_CHECKING:
@@ -20,6 +31,7 @@ if TYPE_CHECKING:
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.model.inventory import Deployment, Inventory
     from sparkiac.model.lock import Lock
+    from sparkiac.model.records import StartRecord
     from sparkiac.report import Finding, Path
     from sparkiac.source import Source
 
@@ -32,10 +44,12 @@ class Resolved(NamedTuple):
     leaves: Leaves
     """Path → value and origin. Paths start with ("hosts", name), ("deployments", name, host), ("services", name),
     ("monitoring", part) or ("builds", name)."""
-    fleet: ResolvedFleet
+    fleet: resolved.ResolvedFleet
     """The same values, typed."""
     interfaces: Mapping[str, Interface] = MappingProxyType({})
     """Digest of an image → the options of its vLLM, captured from the image."""
+    records: tuple[StartRecord, ...] = ()
+    """Recorded starts beside the inventory."""
 
     @property
     def written(self) -> Inventory:
@@ -61,7 +75,7 @@ def resolve(
     findings = tuple(finding for check in checks for finding in check(inventory, leaves, values))
     if findings:
         return findings, None
-    return (), Resolved(inventory, lock, leaves, ResolvedFleet.model_validate(values), interfaces)
+    return (), Resolved(inventory, lock, leaves, resolved.fleet(values), interfaces)
 
 
 def merged_layers(inventory: Source[Inventory]) -> Leaves:
@@ -82,7 +96,8 @@ def merged_layers(inventory: Source[Inventory]) -> Leaves:
 
 def check_names(inventory: Source[Inventory]) -> tuple[Finding, ...]:
     """Check the names of an inventory, also of an invalid one, so that all findings are shown together."""
-    return (*references.check(inventory.document), *uses.check(inventory.document))
+    checks = (references.check, fragments.check, uses.check, turns.check)
+    return tuple(finding for check in checks for finding in check(inventory.document))
 
 
 def hosts_of(deployment: Deployment) -> tuple[str, ...]:

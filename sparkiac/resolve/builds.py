@@ -23,9 +23,12 @@ _VALUE: Final = ("INV002", "value")
 _NEEDED: Final = ("REF003", "needed")
 _KEYS: Final = tuple(Build.model_fields)
 _DEFAULTS: Final = {"allow_subject_match": False}
-_OF_ANY: Final = ("why", "repository", "commit")
 _OF_CHECKOUT: Final = ("base", "install")
-"""Keys that a build needs, unless it runs a program that chooses both."""
+"""Keys that a build from source needs, unless it runs a program that chooses both."""
+_OF_LAYER: Final = ("base", "pip")
+"""Keys of a build that only adds packages to its base."""
+_OF_SOURCE: Final = ("repository", "commit", "install", "program", "fetch", "cherry_picks", "pull_requests", "mods")
+"""Keys that only a build from source has."""
 _EXAMPLES: Final = {
     "base": "registry/image:tag",
     "commit": "'<40 hex digits>'",
@@ -93,7 +96,9 @@ def _own(inventory: Source[Inventory], name: str) -> Leaves:
 def _missing(name: str, build: Mapping[str, Any], *, user: str, place: Loc) -> Iterator[Finding]:
     known = catalog.build(name)
     asks = known.value.asks if known and known.value else {}
-    needed = (*_OF_ANY, *(() if "program" in build else _OF_CHECKOUT), *asks)
+    layer = bool(build.get("pip")) and not {*_OF_SOURCE, *asks} & build.keys() and "repository" not in asks
+    own = _OF_LAYER if layer else ("repository", "commit", *(() if "program" in build else _OF_CHECKOUT))
+    needed = ("why", *own, *asks)
     missing = [key for key in dict.fromkeys(needed) if key not in build]
     if missing:
         message = f"{user} uses the build {name}, which has no {' and no '.join(missing)}"

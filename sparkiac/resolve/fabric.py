@@ -3,8 +3,9 @@
 The values are the layer above the engine's defaults, so that a recipe, the inventory's defaults and a deployment can
 change or remove each of them. `sparkiac plan --explain` prints the reason and the source with the value.
 
-The first links of most groups are in one network: a cable between two hosts, or a switch. In a *mesh*, each pair of
-hosts has a cable and a network of its own, as with three hosts without a switch.
+The first links of most groups are in one network: a cable between two hosts, or a switch. In a *mesh*, each cable has a
+network of its own, as with three hosts without a switch. A *ring* is a mesh of four or more hosts, each cabled to the
+one before and the one after it in the list under `on`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sparkiac.report import Origin, Path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Sequence
     from ipaddress import IPv4Network, IPv6Network
 
     from sparkiac.model.inventory import FabricLink, Host
@@ -32,6 +33,13 @@ _MESH_SOURCE: Final = (
 )
 
 
+NCCL: Final = ("mp", "ray", "sglang")
+"""Executors whose nodes exchange data through NCCL; llama.cpp uses plain TCP and reads none of the variables."""
+_VLLM: Final = ("mp", "ray")
+_RAY: Final = ("ray",)
+_ONLY: Final = {_VLLM: "vLLM", _RAY: "Ray"}
+
+
 class Decision(NamedTuple):
     """A setting of each node of a group, and when and why it is made."""
 
@@ -39,11 +47,18 @@ class Decision(NamedTuple):
     value: Callable[[Host], str | int]
     """The value on a host."""
     when: str
-    """`always`; `rdma` if a link of the host has an RDMA device, or `no rdma`; `one network` or `mesh`."""
+    """`always`; `rdma` if a link of the host has an RDMA device, or `no rdma`; `one network` or `mesh`; `ring`."""
     shown: str
     """The value in words, for the documentation."""
     reason: str
     source: str
+    executors: tuple[str, ...] = NCCL
+    """Executors whose nodes get it, as the engines name them."""
+
+    @property
+    def condition(self) -> str:
+        """Return when the setting is made, as the documentation prints it."""
+        return ", ".join(each for each in (_ONLY.get(self.executors, ""), self.when) if each not in {"", "always"})
 
 
 def links_of(host: Host | ResolvedHost) -> Links:
@@ -51,11 +66,23 @@ def links_of(host: Host | ResolvedHost) -> Links:
     return host.fabric.links if host.fabric else ()
 
 
-def is_mesh(members: Collection[Links]) -> bool:
-    """Return whether each pair of hosts shares a network, but their first links are not all in one."""
+def is_mesh(members: Sequence[Links]) -> bool:
+    """Return whether the first links are in several networks, and each host shares one with the next in the list."""
     first = {ip_interface(links[0].address).network for links in members}
+    return len(first) > 1 and not apart(members)
+
+
+def is_ring(members: Sequence[Links]) -> bool:
+    """Return whether the hosts are a mesh in which not every pair has a cable."""
     networks = [networks_of(links) for links in members]
-    return len(first) > 1 and all(one & other for one, other in combinations(networks, 2))
+    return is_mesh(members) and not all(one & other for one, other in combinations(networks, 2))
+
+
+def apart(members: Sequence[Links]) -> list[tuple[int, int]]:
+    """Return the neighbours in the list that share no network; the first host is the neighbour of the last one."""
+    networks = [networks_of(links) for links in members]
+    pairs = sorted({tuple(sorted((index, (index + 1) % len(members)))) for index in range(len(members))})
+    return [(one, other) for one, other in pairs if not networks[one] & networks[other]]
 
 
 def networks_of(links: Links) -> set[IPv4Network | IPv6Network]:
@@ -69,13 +96,14 @@ def devices(links: Links) -> tuple[str, ...]:
     return tuple(device for device in named if device is not None)
 
 
-def layer(host: Host, members: Collection[Links]) -> Leaves:
+def layer(host: Host, members: Sequence[Links], executor: str) -> Leaves:
     """Return the settings of a node; `members` are the links of all hosts of its group."""
     known = {"always", "rdma" if devices(links_of(host)) else "no rdma", "mesh" if is_mesh(members) else "one network"}
+    known |= {"ring"} if is_ring(members) else set()
     return {
         each.path: (each.value(host), Origin(f"group: {each.reason} ({each.source})"))
         for each in TABLE
-        if each.when in known
+        if each.when in known and executor in each.executors
     }
 
 
@@ -107,6 +135,7 @@ TABLE: Final = (
         "address of the first link",
         "vLLM announces this address to the other nodes; otherwise it takes the one of the default route",
         "vLLM, get_ip in vllm/utils",
+        _VLLM,
     ),
     Decision(
         ("env", "VLLM_HOST_IP"),
@@ -115,6 +144,7 @@ TABLE: Final = (
         "address of the host",
         "no link reaches all hosts of a mesh, so they connect over the LAN and only NCCL's data takes the links",
         _MESH_SOURCE,
+        _VLLM,
     ),
     Decision(
         ("env", "NCCL_SOCKET_IFNAME"),
@@ -173,6 +203,14 @@ TABLE: Final = (
         _MESH_SOURCE,
     ),
     Decision(
+        ("env", "NCCL_ALGO"),
+        _always("Ring"),
+        "ring",
+        "Ring",
+        "NCCL's other algorithms connect hosts without a cable between them; its ring follows the order of the ranks",
+        "NCCL documentation",
+    ),
+    Decision(
         ("container", "ulimits", "memlock"),
         _always(-1),
         "rdma",
@@ -195,6 +233,24 @@ TABLE: Final = (
         "1",
         "no link names an RDMA device, so NCCL uses TCP over the first link and does not try the devices of the host",
         "NCCL documentation",
+    ),
+    Decision(
+        ("env", "RAY_memory_monitor_refresh_ms"),
+        _always(0),
+        "always",
+        "0",
+        "Ray's memory monitor counts the weights as used memory of the host and ends vLLM's workers",
+        "SM121 reference L47",
+        _RAY,
+    ),
+    Decision(
+        ("env", "RAY_ROTATION_MAX_BYTES"),
+        _always(16 << 20),
+        "always",
+        "16 MiB",
+        "Ray keeps six files of each log, of up to 512 MiB each, in /tmp, which is memory and has 1 GiB",
+        "docs.ray.io, Configuring Logging",
+        _RAY,
     ),
 )
 """In the order of docs/cluster.md. `preflight` looks up what only the host knows, each time a node starts:

@@ -137,7 +137,6 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterat
         yield _unknown("variant", variant, catalog.variant_names(recipe), document.at_value((*base, "variant")))
     elif chosen is not None and chosen.value is not None:
         yield from _usable(chosen.value, f"{recipe}#{variant}", document.at_value((*base, "variant")))
-    yield from _fragments(document, base, deployment.get("fragments"), engine=known.value.engine)
     yield from _nodes(document, base, deployment.get("on"), (known.value, chosen.value if chosen else None))
     if known.value.model is None and deployment.get("model") is None and known.value.status == "recipe":
         message = f"deployment {name} has no model: recipe {recipe} serves any model and sets none"
@@ -154,8 +153,6 @@ def _inline(document: Document, base: Path, deployment: dict[str, Any]) -> Itera
     if "variant" in deployment:
         message = f"deployment {base[-1]} has a variant but no recipe"
         yield _error(_NEEDED, message, document.at_key((*base, "variant")), "add `recipe:` or remove `variant`")
-    if isinstance(engine := deployment.get("engine"), str):
-        yield from _fragments(document, base, deployment.get("fragments"), engine=engine)
 
 
 def _usable(entry: CatalogEntry, name: str, place: Loc) -> Iterator[Finding]:
@@ -164,17 +161,6 @@ def _usable(entry: CatalogEntry, name: str, place: Loc) -> Iterator[Finding]:
         state = "only mentioned by its source, without a command" if entry.status == "mention" else "retired"
         hint = f"the nearest recipe is {entry.instead}" if entry.instead else "start from a recipe under base/"
         yield Finding(*_NO_RECIPE, Severity.ERROR, f"{name} is {state}: {entry.why}", place, hint, entry.sources[0])
-
-
-def _fragments(document: Document, base: Path, chosen: object, *, engine: str) -> Iterator[Finding]:
-    for index, name in enumerate(chosen if isinstance(chosen, tuple) else ()):
-        place = document.at_value((*base, "fragments", index))
-        found = catalog.fragment(name) if isinstance(name, str) and re.fullmatch(forms.NAME, name) else None
-        if isinstance(name, str) and found is None:
-            yield _unknown("fragment", name, catalog.fragment_names(), place)
-        elif found is not None and found.value is not None and found.value.engine not in {None, engine}:
-            message = f"fragment {name} is for {found.value.engine}, but deployment {base[-1]} runs {engine}"
-            yield _error(_NEEDED, message, place, "remove it")
 
 
 def _nodes(document: Document, base: Path, on: object, entries: tuple[Recipe, Variant | None]) -> Iterator[Finding]:

@@ -6,7 +6,6 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
-from sparkiac.engines import vllm
 from sparkiac.report import Finding, Loc, Severity
 
 if TYPE_CHECKING:
@@ -33,10 +32,12 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
     for base, found in _placements(values):
         engine = engines.named(found["engine"])
         if len(values["deployments"][base[1]]) > 1:
-            yield from _computed(inventory, leaves, (*base, "set"))
+            yield from _computed(inventory, leaves, (*base, "set"), engine)
+        yield from _executor(inventory, base, engine, alone=len(values["deployments"][base[1]]) == 1)
         yield from missing(inventory, leaves, base, _OF_DEPLOYMENT)
         yield from _engine(inventory, leaves, base, engine)
         yield from store(inventory, base, found, found.get("container", {}).get("mounts", {}))
+        yield from _loading(inventory, base, found, values["hosts"][str(base[2])])
         yield from bind(inventory, leaves, base, host=str(base[2]))
         yield from _options(inventory, leaves, (*base, "set"))
         yield from _files(inventory, base, found.get("container", {}).get("files", {}))
@@ -74,12 +75,25 @@ def _engine(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: En
 def store(
     inventory: Source[Inventory], base: Path, values: dict[str, Any], mounts: dict[str, Any]
 ) -> Iterator[Finding]:
-    """Find mounts of the model store on a host without one."""
-    mounted = any(mount["source"] == "model_store" for mount in mounts.values()) or "model_path" in values
+    """Find mounts of the model store on a host without one, and a read-ahead of its disk."""
+    slower = values.get("load_memory", {}).get("read_ahead_kib") is not None
+    mounted = slower or any(mount["source"] == "model_store" for mount in mounts.values()) or "model_path" in values
     if "model_store" not in values and mounted:
-        message = f"{base[1]} mounts the model store, but no model_store is set"
+        uses = "changes the read-ahead of" if slower else "mounts"
+        message = f"{base[1]} {uses} the model store, but no model_store is set"
         hint = "add `model_store: /srv/models` to defaults"
         yield _error(_NEEDED, message, inventory.document.at_key(base[:2]), hint)
+
+
+def _loading(
+    inventory: Source[Inventory], base: Path, values: dict[str, Any], host: dict[str, Any]
+) -> Iterator[Finding]:
+    """Find kernel settings that apply while a model loads and also always: they would count as changed by hand."""
+    always = host.get("sysctl", {})
+    for key in (each for each in values.get("load_memory", {}).get("sysctl", {}) if each in always):
+        message = f"load_memory of {base[1]} sets {key}, which {base[2]} sets to {always[key]} for good"
+        place = inventory.document.at_value((*base[:2], "load_memory", "sysctl", key))
+        yield _error(_VALUE, message, place, f"remove one of them: `load_memory: {{sysctl: {{{key}: null}}}}` does so")
 
 
 def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str) -> Iterator[Finding]:
@@ -108,14 +122,30 @@ def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterat
             yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
 
 
-def _computed(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterator[Finding]:
+def _computed(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:
     """Find options of a group that the plan computes from its hosts and a layer sets as well."""
-    for option in vllm.group_options(rank=1, size=2, master=""):
+    for option in engine.groups.computed if engine.groups else ():
         leaf = leaves.get((*base, option))
         if leaf is not None and (option, leaf[0]) != ("distributed_executor_backend", "mp"):
             message = f"set.{option} of {base[1]} is computed from the hosts of the group; {leaf[0]!r} would be ignored"
-            hint = "remove it: the first host under `on` leads the group, and vLLM runs without Ray"
+            other = "; `executor: ray` runs it on Ray" if "ray" in _executors(engine) else ""
+            hint = f"remove it: the first host under `on` leads the group{other}"
             yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
+
+
+def _executors(engine: Engine) -> tuple[str, ...]:
+    return engine.groups.executors if engine.groups else ()
+
+
+def _executor(inventory: Source[Inventory], base: Path, engine: Engine, *, alone: bool) -> Iterator[Finding]:
+    """Find an executor that the engine does not have, or that a deployment on one host does not need."""
+    path = (*base[:2], "executor")
+    assert inventory.value is not None  # noqa: S101  the pipeline's order
+    chosen = inventory.value.deployments[str(base[1])].executor
+    if chosen is not None and (alone or chosen not in _executors(engine)):
+        why = "it runs on one host" if alone else f"{engine.title} connects the hosts of a group in its own way"
+        message = f"executor of {base[1]} has no effect: {why}"
+        yield _error(_VALUE, message, inventory.document.at_value(path), "remove it")
 
 
 def _place(inventory: Source[Inventory], leaf: tuple[Any, Origin], base: Path, option: str) -> Loc:

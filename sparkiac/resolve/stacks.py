@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac import catalog
+from sparkiac import catalog, engines
 from sparkiac.model.inventory import Defaults, Deployment, Host, HostMemory, Ssh
 from sparkiac.model.platform import Platform
 from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
@@ -61,7 +61,12 @@ def _group(inventory: Inventory, deployment: Deployment, on: str) -> Leaves:
     if isinstance(deployment.on, str) or len(deployment.on) == 1:
         return {}
     members = [fabric.links_of(inventory.hosts[name]) for name in deployment.on]
-    return fabric.layer(inventory.hosts[on], members) if all(members) else {}
+    known = catalog.recipe(deployment.recipe) if deployment.recipe else None
+    name = deployment.engine or (known.value.engine if known and known.value else None)
+    groups = engines.named(name).groups if name else None
+    if groups is None or not all(members):
+        return {}
+    return fabric.layer(inventory.hosts[on], members, engines.executor(groups, deployment.executor))
 
 
 def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Leaves, ...]:

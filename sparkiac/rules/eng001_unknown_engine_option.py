@@ -71,9 +71,9 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find options that the release lacks. Groups are not checked: sparkiac adds options to them."""
+    """Find options that the release lacks, also among those that connect the nodes of a group."""
     for server in serverrelease.servers(plan):
-        for name in server.container.server.options if server.container.server.node is None else ():
+        for name in server.container.server.options:
             key = server.engine.elsewhere.get(server.table.aliases.get(name, name))
             if key is not None:
                 message = f"{name} of {server.container.name} cannot be set under `set` for {server.engine.title}"

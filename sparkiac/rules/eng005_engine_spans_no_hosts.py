@@ -1,8 +1,7 @@
 """A deployment spans several hosts on an engine for which sparkiac writes no groups.
 
-sparkiac writes distributed groups for vLLM only: each node has its rank, the leader's address and the same master port.
-The other engines can span hosts too: SGLang with --nnodes, --node-rank and --dist-init-addr (in all its releases from
-0.4.6 to 0.5.23), llama.cpp with --rpc, TensorRT-LLM with MPI. sparkiac does not write these yet.
+sparkiac writes groups for vLLM, SGLang and llama.cpp. TensorRT-LLM spans hosts with MPI, which needs a login from one
+container to another; sparkiac does not write that.
 
 Bad:
 
@@ -18,9 +17,9 @@ hosts:
     fabric: {links: [{interface: enp1s0f1np1, address: 192.168.177.12/24}]}
 deployments:
   chat:
-    recipe: base/sglang
+    recipe: base/tensorrt-llm
     model: google/gemma-4-26B-A4B-it
-    image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
+    image: nvcr.io/nvidia/tensorrt-llm/release@sha256:1111111111111111111111111111111111111111111111111111111111111111
     on: [spark-01, spark-02]
 ```
 
@@ -73,10 +72,10 @@ def check(plan: Plan) -> Iterator[Hit]:
         for container in host.containers:
             if container.server.engine is not None and container.server.node is not None:
                 engine = engines.named(container.server.engine)
-                if not engine.groups:
+                if engine.groups is None:
                     message = (
                         f"{container.name} spans {container.server.node[1]} hosts, "
                         f"but sparkiac writes no groups for {engine.title} yet"
                     )
-                    hint = "name one host, or use a recipe for vLLM"
+                    hint = "name one host, or use a recipe for vLLM, SGLang or llama.cpp"
                     yield Hit((*container.path, "on"), message, hint, host=host.name)

@@ -42,6 +42,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Final
 
+from sparkiac import engines
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import deployments, hit
 from sparkiac.rules.readings import count
@@ -63,7 +64,6 @@ RULE: Final = Rule(
     ),
     since="0.1.0",
 )
-_SIZES: Final = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
@@ -73,9 +73,11 @@ def check(plan: Plan) -> Iterator[Hit]:
 
 
 def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
-    split = prod(count(container, option) or 1 for option in _SIZES)
+    groups = engines.named(container.server.engine).groups if container.server.engine else None
+    sizes = groups.split if groups else ()
+    split = prod(count(container, option) or 1 for option in sizes)
     gpus = container.server.node[1] if container.server.node else 1
-    if split != gpus:
+    if sizes and split != gpus:
         message = f"{container.name} is split over {split} GPUs, but has {gpus}"
-        option = next((option for option in _SIZES if option in container.server.options), _SIZES[0])
+        option = next((option for option in sizes if option in container.server.options), sizes[0])
         yield hit(host, container, ("set", option), message, "remove it: sparkiac sets it for a group of hosts")

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.memory.budget import RUNTIME_BYTES
+from sparkiac.memory.overhead import RUNTIME_BYTES
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
 from sparkiac.rules.deployments import hit

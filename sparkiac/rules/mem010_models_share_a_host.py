@@ -3,7 +3,7 @@
 Each allocates its share at start, and they slow each other down: the dual-Spark post removed its second model from both
 machines again (L111-113). The Spark guide lowers a model's share to make room for other services (L304), and an idle
 Ollama beside the model is fine (dual-Spark post L108): those are services here. If the shares add up to more than 0.90,
-the machine runs out of memory: that is an error.
+the machine runs out of memory: that is an error. Models of different `turns` never run together.
 
 Bad:
 
@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import share, sparks
+from sparkiac.rules.shares import in_turn, share, views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,12 +74,12 @@ _MOST: Final = 0.90
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find hosts with more than one model on the GPU."""
-    for host in sparks(plan):
+    for host in views(plan):
         found = [each for each in host.containers if each.kind == "deployment"]
         if len(found) > 1:
             total = sum(part.value for each in found if (part := share(host, each)) is not None)
             names = " and ".join(each.name for each in found)
-            message = f"{host.name} runs {names}, which together use {total:.2f} of its memory"
+            message = f"{host.name} runs {names}{in_turn(host)}, which together use {total:.2f} of its memory"
             severity = Severity.ERROR if total > _MOST else None
-            hint = f"move one to another host, or keep the sum of their shares at {_MOST:.2f} or less"
+            hint = f"move one to another host, let them take `turns`, or keep the sum of shares at {_MOST:.2f} or less"
             yield Hit(("hosts", host.name), message, hint, host=host.name, severity=severity)

@@ -70,7 +70,7 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.plan.numbers import gib, over_budget
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import sparks
+from sparkiac.rules.shares import in_turn, views
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,11 +88,12 @@ RULE: Final = Rule(
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find hosts that are over budget, even without the terms that are only assumed."""
-    for host in sparks(plan):
+    for host in views(plan):
         total, most = host.memory_bytes, host.budget.most_bytes
         proven = sum(term.size_bytes or 0 for term in host.budget.terms if not term.assumed)
         if total is not None and most is not None and proven > total:
             listed = ", ".join(f"{term.name} {gib(term.size_bytes)}" for term in host.budget.terms if term.size_bytes)
-            message = f"{host.name} is {over_budget(-most)}: it has {gib(total)}, and these are needed: {listed}"
+            where = f"{host.name} is {over_budget(-most)}{in_turn(host)}"
+            message = f"{where}: it has {gib(total)}, and these are needed: {listed}"
             hint = "lower a share, move a container to another host, or lower memory.reserve_gib if less is enough"
             yield Hit(("hosts", host.name), message, hint, host=host.name)

@@ -53,7 +53,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import nodes
+from sparkiac.rules.shares import nccl_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,7 @@ RULE: Final = Rule(
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes without NCCL_IB_HCA."""
-    for host, container in nodes(plan):
+    for host, container in nccl_nodes(plan):
         if "NCCL_IB_HCA" not in container.command.env:
             message = f"{container.name} uses TCP on {host.name}: no link names an RDMA device"
             hint = f"add hca to hosts.{host.name}.fabric.links, as ibdev2netdev shows it"

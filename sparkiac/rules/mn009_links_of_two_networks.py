@@ -1,8 +1,8 @@
 """Two hosts of a group share no network over their links.
 
 The nodes of a group connect directly to each other. Either the first links of all hosts are in one network, by a cable
-between two hosts or by a switch, or each pair of hosts has a cable and a network of its own: three hosts without a
-switch ([cluster](https://forums.developer.nvidia.com/t/three-node-spark-clusters-without-a-switch-are-now-supported-in-spark-vllm-docker-and-sparkrun/365296)).
+between two hosts or by a switch, or each cable has a network of its own and the cables form a closed ring in the order
+of the hosts under `on`. With three hosts, this is a cable for each pair ([cluster](https://forums.developer.nvidia.com/t/three-node-spark-clusters-without-a-switch-are-now-supported-in-spark-vllm-docker-and-sparkrun/365296)).
 
 Bad:
 
@@ -50,18 +50,17 @@ deployments:
 from __future__ import annotations
 
 from ipaddress import ip_interface
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.resolve.fabric import networks_of
+from sparkiac.resolve.fabric import apart, networks_of
 from sparkiac.rules.rule import Hit, Rule
 from sparkiac.rules.shares import nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import HostPlan, Plan
+    from sparkiac.plan import Container, HostPlan, Plan
 
 RULE: Final = Rule(
     code="MN009",
@@ -76,22 +75,34 @@ RULE: Final = Rule(
 )
 
 
+_EVERY_PAIR: Final = 3
+"""Hosts of a group up to which a ring is a cable for each pair."""
+
+
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find groups in which a pair of hosts shares no network."""
-    groups: dict[str, list[HostPlan]] = {}
-    paths = {}
+    """Find groups in which two neighbours share no network."""
+    groups: dict[str, list[tuple[HostPlan, Container]]] = {}
     for host, container in nodes(plan):
-        groups.setdefault(container.name, []).append(host)
-        paths[container.name] = (*container.path, "on")
-    for name, hosts in groups.items():
-        first = {ip_interface(host.links[0].address).network for host in hosts}
-        apart = [pair for pair in combinations(hosts, 2) if not networks_of(pair[0].links) & networks_of(pair[1].links)]
-        if len(first) > 1 and apart:
-            one, other = apart[0]
+        groups.setdefault(container.name, []).append((host, container))
+    for name, members in groups.items():
+        hosts = [host for host, _ in sorted(members, key=lambda each: _rank(each[1]))]
+        links = [host.links for host in hosts]
+        first = {ip_interface(each[0].address).network for each in links}
+        missing = apart(links)
+        if len(first) > 1 and missing:
+            one, other = sorted((hosts[index] for index in missing[0]), key=lambda host: host.name)
             message = f"{one.name} ({_listed(one)}) and {other.name} ({_listed(other)}) of {name} share no network"
-            yield Hit(
-                paths[name], message, "give the ends of a cable, or all ports at a switch, addresses in one network"
-            )
+            yield Hit((*members[0][1].path, "on"), message, _hint(len(hosts)))
+
+
+def _rank(container: Container) -> int:
+    assert container.server.node is not None, "it is the node of a group"  # noqa: S101
+    return container.server.node[0]
+
+
+def _hint(size: int) -> str:
+    hint = "give the ends of a cable, or all ports at a switch, addresses in one network"
+    return f"{hint}; list the hosts of a ring under `on` in the order of the cables" if size > _EVERY_PAIR else hint
 
 
 def _listed(host: HostPlan) -> str:

@@ -1,7 +1,7 @@
 """Two services of one host use the same port.
 
 The second one cannot start, because the port is in use. Ports on different addresses of a host do not collide; 0.0.0.0
-means all addresses.
+means all addresses. Units of different `turns` never run together, and may use the same port.
 
 Bad:
 
@@ -51,7 +51,7 @@ from sparkiac.rules.rule import Hit, Rule
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Plan
+    from sparkiac.plan import HostPlan, Plan
 
 RULE: Final = Rule(
     code="NET007",
@@ -66,17 +66,20 @@ _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find pairs of units that listen on the same address and port of a host."""
-    for host in plan.hosts:
-        listening = [unit for unit in host.units if unit.network.listen is not None]
-        for first, second in combinations(listening, 2):
-            if (
-                first.network.listen is not None
-                and second.network.listen is not None
-                and _collide(first.network.listen, second.network.listen)
-            ):
-                port = second.network.listen[1]
-                message = f"port {port} of {host.name} is used twice, by {first.name} and by {second.name}"
-                yield Hit((*second.path, "port"), message, f"give {second.name} another port", host=host.name)
+    return iter(dict.fromkeys(hit for host in plan.hosts for view in host.views for hit in _collisions(view)))
+
+
+def _collisions(host: HostPlan) -> Iterator[Hit]:
+    listening = [unit for unit in host.units if unit.network.listen is not None]
+    for first, second in combinations(listening, 2):
+        if (
+            first.network.listen is not None
+            and second.network.listen is not None
+            and _collide(first.network.listen, second.network.listen)
+        ):
+            port = second.network.listen[1]
+            message = f"port {port} of {host.name} is used twice, by {first.name} and by {second.name}"
+            yield Hit((*second.path, "port"), message, f"give {second.name} another port", host=host.name)
 
 
 def _collide(first: tuple[str, int], second: tuple[str, int]) -> bool:

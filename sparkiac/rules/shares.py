@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import engines
 from sparkiac.memory.values import Unknown
+from sparkiac.resolve import fabric
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,16 @@ def sparks(plan: Plan) -> Iterator[HostPlan]:
     return (host for host in plan.hosts if host.gpu is not None and host.gpu.compute_capability == _SM_121)
 
 
+def views(plan: Plan) -> Iterator[HostPlan]:
+    """Return these hosts in each of their turns, with only what runs together."""
+    return (view for host in sparks(plan) for view in host.views)
+
+
+def in_turn(host: HostPlan) -> str:
+    """Return the turn of a view of a host, to follow its name in a sentence; empty for a host without turns."""
+    return f" in the turn {host.turn}" if host.turn else ""
+
+
 def models(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return every deployment on such a host; for a group, each node."""
     return ((host, each) for host in sparks(plan) for each in host.containers if each.kind == "deployment")
@@ -28,6 +39,11 @@ def models(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
 def nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the nodes of groups."""
     return ((host, each) for host, each in models(plan) if each.server.node is not None)
+
+
+def nccl_nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
+    """Return the nodes of groups that exchange data through NCCL."""
+    return ((host, each) for host, each in nodes(plan) if each.server.executor in fabric.NCCL)
 
 
 class Share(NamedTuple):

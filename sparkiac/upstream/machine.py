@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac.assets import directory
 from sparkiac.upstream import ssh
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _TIMEOUT_S: Final = 120
 """Reading takes a second or two, or longer if nvidia-smi runs without its persistence daemon."""
 _DOCKER: Final = "/var/lib/docker"
 """Directory of docker's images."""
-_PARTS: Final = (
-    ("preflight_host", "playbooks", "roles/programs/files/usr/local/lib/sparkiac/preflight_host.py"),
-    ("facts", "templates", "machine/facts.py"),
-)
+Part = tuple[str, str, str]
+"""Name of a module, and its file: kind of asset and path."""
+_BASE: Final = ("preflight_host", "playbooks", "roles/programs/files/usr/local/lib/sparkiac/preflight_host.py")
+PORTS: Final = ("ports", "templates", "machine/ports.py")
+_FACTS: Final = ("facts", "templates", "machine/facts.py")
 _PROGRAM: Final = """\
 import sys, types
 for name, text in {parts}:
@@ -41,6 +45,9 @@ class MeasuredLink(NamedTuple):
     hca: str
     address: str
     """With the prefix length."""
+    mtu: int | None = None
+    twin: Mapping[str, str] | None = None
+    """Interface, RDMA device and address of the other half of the port."""
 
 
 class Machine(NamedTuple):
@@ -58,12 +65,17 @@ class Machine(NamedTuple):
     """Pairs of a fact and the reason why it is unknown."""
 
 
+def program(*parts: Part) -> str:
+    """Return a program for `python3 -` that runs `main` of the last part."""
+    texts = [(name, (directory(kind) / path).read_text(encoding="utf-8")) for name, kind, path in (_BASE, *parts)]
+    return _PROGRAM.format(parts=repr(texts))
+
+
 def inspect(target: str, *, store: str) -> Machine:
     """Read the machine at `target`, [USER@]ADDRESS, which must accept ssh without a password. Raises MachineError."""
-    parts = [(name, (directory(kind) / path).read_text(encoding="utf-8")) for name, kind, path in _PARTS]
-    program = _PROGRAM.format(parts=repr(parts))
+    text = program(PORTS, _FACTS)
     try:
-        done = ssh.run(target, ("python3", "-", _DOCKER, store), program=program, timeout_s=_TIMEOUT_S)
+        done = ssh.run(target, ("python3", "-", _DOCKER, store), program=text, timeout_s=_TIMEOUT_S)
     except FileNotFoundError:
         message = f"ssh is not installed on this machine, so {target} cannot be read; install it, or use --host"
         raise MachineError(message) from None

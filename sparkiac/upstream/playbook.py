@@ -56,7 +56,7 @@ def run(wanted: PlaybookRun, heard: Callable[[Event], None], waited: Callable[[]
     try:
         with wanted.log.open("ab") as output:
             process = subprocess.Popen(  # noqa: S603  no shell; the options are the user's own
-                (_program(), "-i", str(wanted.tree / "inventory.yml"), *wanted.options, str(_path(wanted))),
+                (program(_PROGRAM), "-i", str(wanted.tree / "inventory.yml"), *wanted.options, str(_path(wanted))),
                 stdin=subprocess.DEVNULL if os.isatty(0) else None,
                 env=_environment(wanted.tree, writer),
                 stdout=output,
@@ -82,12 +82,12 @@ def _path(wanted: PlaybookRun) -> Path:
     return wanted.tree / wanted.playbook
 
 
-def _program() -> str:
-    """Return the user's ansible-playbook, or the one that was installed together with sparkiac."""
-    beside = Path(sys.executable).with_name(_PROGRAM)
-    found = shutil.which(_PROGRAM) or (str(beside) if os.access(beside, os.X_OK) else None)
+def program(name: str) -> str:
+    """Return the user's program of Ansible, or the one that was installed with sparkiac. Raises MissingProgramError."""
+    beside = Path(sys.executable).with_name(name)
+    found = shutil.which(name) or (str(beside) if os.access(beside, os.X_OK) else None)
     if found is None:
-        message = f"{_PROGRAM} is not installed on this machine: pip install ansible-core"
+        message = f"{name} is not installed on this machine: pip install ansible-core"
         raise MissingProgramError(message)
     return found
 

@@ -1,5 +1,7 @@
 # ruff: noqa: INP001  one of the modules of a program that is sent over SSH
-"""Print facts about this machine as JSON, without changing anything. Needs Python 3.8 or newer and preflight_host.py.
+"""Print facts about this machine as JSON, without changing anything.
+
+Needs Python 3.8 or newer, ports.py and preflight_host.py.
 
 A fact that cannot be read is null; `unknown` gives the reason.
 """
@@ -10,9 +12,8 @@ import json
 import os
 from typing import Any, Callable  # noqa: UP035 - Python 3.8
 
+import ports
 from preflight_host import LocalHost, parse_gpus, parse_meminfo
-
-RDMA = "/sys/class/infiniband"
 
 
 def name(host: LocalHost) -> str:
@@ -30,26 +31,18 @@ def gpus(host: LocalHost) -> list[list[str]]:
     return parse_gpus(host.run("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"))
 
 
-def links(host: LocalHost) -> list[dict[str, str]]:
-    """Return the network interfaces that have an RDMA device and an IPv4 address and are up."""
-    devices = {}
-    for path in sorted(host.path(RDMA).glob("*/device/net/*")):
-        devices[path.name] = path.parts[-4]
-    addresses = parse_addresses(host.run("ip", "-json", "-4", "address", "show", "up")) if devices else {}
-    return [
-        {"interface": interface, "hca": device, "address": addresses[interface]}
-        for interface, device in sorted(devices.items())
-        if interface in addresses
-    ]
+def links(host: LocalHost) -> list[dict[str, Any]]:
+    """Return the ports with an RDMA device and an IPv4 address that are up."""
+    return [link(port) for port in ports.ports(host) if port["up"] and port["addresses"]]
 
 
-def parse_addresses(text: str) -> dict[str, str]:
-    """Read the first IPv4 address of each interface, with prefix length, from the output of `ip -json address`."""
-    found = {}
-    for interface in json.loads(text):
-        for entry in interface.get("addr_info", []):
-            if entry.get("family") == "inet":
-                found.setdefault(interface["ifname"], f"{entry['local']}/{entry['prefixlen']}")
+def link(port: dict[str, Any]) -> dict[str, Any]:
+    """Return a port as `fabric.links` of an inventory states it."""
+    found = {"interface": port["interface"], "hca": port["hca"], "address": port["addresses"][0], "mtu": port["mtu"]}
+    twin = port["twin"]
+    if twin is not None:
+        own = {"address": twin["addresses"][0]} if twin["addresses"] else {}
+        found["twin"] = {"interface": twin["interface"], "hca": twin["hca"], **own}
     return found
 
 

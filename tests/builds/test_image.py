@@ -45,6 +45,13 @@ def test_the_image_is_built_from_the_rendered_file_and_labelled_with_the_spec(to
     assert record["spec"] == json.loads((bench.build / "spec.json").read_text())["spec"]
 
 
+def test_a_build_that_only_adds_packages_needs_no_repository(bench: Bench) -> None:
+    record = bench.made(fleet("pip: ['ray==2.60.0']", install=""))
+    assert (record["commit"], record["tree"], record["picked"]) == (None, None, [])
+    assert 'RUN ["python3","-m","pip","install","ray==2.60.0"]' in (bench.build / "Dockerfile").read_text()
+    assert bench.image(record["id"])
+
+
 def test_arguments_and_environment_reach_docker_word_by_word(toy: Toy, bench: Bench) -> None:
     """No shell reads them (row 19.2)."""
     hostile = """a "b" 'c' $HOME `id` \\\\ #"""

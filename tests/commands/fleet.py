@@ -31,8 +31,12 @@ FILES: Final = {
         '- {hosts: "{{ change_hosts }}", serial: "{{ change_serial }}", gather_facts: false, '
         "any_errors_fatal: true, roles: [services]}\n"
     ),
+    "turn.yml": ("- {hosts: all, gather_facts: false, any_errors_fatal: true, roles: [status, services]}\n"),
     "verify.yml": "- {hosts: all, gather_facts: false, roles: [verify]}\n",
-    **{f"roles/{role}/tasks/main.yml": TASK % role for role in ("look", "preflight", "stage", "services", "verify")},
+    **{
+        f"roles/{role}/tasks/main.yml": TASK % role
+        for role in ("look", "preflight", "stage", "services", "status", "verify")
+    },
 }
 """Each role runs $STUB/HOST.ROLE.sh."""
 PROGRAMS: Final = "roles/programs"
@@ -55,7 +59,7 @@ RESTART: Final[dict[str, Any]] = SAME | {
         {"unit": "sparkiac-chat", "action": "restart", "because": "changed: /etc/sparkiac/chat/compose.yaml"},
     ],
 }
-ROLES: Final = ("look", "preflight", "stage", "services", "verify")
+ROLES: Final = ("look", "preflight", "stage", "services", "status", "verify")
 
 
 def make(root: Path) -> None:

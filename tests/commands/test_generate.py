@@ -181,3 +181,41 @@ def test_a_fleet_of_its_own_name_has_a_tree_of_its_own(cli: Cli, lab: Path) -> N
     assert cli("generate", "other.yaml").code == 0
     assert everything(lab / "generated/lab") == before
     assert (lab / "generated/other/PLAN.md").is_file()
+
+
+def test_kubernetes_has_a_folder_of_its_own_and_says_what_is_not_covered(cli: Cli, lab: Path) -> None:
+    cli("generate", "lab.yaml")
+    outcome = cli("generate", "lab.yaml", "--target", "kubernetes")
+    assert outcome.code == 0
+    assert "+ generated/lab.kubernetes/kustomization.yaml\n" in outcome.out
+    notes = (lab / "generated/lab.kubernetes/NOTES.md").read_text()
+    shown = [line.removeprefix("not covered: ") for line in outcome.err.splitlines()]
+    assert shown
+    assert notes.endswith("## Not covered\n\n" + "".join(f"- {line}\n" for line in shown))
+    assert cli("generate", "lab.yaml", "--target", "kubernetes", "--check").out.endswith("up to date\n")
+    assert cli("generate", "lab.yaml", "--check").code == 0
+    found = json.loads(cli("generate", "lab.yaml", "--target", "kubernetes", "--format", "json").out)
+    assert found["not_covered"] == shown
+
+
+def test_a_file_for_kubernetes_that_was_edited_is_not_overwritten(cli: Cli, lab: Path) -> None:
+    cli("generate", "lab.yaml", "--target", "kubernetes")
+    (lab / "generated/lab.kubernetes/chat/service.yaml").write_text("mine\n")
+    outcome = cli("generate", "lab.yaml", "--target", "kubernetes")
+    assert (outcome.code, "chat/service.yaml: edited by hand" in outcome.err) == (3, True)
+
+
+def test_an_unknown_target_and_one_that_cannot_express_the_inventory_are_bad_usage(cli: Cli, lab: Path) -> None:
+    outcome = cli("generate", "lab.yaml", "--target", "kubernets")
+    assert (outcome.code, "unknown target 'kubernets'; did you mean 'kubernetes'?" in outcome.err) == (2, True)
+    (lab / "lab.yaml").write_text(deployment().replace("  chat:", "  chat-:"))
+    outcome = cli("generate", "lab.yaml", "--target", "kubernetes")
+    assert (outcome.code, "do not end with a hyphen: rename chat-" in outcome.err) == (2, True)
+    assert not (lab / "generated").exists()
+
+
+def test_pods_without_pins_are_named(cli: Cli, lab: Path) -> None:
+    (lab / "lab.lock.yaml").unlink()
+    outcome = cli("generate", "lab.yaml", "--target", "kubernetes", "--allow-unlocked")
+    assert (outcome.code, "Pods with these images or models do not start." in outcome.err) == (0, True)
+    assert "**Cannot be applied" in (lab / "generated/lab.kubernetes/NOTES.md").read_text()

@@ -13,6 +13,7 @@ import pytest
 from sparkiac.commands.memory.tables import LOOKED_FOR
 from sparkiac.memory import startup
 from sparkiac.memory.startup import Startup
+from sparkiac.model.records import StartRecord
 from tests.plan.fleets import LOCK, PAIR, deployment
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ SUMMARY: Final = (
     "DEBUG [gpu_worker.py:640] Free memory on device (110.02/119.64 GiB) on startup. "
     "Desired GPU memory utilization is (0.5, 59.82 GiB).\n"
 )
+PAGE: Final = """\
+process_resident_memory_bytes 1.093152768e+09
+vllm:cache_config_info{block_size="16",num_gpu_blocks="22993"} 1.0
+vllm:spec_decode_num_draft_tokens_total{engine="0"} 400.0
+vllm:spec_decode_num_accepted_tokens_total{engine="0"} 300.0
+"""
 TEXT: Final = deployment("set: {gpu_memory_utilization: 0.5}")
 
 
@@ -53,13 +60,16 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     return found
 
 
-def pasted(text: str, said: str) -> str:
-    """Put the lines that were printed where they are said to belong."""
-    below = re.search(r"below deployments\.chat:\n  (measured: .*)\n", said)
-    assert below
-    text += f"    {below[1]}\n"
+def set_total(text: str, said: str) -> str:
+    """Put the memory that the log states into the inventory, as the command says."""
     total = re.search(r"below hosts\.spark-01:\n  (memory: .*)\n", said)
     return text.replace("address: 192.168.1.11", f"address: 192.168.1.11, {total[1]}") if total else text
+
+
+def recorded(folder: Path) -> StartRecord:
+    """Read the one record that was written."""
+    [path] = (folder / "measurements").iterdir()
+    return StartRecord.model_validate_json(path.read_bytes())
 
 
 def test_what_was_measured_stands_beside_what_was_worked_out(cli: Cli) -> None:
@@ -78,7 +88,7 @@ def test_what_was_measured_stands_beside_what_was_worked_out(cli: Cli) -> None:
 def test_the_next_plan_says_what_the_log_says(cli: Cli, folder: Path, log: str) -> None:
     (folder / "start.log").write_text(log)
     said = cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
-    (folder / "lab.yaml").write_text(pasted(TEXT, said))
+    (folder / "lab.yaml").write_text(set_total(TEXT, said))
     assert ("memory: {total_gib: 119.64}" in said) == (log != LOG)
     outcome = cli("plan", "lab.yaml", "--format", "json")
     [host] = json.loads(outcome.out)["plan"]["hosts"]
@@ -99,35 +109,94 @@ def test_a_drafter_is_loaded_with_the_weights_and_counted_once(cli: Cli, folder:
     (folder / "lab.yaml").write_text(text)
     (folder / "start.log").write_text(LOG.replace("15.21 GiB", "30.11 GiB").replace("38.5 GiB", "20.5 GiB"))
     said = cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
-    (folder / "lab.yaml").write_text(pasted(text, said))
+    (folder / "lab.yaml").write_text(set_total(text, said))
     [host] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"]
     [account] = host["memory"]["accounts"]
-    weights, drafter, _ = (term["size_bytes"] for term in account["inside"])
+    weights, drafter, *_ = (term["size_bytes"] for term in account["inside"])
     assert (weights + drafter, drafter) == (round(30.11 * GIB), 16_000_000_000)
     assert account["pool"]["size_bytes"] == round(20.5 * GIB)
 
 
-def test_what_the_inventory_has_already_changes_nothing(cli: Cli, folder: Path) -> None:
-    said = cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
-    (folder / "lab.yaml").write_text(pasted(TEXT, said))
-    assert cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out.splitlines()[-1] == said.splitlines()[-1]
-
-
-def test_machines_get_the_same_as_json(cli: Cli) -> None:
+def test_machines_get_the_same_as_json(cli: Cli, folder: Path) -> None:
     found = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))
-    assert sorted(found) == ["compared", "format_version", "measured", "notes", "total_gib"]
-    asked = -(-119 * GIB // 2)
-    assert found["measured"]["weights_bytes"] == round(15.21 * GIB)
-    assert found["measured"]["overhead_bytes"] == asked - round(15.21 * GIB) - round(38.5 * GIB)
-    assert found["measured"]["graphs_bytes"] == round(0.57 * GIB)
-    assert [row["name"] for row in found["compared"]] == ["weights", "overhead", "KV cache", "tokens", "concurrency"]
+    assert sorted(found) == ["compared", "format_version", "notes", "record", "total_gib"]
+    assert [row["name"] for row in found["compared"]] == [
+        "weights",
+        "overhead",
+        "CUDA graphs",
+        "KV cache",
+        "tokens",
+        "concurrency",
+    ]
     assert found["compared"][0]["error"] == round(16_000_000_000 / round(15.21 * GIB) - 1, 4)
+    assert (folder / found["record"]).is_file()
 
 
-def test_a_log_is_read_from_a_pipe(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_record_has_the_server_its_terms_and_its_source(cli: Cli, folder: Path) -> None:
+    cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    record = recorded(folder)
+    assert (record.subject.model, record.subject.platform) == ("example/model", "dgx-spark")
+    assert record.subject.options["gpu_memory_utilization"] == 0.5
+    assert record.terms.requested_bytes == -(-119 * GIB // 2)
+    assert (record.terms.weights_bytes, record.terms.pool_bytes) == (round(15.21 * GIB), round(38.5 * GIB))
+    assert record.terms.graphs_bytes == round(0.57 * GIB)
+    assert (record.cached.tokens, record.cached.context) == (3_364_176, 65_536)
+    assert (record.source.grade, record.source.link) == ("log", "start.log")
+
+
+def test_a_page_of_metrics_is_added_to_the_record_of_the_log(cli: Cli, folder: Path) -> None:
+    (folder / "metrics").write_text(PAGE)
+    cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    assert cli("memory", "lab.yaml", "chat", "--from-metrics", "metrics").code == 0
+    record = recorded(folder)
+    assert record.terms.pool_bytes == round(38.5 * GIB)
+    assert (record.cached.blocks, record.cached.block_tokens) == (22_993, 16)
+    assert record.terms.host_bytes == 1_093_152_768
+    assert record.acceptance == 0.75
+    assert record.source.grade == "metrics"
+
+
+def test_another_page_is_no_record(cli: Cli, folder: Path) -> None:
+    (folder / "metrics").write_text("up 1\n")
+    outcome = cli("memory", "lab.yaml", "chat", "--from-metrics", "metrics")
+    assert (outcome.code, outcome.out) == (1, "")
+    assert outcome.err == "metrics is no page of metrics of vLLM: it has no vllm:cache_config_info\n"
+    assert not (folder / "measurements").exists()
+
+
+def test_a_record_of_another_server_does_not_count_and_the_plan_says_why(cli: Cli, folder: Path) -> None:
+    cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    (folder / "lab.yaml").write_text(deployment("set: {gpu_memory_utilization: 0.6}"))
+    said = " ".join(cli("plan", "lab.yaml").out.split())
+    assert "record not used start.log: gpu_memory_utilization is 0.5 in the record and 0.6 in the plan" in said
+    assert "leans on" not in said
+
+
+def test_what_the_inventory_measured_wins(cli: Cli, folder: Path) -> None:
+    cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    (folder / "lab.yaml").write_text(deployment("set: {gpu_memory_utilization: 0.5}", "measured: {overhead_bytes: 7}"))
+    [host] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"]
+    assert [term["size_bytes"] for term in host["memory"]["accounts"][0]["inside"]] == [16_000_000_000, 7]
+
+
+def test_an_image_without_a_pin_leaves_a_record_that_does_not_count(cli: Cli, folder: Path) -> None:
+    (folder / "lab.lock.yaml").unlink()
+    said = cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
+    assert "The plan does not use it: the lock has no image and no model." in said
+
+
+def test_a_record_that_cannot_be_read_is_named(cli: Cli, folder: Path) -> None:
+    (folder / "measurements").mkdir()
+    (folder / "measurements" / "chat-1.json").write_text('{"format": "sparkiac start 1"}')
+    outcome = cli("plan", "lab.yaml")
+    assert outcome.code == 2
+    assert "chat-1.json cannot be read: subject: Field required; record it again" in " ".join(outcome.err.split())
+
+
+def test_a_log_is_read_from_a_pipe(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n" + LOG.encode())))
-    piped = cli("memory", "lab.yaml", "chat", "--from-log", "-")
-    assert piped.out == cli("memory", "lab.yaml", "chat", "--from-log", "start.log").out
+    assert "38.50 GiB" in cli("memory", "lab.yaml", "chat", "--from-log", "-").out
+    assert recorded(folder).source.link == "standard input"
 
 
 def test_a_log_without_a_line_that_is_understood_says_what_was_looked_for(cli: Cli, folder: Path) -> None:
@@ -157,7 +226,8 @@ def test_another_start_than_the_planned_one_is_told(cli: Cli, folder: Path) -> N
 def test_a_log_that_tells_a_part_gives_a_part(cli: Cli, folder: Path) -> None:
     (folder / "start.log").write_text(LOG.splitlines()[0])
     found = as_json(cli("memory", "lab.yaml", "chat", "--from-log", "start.log", "--format", "json"))
-    assert found["measured"] == {"weights_bytes": round(15.21 * GIB)}
+    assert [row["name"] for row in found["compared"]] == ["weights"]
+    assert recorded(folder).terms.pool_bytes is None
     assert found["notes"] == ["The log does not contain the memory used in addition to weights and KV cache."]
 
 
@@ -175,7 +245,7 @@ def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) ->
     (folder / "lab.yaml").write_text(PAIR)
     (folder / "start.log").write_text(LOG + SUMMARY)
     said = cli("memory", "lab.yaml", "big", "--from-log", "start.log").out
-    assert "below deployments.big:" in said
+    assert "Recorded in measurements/big-" in said
     assert "below hosts.spark-02:" in said
 
 
@@ -185,7 +255,7 @@ def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) ->
         (("lab.yaml", "chatt", "--from-log", "start.log"), "unknown deployment 'chatt'; did you mean 'chat'?"),
         (("lab.yaml", "chat", "--from-log", "gone.log"), "'gone.log' does not exist"),
         (("lab.yaml", "chat", "--from-log", "."), "'.' is a directory"),
-        (("lab.yaml", "chat"), "Missing option '--from-log'"),
+        (("lab.yaml", "chat"), "name one file: --from-log FILE or --from-metrics FILE"),
         (("gone.yaml", "chat", "--from-log", "start.log"), "gone.yaml does not exist"),
     ],
 )

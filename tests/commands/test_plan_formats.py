@@ -70,10 +70,10 @@ def test_the_legend_names_every_part_in_the_order_of_the_bar(cli: Cli, written: 
 
 
 def test_what_is_not_known_is_no_free_memory(cli: Cli, written: Callable[[str], None]) -> None:
-    written(deployment("set: {gpu_memory_utilization: 0.5}"))
+    written(deployment("set: {gpu_memory_utilization: 0.5}") + ASR.replace(", memory_gib: 8", ""))
     out = cli("plan", "lab.yaml").out
     assert re.search(r"░\?+\n", out)
-    assert "? left free             at most 47.6 GiB unknown, missing: CUDA graphs;" in out
+    assert "? left free             at most 47.5 GiB unknown, missing: asr" in out
 
 
 def test_where_the_memory_ends_is_marked(cli: Cli, written: Callable[[str], None]) -> None:
@@ -121,8 +121,9 @@ def test_json_has_the_proof_under_stable_keys(cli: Cli, written: Callable[[str],
     assert sorted(memory["parts"][0]) == ["assumed", "kind", "name", "owner", "size_bytes", "source"]
     [account] = memory["accounts"]
     assert sorted(account) == [
-        *("advice", "assumes", "context", "decode", "first_token", "fit", "inside", "leads", "max_num_seqs", "name"),
-        *("outside", "pool", "request_bytes", "requested", "shortage_bytes", "steps", "utilization", "workload"),
+        *("advice", "assumes", "busy", "compared", "context", "decode", "first_token", "fit", "inside", "leads"),
+        *("max_num_seqs", "name", "outside", "pool", "record", "request_bytes", "requested", "shortage_bytes", "steps"),
+        *("unused_records", "utilization", "workload"),
     ]
     assert account["workload"] == {"users": 2, "context": 65536}
     assert sorted(account["advice"]) == ["freed_bytes", "pool_bytes", "told", "utilization"]
@@ -139,9 +140,9 @@ def test_json_keys_do_not_change_with_the_fields_of_the_plan(cli: Cli, written: 
 
 
 def test_json_says_unknown_with_what_lacks(cli: Cli, written: Callable[[str], None]) -> None:
-    written(deployment("set: {gpu_memory_utilization: 0.5}"))
+    written(deployment("set: {gpu_memory_utilization: 0.5}") + ASR.replace(", memory_gib: 8", ""))
     memory = host(cli)
-    assert memory["headroom_bytes"] == {"unknown": ["CUDA graphs"]}
+    assert memory["headroom_bytes"] == {"unknown": ["asr"]}
     assert memory["most_bytes"] > 0
     assert memory["accounts"][0]["first_token"] == {"unknown": ["published prefill rate"]}
 

@@ -364,3 +364,20 @@ def test_2_for_an_inventory_that_is_not_valid(fleet: Fleet, cli: Cli, folder: Pa
     assert outcome.code == 2
     assert "lab.yaml:2:20: error" in outcome.err
     assert not (fleet.folder / "asked").exists()
+
+
+def test_a_unit_of_another_turn_rests_and_is_healthy(fleet: Fleet, cli: Cli) -> None:
+    resting = {"active": "inactive", "sub": "dead", "enabled": "disabled", "asked": False, "resting": True}
+    generation = {"current": GENERATION, "committed": GENERATION, "turn": "night", "pending": None}
+    fleet.answers(FIRST, host(unit("chat", turns=["day"], readings=None, **resting), generation=generation))
+    outcome = cli("status", "lab.yaml")
+    assert outcome.code == 0, outcome.text
+    lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
+    assert lines[2].endswith("01234567, night")
+    assert lines[7].startswith("spark-01 chat resting")
+
+
+def test_a_unit_of_another_turn_that_runs_is_drift(fleet: Fleet, cli: Cli) -> None:
+    drift = {"files": [], "sysctls": [], "units": ["sparkiac-chat"]}
+    fleet.answers(FIRST, host(unit("chat", turns=["day"], resting=True), drift=drift))
+    assert as_json(cli) == (3, ["spark-01 drift: it runs, but is not in the current turn"])

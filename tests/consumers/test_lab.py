@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
 
 ROOT = Path(__file__).parent.parent.parent
-INVENTORIES = ("lab", "solo")
+INVENTORIES = ("lab", "solo", "pair", "ring3", "switch4")
 BIN = Path(sys.executable).parent
 WORST_EXPOSURE = 1.0
 WORST_EXPOSURE_OF_RECOVER = 3.0

@@ -128,6 +128,15 @@ class Lab:
             output, _ = process.communicate(timeout=3600)
         return Recap(process.returncode, {}, output)
 
+    def sparkiac(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run another command of sparkiac on the control station, with an ssh that knows the hosts."""
+        ssh = self.folder / "bin/ssh"
+        ssh.parent.mkdir(exist_ok=True)
+        ssh.write_text(f'#!/bin/sh\nexec /usr/bin/ssh {" ".join(self.bed.ssh_options)} "$@"\n')
+        ssh.chmod(0o755)
+        env = {"PATH": f"{ssh.parent}:/usr/bin:/bin:/usr/sbin:/sbin"}
+        return self.bed.run([sys.executable, "-m", "sparkiac", *words], cwd=self.folder, env=env, check=False)
+
     def applying(self, *options: str, playbook: str = "site.yml", **env: str) -> subprocess.Popen[str]:
         """Start the same, for a caller that reads its output or kills it: it leads a process group of its own."""
         words = [self.ansible_playbook, playbook, "-e", f"@{self.folder}/secrets.json", *options]

@@ -61,6 +61,23 @@ except (OSError, ValueError):
 """
 
 
+INTERRUPTED = """\
+set -eu
+cd /var/lib/sparkiac
+systemctl stop {unit}
+python3 -c '
+import json
+state = json.load(open("state.json"))
+pending = {{"generation": "{other}", "run": "cut", "token": "", "phase": "trying", "also": []}}
+json.dump({{**state, "current": "{other}", "pending": pending}}, open("state.json", "w"))'
+cp generations/{other}/files{compose} {compose}
+readlink programs >/root/programs
+ln -sfn /nowhere programs
+sync
+"""
+"""A switch that has installed one file, and a recovery that fails, because its program is missing."""
+
+
 @pytest.fixture(scope="module")
 def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """Return the lab, with two generations on each host and a switch program that can be stopped at a step."""
@@ -170,3 +187,22 @@ def test_a_host_that_loses_its_power_at_any_step_serves_its_committed_generation
     assert recap.code == 0, recap.output
     recap = lab.apply()
     assert (recap.code, recap.changed) == (0, {"spark-01": 0, "spark-02": 0}), recap.output
+
+
+def test_a_host_whose_recovery_fails_waits_and_tries_again(lab: Lab) -> None:
+    """It starts no file of the interrupted switch; when the cause is gone, it serves the committed generation."""
+    host, unit, compose = "spark-01", "sparkiac-qwen36", "/etc/sparkiac/qwen36/compose.yaml"
+    found, before = status(lab, host), served(lab, host)
+    lab.bed.ssh(host, INTERRUPTED.format(unit=unit, compose=compose, other=found["previous"]), root=True)
+    lab.bed.cut_power(host)
+    lab.bed.power_on(host)
+    journal = f"journalctl --boot --output=cat --unit={unit}"
+    refusal = "an interrupted switch was not finished; see journalctl --unit=sparkiac-recover"
+    wait_for(lambda: lab.bed.ssh(host, journal, root=True).stdout.count(refusal) > 1, "two refusals", timeout=200)
+    assert lab.bed.ssh(host, "systemctl is-failed sparkiac-recover", check=False).stdout.strip() == "failed"
+    assert lab.bed.ssh(host, "docker ps --all --quiet", root=True).stdout == ""
+    lab.bed.ssh(host, 'ln -sfn "$(cat /root/programs)" /var/lib/sparkiac/programs', root=True)
+    wait_for(lambda: served(lab, host) == before, f"{host} to serve", timeout=200)
+    after = status(lab, host)
+    assert (after["pending"], after["committed"]) == (None, found["committed"])
+    wait_for(lambda: drift(lab, host) == [], f"{host} not to differ from its generation", timeout=120, every=0.5)

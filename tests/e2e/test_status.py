@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,18 +11,12 @@ from tests.e2e.bed.shell import wait_for
 from tests.e2e.lab import Lab
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.e2e.bed import Bed
 
 SERVED = {"spark-01": "RedHatAI/Qwen3.6-35B-A3B-NVFP4", "spark-02": "google/gemma-4-26B-A4B-it"}
 RECIPE = "    recipe: redhatai/qwen3.6-35b-a3b-nvfp4"
 UNIT = "sparkiac-qwen36"
 COMPOSE = "/etc/sparkiac/qwen36/compose.yaml"
-SSH = """\
-#!/bin/sh
-exec /usr/bin/ssh {options} "$@"
-"""
 
 
 @pytest.fixture(scope="module")
@@ -36,18 +29,12 @@ def lab(bed: Bed, tmp_path_factory: pytest.TempPathFactory) -> Lab:
     found.stage()
     recap = found.apply()
     assert recap.code == 0, recap.output
-    ssh = found.folder / "bin/ssh"
-    ssh.parent.mkdir()
-    ssh.write_text(SSH.format(options=" ".join(bed.ssh_options)))
-    ssh.chmod(0o755)
     return found
 
 
 def status(lab: Lab) -> tuple[int, dict[str, Any]]:
     """Return exit code and JSON of `sparkiac status`; the hosts by their names."""
-    words: list[str | Path] = [sys.executable, "-m", "sparkiac", "status", "inventories/lab.yaml", "--format", "json"]
-    env = {"PATH": f"{lab.folder / 'bin'}:/usr/bin:/bin:/usr/sbin:/sbin"}
-    done = lab.bed.run(words, cwd=lab.folder, env=env, check=False)
+    done = lab.sparkiac("status", "inventories/lab.yaml", "--format", "json")
     return done.returncode, {each["name"]: each for each in json.loads(done.stdout)["hosts"]}
 
 

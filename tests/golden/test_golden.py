@@ -15,10 +15,15 @@ from pathlib import Path
 import pytest
 
 from sparkiac.__main__ import run
+from sparkiac.write.manifest import MANIFEST
 from tests.conftest import ROOT
 
 HERE = Path(__file__).parent
 CASES = sorted(path.name for path in HERE.iterdir() if (path / "inventory.yaml").is_file())
+ON_KUBERNETES = sorted(name for name in CASES if (HERE / name / "kubernetes").is_dir())
+"""Cases whose objects for Kubernetes are stored too; its ConfigMap with the probe is not."""
+GROUPS = {"pair": 2, "ring": 3, "ring4": 4, "switch4": 4, "switch8": 8}
+"""Cases of groups by topology, with their number of hosts; `decisions.txt` is what their nodes get, and why."""
 COPIES = re.compile(r"usr/local/lib/sparkiac/|^builds/[^/]+/build$")
 
 
@@ -62,8 +67,42 @@ def test_the_output_is_as_stored(
     assert bool(found) == (code == 0)
 
 
+@pytest.mark.parametrize("name", ON_KUBERNETES)
+def test_the_objects_for_kubernetes_are_as_stored(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    case = HERE / name
+    monkeypatch.chdir(case)
+    assert run(["generate", "inventory.yaml", "--target", "kubernetes", "--output", str(tmp_path / "out")]) == 0
+    found = {path: content.decode() for path, (content, _) in whole(tmp_path / "out").items() if is_own(path)}
+    if request.config.getoption("--update-golden"):
+        store(case / "kubernetes", found)
+    assert found == {path: content.decode() for path, (content, _) in whole(case / "kubernetes").items()}
+
+
+def is_own(path: str) -> bool:
+    return not path.startswith("probe/") and path != MANIFEST
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_the_nodes_of_a_group_get_is_as_stored(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+) -> None:
+    case = HERE / name
+    monkeypatch.chdir(case)
+    found = []
+    for part in ("env", "container"):
+        assert run(["plan", "inventory.yaml", "--explain", f"deployments.big.{part}"]) == 0
+        values = re.split(r"^(?=\S)", capsys.readouterr().out, flags=re.MULTILINE)
+        found += [each for each in values if "\n  from group: " in each]
+    if request.config.getoption("--update-golden"):
+        (case / "decisions.txt").write_text("".join(found))
+    assert "".join(found) == (case / "decisions.txt").read_text()
+    assert sum(".env.VLLM_HOST_IP: " in each for each in found) == GROUPS[name]
+
+
 def test_there_is_no_stray_file() -> None:
-    allowed = {"inventory.yaml", "inventory.lock.yaml", "report.txt", "expected"}
+    allowed = {"inventory.yaml", "inventory.lock.yaml", "report.txt", "expected", "decisions.txt", "kubernetes"}
     assert {path.name for case in CASES for path in (HERE / case).iterdir()} <= allowed
     assert {path.name for path in HERE.iterdir() if path.is_dir()} - {"__pycache__"} == set(CASES)
 

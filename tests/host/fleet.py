@@ -69,12 +69,13 @@ class Timer:
             "host": "spark-01",
             "url": url,
             "remedy": f"sparkiac verify lab.yaml {name}",
+            "turns": [],
         }
         self.config["endpoints"].append({**entry, "promise": promise})
 
     def watch_url(self, name: str, url: str) -> None:
         """Add an external endpoint."""
-        entry = {"name": name, "host": None, "url": url, "remedy": f"curl -i {url}"}
+        entry = {"name": name, "host": None, "url": url, "remedy": f"curl -i {url}", "turns": []}
         self.config["endpoints"].append({**entry, "promise": None})
 
     def telegram(self, receiver: Receiver) -> None:

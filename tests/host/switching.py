@@ -231,22 +231,37 @@ def unit(name: str, **values: Any) -> dict[str, Any]:  # noqa: ANN401
     wanted = promise(f"sparkiac-{name}", url=f"http://host/sparkiac-{name}", answer_s=5)
     files = [f"etc/systemd/system/sparkiac-{name}.service", f"etc/sparkiac/{name}/compose.yaml"]
     found = {"name": f"sparkiac-{name}", "files": files, "secrets": [], "memory_bytes": 10, "listen": None}
-    found |= {"group": False, "ready_timeout_s": 60, "drain_s": 0}
+    found |= {"group": False, "ready_timeout_s": 60, "drain_s": 0, "turns": []}
     return {**found, "promise": wanted, **values}
 
 
-def generation(
+def generation(  # noqa: PLR0913  each is a part of a generation
     texts: dict[str, str],
     *,
     group: Any = None,  # noqa: ANN401
     sysctls: Any = (),  # noqa: ANN401
     host: str = "spark-01",
     timer: str | None = None,
+    turns: dict[str, list[str]] | None = None,
 ) -> Made:
-    """Return a generation of units, each with the text of its compose file, and a timer with this text."""
+    """Return a generation of units, each with the text of its compose file, and a timer with this text.
+
+    `turns` is the name of each turn → the units in it.
+    """
+    turns = turns or {}
     needs: dict[str, list[str]] = {"images": [], "stores": [], "extra_files": [], "caches": []}
-    plan = {"host": host, "memory_bytes": None, "sysctls": list(sysctls), "group": group, "needs": needs}
-    plan["units"] = [unit(name, group=group is not None) for name in texts]
+    plan = {
+        "host": host,
+        "memory_bytes": None,
+        "turns": list(turns),
+        "sysctls": list(sysctls),
+        "group": group,
+        "needs": needs,
+    }
+    plan["units"] = [
+        unit(name, group=group is not None, turns=[turn for turn, names in turns.items() if name in names])
+        for name in texts
+    ]
     if timer is not None:
         plan["units"].append({**unit("fleet"), "name": "sparkiac-fleet.timer", "files": TIMER, "promise": None})
     contents = {"etc/sparkiac/generation.json": json.dumps(plan), RECOVER: "[Unit]\n"}
@@ -265,7 +280,7 @@ def generation(
 def switch(host: Host, made: Made, run: str = "run", **values: Any) -> dict[str, Any]:  # noqa: ANN401
     """Stage a generation and switch to it, as the unit that systemd-run starts does."""
     store.stage(host, made.staged)
-    request = runs.Request(made.name, run, values.get("token", ""), values.get("also", []))
+    request = runs.Request(made.name, run, values.get("token", ""), values.get("also", []), values.get("turn"))
     return dict(runs.run(host, request))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.host.conftest import load
+from tests.host.switching import unit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,3 +156,20 @@ def test_every_metric_is_described(machine: Machine) -> None:
 
 def test_labels_are_escaped() -> None:
     assert host_metrics.braces({"a": 'x"\\\n', "b": ""}) == '{a="x\\"\\\\\\n"}'
+
+
+def test_a_unit_of_another_turn_only_rests(machine: Machine) -> None:
+    """Without samples of its state, no alert about it fires."""
+    store = sys.modules["switch_store"]
+    units = [unit("chat", turns=["night"]), unit("asr", turns=["day"])]
+    plan = {**store.NOTHING, "turns": ["day", "night"], "units": units}
+    machine.path(f"/{store.PLAN}").write_text(json.dumps(plan))
+    switch_state.write(machine, switch_state.State(turn="day"))
+    found = written(machine)
+    assert found['sparkiac_unit_resting{deployment="chat",unit="sparkiac-chat"}'] == 1
+    assert [series for series in found if "sparkiac-chat" in series] == [
+        'sparkiac_unit_resting{deployment="chat",unit="sparkiac-chat"}'
+    ]
+    assert found['sparkiac_unit_ready{unit="sparkiac-asr"}'] == 1
+    switch_state.write(machine, switch_state.State(turn="night"))
+    assert 'sparkiac_unit_ready{deployment="chat",unit="sparkiac-chat"}' in written(machine)

@@ -112,7 +112,7 @@ NET = {
     "sys/class/net/p0/mtu": "9000\n",
     "sys/class/net/lo/operstate": "unknown\n",
 }
-LINK = {"interface": "p0", "address": "10.0.0.1/24", "mtu": 9000}
+LINK = {"interface": "p0", "address": "10.0.0.1/24", "mtu": 9000, "speed_gbit": None}
 
 
 def linked(preflight: ModuleType, machine: Make, wanted: dict[str, Any], **files: str) -> dict[str, tuple[str, str]]:
@@ -136,6 +136,13 @@ def test_what_is_wrong_with_a_link_is_found_and_named(preflight: ModuleType, mac
     assert other["address of p0"] == ("FAIL", "10.0.0.1/24")
     missing = linked(preflight, machine, {**LINK, "interface": "enp1"})
     assert missing == {"link enp1": ("FAIL", "no such interface; this host has lo, p0")}
+
+
+def test_a_slower_interface_fails(preflight: ModuleType, machine: Make) -> None:
+    wanted = {**LINK, "speed_gbit": 200.0}
+    for speed, state in (("200000", "ok"), ("100000", "FAIL")):
+        found = linked(preflight, machine, wanted, **{"sys/class/net/p0/speed": f"{speed}\n"})
+        assert found["speed of p0"] == (state, f"{int(speed) // 1000} Gbit/s")
 
 
 def test_a_unit_without_links_gets_no_file(preflight: ModuleType, machine: Make, tmp_path: Path) -> None:

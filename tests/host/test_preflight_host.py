@@ -107,6 +107,12 @@ def test_versions(states: States, machine: Make) -> None:
     }
 
 
+def test_an_old_toolkit(states: States, machine: Make) -> None:
+    """Containers leave it before 1.17.8 (CVE-2025-23266)."""
+    host = machine({"nvidia-ctk": "NVIDIA Container Toolkit CLI version 1.17.7\n"})
+    assert states(host, versions={"container_toolkit": "1.17.8"}) == {"container_toolkit": "FAIL 1.17.7"}
+
+
 def test_a_bare_version_reaches_its_own_dot_zero(states: States, machine: Make) -> None:
     assert states(machine({"systemctl": "systemd 254"}), versions={"systemd": "254.0"}) == {"systemd": "ok 254"}
 

@@ -1,4 +1,4 @@
-"""Only the nodes of a group reach the rendezvous store: the rules, and what they do to real connections."""
+"""Only the nodes of a group reach the ports that it opens: the rules, and what they do to real connections."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ if TYPE_CHECKING:
 
     Make = Callable[..., Any]
 
-STORE = {"port": 29501, "peers": ["192.168.177.12", "fd00::12"]}
+STORE = {"ports": ["29501", "29510-29599"], "peers": ["192.168.177.12", "fd00::12"]}
 
 
 def test_the_rules_name_the_peers(preflight: ModuleType, machine: Make) -> None:
     host = machine({**DOCKER, "nft --file": ""}, **FILES)
-    [line] = [line for line in prepared(preflight, host, "big-one", store=STORE) if line.check == "port 29501"]
+    lines = prepared(preflight, host, "big-one", group_ports=STORE)
+    [line] = [line for line in lines if line.check == "port 29501, 29510-29599"]
     assert (line.state, line.found) == ("ok", "open for 192.168.177.12, fd00::12 only")
     text = host.path("/run/sparkiac/store.nft").read_text()
     assert "add table inet sparkiac_store_big_one\ndelete table inet sparkiac_store_big_one\n" in text
     accepted = [line.partition(" tcp ")[2] for line in text.splitlines() if line.endswith("accept")]
-    port = "dport 29501"
+    port = "dport { 29501, 29510-29599 }"
     assert accepted == [
         f'{port} iifname "lo" accept',
         f"{port} ip saddr 192.168.177.12 accept",
         f"{port} ip6 saddr fd00::12 accept",
     ]
-    assert text.endswith("arriving tcp dport 29501 drop\n")
+    assert text.endswith("arriving tcp dport { 29501, 29510-29599 } drop\n")
 
 
 def test_without_nftables_the_start_goes_on_with_a_warning(preflight: ModuleType, machine: Make) -> None:
-    lines = prepared(preflight, machine(DOCKER, **FILES), "big", store=STORE)
-    [line] = [line for line in lines if line.check == "port 29501"]
+    lines = prepared(preflight, machine(DOCKER, **FILES), "big", group_ports=STORE)
+    [line] = [line for line in lines if line.check == "port 29501, 29510-29599"]
     assert line.state == "warn"
     assert "install nftables" in line.hint
     assert not [line for line in lines if line.state == "FAIL"]
@@ -52,7 +53,7 @@ def test_uninstall_finds_the_tables(preflight: ModuleType) -> None:
 
 def test_real_nftables_refuse_other_hosts(preflight: ModuleType, network: Network) -> None:  # noqa: F811
     assert preflight
-    rules = sys.modules["preflight_rendezvous"].commands("big", {"port": 9000, "peers": ["10.77.1.2"]})
+    rules = sys.modules["preflight_rendezvous"].commands("big", {"ports": ["9000"], "peers": ["10.77.1.2"]})
     host = ["ip", "netns", "exec", f"{network.name}-host"]
     subprocess.run([*host, "nft", "-f", "-"], input="\n".join(rules), text=True, check=True)
     try:
@@ -62,3 +63,28 @@ def test_real_nftables_refuse_other_hosts(preflight: ModuleType, network: Networ
         assert Caller(network, "container").call("once", "10.77.2.1:9001") == "ok"
     finally:
         subprocess.run([*host, "nft", "delete", "table", "inet", "sparkiac_store_big"], check=True)
+
+
+def test_real_nftables_load_the_rules_again_and_leave_other_tables(
+    preflight: ModuleType,
+    network: Network,  # noqa: F811
+) -> None:
+    assert preflight
+    rules = "\n".join(sys.modules["preflight_rendezvous"].commands("big", STORE))
+    assert "flush" not in rules
+    host = ["ip", "netns", "exec", f"{network.name}-host", "nft"]
+
+    def ruleset() -> str:
+        return subprocess.run([*host, "list", "ruleset"], capture_output=True, text=True, check=True).stdout
+
+    subprocess.run([*host, "add", "table", "inet", "mine"], check=True)
+    try:
+        subprocess.run([*host, "-f", "-"], input=rules, text=True, check=True)
+        once = ruleset()
+        subprocess.run([*host, "-f", "-"], input=rules, text=True, check=True)
+        assert ruleset() == once
+        assert "table inet mine" in once
+        assert "ip6 saddr fd00::12 accept" in once
+    finally:
+        for table in ("sparkiac_store_big", "mine"):
+            subprocess.run([*host, "delete", "table", "inet", table], check=True)

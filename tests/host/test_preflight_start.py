@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,6 +60,22 @@ def test_memory_that_comes_back_is_waited_for(
         preflight.preflight_start.time, "sleep", lambda _: (tmp_path / "proc/meminfo").write_text(given_back)
     )
     assert start(preflight, machine(DOCKER, **FILES), memory_bytes=2 << 30)[1] == "ok available memory"
+
+
+def test_a_stop_while_it_waits_is_no_failure(
+    preflight: ModuleType, machine: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight.preflight_start, "MEMORY_WAIT_S", 60)
+    monkeypatch.setattr(preflight.preflight_start.time, "sleep", lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    units = {"x": {"image": IMAGE, "memory_bytes": 2 << 30}}
+    wanted = json.dumps(complete(preflight.EXPECTED, {"units": units}))
+    former = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            preflight.main(["--start", "x", "--expect-json", wanted], machine(DOCKER, **FILES))
+    finally:
+        signal.signal(signal.SIGTERM, former)
+    assert ended.value.code == 0
 
 
 def test_what_a_killed_supervisor_left_is_removed_first(preflight: ModuleType, machine: Make) -> None:

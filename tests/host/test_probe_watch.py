@@ -290,6 +290,16 @@ def test_a_worker_needs_its_connection_to_the_store(
         assert watch(None, **worker) == (1, "no connection to the leader's store at 192.168.177.2:29501\n")
 
 
+def test_the_store_may_be_at_a_name(watch: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = {"kind": "worker", "store": "localhost:29501", "workers": 1, "health": None, "models": []}
+    tables(tmp_path, monkeypatch, (OTHER, LISTEN, "01"))
+    assert watch(None, **worker) == (0, "")
+    tables(tmp_path, monkeypatch, (OTHER, TO_LEADER, "01"))
+    assert watch(None, **worker) == (1, "no connection to the leader's store at localhost:29501\n")
+    code, message = watch(None, **worker | {"store": "leader.invalid:29501"})
+    assert (code, message.startswith("leader.invalid, the leader of the group: ")) == (1, True)
+
+
 def test_a_leader_sees_a_dead_worker_while_health_is_200(
     service: Service, watch: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

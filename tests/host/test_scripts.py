@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OLDEST_PYTHON = (3, 8)
-PROGRAMS = ("fleet_check", "host_metrics", "preflight", "stage", "status", "switch", "probe.py")
+PROGRAMS = ("fleet_check", "host_metrics", "network", "preflight", "stage", "status", "switch", "probe.py")
 OF = ("fleet", "metrics", "preflight", "probe", "stage", "status", "switch", "units")
 """What the names of their modules begin with."""
 SHARED = ("contract.py", "durable.py")

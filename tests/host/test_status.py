@@ -58,7 +58,12 @@ class Host(LocalHost):  # type: ignore[misc]
     def __init__(self, root: Path, **answers: Any) -> None:  # noqa: ANN401
         """Use files below `root`."""
         super().__init__(root)
-        self.answers = {"systemctl": SHOWN, "journalctl": message(STARTING, 90), "nvidia-smi": "580.142\n", **answers}
+        self.answers = {
+            "systemctl": SHOWN,
+            "journalctl": message(STARTING, 90),
+            "nvidia-smi": "2418, 3003, 41, [N/A]\n",
+            **answers,
+        }
         self.ran: list[tuple[str, ...]] = []
 
     def run(self, *argv: str) -> Any:  # noqa: ANN401
@@ -126,6 +131,7 @@ def test_a_machine_without_sparkiac(host: Host) -> None:
     assert found.machine.model_dump() == {
         "driver": "580.142",
         "driver_fault": None,
+        "gpu": {"clock_mhz": 2418, "max_clock_mhz": 3003, "temperature_c": 41, "power_w": None},
         "firmware": "5.36_0ACUM018",
         "memory": {"total_bytes": 128_000_000, "available_bytes": 61_440_000, "page_cache_bytes": 30_720_000},
         "uptime_s": 100_000,
@@ -391,3 +397,17 @@ def test_the_last_wrong_answer(host: Host) -> None:
     assert sys.modules["status_wrong"].last(host, []) == {}
     host.answers["journalctl"] = FileNotFoundError(2, "No such file")
     assert sys.modules["status_wrong"].last(host, ["sparkiac-chat"]) == {}
+
+
+def test_a_unit_of_another_turn_is_not_asked(host: Host, service: Service) -> None:
+    made = generation({"chat": "ok", "night": "ok"}, turns={"day": ["chat"], "late": ["night"]})
+    install(host, made)
+    state = sys.modules["switch_state"]
+    state.write(host, state.State(current=made.name, committed=made.name, turn="late"))
+    found = read(host)
+    assert found.generation is not None
+    assert found.generation.turn == "late"
+    units = {unit.name: unit for unit in found.units or ()}
+    assert (units["sparkiac-chat"].resting, units["sparkiac-chat"].turns) == (True, ("day",))
+    assert not units["sparkiac-night"].resting
+    assert service.asked == []

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.host.switching import (
+    PROGRAM,
     Host,
     KilledError,
     Made,
@@ -124,6 +125,65 @@ def test_a_setting_that_cannot_be_set_at_boot_does_not_keep_a_host_from_its_comm
     host.boot()
     assert (committed(host), installed(host, FIRST)) == (FIRST.name, True)
     assert host.serving() == {"sparkiac-a": "a 1", "sparkiac-b": "b 1"}
+
+
+@pytest.fixture
+def interrupted(host: Host) -> Host:
+    """Return a host that lost its power during a switch, after the file of one unit was replaced."""
+    store.stage(host, generation({"a": "a 2", "b": "b 2"}).staged)
+    [name] = {*store.kept(host)} - {FIRST.name}
+    state.write(host, state.State(name, None, FIRST.name, state.Pending(name, "second", "", state.TRYING, [])))
+    host.write("etc/sparkiac/a/compose.yaml", "a 2")
+    host.reboot()
+    return host
+
+
+def test_a_unit_does_not_start_from_files_that_no_recovery_replaced(interrupted: Host) -> None:
+    """Whatever keeps the recovery at boot from its work; a unit whose files are those of the committed one starts."""
+    with pytest.raises(store.GenerationError, match=r"not finished; see journalctl --unit=sparkiac-recover$"):
+        PROGRAM.started(interrupted, "sparkiac-a")
+    PROGRAM.started(interrupted, "sparkiac-b")
+    assert (interrupted.root / "run/sparkiac/started/sparkiac-b.json").exists()
+    assert not (interrupted.root / "run/sparkiac/started/sparkiac-a.json").exists()
+
+
+def test_it_starts_after_the_recovery_and_during_a_switch(interrupted: Host) -> None:
+    interrupted.said["sparkiac-switch"] = {"ActiveState": "activating"}
+    PROGRAM.started(interrupted, "sparkiac-a")
+    del interrupted.said["sparkiac-switch"]
+    starts.recover(interrupted)
+    PROGRAM.started(interrupted, "sparkiac-a")
+    assert interrupted.serving() == {"sparkiac-a": "a 1", "sparkiac-b": "b 1"}
+
+
+def test_a_rank_of_a_group_does_not_start_before_its_switch_has_ended(tmp_path: Path) -> None:
+    """Its files may be right, while the other hosts still run the other generation."""
+    group = {"members": ["spark-01", "spark-02"], "coordinator": "spark-02", "address": "10.0.0.1", "port": 1}
+    host, made = Host(tmp_path), generation({"a": "a 1"}, group=group)
+    store.stage(host, made.staged)
+    host.write("etc/sparkiac/a/compose.yaml", "a 1")
+    host.write("etc/systemd/system/sparkiac-a.service", "a")
+    state.write(host, state.State(made.name, None, made.name, state.Pending(made.name, "run", "", state.TRYING, [])))
+    with pytest.raises(store.GenerationError, match="not finished"):
+        PROGRAM.started(host, "sparkiac-a")
+
+
+def test_a_recovery_that_has_nothing_to_do_keeps_no_unit_from_its_start(host: Host) -> None:
+    """The state cannot be read, so the recovery fails; the files are whole."""
+    host.write(state.STATE, '{"current": ')
+    with pytest.raises(ValueError, match="Expecting value"):
+        starts.recover(host)
+    PROGRAM.started(host, "sparkiac-a")
+
+
+def test_inputs_that_cannot_be_recorded_keep_no_unit_from_its_start(
+    host: Host, capsys: pytest.CaptureFixture[str]
+) -> None:
+    PROGRAM.started(host, "sparkiac-unknown")
+    said = capsys.readouterr().err
+    assert said == (
+        "switch started: the installed generation has no unit sparkiac-unknown; the next apply restarts it\n"
+    )
 
 
 def test_the_unit_that_recovers_has_the_kernel_settings_of_the_host() -> None:

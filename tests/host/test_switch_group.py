@@ -165,6 +165,45 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(votes, name, seconds)
 
 
+def turning(fleet: Fleet, *, crash: bool = False) -> list[Made]:
+    """Return a generation in which the group `g` runs at night and `solo` by day."""
+    group = store.load(fleet.hosts[0], fleet.first[0].name).plan["group"]
+    turns = {"day": ["solo"], "night": ["g"]}
+    texts = ["g 2", "g 2 crash" if crash else "g 2"]
+    pairs = zip(texts, NAMES, strict=True)
+    return [generation({"g": each, "solo": "s"}, group=group, host=name, turns=turns) for each, name in pairs]
+
+
+def to_turn(fleet: Fleet, made: list[Made], turn: str) -> list[dict[str, Any] | None]:
+    """Switch both hosts to a turn, as their timers do: the token comes from the last switch."""
+    requests = []
+    for host, each in zip(fleet.hosts, made, strict=True):
+        requests.append(runs.Request(each.name, f"to {turn}", str(state.read(host).secret), [], turn))
+    return fleet.together([lambda h=h, r=r: fleet.run(h, r) for h, r in zip(fleet.hosts, requests, strict=True)])
+
+
+def test_a_group_takes_its_turn_on_all_hosts_and_gives_it_back(fleet: Fleet) -> None:
+    made = turning(fleet)
+    assert [each and each["outcome"] for each in fleet.switch(made, "second")] == ["committed"] * 2
+    assert [sorted(host.serving()) for host in fleet.hosts] == [["sparkiac-solo"]] * 2
+    for turn, unit in (("night", "sparkiac-g"), ("day", "sparkiac-solo"), ("night", "sparkiac-g")):
+        assert [each and each["outcome"] for each in to_turn(fleet, made, turn)] == ["committed"] * 2
+        assert [sorted(host.serving()) for host in fleet.hosts] == [[unit]] * 2
+        assert [state.read(host).turn for host in fleet.hosts] == [turn] * 2
+        assert len({state.read(host).secret for host in fleet.hosts}) == 1
+    assert fleet.mixed == []
+
+
+def test_a_turn_that_fails_on_one_host_goes_back_on_all(fleet: Fleet) -> None:
+    made = turning(fleet, crash=True)
+    fleet.switch(made, "second")
+    found = to_turn(fleet, made, "night")
+    assert [each and each["outcome"] for each in found] == ["back", "back"]
+    assert "did not become ready" in str(found[1])
+    assert [sorted(host.serving()) for host in fleet.hosts] == [["sparkiac-solo"]] * 2
+    assert [state.read(host).turn for host in fleet.hosts] == ["day", "day"]
+
+
 def names(made: list[Made]) -> list[str]:
     return [each.name for each in made]
 

@@ -29,7 +29,7 @@ CLEAN: dict[str, Any] = {
     "units": [],
     "missing": [],
     "secrets": [],
-    "state": {"current": "one", "previous": "zero", "committed": "one", "pending": None},
+    "state": {"current": "one", "previous": "zero", "committed": "one", "turn": None, "pending": None},
     "lease": None,
 }
 
@@ -98,7 +98,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host.write("proc/sys/vm/swappiness", "1\n")
     host.write("run/sparkiac/started/a.json", json.dumps(record))
     host.write("var/lib/sparkiac/files/12/x.py", "")
-    host.write("var/lib/sparkiac/state.json", json.dumps({**CLEAN["state"], "decision": None}))
+    host.write("var/lib/sparkiac/state.json", json.dumps({**CLEAN["state"], "decision": None, "secret": None}))
     (tmp_path / "root/var/cache/sparkiac/a").mkdir(parents=True)
     (tmp_path / "root/var/cache/sparkiac/a").chmod(0o700)
     (tmp_path / "images").write_text(f"{IMAGE} sha256:11\nsha256:12 sha256:12\n")
@@ -213,8 +213,13 @@ PENDING = {"generation": "one", "phase": "trying"}
 def test_a_switch_that_did_not_end_well_is_a_difference(host: Host, change: dict[str, Any]) -> None:
     """The token of the run is not shown."""
     state = {**CLEAN["state"], **change}
-    secret = {"run": "5", "token": "canary", "also": []}
-    stored = {**state, "decision": None, "pending": state["pending"] and {**state["pending"], **secret}}
+    secret = {"run": "5", "token": "canary", "also": [], "turn": None}
+    stored = {
+        **state,
+        "decision": None,
+        "secret": "canary",
+        "pending": state["pending"] and {**state["pending"], **secret},
+    }
     host.write("var/lib/sparkiac/state.json", json.dumps(stored))
     assert host.look() == {"differs": True, "state": state}
 

@@ -122,6 +122,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     host.write("run/sparkiac/started/sparkiac-a.json", "{}")
     host.write("var/cache/sparkiac/a/1/kernel", "kernel")
     host.write(f"models/.sparkiac/acme/tiny/{COMMIT}/weights", "weights")
+    (host.root / "var/lib/sparkiac/programs").symlink_to(host.root / "var/lib/sparkiac/generations/two/files")
     (host.root / "etc/sparkiac/link").symlink_to(host.root / "home/milo")
     (host.root / "var/cache/sparkiac/b").symlink_to(host.root / "home/milo")
     (tmp_path / "units.json").write_text("{}")
@@ -153,6 +154,7 @@ REMOVED = [
     "user sparkiac",
     "/var/lib/sparkiac/files",
     "/var/lib/sparkiac/originals.json",
+    "/var/lib/sparkiac/programs",
     "/var/lib/sparkiac/state.json",
     "/var/lib/sparkiac/generations",
     "/var/lib/sparkiac",
@@ -237,6 +239,7 @@ def test_data_of_services_and_saved_files_stay(host: Host) -> None:
         f"var/lib/sparkiac/saved/two/{UNIT_A}",
         "var/lib/sparkiac/webui/db",
     ]
+    assert not (host.root / "var/lib/sparkiac/programs").is_symlink()
     assert kept["/var/lib/sparkiac/webui"] == "it contains data of a service"
     assert kept["user sparkiac"] == "data of a service may belong to it"
     assert kept["/var/lib/sparkiac/saved"] == "it is for files that were edited by hand"

@@ -24,7 +24,15 @@ def unit(name: str, *, memory: int | None = 10, listen: str | None = None, drain
     """Return the plan of a unit."""
     files = [f"etc/systemd/system/sparkiac-{name}.service", f"etc/sparkiac/{name}/compose.yaml"]
     found: dict[str, Any] = {"name": f"sparkiac-{name}", "files": files, "secrets": ["key"], "memory_bytes": memory}
-    return {**found, "listen": listen, "group": False, "ready_timeout_s": 60, "drain_s": drain_s, "promise": None}
+    return {
+        **found,
+        "listen": listen,
+        "group": False,
+        "ready_timeout_s": 60,
+        "drain_s": drain_s,
+        "turns": [],
+        "promise": None,
+    }
 
 
 class Planned:

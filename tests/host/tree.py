@@ -114,11 +114,11 @@ def generation_of(files: list[dict[str, str]]) -> str:
 def host_files(name: str, team: tuple[str, ...], text: str, wanted: dict[str, object]) -> dict[str, str]:
     """Make the files of a host."""
     unit = {"name": "sparkiac-qwen36", "files": [], "secrets": [], "memory_bytes": None, "listen": "0.0.0.0:8001"}
-    unit |= {"group": len(team) > 1, "ready_timeout_s": 1200, "drain_s": 30}
+    unit |= {"group": len(team) > 1, "ready_timeout_s": 1200, "drain_s": 30, "turns": []}
     unit |= {"promise": promise("sparkiac-qwen36", url="http://192.0.2.11:8001", clients=["tools"])}
     group = {"members": list(team), "coordinator": team[0], "address": "192.0.2.11", "port": 7348}
     needs = {"images": [IMAGE], "stores": [], "extra_files": [], "caches": []}
-    plan = {"host": name, "memory_bytes": None, "units": [unit], "sysctls": []}
+    plan = {"host": name, "memory_bytes": None, "turns": [], "units": [unit], "sysctls": []}
     plan |= {"group": group if len(team) > 1 else None, "needs": needs}
     expected = complete(load("preflight").EXPECTED, {"host": name, **wanted})
     return {

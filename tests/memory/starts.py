@@ -13,6 +13,7 @@ from sparkiac.memory.blocks import cache
 from sparkiac.memory.budget import server
 from sparkiac.memory.layers import Shape
 from sparkiac.memory.options import ServerOptions, Speculation
+from sparkiac.memory.overhead import UNIFIED, Device
 from sparkiac.memory.values import GIB, Term, Unknown
 from tests.memory.known import QWEN, configs, network, told
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 CODER: Final = "Qwen/Qwen3-Coder-Next"
 DENSE: Final = "Qwen/Qwen3-8B"
 GEMMA: Final = "google/gemma-3-12b-it"
+DISCRETE: Final = Device(GIB // 4, "starts on an H100: 0.22 to 0.24 GiB")
 
 
 class Start(NamedTuple):
@@ -56,7 +58,7 @@ class Start(NamedTuple):
         """The server as it is predicted from its weights and options alone."""
         return self.repeated(None)
 
-    def repeated(self, measured: Measured | None) -> Server:
+    def repeated(self, measured: Measured | None, *, device: Device | None = None) -> Server:
         """Predict the server with what an earlier start has measured."""
         return server(
             self.name,
@@ -67,6 +69,7 @@ class Start(NamedTuple):
             drafter=None if self.drafter is None else Term("drafter", round(self.drafter * GIB), "the log"),
             speculation=self.speculation,
             calibration=measured,
+            device=device or (UNIFIED if "Spark" in self.name else DISCRETE),
         )
 
     @property

@@ -5,26 +5,22 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory import budget, speed
-from sparkiac.memory.speed import Drafting, Range, Reads
-from sparkiac.memory.values import GIB, Term, Unknown, known_bytes
+from sparkiac.memory import budget
+from sparkiac.memory.overhead import RUNTIME_BYTES
+from sparkiac.memory.values import GIB, Term, known_bytes
 from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, laid, network, told
 from tests.memory.starts import STARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.memory.blocks import Cache
     from tests.memory.starts import Start
 
 GUIDE_POOL_BYTES: Final = round(76.49 * GIB)
 QWEN_WEIGHTS: Final = Term("weights", round(21.94 * GIB), "Spark guide L345")
 POST: Final = {**GUIDE, "gpu_memory_utilization": 0.55, "max_model_len": 131_072}
-ACCEPTED: Final = (0.6, 0.9)
-"""Accepted drafts where the source of a speed names none: DeepSeek-V4 thread L235."""
 FLASH: Final = "deepseek-ai/DeepSeek-V4-Flash"
 FLASH_TOLD: Final = {
     "gpu_memory_utilization": 0.85,
@@ -57,31 +53,6 @@ class Figure(NamedTuple):
     def error(self) -> float:
         """The prediction's relative error."""
         return self.predicted / self.stated - 1
-
-
-class Speed(NamedTuple):
-    """One stated speed, and the range that is expected."""
-
-    what: str
-    source: str
-    stated: float
-    expected: Range
-    roofline: float
-
-    @property
-    def middle(self) -> float:
-        """The range's geometric middle."""
-        return math.sqrt(self.expected.low * self.expected.high)
-
-    @property
-    def error(self) -> float:
-        """The middle's relative error."""
-        return self.middle / self.stated - 1
-
-    @property
-    def inside(self) -> bool:
-        """Whether the stated figure lies in the range."""
-        return self.expected.low <= self.stated <= self.expected.high
 
 
 def pool(utilization: float) -> int:
@@ -133,7 +104,7 @@ def _post() -> Iterator[Figure]:
     layout = laid(QWEN, POST, release=(0, 19, 0), speculation=two)
     asked = budget.requested_bytes(round(119.64 * GIB), 0.55)
     # The post writes GB of what are GiB: 0.55 of 119.64.
-    left = asked - round(23.5e9) - budget.RUNTIME_BYTES
+    left = asked - round(23.5e9) - RUNTIME_BYTES
     yield Figure("Qwen3.6-35B with MTP 2: block", "dual-Spark post L115", 2128, layout.block_tokens, "tokens")
     yield Figure("the same, 0.55: requested", "dual-Spark post L61", 65.8, asked / GIB, "GiB")
     yield Figure("the same: tokens as 0.19.0 logs them", "dual-Spark post L61", 1.6e6, layout.tokens(left), "tokens")
@@ -175,84 +146,12 @@ def _others() -> Iterator[Figure]:
     yield Figure("Qwen3-Coder-Next, 0.85: context that fits", "Spark guide L198", 170_000, tokens, "tokens")
 
 
-def speeds() -> Iterator[Speed]:
-    """Give the figures of decode for one request: without speculation first."""
-    guide, post = "Spark guide", "dual-Spark post"
-    coder = laid("Qwen/Qwen3-Coder-Next", CODER)
-    for depth, stated, source in ((1000, 43, "L184"), (16_000, 41, "L184"), (32_000, 39, "L184")):
-        yield _speed(f"Qwen3-Coder-Next FP8 at {depth:,}", f"{guide} {source}", stated, 85, 3 / 80, coder, depth)
-    gemma = {"kv_cache_dtype": "fp8", "max_model_len": 65_536}
-    small = laid("google/gemma-4-26B-A4B", gemma)
-    yield _speed("Gemma-4-26B NVFP4", f"{guide} L253", 49.6, 16.5, 3.8 / 25.2, small, 1527)
-    dense = laid("nvidia/Gemma-4-31B-IT-NVFP4", {"max_model_len": 65_536})
-    yield _speed("Gemma-4-31B NVFP4", f"{guide} L32", 6, 21, 1.0, dense, 1000)
-    nano = laid("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4", {"kv_cache_dtype": "fp8"})
-    yield _speed("Nemotron-3-Nano NVFP4", f"{guide} L39", 56, 18, 3.5 / 30, nano, 1000)
-    yield _speed("Nemotron-Nano beside another server", f"{post} L111", 68, 18, 3.5 / 30, nano, 1000)
-    large = laid("nvidia/Qwen3.5-122B-A10B-NVFP4", {"max_model_len": 65_536})
-    yield _speed("Qwen3.5-122B NVFP4", f"{guide} L200", 16, 75.6, 10 / 122, large, 1000)
-    middle = laid("nvidia/Qwen3.6-27B-NVFP4", {"max_model_len": 65_536})
-    yield _speed("27B NVFP4, eager", f"{guide} L717", 10, 20, 1.0, middle, 1000)
-    yield _speed("27B NVFP4, without DFlash", f"{guide} L33", 12, 20, 1.0, middle, 1000)
-    yield from _drafted(guide, post)
-
-
-def _drafted(guide: str, post: str) -> Iterator[Speed]:
-    layout = laid(QWEN, GUIDE, speculation=MTP_3)
-    for depth, stated, source in ((6019, 102, "L596"), (3097, 125, "L597"), (6019, 117, "L598"), (3098, 115, "L599")):
-        drafting = Drafting(3, 0.8, 0.8, routed=True)
-        what = f"Qwen3.6-35B NVFP4, MTP 3, at {depth:,}"
-        yield _speed(what, f"{guide} {source}", stated, 21.94 * GIB / 1e9, 3 / 35, layout, depth, drafting)
-    two = laid(QWEN, POST, release=(0, 19, 0), speculation=MTP_3._replace(tokens=2))
-    for what, stated in (("medium", 56.5), ("long", 50.7), ("code", 59.5), ("reasoning", 63.8)):
-        drafting = Drafting(2, *ACCEPTED, routed=True)
-        yield _speed(f"Qwen3.6-35B NVFP4, MTP 2, {what}", f"{post} L6-9", stated, 23.5, 3 / 35, two, 1000, drafting)
-    gemma = laid("google/gemma-4-26B-A4B", {"kv_cache_dtype": "fp8", "max_model_len": 65_536})
-    for what, stated in (("medium", 64.7), ("long", 56.9), ("code", 88.1), ("reasoning", 96.4)):
-        drafting = Drafting(4, *ACCEPTED, drafter_bytes=round(0.87e9), routed=True)
-        # Half of 49 GB in BF16: it runs in FP8.
-        yield _speed(
-            f"Gemma-4-26B FP8, MTP 4, {what}", f"{post} L12-17", stated, 24.5, 3.8 / 25.2, gemma, 1000, drafting
-        )
-    drafting = Drafting(2, *ACCEPTED, routed=True)
-    flash = laid(FLASH, FLASH_TOLD, release=FLASH_RELEASE, speculation=MTP_3._replace(tokens=2))
-    for what, stated, source in (("", 38.92, "L219"), (" at 65,536", 29.88, "L229")):
-        depth = 65_536 if what else 32
-        row = f"DeepSeek-V4-Flash on two, MTP 2{what}"
-        yield _speed(row, f"DeepSeek-V4 thread {source}", stated, 74 * GIB / 1e9, 13 / 284, flash, depth, drafting)
-
-
-def _speed(  # noqa: PLR0913, PLR0917  one row of the table
-    what: str,
-    source: str,
-    stated: float,
-    weights_gb: float,
-    active: float,
-    layout: Cache,
-    depth: int,
-    drafting: Drafting | None = None,
-) -> Speed:
-    read = speed.reads(round(weights_gb * 1e9), total_params=1.0, active_params=active)
-    assert isinstance(read, Reads) and not isinstance(read, Unknown)  # noqa: PT018  for the type checker
-    tokens = speed.step_tokens(drafting.tokens, drafting.high) if drafting else 1
-    drafted = drafting.tokens * drafting.drafter_bytes if drafting else 0
-    roofline = speed.steps(read.low + drafted, layout, context=depth) * tokens
-    return Speed(what, source, stated, speed.decode(read, layout, context=depth, drafting=drafting), roofline)
-
-
 def tables() -> str:
     """Write the tables of the page."""
     lines = ["| figure | source | stated | predicted | error |", "|---|---|---|---|---|"]
     for each in memory():
         numbers = " | ".join(f"{_number(value)} {each.unit}".strip() for value in (each.stated, each.predicted))
         lines.append(f"| {each.what} | {each.source} | {numbers} | {each.error:+.1%} |")
-    lines += ["", "| decode of one request | source | stated | expected | middle | error | of the roofline |"]
-    lines += ["|---|---|---|---|---|---|---|"]
-    for row in speeds():
-        expected = f"{row.expected.low:.0f} to {row.expected.high:.0f}"
-        share = f"{row.stated / row.roofline:.0%}"
-        cells = (row.what, row.source, f"{row.stated:g}", expected, f"{row.middle:.0f}", f"{row.error:+.0%}", share)
-        lines.append(f"| {' | '.join(cells)} |")
     lines += ["", "| start | overhead | predicted | KV cache | predicted | error |", "|---|---|---|---|---|---|"]
     for start in STARTS:
         cells = (f"{size:.2f} GiB" for size in (start.overhead, _overhead(start), start.pool, _pool(start)))

@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from sparkiac.memory import budget
-from sparkiac.memory.budget import RUNTIME_BYTES, Server, group_bytes, host, server
+from sparkiac.memory.budget import Server, group_bytes, host, server
 from sparkiac.memory.layers import Shape, Width
 from sparkiac.memory.options import Speculation
+from sparkiac.memory.overhead import RUNTIME_BYTES, UNIFIED
 from sparkiac.memory.values import GIB, Term, Unknown, ceil_div, known_bytes, total_bytes, unknown_of
 from sparkiac.memory.weights import quantized_at_load, weights
 from sparkiac.model.inventory import Measured
-from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, TOTAL_BYTES, network, told
+from tests.memory.known import GUIDE, LATEST, MTP_3, QWEN, network, told
 
 WEIGHTS = Term("weights", 20 * GIB, "test")
+TEXT = {"language_model_only": True}
 
 
 def placed(given: dict[str, Any] | None = None, *, release: tuple[int, ...] = LATEST, **facts: Any) -> Server:  # noqa: ANN401  the function's own facts
@@ -47,22 +49,17 @@ def test_pieces_are_rounded_up() -> None:
 
 def test_the_terms_of_a_server_add_up_to_what_it_requests() -> None:
     found = placed(shape=network(QWEN), drafter=Term("drafter", GIB, "test"), speculation=MTP_3)
-    assert [term.name for term in found.inside] == ["weights", "drafter", "runtime", "activations", "encoder cache"]
+    assert [term.name for term in found.inside] == [
+        "weights",
+        "drafter",
+        "runtime",
+        "activations",
+        "encoder cache",
+        "CUDA graphs",
+    ]
     assert total_bytes((*found.inside, found.pool)) == found.requested.size_bytes == 50 * GIB
     assert found.shortage.size_bytes == 0
     assert found.pool.assumed
-
-
-def test_a_batch_of_8192_takes_with_the_runtime_what_is_assumed_for_both() -> None:
-    found = server(
-        "qwen",
-        total_bytes=TOTAL_BYTES,
-        options=told(GUIDE),
-        weights=WEIGHTS,
-        shape=network(QWEN),
-        speculation=MTP_3,
-    )
-    assert known_bytes(found.inside[1:]) == RUNTIME_BYTES
 
 
 def test_a_larger_batch_takes_more() -> None:
@@ -70,13 +67,23 @@ def test_a_larger_batch_takes_more() -> None:
         known_bytes(placed({"max_num_batched_tokens": batch, "max_num_seqs": 64}, shape=network(QWEN)).inside)
         for batch in (2048, 8192, 32_768)
     ]
-    assert sizes[0] < sizes[1] == 20 * GIB + RUNTIME_BYTES < sizes[2]
+    assert sizes == sorted(set(sizes))
 
 
-def test_a_very_wide_network_keeps_a_least_runtime() -> None:
-    wide = Shape((), width=Width(hidden=65_536, vocabulary=1_000_000, intermediate=262_144))
-    runtime = placed(shape=wide).inside[1]
-    assert (runtime.name, runtime.size_bytes) == ("runtime", GIB)
+def test_more_requests_take_more_logits_and_more_graphs() -> None:
+    few, many = (
+        {term.name: term.size_bytes or 0 for term in placed(given, shape=network(QWEN)).inside}
+        for given in ({"max_num_seqs": 4, **TEXT}, {"max_num_seqs": 256, **TEXT})
+    )
+    assert few["activations"] < many["activations"]
+    assert few["CUDA graphs"] < many["CUDA graphs"]
+    assert few["runtime"] == many["runtime"] == UNIFIED.non_torch_bytes
+
+
+def test_each_rank_of_a_group_has_buffers_of_nccl_in_addition() -> None:
+    alone, ranks = (placed({"tensor_parallel_size": size}, shape=network(QWEN)).outside for size in (1, 2))
+    assert [term.name for term in alone] == []
+    assert [term.name for term in ranks] == ["NCCL"]
 
 
 def test_a_drafter_that_reads_layers_of_the_model_takes_more() -> None:
@@ -95,7 +102,7 @@ def test_images_take_nothing_where_none_are_let_in(told_so: dict[str, Any]) -> N
     shape = network("google/gemma-3-12b-it")
     with_images, without = (placed({**GUIDE, **given}, shape=shape) for given in ({}, told_so))
     assert "encoder" in with_images.inside[2].source
-    assert [term.name for term in without.inside] == ["weights", "runtime", "activations"]
+    assert [term.name for term in without.inside] == ["weights", "runtime", "activations", "CUDA graphs"]
     assert known_bytes(without.inside) < known_bytes(with_images.inside)
     one_kind = placed({**GUIDE, "limit_mm_per_prompt": {"image": 0}}, shape=shape)
     assert one_kind.inside == with_images.inside
@@ -179,8 +186,8 @@ def test_a_host_that_is_too_small_has_less_than_nothing_left() -> None:
 
 
 def test_an_unknown_term_of_a_host_is_named_and_bounds_what_is_left() -> None:
-    found = host(100 * GIB, servers=(placed(release=(0, 19, 0)),))
-    assert found.headroom_bytes == Unknown(("CUDA graphs",))
+    found = host(100 * GIB, servers=(placed(),), services=(Term("web", None, ""),))
+    assert found.headroom_bytes == Unknown(("web",))
     assert found.most_bytes == 50 * GIB
 
 

@@ -297,15 +297,17 @@ def test_0_20_0_counts_as_0_19_does() -> None:
 @pytest.mark.parametrize(
     ("release", "visible", "wanted"),
     [
-        ((0, 19, 0), None, (0.9, 1024, 8192)),
-        ((0, 20, 0), 119 * GIB, (0.92, 1024, 8192)),
+        ((0, 19, 0), None, (0.9, 256, 2048)),
+        ((0, 20, 0), 80 * GIB, (0.92, 1024, 8192)),
         ((0, 20, 0), 62 * GIB, (0.92, 256, 2048)),
+        ((0, 27, 1), 180 * GIB, (0.92, 1024, 8192)),
+        ((0, 28, 0), 180 * GIB, (0.92, 1024, 16_384)),
     ],
 )
-def test_defaults_are_those_of_the_release_and_of_the_memory_that_cuda_sees(
+def test_defaults_are_those_of_the_release_and_of_the_memory_that_nvml_reports(
     release: tuple[int, ...], visible: int | None, wanted: tuple[float, int, int]
 ) -> None:
-    found = options.read({}, release=release, visible_bytes=visible)
+    found = options.read({}, release=release, gpu_bytes=visible)
     assert isinstance(found, ServerOptions)
     assert (found.gpu_memory_utilization, found.max_num_seqs, found.max_num_batched_tokens) == wanted
 
@@ -338,7 +340,7 @@ def test_options_without_sense_or_without_words_are_named(given: dict[str, Any])
 
 def test_a_context_that_vllm_finds_itself_is_the_trained_one() -> None:
     assert told({"max_model_len": -1}).max_model_len is None
-    assert told({"decode_context_parallel_size": 1, "disable_hybrid_kv_cache_manager": False}).max_num_seqs == 1024
+    assert told({"decode_context_parallel_size": 1, "disable_hybrid_kv_cache_manager": False}).max_num_seqs == 256
 
 
 def test_pages_are_grown_only_where_kinds_are_mixed() -> None:

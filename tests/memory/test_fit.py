@@ -61,8 +61,8 @@ def test_the_smallest_utilization_serves_the_workload_and_one_step_less_does_not
     assert isinstance(enough.fit, Fit)
     assert isinstance(less.fit, Fit)
     assert (enough.fit.one, less.fit.one) == (True, False)
-    assert found.utilization == 0.24
-    assert found.freed_bytes == requested_bytes(TOTAL_BYTES, 0.85) - requested_bytes(TOTAL_BYTES, 0.24)
+    assert found.utilization == 0.26
+    assert found.freed_bytes == requested_bytes(TOTAL_BYTES, 0.85) - requested_bytes(TOTAL_BYTES, 0.26)
 
 
 def test_a_told_pool_of_the_advised_size_serves_the_workload() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparkiac.memory import sharing
-from sparkiac.memory.budget import RUNTIME_BYTES
+from sparkiac.memory.overhead import RUNTIME_BYTES
 from sparkiac.memory.values import GIB, Term, Unknown
 from sparkiac.model.facts import ModelFacts, WeightSizes
 

@@ -6,12 +6,13 @@ import pytest
 
 from sparkiac.memory import speed
 from sparkiac.memory.layers import Width
-from sparkiac.memory.speed import Drafting, Range, Reads
+from sparkiac.memory.speed import SPARK, Drafting, Range, Reads
 from sparkiac.memory.values import Unknown
 from sparkiac.model.facts import Prefill
-from tests.memory.known import laid
+from tests.memory.known import laid, network
 
 LAYOUT = laid("Qwen/Qwen3-Coder-Next", {"max_model_len": 65_536})
+SHAPE = network("Qwen/Qwen3-Coder-Next")
 READS = Reads(3_000_000_000, 4_000_000_000, "test")
 
 
@@ -43,31 +44,63 @@ def test_facts_of_speed_that_lack_are_named() -> None:
     assert speed.reads(10, active_params=3) == Unknown(("total and active parameters",))
 
 
-def test_the_roofline_reads_weights_keys_values_and_states() -> None:
-    assert speed.steps(0, LAYOUT, context=1000) == 273e9 / (1000 * LAYOUT.token_bytes + 2 * LAYOUT.state_bytes)
+def test_a_step_reads_weights_keys_values_and_states() -> None:
+    assert speed.step_bytes(7, LAYOUT, context=1000) == 7 + 1000 * LAYOUT.token_bytes + 2 * LAYOUT.state_bytes
 
 
 def test_decode_is_a_range_below_the_roofline_with_its_source() -> None:
-    found = speed.decode(READS, LAYOUT, context=1000)
-    assert found.low < found.high < speed.steps(READS.low, LAYOUT, context=1000)
-    assert found.source == "35% to 90% of the roofline at 273 GB/s (Spark guide L25)"
+    found = speed.decode(READS, LAYOUT, context=1000, shape=SHAPE)
+    roofline = SPARK.bandwidth / speed.step_bytes(READS.low, LAYOUT, context=1000)
+    assert found.low < found.high < roofline
+    assert found.source == "70% to 92% of 273 GB/s (Spark guide L25), and 90 to 300 us for each layer"
+
+
+def test_the_bounds_are_bytes_over_a_share_of_the_bandwidth_and_a_constant_for_each_layer() -> None:
+    found = speed.decode(READS, LAYOUT, context=1000, shape=SHAPE)
+    slow = speed.step_bytes(READS.high, LAYOUT, context=1000) / (0.70 * 273e9) + 48 * 300e-6
+    fast = speed.step_bytes(READS.low, LAYOUT, context=1000) / (0.92 * 273e9) + 48 * 90e-6
+    assert (found.low, found.high) == pytest.approx((1 / slow, 1 / fast))
 
 
 def test_a_longer_context_is_slower() -> None:
-    short, long = (speed.decode(READS, LAYOUT, context=context) for context in (1000, 60_000))
+    short, long = (speed.decode(READS, LAYOUT, context=context, shape=SHAPE) for context in (1000, 60_000))
     assert long.low < short.low
     assert long.high < short.high
 
 
-def test_drafts_widen_the_range_both_ways() -> None:
-    plain = speed.decode(READS, LAYOUT, context=1000)
-    drafted = speed.decode(
-        READS, LAYOUT, context=1000, drafting=Drafting(3, 0.0, 1.0, drafter_bytes=10**8, routed=True)
-    )
-    assert drafted.low < plain.low
-    assert drafted.high > plain.high
-    dense = speed.decode(READS, LAYOUT, context=1000, drafting=Drafting(3, 0.5, 0.5))
-    assert dense.low == pytest.approx(1.875 * plain.low)
+def test_servers_that_decode_at_the_same_time_share_the_bandwidth_and_not_the_constants() -> None:
+    alone, two = (speed.decode(READS, LAYOUT, context=1000, shape=SHAPE, servers=count) for count in (1, 2))
+    assert alone.low / 2 < two.low < alone.low
+
+
+def test_drafts_read_other_experts_the_output_layer_and_the_drafter() -> None:
+    def drafted(**facts: object) -> Range:
+        drafting = Drafting(3, 0.0, 0.0)._replace(**facts)
+        return speed.decode(READS, LAYOUT, context=1000, shape=SHAPE, drafting=drafting)
+
+    plain = drafted()
+    for facts in ({"growth": (1.5, 2.0)}, {"output_elements": 10**8}, {"drafter_bytes": 10**8}):
+        assert drafted(**facts).low < plain.low
+        assert drafted(**facts).high < plain.high
+    assert drafted(low=0.6, high=0.85).high == pytest.approx(plain.high * (1 + 0.85 + 0.85**2 + 0.85**3))
+
+
+def test_several_tokens_choose_more_distinct_experts() -> None:
+    width = Width(hidden=2048, experts=256, experts_per_token=8, expert_layers=40, expert_intermediate=512)
+    low, high = speed.growth(width, 3, active_params=3e9)
+    distinct = 256 * (1 - (1 - 8 / 256) ** 4) / 8
+    share = 3 * 40 * 8 * 2048 * 512 / 3e9
+    assert (low, high) == pytest.approx((1 + share * (distinct - 1) / 2, 1 + share * (distinct - 1)))
+    assert speed.growth(width, 3, active_params=None) == (1.0, pytest.approx(distinct))
+    assert speed.growth(Width(), 3, active_params=3e9) == (1.0, 1.0)
+
+
+def test_without_a_published_rate_the_class_of_the_network_gives_one() -> None:
+    routed, dense = (speed.prefill_rates(network(name), 3e9) for name in ("Qwen/Qwen3-Coder-Next", "Qwen/Qwen3-8B"))
+    assert routed.low < 6200 < routed.high  # Qwen3.6-35B: Spark guide L600
+    assert routed.source == "routed networks on this GPU, by active parameters"
+    assert dense.low > routed.low
+    assert speed.prefill_rates(network("Qwen/Qwen3-8B"), 27e9).low < 1380 < speed.prefill_rates(SHAPE, 3e9).high
 
 
 def test_bounds_of_a_rate_become_bounds_of_the_time() -> None:

@@ -65,6 +65,21 @@ def test_an_alert_fires_and_clears(name: str, tmp_path: Path) -> None:
     assert code == 0, said
 
 
+def test_metrics_that_never_came_are_an_alert(tmp_path: Path) -> None:
+    """An expression that compares a metric is silent as long as there is none."""
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump(rules()))
+    here = 'host="spark-01"'
+    series = [
+        {"series": f'up{{job="node",{here}}}', "values": "1x60"},
+        {"series": f"sparkiac_written_timestamp_seconds{{{here}}}", "values": "_x29 1800+60x30"},
+    ]
+    expected = [firing("HostMetricsStale", minute, count=count) for minute, count in ((3, 0), (20, 1), (40, 0))]
+    unit = {"interval": "1m", "input_series": series, "promql_expr_test": expected}
+    (tmp_path / "test.yml").write_text(json.dumps({"rule_files": ["rules.yml"], "tests": [unit]}))
+    code, said = promtool("test", "rules", tmp_path / "test.yml")
+    assert code == 0, said
+
+
 def test_a_fleet_without_speculation_has_no_alert_about_it() -> None:
     text = SHORT.replace("    speculative: {method: ngram, num_speculative_tokens: 4}\n", "")
     names = {each.get("alert") or each["record"] for group in rules(text)["groups"] for each in group["rules"]}

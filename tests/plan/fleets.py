@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from pydantic import BaseModel
+
 from sparkiac import pipeline, source
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.catalog.interfaces import Interface
+    from sparkiac.model.resolved import ResolvedFleet
     from sparkiac.plan import Container, Plan
     from sparkiac.report import Finding
     from sparkiac.resolve import Resolved
@@ -103,7 +106,7 @@ def resolved(text: str, *, locked: str = LOCK, interfaces: Mapping[str, Interfac
 
 def values(text: str) -> dict[str, Any]:
     """Give what is resolved of an inventory, as plain data without what no layer says."""
-    return resolved(text).fleet.model_dump(exclude_unset=True)
+    return dumped(resolved(text).fleet)
 
 
 def planned(text: str, *, locked: str = LOCK) -> Plan:
@@ -159,3 +162,14 @@ def pins(text: str, locked: str = "version: 1\nimages: {}\n") -> str:
 def faults(text: str) -> list[str]:
     """Write what resolving finds."""
     return said(resolution(text)[0])
+
+
+def dumped(fleet: ResolvedFleet) -> dict[str, Any]:
+    """Return the values of a fleet as plain data, without defaults of the models."""
+    return {name: _plain(part) for name, part in fleet._asdict().items() if part}
+
+
+def _plain(part: BaseModel | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(part, BaseModel):
+        return part.model_dump(exclude_unset=True)
+    return {name: _plain(each) for name, each in part.items()}

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     Rendered = Callable[[str], Mapping[str, Artifact]]
 
+GOLDEN = Path(__file__).parents[1] / "golden"
 BINARY = Path(sys.executable).with_name("docker-compose")
 KEYED = deployment("api_key: {secret: team_key}")
 RICH = service(
@@ -124,6 +126,30 @@ def test_a_node_of_a_group_is_on_its_hosts_network(rendered: Rendered) -> None:
         assert "ports" not in node
     assert leading["healthcheck"]["test"][-2:] == ["--at", "http://192.168.1.12:8001"]
     assert other["healthcheck"]["test"][-2:] == ["watch", "/run/sparkiac/promise.json"]
+
+
+def goldens() -> dict[str, dict[str, Any]]:
+    """Return every container of the expected trees, by the path of its compose file."""
+    files = sorted(GOLDEN.glob("*/expected/hosts/*/etc/sparkiac/*/compose.yaml"))
+    return {str(path.relative_to(GOLDEN)): yaml.safe_load(path.read_text())["services"]["server"] for path in files}
+
+
+def test_a_port_has_an_address_and_the_network_of_a_host_publishes_none() -> None:
+    found = goldens()
+    published = [port for each in found.values() for port in each.get("ports", ())]
+    assert published
+    assert all(ip_address(port["host_ip"]) for port in published)
+    with_host = [each for each in found.values() if each.get("network_mode") == "host"]
+    assert with_host
+    assert not [each for each in with_host if "ports" in each]
+
+
+def test_only_model_servers_share_the_memory_of_their_host() -> None:
+    """NCCL and the workers of an engine need it. Only a model server has a promise."""
+    sharing = {path: each["volumes"] for path, each in goldens().items() if each.get("ipc") == "host"}
+    assert sharing
+    for path, volumes in sharing.items():
+        assert "/run/sparkiac/promise.json" in {each["target"] for each in volumes}, path
 
 
 @pytest.mark.parametrize(("ipc", "shared"), [("private", 2 << 30), ("host", None)])

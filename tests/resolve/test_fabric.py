@@ -83,7 +83,33 @@ def test_explain_gives_the_reason_and_the_source() -> None:
 
 @pytest.mark.parametrize("decision", fabric.TABLE, ids=lambda each: ".".join(each.path))
 def test_the_documentation_has_each_row(decision: fabric.Decision) -> None:
-    row = (
-        f"| `{'.'.join(decision.path)}` | {decision.shown} | {decision.when} | {decision.reason} | {decision.source} |"
-    )
+    cells = (f"`{'.'.join(decision.path)}`", decision.shown, decision.condition, decision.reason, decision.source)
+    row = f"| {' | '.join(cells)} |"
     assert row in (ROOT / "docs/cluster.md").read_text().splitlines()
+
+
+def ring(names: str) -> str:
+    """Give four hosts with four cables, each to the next one in alphabetical order, and a group on them."""
+    hosts = "".join(
+        f"  {name}:\n    address: 192.168.1.{number}\n    fabric:\n      links:\n"
+        f"        - {{interface: p0, hca: d0, address: 10.0.{number}.1/24}}\n"
+        f"        - {{interface: p1, hca: d1, address: 10.0.{number - 1 or 4}.2/24}}\n"
+        for number, name in enumerate("abcd", 1)
+    )
+    big = (
+        f"  big: {{recipe: base/single-spark, model: o/m, on: [{names}], port: 1, set: {{pipeline_parallel_size: 4}}}}"
+    )
+    return f"name: ring\ndefaults: {{model_store: /srv/models}}\nhosts:\n{hosts}deployments:\n{big}\n"
+
+
+def test_in_a_ring_nccl_uses_its_ring() -> None:
+    env = resolved(ring("a, b, c, d")).fleet.deployments["big"]["c"].env
+    assert (env["NCCL_ALGO"], env["NCCL_IB_SUBNET_AWARE_ROUTING"], env["VLLM_HOST_IP"]) == ("Ring", 1, "192.168.1.3")
+
+
+def test_a_ring_is_closed_in_the_order_of_the_group() -> None:
+    links = {name: fabric.links_of(host) for name, host in resolved(ring("a, b, c, d")).fleet.hosts.items()}
+    assert fabric.apart([links[name] for name in "abcd"]) == []
+    assert fabric.apart([links[name] for name in "bcda"]) == []
+    assert fabric.apart([links[name] for name in "acbd"]) == [(0, 1), (2, 3)]
+    assert fabric.apart([links[name] for name in "abc"]) == [(0, 2)]

@@ -14,7 +14,7 @@ from sparkiac.engines import vllm
 from sparkiac.report import Mark, Origin
 from sparkiac.resolve import fabric, hosts_of, services
 from tests.conftest import ROOT
-from tests.plan.fleets import PAIR, deployment, resolved, service
+from tests.plan.fleets import PAIR, deployment, dumped, resolved, service
 from tests.resolve.built import as_yaml, fleets
 from tests.resolve.test_precedence import get, plain
 
@@ -40,7 +40,8 @@ def prove(found: Resolved, text: str) -> int:
         if origin.layer.startswith("group: "):
             written = found.written
             members = [fabric.links_of(written.hosts[name]) for name in hosts_of(written.deployments[str(path[1])])]
-            assert fabric.layer(written.hosts[str(path[2])], members)[path[3:]] == (value, origin), path
+            layer = fabric.layer(written.hosts[str(path[2])], members, "mp")
+            assert layer[path[3:]] == (value, origin), path
             continue
         if origin.file is None:
             start = 2 if path[0] == "services" else 3
@@ -74,7 +75,7 @@ def test_any_inventory(data: dict[str, Any]) -> None:
     found = resolved(text)
     assert prove(found, text) >= 1
     leaves = {tuple(map(str, path)) for path in found.leaves}
-    assert tips(found.fleet.model_dump(exclude_unset=True), (), leaves) == leaves
+    assert tips(dumped(found.fleet), (), leaves) == leaves
 
 
 @pytest.mark.parametrize("text", [deployment(), service("port: 1", "health: /"), PAIR])

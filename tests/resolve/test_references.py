@@ -196,6 +196,37 @@ def test_an_unknown_fragment_beside_a_recipe_is_found() -> None:
     assert "REF001 10:17 unknown fragment 'dflah'" in faults(deployment("fragments: [dflah]"))
 
 
+ROCE: Final = PAIR.replace("    port: 8001\n", "    port: 8001\n    fragments: [LISTED]\n")
+
+
+def test_a_fragment_has_the_fragments_that_it_needs() -> None:
+    assert faults(ROCE.replace("LISTED", "sm121-ngc-2604, two-node-roce")) == []
+    missing = "fragment two-node-roce needs fragment sm121-ngc-2604, which deployment big does not list before it"
+    assert faults(ROCE.replace("LISTED", "two-node-roce")) == [f"REF003 16:17 {missing}"]
+    assert hints(ROCE.replace("LISTED", "two-node-roce")) == [
+        "add sm121-ngc-2604 before it: fragments: [sm121-ngc-2604, two-node-roce]"
+    ]
+
+
+def test_a_needed_fragment_comes_first_because_later_values_win() -> None:
+    missing = "fragment two-node-roce needs fragment sm121-ngc-2604, which deployment big does not list before it"
+    assert faults(ROCE.replace("LISTED", "two-node-roce, sm121-ngc-2604")) == [f"REF003 16:17 {missing}"]
+
+
+def test_a_fragment_for_two_hosts_is_for_two_hosts() -> None:
+    text = deployment("fragments: [sm121-ngc-2604, two-node-roce]")
+    assert faults(text) == [
+        "REF003 10:33 fragment two-node-roce is for 2 hosts, but deployment chat runs on 1",
+    ]
+    assert hints(text) == ["remove it, or list 2 hosts under `on`"]
+
+
+@pytest.mark.parametrize("listed", ["5", "[5]", "[{a: b}]", "[Not-A-Name]"])
+def test_a_value_that_is_no_list_of_fragments_has_no_traceback(listed: str) -> None:
+    source = load(deployment(f"fragments: {listed}").encode(), name="l", model=Inventory)
+    assert {found.code for found in check_names(source)} <= {"REF001"}
+
+
 RETIRED: Final = "retired: {spark-03: {address: 192.168.1.13, user: spark}}\n"
 
 

@@ -177,3 +177,13 @@ def test_no_command_prints_it(sparkiac: Callable[..., Any], tmp_path: Path) -> N
         assert "hunter2" not in done.text
         assert DIGITS not in done.text
     assert "SEC003" in sparkiac("check", inventory_file).text
+
+
+def test_no_file_has_it(sparkiac: Callable[..., Any], tmp_path: Path) -> None:
+    """Neither a generated file, nor a lock, nor what a command keeps."""
+    inventory_file = tmp_path / "lab.yaml"
+    inventory_file.write_text(deployment("env: {HF_TOKEN: hunter2canary}"))
+    for command in ("generate", "lock"):
+        assert sparkiac(command, inventory_file).code == 2
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path for path in files if b"hunter2" in path.read_bytes()] == [inventory_file]

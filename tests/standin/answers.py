@@ -17,6 +17,8 @@ NUMBER = re.compile(r"repeat this number\D*(\d+)", re.IGNORECASE)
 FAULTY = {"garbage": "!" * 64, "repeating": " the" * 32, "null": "", "empty": "", "wrong": "forty-two"}
 """Behaviour → the text that is generated whatever was asked."""
 UNLIMITED = 1 << 30
+ACCEPTANCE = {"Python": 0.75, "JSON": 0.7}
+"""Word in the prompt → share of drafted tokens that the stand-in accepts; 0.5 otherwise."""
 GREETING = "Hello from sparkiac's engine stand-in, which is not vLLM."
 REASONING = "The stand-in pretends to think about this."
 SAMPLES = {"string": "example", "integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
@@ -127,6 +129,8 @@ class Answer:
         limit = request.get("max_completion_tokens") or request.get("max_tokens") or UNLIMITED
         faulty = FAULTY.get(engine.behaviour)
         pieces = tokens(reply(prompt) if faulty is None else faulty)
+        if request.get("ignore_eos") and pieces and limit != UNLIMITED:
+            pieces = (pieces * (limit // len(pieces) + 1))[:limit]
         thinks = chat and not tool and engine.args.reasoning_parser and _thinking(engine.args, request)
         thought = tokens(REASONING) if thinks and faulty is None else []
         if engine.behaviour == "leak":
@@ -147,6 +151,7 @@ class Answer:
             self.call = {"id": f"chatcmpl-tool-{uuid.uuid4().hex}", "type": "function", "function": function}
             self.pieces = []
         self.prompt_tokens = len(tokens(prompt))
+        self.acceptance = next((share for word, share in ACCEPTANCE.items() if word in prompt), 0.5)
         self.generated_tokens = len(self.thought) + len(self.pieces) + (4 if tool else 0)
         self.head = {
             "id": f"{'chatcmpl' if chat else 'cmpl'}-{uuid.uuid4().hex[:16]}",

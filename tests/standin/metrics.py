@@ -49,6 +49,9 @@ class Metrics:
         self.full = False
         """Whether the KV cache is full, so that requests wait and no token is generated."""
         self.running = self.prompt_tokens = self.generation_tokens = 0
+        self.drafted = 0
+        """Tokens of each draft; 0 without speculative decoding."""
+        self.drafts, self.accepted = 0.0, 0.0
         self.finished = dict.fromkeys(REASONS, 0)
         self.ttft, self.itl, self.e2e = Histogram(TTFT), Histogram(ITL), Histogram(E2E)
 
@@ -56,6 +59,13 @@ class Metrics:
         """Count a request that begins (+1) or ends (-1)."""
         with self.lock:
             self.running += by
+
+    def draft(self, generated: int, acceptance: float) -> None:
+        """Count the drafts of a request: each step yields one token and the accepted ones."""
+        with self.lock:
+            drafts = generated / (1 + acceptance * self.drafted)
+            self.drafts += drafts
+            self.accepted += drafts * acceptance * self.drafted
 
     def finish(self, *, prompt: int, generated: int, reason: str, first_token_seconds: float, seconds: float) -> None:
         """Count an answered request."""
@@ -82,6 +92,12 @@ class Metrics:
                 "prompt_tokens_total": self.prompt_tokens,
                 "generation_tokens_total": self.generation_tokens,
             }
+            if self.drafted:
+                counters |= {
+                    "spec_decode_num_drafts_total": self.drafts,
+                    "spec_decode_num_draft_tokens_total": self.drafts * self.drafted,
+                    "spec_decode_num_accepted_tokens_total": self.accepted,
+                }
             out = ["# sparkiac's engine stand-in, with names of vLLM's series"]
             for kind, series in (("gauge", gauges), ("counter", counters)):
                 for name, value in series.items():

@@ -47,6 +47,11 @@ class Engine:
         keys = args.api_key or [os.environ.get("VLLM_API_KEY")]
         self.keys = [key for key in keys if key]
         self.metrics = Metrics(self.names[0], gpu_memory_utilization=args.gpu_memory_utilization or 0.9)
+        self.metrics.drafted = int((args.speculative_config or {}).get("num_speculative_tokens") or 0)
+        self.first_seconds = float(os.environ.get("STANDIN_FIRST_SECONDS", "0"))
+        """Time to the first token."""
+        self.token_seconds = float(os.environ.get("STANDIN_TOKEN_SECONDS", "0"))
+        """Time of each further token."""
         self.ranks: dict[str, list[str]] = {}
         """The command line of each rank of the group."""
         self.seconds = float(os.environ.get("STANDIN_SLOW_SECONDS", "3"))
@@ -210,11 +215,13 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(HANG_SECONDS)
         if self.engine.behaviour == "slow":
             time.sleep(self.engine.seconds)
+        time.sleep(self.engine.first_seconds)
         first = time.monotonic() - began
         if answer.streamed:
             self._stream(answer.chunks())
         else:
             self._json(answer.whole())
+        self.engine.metrics.draft(answer.generated_tokens, answer.acceptance)
         self.engine.metrics.finish(
             prompt=answer.prompt_tokens, generated=answer.generated_tokens, reason=answer.reason,
             first_token_seconds=first, seconds=time.monotonic() - began,
@@ -225,7 +232,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
         self.send_header("Connection", "close")
         self.end_headers()
-        for chunk in [*map(json.dumps, chunks), "[DONE]"]:
+        began = time.monotonic()
+        for place, chunk in enumerate([*map(json.dumps, chunks), "[DONE]"]):
+            # The first chunk has the role; each token has a time of its own, so that delays do not add up.
+            time.sleep(max(0.0, began + (place - 1) * self.engine.token_seconds - time.monotonic()))
             self.wfile.write(f"data: {chunk}\n\n".encode())
             self.wfile.flush()
         self.close_connection = True

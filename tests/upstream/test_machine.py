@@ -62,7 +62,7 @@ def facts() -> Iterator[ModuleType]:
         sys.dont_write_bytecode = before
         for each in folders:
             sys.path.remove(each)
-        for name in {"facts", "preflight_host"} - others:
+        for name in {"facts", "ports", "preflight_host"} - others:
             sys.modules.pop(name, None)
 
 
@@ -89,8 +89,17 @@ def spark(tmp_path: Path) -> Path:
     for name, text in (("proc/sys/kernel/hostname", "spark-7f3a.lan\n"), ("proc/meminfo", "MemTotal: 125458392 kB\n")):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    for device, interface in (("rocep1s0f1", "enp1s0f1np1"), ("roceP2p1s0f1", "enP2p1s0f1np1")):
+    for device, interface, slot in (
+        ("rocep1s0f1", "enp1s0f1np1", "0000:01:00.1"),
+        ("roceP2p1s0f1", "enP2p1s0f1np1", "0002:01:00.1"),
+    ):
         (tmp_path / "sys/class/infiniband" / device / "device/net" / interface).mkdir(parents=True)
+        net, pci = tmp_path / "sys/class/net" / interface, tmp_path / "sys/devices" / slot
+        for each in (net, pci):
+            each.mkdir(parents=True)
+        (net / "device").symlink_to(pci)
+        for name, text in (("operstate", "up"), ("mtu", "9000"), ("speed", "200000"), ("address", "4c:bb:47:00:00:01")):
+            (net / name).write_text(f"{text}\n")
     return tmp_path
 
 
@@ -102,7 +111,15 @@ def test_a_spark_tells_memory_driver_link_and_room(facts: ModuleType, spark: Pat
         "architecture": "aarch64",
         "memory_bytes": 125458392 * 1024,
         "gpus": [["NVIDIA GB10", "12.1", "580.142"]],
-        "links": [{"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": "192.168.177.11/24"}],
+        "links": [
+            {
+                "interface": "enp1s0f1np1",
+                "hca": "rocep1s0f1",
+                "address": "192.168.177.11/24",
+                "mtu": 9000,
+                "twin": {"interface": "enP2p1s0f1np1", "hca": "roceP2p1s0f1"},
+            }
+        ],
         "unknown": {},
     }
 

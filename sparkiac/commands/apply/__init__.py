@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY
 
-if TYPE_CHECKING:
-    from sparkiac.commands.apply.options import AnsibleOptions
-    from sparkiac.commands.apply.tree import GeneratedFleet
-
 _ASK: Final = "--yes is missing, and there is no terminal to ask on; --check only shows what would change"
 _JSON: Final = "--format json asks no question: add --yes or --check"
 
 
-class _Command(click.Command):
+class AnsibleCommand(click.Command):
     """A command whose error about an unknown option says where options of ansible-playbook belong."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -33,7 +27,7 @@ class _Command(click.Command):
             raise click.NoSuchOption(error.option_name, message, error.possibilities, ctx) from None
 
 
-@click.command(cls=_Command)
+@click.command(cls=AnsibleCommand)
 @INVENTORY
 @click.argument("ansible", nargs=-1, type=click.UNPROCESSED, metavar="[-- ANSIBLE OPTIONS]")
 @click.option("--output", type=click.Path(path_type=Path), help="Generated directory; default: generated/<name>.")
@@ -67,33 +61,17 @@ def apply(  # noqa: PLR0913  one parameter for each option
 
     given = options.parse(ansible)
     asks = not (yes or only_check or given.check)
-    _require_answer(output_format, asks=asks)
+    require_answer(output_format, asks=asks)
     fleet = tree.checked(inventory, output, output_format)
     if isinstance(fleet, Exit):
         return fleet
-    return _run(fleet, given, output_format, asks=asks, only_check=only_check)
+    from sparkiac.commands.apply.session import in_session
+
+    return in_session(fleet, given, output_format, lambda session: session.run(asks=asks, only_check=only_check))
 
 
-def _run(fleet: GeneratedFleet, given: AnsibleOptions, output_format: str, *, asks: bool, only_check: bool) -> Exit:
-    """Run with a file for Ansible's output, which is removed if nobody needs it."""
-    from sparkiac.commands.apply.session import Session
-    from sparkiac.upstream.playbook import MissingProgramError
-
-    folder = Path(tempfile.mkdtemp(prefix="sparkiac-apply-"))
-    session = Session(fleet, given, folder / "ansible.log", output_format)
-    code = None
-    try:
-        code = session.run(asks=asks, only_check=only_check)
-    except MissingProgramError as error:
-        click.echo(str(error), err=True)
-        return Exit.BAD_INPUT
-    finally:
-        if code is None or not session.keeps_log(code):
-            shutil.rmtree(folder)
-    return code
-
-
-def _require_answer(output_format: str, *, asks: bool) -> None:
+def require_answer(output_format: str, *, asks: bool) -> None:
+    """Raise a usage error if a question would be asked that nobody can answer."""
     if asks and output_format == "json":
         raise click.UsageError(_JSON)
     if asks and not os.isatty(0):

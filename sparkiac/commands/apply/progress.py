@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.upstream.playbook import Event
 
 _PHASES: Final = {
-    "check": ("pins", "tree", "begin", "look", "lease", "preflight"),
+    "check": ("pins", "tree", "begin", "status", "look", "lease", "preflight"),
     "download": ("host", "secrets", "stage", "images", "extras", "weights"),
     "switch": ("files", "place", "sysctl", SWITCHES),
     "gate": ("models", "verify", "finish"),

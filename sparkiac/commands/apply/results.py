@@ -42,7 +42,7 @@ class Results:
         """Start without events."""
         self._hidden = hidden
         self._leases: dict[str, object] = {}
-        self._generations: dict[str, object] = {}
+        self._targets: dict[str, tuple[object, object]] = {}
         self.failed: dict[str, str] = {}
         """Host → why it failed first."""
         self.unreachable: dict[str, str] = {}
@@ -93,10 +93,11 @@ class Results:
         return found or [self._last(log.read_text(encoding="utf-8", errors="replace"))]
 
     def _note(self, host: str, found: dict[str, Any]) -> None:
-        """Remember the result of a switch. A second one to another generation is the way back."""
-        first = self._generations.setdefault(host, found.get("generation"))
+        """Remember the result of a switch. A second one to another generation or turn is the way back."""
+        target = found.get("generation"), found.get("turn")
+        first = self._targets.setdefault(host, target)
         outcome = _OUTCOMES.get(str(found["outcome"]), _UNDECIDED)
-        self.outcomes[host] = _BACK if found.get("generation") != first else outcome
+        self.outcomes[host] = _BACK if target != first else outcome
 
     def _last(self, output: str) -> str:
         """Return Ansible's last error message, or the last lines of its output."""

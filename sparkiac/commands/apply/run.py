@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _LOOK: Final = "playbooks/look.yml"
 _NO_HOST: Final = "no host was compared: --limit selects none"
-_SITE: Final = "site.yml"
+SITE: Final = "site.yml"
 
 
 class Applied(NamedTuple):
@@ -56,8 +56,13 @@ def look(fleet: GeneratedFleet, options: AnsibleOptions, log: Path) -> FleetLook
     return found._replace(unreachable=unable[0], failed=unable[1], summary=tuple(results.summary))
 
 
-def apply(fleet: GeneratedFleet, options: AnsibleOptions, log: Path, hosts: Sequence[str]) -> Applied:
-    """Run site.yml and show the progress of these hosts. Raises KeyboardInterrupt after Ansible has ended."""
+def change(
+    fleet: GeneratedFleet, options: AnsibleOptions, log: Path, hosts: Sequence[str], path: str = SITE
+) -> Applied:
+    """Run site.yml, or another playbook that switches hosts, and show the progress of these hosts.
+
+    Raises KeyboardInterrupt after Ansible has ended.
+    """
     results = Results(options.hidden)
     with Progress(hosts) as progress:
 
@@ -65,7 +70,7 @@ def apply(fleet: GeneratedFleet, options: AnsibleOptions, log: Path, hosts: Sequ
             results.heard(event)
             progress.heard(event)
 
-        wanted = playbook.PlaybookRun(fleet.path, _SITE, options.words, log)
+        wanted = playbook.PlaybookRun(fleet.path, path, options.words, log)
         code = results.code(playbook.run(wanted, heard, progress.waited))
         if code is Exit.INTERRUPTED:
             raise KeyboardInterrupt

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -12,9 +15,10 @@ from sparkiac.commands.apply.run import Applied
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import print_json
 from sparkiac.formats import terminal
+from sparkiac.upstream.playbook import MissingProgramError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from sparkiac.commands.apply.looks import FleetLook
     from sparkiac.commands.apply.options import AnsibleOptions
@@ -27,6 +31,7 @@ _HELD: Final = "Nothing was changed. Apply again when the other apply has ended.
 _INTERRUPTED: Final = """
 Interrupted. A host that was switching ends on the new or the former generation by itself.
 The same command shows the state of each host and applies the rest."""
+_TURN: Final = "playbooks/turn.yml"
 _NAMED: Final = 4
 """More hosts are counted in the question, not named."""
 
@@ -41,8 +46,20 @@ class Session:
         self._data: dict[str, Any] = {"name": fleet.plan.name, "output": str(fleet.path), "applied": None}
 
     def run(self, *, asks: bool, only_check: bool) -> Exit:
-        """Run all steps and return the exit code."""
-        code = self._run(asks=asks, only_check=only_check)
+        """Run all steps of an apply and return the exit code."""
+        return self._ended(self._run(asks=asks, only_check=only_check))
+
+    def turn(self, name: str, *, asks: bool) -> Exit:
+        """Switch the hosts that take turns to this one, and return the exit code."""
+        hosts = [host.name for host in self._fleet.plan.hosts if host.turns]
+        if asks:
+            self._confirm(f"Switch {_counted(hosts)} to the turn {name}?")
+        words = (*self._options.words, "-e", f"turn={name}")
+        done = f"Switched {{}} to the turn {name}"
+        return self._ended(self._change(hosts, self._options._replace(words=words), _TURN, done))
+
+    def _ended(self, code: Exit) -> Exit:
+        """Print what is left to print, and return the exit code."""
         if not self._text:
             print_json(self._data)
         elif self.keeps_log(code) and self._log.exists():
@@ -71,11 +88,13 @@ class Session:
             return Exit.STALE if look.changing else Exit.OK
         hosts = [*(host for batch in look.batches for host in batch), *look.retired]
         if asks:
-            question = page.names(hosts) if len(hosts) <= _NAMED else page.hosts(len(hosts))
-            if not click.confirm(f"Apply to {question}?", err=True):
-                self._say(_UNCHANGED)
-                raise click.Abort
-        return self._apply(hosts)
+            self._confirm(f"Apply to {_counted(hosts)}?")
+        return self._change(hosts, self._options, run.SITE, "Applied to {}")
+
+    def _confirm(self, question: str) -> None:
+        if not click.confirm(question, err=True):
+            self._say(_UNCHANGED)
+            raise click.Abort
 
     def _prevented(self, look: FleetLook) -> Exit | None:
         """Return the exit code if a host cannot take part, and say what to do."""
@@ -92,14 +111,14 @@ class Session:
                 return code
         return None
 
-    def _apply(self, hosts: list[str]) -> Exit:
+    def _change(self, hosts: list[str], options: AnsibleOptions, path: str, done: str) -> Exit:
         try:
-            return self._report(run.apply(self._fleet, self._options, self._log, hosts))
+            return self._report(run.change(self._fleet, options, self._log, hosts, path), done)
         except KeyboardInterrupt:
             self._say(_INTERRUPTED)
             return Exit.INTERRUPTED
 
-    def _report(self, applied: Applied) -> Exit:
+    def _report(self, applied: Applied, done: str = "") -> Exit:
         """Print why a run failed, or that it is done."""
         result = applied._asdict() | {"seconds": round(applied.seconds, 1)}
         self._data["applied"] = result if applied.outcomes else None
@@ -107,10 +126,33 @@ class Session:
         for reason in applied.reasons if self._text else ():
             terminal.show([Text(), Text(reason, style="red")])
         if applied.code is Exit.OK:
-            verb = "Checked" if self._options.check else "Applied to"
-            self._say(f"{verb} {page.hosts(len(applied.outcomes))} in {page.duration(applied.seconds)}.")
+            text = ("Checked {}" if self._options.check else done).format(page.hosts(len(applied.outcomes)))
+            self._say(f"{text} in {page.duration(applied.seconds)}.")
         return applied.code
 
     def _say(self, text: str) -> None:
         if self._text:
             click.echo(text)
+
+
+def _counted(hosts: list[str]) -> str:
+    """Return the names of a few hosts, or the number of many."""
+    return page.names(hosts) if len(hosts) <= _NAMED else page.hosts(len(hosts))
+
+
+def in_session(
+    fleet: GeneratedFleet, options: AnsibleOptions, output_format: str, work: Callable[[Session], Exit]
+) -> Exit:
+    """Run with a file for Ansible's output, which is removed if nobody needs it."""
+    folder = Path(tempfile.mkdtemp(prefix="sparkiac-apply-"))
+    session = Session(fleet, options, folder / "ansible.log", output_format)
+    code = None
+    try:
+        code = work(session)
+    except MissingProgramError as error:
+        click.echo(str(error), err=True)
+        return Exit.BAD_INPUT
+    finally:
+        if code is None or not session.keeps_log(code):
+            shutil.rmtree(folder)
+    return code

@@ -53,7 +53,7 @@ def checked(inventory: Path, output: Path | None, output_format: str) -> Generat
     if changes.any:
         _tell(outcome, output_format, path, _stale(changes, path, inventory))
         return Exit.STALE
-    return GeneratedFleet(outcome.plan, path, _generations(artifacts))
+    return GeneratedFleet(outcome.plan, path, generations(artifacts))
 
 
 def _unpinned(inventory: Path, output_format: str) -> Exit:
@@ -101,7 +101,7 @@ def generation_in(variables: bytes) -> str | None:
     return found[1].decode() if found else None
 
 
-def _generations(artifacts: Iterable[Artifact]) -> dict[str, str]:
+def generations(artifacts: Iterable[Artifact]) -> dict[str, str]:
     """Return host → generation."""
     return {
         Path(each.path).stem: found

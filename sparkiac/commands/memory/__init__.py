@@ -1,58 +1,102 @@
-"""`sparkiac memory`: compare the plan with a vLLM startup log."""
+"""`sparkiac memory`: compare the plan with a start of the server, and record the start."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, read, show
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, measurements_path, print_json, read, show
+
+if TYPE_CHECKING:
+    from sparkiac.model.records import StartRecord, Subject
+    from sparkiac.plan.startup_log import StartupComparison
+
+_FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 
 
 @click.command()
 @INVENTORY
 @click.argument("deployment")
-@click.option(
-    "--from-log",
-    "log",
-    required=True,
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
-    help="vLLM startup log; - reads standard input.",
-)
+@click.option("--from-log", "log", metavar="FILE", type=_FILE, help="vLLM startup log; - reads standard input.")
+@click.option("--from-metrics", "page", metavar="FILE", type=_FILE, help="Page of /metrics of vLLM; - reads it.")
 @AS_JSON
-def memory(inventory: Path, deployment: str, output_format: str, *, log: Path) -> int:
-    """Compare the planned memory of DEPLOYMENT in INVENTORY with a vLLM startup log, and print lines for the inventory.
+def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | None, page: Path | None) -> int:
+    """Compare the planned memory of DEPLOYMENT in INVENTORY with a start of the server, and record that start.
 
-    With these lines in the inventory, the plan uses the measured values. To save a log on the host:
+    The record is a file in the folder measurements beside the inventory. It counts for the plan while image, model
+    commit, platform and options that change memory stay the same. To save a log on the host:
     journalctl --boot --unit sparkiac-DEPLOYMENT > start.log
 
-    Exit codes: 0 done, 1 the log has no memory figures, 2 bad input.
+    Exit codes: 0 recorded, 1 the file has no memory figures, 2 bad input, 6 the record cannot be written.
     """
     from sparkiac import pipeline
     from sparkiac.commands.memory import tables
     from sparkiac.formats import terminal
-    from sparkiac.plan import startup_log
+    from sparkiac.plan import recording, startup_log
 
-    outcome = pipeline.check(*read(inventory), allow_unlocked=True)
+    source = _one(log, page)
+    files = read(inventory)
+    outcome = pipeline.check(*files, allow_unlocked=True)
     if outcome.plan is None:
         show(outcome.report, output_format)
         return Exit.BAD_INPUT
     hosts = startup_log.servers(outcome.plan)
-    found = startup_log.compare_log(known("deployment", deployment, hosts), hosts[deployment], _text(log))
-    if found is None:
-        click.echo(f"{click.format_filename(log)} {tables.NOTHING}", err=True)
+    host = hosts[known("deployment", deployment, hosts)]
+    subject = host.proofs[deployment].subject
+    assert subject is not None, "a planned deployment has one"  # noqa: S101  for the type checker
+    text, name = _text(source), "standard input" if str(source) == "-" else source.name
+    found = startup_log.compare_log(deployment, host, text) if log else None
+    record = _of_log(subject, found, name) if log else recording.from_metrics(subject, text, link=name)
+    if record is None:
+        what = tables.NOTHING if log else tables.NO_METRICS
+        click.echo(f"{click.format_filename(source)} {what}", err=True)
         return Exit.FINDINGS
+    target = measurements_path(inventory) / recording.file_name(deployment, subject)
+    if (code := _write(target, record, files[0].records)) is not Exit.OK:
+        return code
     if output_format == "json":
-        print_json(tables.plain(found))
+        print_json(tables.plain(found, target))
     else:
-        terminal.show(tables.page(found))
+        terminal.show(tables.page(found, target, subject))
     return Exit.OK
 
 
-def _text(log: Path) -> str:
-    """Read a log; bytes that are not UTF-8 are replaced."""
-    raw = sys.stdin.buffer.read() if str(log) == "-" else log.read_bytes()
+def _one(log: Path | None, page: Path | None) -> Path:
+    source = log or page
+    if source is None or (log and page):
+        message = "name one file: --from-log FILE or --from-metrics FILE"
+        raise click.UsageError(message)
+    return source
+
+
+def _of_log(subject: Subject, found: StartupComparison | None, name: str) -> StartRecord | None:
+    from sparkiac.plan import recording
+
+    if found is None:
+        return None
+    return recording.from_log(subject, found.found, requested_bytes=found.requested_bytes, link=name)
+
+
+def _write(target: Path, record: StartRecord, records: tuple[StartRecord, ...]) -> Exit:
+    """Write a record. What an earlier record of the same server states, and this one does not, stays."""
+    from sparkiac import write
+    from sparkiac.plan import recording
+
+    before = next((each for each in records if each.subject == record.subject), None)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write.replace(target, recording.text(recording.merged(before, record)).encode())
+    except OSError as error:
+        click.echo(f"{click.format_filename(target)}: {error.strerror}", err=True)
+        return Exit.IO
+    return Exit.OK
+
+
+def _text(path: Path) -> str:
+    """Read a file; bytes that are not UTF-8 are replaced."""
+    raw = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
     return raw.decode(errors="replace")

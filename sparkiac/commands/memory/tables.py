@@ -1,4 +1,4 @@
-"""StartupComparison of the plan with a vLLM startup log, and the lines for the inventory."""
+"""The plan beside a startup log, and where the record is."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from sparkiac.plan.startup_log import SIZES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rich.console import RenderableType
 
+    from sparkiac.model.records import Subject
     from sparkiac.plan.startup_log import StartupComparison
 
 LOOKED_FOR: Final = (
@@ -28,24 +30,31 @@ LOOKED_FOR: Final = (
     "Maximum concurrency for … tokens per request: …x",
 )
 """Lines of a vLLM log that are read."""
+NO_METRICS: Final = "is no page of metrics of vLLM: it has no vllm:cache_config_info"
 NOTHING: Final = f"has no memory figures of vLLM, such as: {'; '.join(LOOKED_FOR)}"
 
 
-def plain(found: StartupComparison) -> dict[str, Any]:
-    """Return {"compared": [{name, computed, measured, error}], "measured": {…}, "total_gib": …, "notes": […]}."""
+def plain(found: StartupComparison | None, target: Path) -> dict[str, Any]:
+    """Return {"compared": [{name, computed, measured, error}], "record": PATH, "total_gib": …, "notes": […]}."""
     rows = [
         {"name": row.name, "computed": row.predicted, "measured": row.measured, "error": round(row.error, 4)}
-        for row in found.compared
+        for row in (found.compared if found else ())
     ]
-    total = None if found.total_bytes is None else total_gib(found.total_bytes)
-    kept = found.measured.model_dump(exclude_none=True)
-    return {"compared": rows, "measured": kept, "total_gib": total, "notes": list(found.notes)}
+    total = None if found is None or found.total_bytes is None else total_gib(found.total_bytes)
+    return {"compared": rows, "record": str(target), "total_gib": total, "notes": list(found.notes) if found else []}
 
 
-def page(found: StartupComparison) -> Iterator[RenderableType]:
-    """Return the comparison, and the lines to paste."""
-    yield from compared(found)
-    yield from _lines(found)
+def page(found: StartupComparison | None, target: Path, subject: Subject) -> Iterator[RenderableType]:
+    """Return the comparison, where the record is, and what is missing before it counts."""
+    if found is not None:
+        yield from compared(found)
+    yield Text(f"Recorded in {target}.")
+    missing = [what for what, value in (("image", subject.digest), ("model", subject.commit)) if value is None]
+    if missing:
+        yield Text(f"The plan does not use it: the lock has no {' and no '.join(missing)}.", style="yellow")
+    if found is not None and found.total_bytes is not None:
+        yield Text(f"Into the inventory, below hosts.{found.host}:")
+        yield terminal.Verbatim(f"  memory: {{total_gib: {total_gib(found.total_bytes):g}}}")
 
 
 def compared(found: StartupComparison) -> Iterator[RenderableType]:
@@ -64,17 +73,6 @@ def compared(found: StartupComparison) -> Iterator[RenderableType]:
 def total_gib(size_bytes: int) -> float:
     """Return a total rounded to 0.01 GiB, as in the log."""
     return round(size_bytes / GIB, 2)
-
-
-def _lines(found: StartupComparison) -> Iterator[RenderableType]:
-    kept = found.measured.model_dump(exclude_none=True)
-    if kept:
-        pairs = ", ".join(f"{key}: {value}" for key, value in kept.items())
-        yield Text(f"Into the inventory, below deployments.{found.name}:")
-        yield terminal.Verbatim(f"  measured: {{{pairs}}}")
-    if found.total_bytes is not None:
-        yield Text(f"and below hosts.{found.host}:")
-        yield terminal.Verbatim(f"  memory: {{total_gib: {total_gib(found.total_bytes):g}}}")
 
 
 def _figure(name: str, value: float) -> str:

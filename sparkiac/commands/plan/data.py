@@ -25,6 +25,9 @@ _KEYS: Final = {
 }
 """Field of the plan → its key in JSON, if they differ: programs read the keys, so they must not change with a field."""
 
+_REPLACED: Final = frozenset({"budget", "proofs", "turn", "turns"})
+"""Fields of a host that are written in another form."""
+
 
 def plain(plan: Plan) -> dict[str, Any]:
     """Return a plan as mappings and lists. An unknown value is {"unknown": [names of the missing facts]}."""
@@ -57,8 +60,13 @@ def _written(value: object) -> str:
 
 
 def _host(host: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple
-    rest = {key: value for key, value in _mapping(host).items() if key not in {"budget", "proofs"}}
-    return rest | {"memory": _mapping(memory_use.of(host))}
+    rest = {key: value for key, value in _mapping(host).items() if key not in _REPLACED}
+    used = memory_use.by_turn(host)
+    turns = [
+        {"name": turn.name, "at": turn.at, "units": sorted(turn.units), "memory": _mapping(each.use)}
+        for turn, each in zip(host.turns, used, strict=False)
+    ]
+    return rest | {"memory": _mapping(used[0].use), "turns": turns}
 
 
 def _mapping(value: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple

@@ -80,22 +80,28 @@ class _Notes:
 
 
 def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableType]:
-    account = memory_use.of(host)
     yield Text(f"{host.name}  {host.address}  {host.platform}", style="bold")
     yield Text()
     if host.units or host.config_files:
         yield _units(host)
         yield Text()
     driver = f", driver {host.driver}" if host.driver else ""
-    yield Text(f"memory {gib(account.total_bytes)}{driver}")
+    yield Text(f"memory {gib(host.memory_bytes)}{driver}")
+    for title, use in memory_use.by_turn(host):
+        if title:
+            yield Text(title, style="bold")
+        yield from _memory(use, notes, width=width)
+        yield Text()
+    for each in memory_use.of(host).accounts:
+        yield from _deployment(each)
+
+
+def _memory(account: HostMemoryUse, notes: _Notes, *, width: int) -> Iterator[RenderableType]:
     if account.total_bytes:
         yield bar(account, width=width)
     if account.total_bytes and account.width_bytes > account.total_bytes:
         yield _end(account, width=width)
     yield _legend(account, notes)
-    yield Text()
-    for each in account.accounts:
-        yield from _deployment(each)
 
 
 def bar(account: HostMemoryUse, *, width: int) -> Text:
@@ -134,7 +140,7 @@ def _units(host: HostPlan) -> Table:
 def _row(container: Container) -> tuple[str, ...]:
     listen = "{}:{}".format(*container.network.listen) if container.network.listen else "-"
     what = ", ".join(container.server.served) or container.description
-    return container.name, listen, gib(container.memory_bytes), f"{what}\n{_short(container.image.pull)}"
+    return container.name, listen, gib(container.memory_bytes), f"{what}\n{terminal.brief_image(container.image.pull)}"
 
 
 def _program(program: Program) -> tuple[str, ...]:
@@ -174,9 +180,3 @@ def _steps(steps: tuple[tuple[str, ...], ...]) -> Table:
     for step in steps:
         table.add_row(*(Text(cell) for cell in step), style="bold" if step[-1] == labels.CURRENT else "")
     return table
-
-
-def _short(pinned: str) -> str:
-    """Return an image with 12 digits of its digest; the files have all of them."""
-    repository, _, digest = pinned.partition("@sha256:")
-    return f"{repository}@{digest[:12]}" if digest else pinned

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from sparkiac import catalog, engines
-from sparkiac.engines import vllm, words
+from sparkiac.engines import Member, words
 from sparkiac.memory.values import GIB, Unknown
 from sparkiac.model.catalog import EngineName, UseCase
 from sparkiac.model.settings import Serving
@@ -151,6 +151,7 @@ def entry(found: Catalogued) -> dict[str, Any]:
     return {
         "kind": "variant" if found.variant else "recipe",
         **summary(found),
+        "evidence": found.entry.evidence,
         "settings": [each for each in _settings(found.leaves) if found.status != "mention" or each["file"]],
         "start": _start(found),
         "speculative": values.get("speculative"),
@@ -236,7 +237,10 @@ def _group(found: Catalogued) -> list[str]:
     """Return the options that differ for each host of a group."""
     if found.nodes == 1:
         return []
-    options = {*vllm.group_options(rank=1, size=found.nodes, master=""), "tensor_parallel_size"}
+    groups = engines.named(found.recipe.engine).groups
+    if groups is None:
+        return []
+    options = groups.part(Member(1, ("127.0.0.1",) * found.nodes, groups.executors[0])).options
     return list(words.written(dict.fromkeys(options, True)))
 
 

@@ -26,7 +26,7 @@ _SHORT: Final = 8
 """Characters of a generation in the table; JSON has all of them."""
 _NONE: Final = "-"
 _DAY_S: Final = 86_400
-_STYLES: Final = {"ready": "green", "running": "green", "starting": "yellow", "stopping": "yellow"}
+_STYLES: Final = {"ready": "green", "running": "green", "starting": "yellow", "stopping": "yellow", "resting": "dim"}
 _BAD: Final = "bold red"
 _KINDS: Final = {"unhealthy": "red", "drift": "yellow"}
 
@@ -129,7 +129,9 @@ def _generation(host: HostStatus, separator: str) -> Text:
     if facts.drift and facts.drift.files:
         states.append(f"{counted(len(facts.drift.files), 'file')} changed")
     return Text.assemble(
-        (found.current or "none")[:_SHORT], (f"{separator}{', '.join(states)}" if states else "", "yellow")
+        (found.current or "none")[:_SHORT],
+        f", {found.turn}" if found.turn else "",
+        (f"{separator}{', '.join(states)}" if states else "", "yellow"),
     )
 
 

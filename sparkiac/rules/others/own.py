@@ -54,4 +54,17 @@ hosts: {spark-01: {address: 192.168.1.11}}
 """,
         severity=Severity.WARNING,
     ),
+    other(
+        "MN104",
+        "slower-link",
+        """\
+A link was slower than before.
+
+The last run of `sparkiac fabric verify` measured less than nine tenths of the best speed in the record beside the
+inventory (`lab.links.json`). A half-plugged cable, a port that fell back to a lower speed and a busy link do this. Run
+`sparkiac fabric verify` again while nothing else uses the link. If the slower speed is right, such as after a change of
+cable, remove the entry from the record.
+""",
+        severity=Severity.WARNING,
+    ),
 )

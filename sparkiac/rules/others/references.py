@@ -71,7 +71,7 @@ hosts:
 A required value is not set.
 
 A recipe that can serve any model needs one; a model store that is mounted needs a path; a group of hosts needs links
-between them; a build needs its commit. The hint says which line to add.
+between them; a build needs its commit; some fragments need another one before them. The hint says which line to add.
 
 Bad:
 

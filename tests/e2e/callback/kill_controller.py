@@ -1,6 +1,7 @@
-"""An Ansible callback that lists the tasks of a run in the file $TASKS, or kills its controller at $KILL: `before 12`.
+"""An Ansible callback that kills its controller at $KILL, such as `before 12`: before the 12th task of the run.
 
-The number is that of the task, from 1; `after` is after the first host has done it.
+`after 12` is after the first host has done it. Without $KILL, the tasks of a run are listed in the file $TASKS, each
+with its number, its action and its name, and again when the first host has done it.
 """
 
 from __future__ import annotations
@@ -34,20 +35,28 @@ class CallbackModule(CallbackBase):
         """Read what to do."""
         super().__init__()
         self.number = 0
+        self.done = 0
         self.kill_at = os.environ.get("KILL", "")
         self.listed = os.environ.get("TASKS", "")
 
     def v2_playbook_on_task_start(self, task: Task, is_conditional: bool) -> None:  # noqa: ARG002, FBT001
         """Count a task."""
         self.number += 1
-        if self.listed:
-            with Path(self.listed).open("a", encoding="utf-8") as file:
-                file.write(f"{task.action}\t{task.get_name()}\n")
+        self.write(f"{self.number}\t{task.action}\t{task.get_name()}")
         self.kill("before")
 
     def v2_runner_on_ok(self, result: Any) -> None:  # noqa: ANN401, ARG002 - the type has another name in each version
         """Note that a host has done the task."""
+        if self.done != self.number:
+            self.done = self.number
+            self.write(f"{self.number}\tdone\t")
         self.kill("after")
+
+    def write(self, line: str) -> None:
+        """Add a line to the list of tasks."""
+        if self.listed:
+            with Path(self.listed).open("a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
 
     def kill(self, moment: str) -> None:
         """Kill this process and its children, if it is the moment."""

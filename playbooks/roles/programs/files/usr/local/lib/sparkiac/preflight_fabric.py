@@ -37,6 +37,10 @@ def check_link(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]
     if wanted["mtu"] is not None:
         mtu = int(host.read(f"/sys/class/net/{name}/mtu"))
         yield compare(mtu == wanted["mtu"], f"MTU of {name}", str(mtu), str(wanted["mtu"]))
+    if wanted["speed_gbit"] is not None:
+        speed = int(host.read(f"/sys/class/net/{name}/speed")) / 1000
+        least = f"{wanted['speed_gbit']:g} Gbit/s"
+        yield compare(speed >= wanted["speed_gbit"], f"speed of {name}", f"{speed:g} Gbit/s", least)
 
 
 def check_fabric(unit: str, wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult]:
@@ -126,5 +130,5 @@ EXPECTED = {
     "rdma": [{"device": str, "interface": str, "address": (str, None)}],
     "sockets": (str, None),
 }
-LINKS = {"links": [{"interface": str, "address": str, "mtu": (int, None)}]}
+LINKS = {"links": [{"interface": str, "address": str, "mtu": (int, None), "speed_gbit": (float, None)}]}
 CHECKS = {"links": Check(check_link, "correct fabric.links of the host in the inventory, or the network of the host")}

@@ -1,4 +1,4 @@
-"""Let only the other nodes of a group connect to the rendezvous store, which its leader opens on all addresses."""
+"""Let only the other nodes of a group connect to the ports that a node opens for them without a password."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PREFIX = "sparkiac_store_"
 """Beginning of the names of the tables, which uninstall removes."""
 RULES = "/run/sparkiac/store.nft"
 FAMILIES = {4: "ip", 6: "ip6"}
-HINT = "install nftables; without it, every host that reaches this one can connect to the port"
-EXPECTED = {"port": int, "peers": [str]}
+HINT = "install nftables; without it, every host that reaches this one can connect"
+EXPECTED = {"ports": [str], "peers": [str]}
 
 
 def restrict(unit: str, wanted: dict[str, Any], host: LocalHost) -> CheckResult:
     """Replace the table of a unit. The start goes on without it, because nftables may be missing."""
-    port, peers = f"port {wanted['port']}", ", ".join(wanted["peers"])
+    port, peers = f"port {', '.join(wanted['ports'])}", ", ".join(wanted["peers"])
     path = host.path(RULES)
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     path.write_text("\n".join(commands(unit, wanted)) + "\n", encoding="ascii")
@@ -34,7 +34,7 @@ def restrict(unit: str, wanted: dict[str, Any], host: LocalHost) -> CheckResult:
 def commands(unit: str, wanted: dict[str, Any]) -> list[str]:
     """Return the commands of nft, which are executed as one transaction."""
     table = f"inet {PREFIX}{unit.replace('-', '_')}"
-    port = f"tcp dport {wanted['port']}"
+    port = f"tcp dport {{ {', '.join(wanted['ports'])} }}"
     accepted = [f"{FAMILIES[ip_address(peer).version]} saddr {peer}" for peer in wanted["peers"]]
     return [
         f"add table {table}",

@@ -31,8 +31,8 @@ def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
         yield compare(there, "extra file", "present" if there else "missing", path, code="HST014")
     if wanted["fabric"]:
         yield from preflight_fabric.check_fabric(wanted["name"], wanted["fabric"], host)
-    if wanted["store"]:
-        yield preflight_rendezvous.restrict(wanted["name"], wanted["store"], host)
+    if wanted["group_ports"]:
+        yield preflight_rendezvous.restrict(wanted["name"], wanted["group_ports"], host)
     host.run("docker", "image", "inspect", wanted["image"])
     yield CheckResult("ok", "image", "present", wanted["image"])
 
@@ -69,6 +69,6 @@ EXPECTED = {
     "cache": (str, None),
     "files": [str],
     "fabric": (preflight_fabric.EXPECTED, None),
-    "store": (preflight_rendezvous.EXPECTED, None),
+    "group_ports": (preflight_rendezvous.EXPECTED, None),
 }
 CHECKS = {"start": Check(check_start, "apply again; if memory is short, check what else uses it, or reboot the host")}

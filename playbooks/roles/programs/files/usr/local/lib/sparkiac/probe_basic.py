@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 
 import probe_metrics
@@ -29,13 +30,22 @@ def ranks(session: Session) -> str:
     address, _, port = store.rpartition(":")
     leads = session.promise["kind"] != "worker"
     found = probe_metrics.connections(int(port), local=leads)
-    if not leads and address not in found:
+    if not leads and not addresses(address) & set(found):
         message = f"no connection to the leader's store at {store}"
         raise NotServingError(message)
     if leads and len(found) < workers:
         message = f"{len(found)} of {workers} workers are connected to the store at {store}"
         raise NotServingError(message)
     return f"{len(found)} of {workers} workers are connected" if leads else f"connected to the store at {store}"
+
+
+def addresses(name: str) -> set[str]:
+    """Return the IP addresses of a host, which may be given as one."""
+    try:
+        return {str(entry[4][0]) for entry in socket.getaddrinfo(name, None)}
+    except OSError as error:
+        message = f"{name}, the leader of the group: {error.strerror or error}"
+        raise NotServingError(message) from None
 
 
 def names(session: Session) -> str:

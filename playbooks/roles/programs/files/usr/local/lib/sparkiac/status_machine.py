@@ -1,4 +1,4 @@
-"""Facts about the machine that everybody may read: driver, firmware, memory, and how long it runs."""
+"""Facts about the machine that everybody may read: driver, GPU, firmware, memory, and how long it runs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,23 @@ if TYPE_CHECKING:
 KIB = 1024
 MEMORY = {"total_bytes": "MemTotal", "available_bytes": "MemAvailable", "page_cache_bytes": "Cached"}
 VERSION = re.compile(r"\s(\d{3}\.\d+(?:\.\d+)?)\s")
-NVIDIA_SMI = ("timeout", "10", "nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+GPU = {
+    "clock_mhz": "clocks.sm",
+    "max_clock_mhz": "clocks.max.sm",
+    "temperature_c": "temperature.gpu",
+    "power_w": "power.draw",
+}
+NVIDIA_SMI = ("timeout", "10", "nvidia-smi", f"--query-gpu={','.join(GPU.values())}", "--format=csv,noheader,nounits")
 
 
 def facts(machine: LocalHost) -> dict[str, Any]:
     """Return all facts; a fact that this machine does not have is None."""
     loaded = driver(machine)
+    fault, state = gpu(machine) if loaded else (None, None)
     return {
         "driver": loaded,
-        "driver_fault": driver_fault(machine) if loaded else None,
+        "driver_fault": fault,
+        "gpu": state,
         "firmware": line(machine, "/sys/class/dmi/id/bios_version"),
         "memory": memory(machine),
         "uptime_s": uptime(machine),
@@ -32,16 +40,25 @@ def driver(machine: LocalHost) -> str | None:
     return found[1] if found else None
 
 
-def driver_fault(machine: LocalHost) -> str | None:
-    """Return why nvidia-smi fails, such as after an upgrade of the driver without a reboot; None if it works."""
+def gpu(machine: LocalHost) -> tuple[str | None, dict[str, float | None] | None]:
+    """Return why nvidia-smi fails, such as after an upgrade of the driver without a reboot, and the GPU's state."""
     try:
         done = machine.run(*NVIDIA_SMI)
     except OSError as error:
-        return str(error)
+        return str(error), None
     if done.code == 0:
-        return None
+        values = (done.output.strip().splitlines() or [""])[0].split(",")
+        return None, dict(zip(GPU, map(number, values)))  # noqa: B905  Python 3.8 has no strict
     said = (done.output.strip() or done.errors.strip()).splitlines()
-    return said[0] if said else f"nvidia-smi ended with exit status {done.code}"
+    return said[0] if said else f"nvidia-smi ended with exit status {done.code}", None
+
+
+def number(text: str) -> float | None:
+    """Return a number of nvidia-smi; None for [N/A]."""
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def memory(machine: LocalHost) -> dict[str, int] | None:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterator  # noqa: UP035 - Python 3.8
 
 import durable
+import switch_state
 import units_host
 import units_look
+import units_turns
 from contract import validated
 from switch_store import FILE, GENERATION, GENERATIONS, HOME, PLAN
 
@@ -39,7 +41,8 @@ def drift(machine: LocalHost, generation: str) -> dict[str, Any]:
     found = [each for file in listed if (each := changed(machine, base, file, secrets))]
     found += [foreign(machine, "foreign drop-in", path, secrets) for path in drop_ins(machine) if path not in ours]
     sysctls = [*overridden(machine, wanted, ours), *running(machine, wanted)]
-    units = [step._asdict() for step in units_look.steps(machine, plan, tree={})]
+    turn = units_turns.current(plan, switch_state.readable(machine).turn)
+    units = [step._asdict() for step in units_look.steps(machine, plan, turn, tree={})]
     return {"files": found, "sysctls": sysctls, "units": units, "lines": lines(found, sysctls, units)}
 
 

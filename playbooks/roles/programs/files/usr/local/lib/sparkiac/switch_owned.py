@@ -14,7 +14,7 @@ from units_host import unit_file
 if TYPE_CHECKING:
     from units_host import LocalHost
 
-OWN = ("generations", "state.json", "originals.json", "saved", "files")
+OWN = ("generations", "state.json", "originals.json", "saved", "files", "programs")
 """What sparkiac itself keeps in its directory; the rest is data of services."""
 PATH = re.compile(r"(?:etc/systemd/system|etc/sysctl\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+")
 UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")

@@ -6,7 +6,6 @@ If a step fails, or this process is interrupted, the committed generation is ins
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 import time
@@ -21,9 +20,11 @@ import switch_store
 import switch_vote
 import units_host
 import units_restart
+import units_turns
 from stage_store import StageError
 from switch_gate import gate
 from switch_install import check_space, install, prepare, reinstall
+from switch_result import BACK, COMMITTED, ending, finished, is_new
 from switch_state import RETURNING, TRYING, VOTED, Decision, Pending, State
 from switch_store import Generation, GenerationError
 
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from switch_vote import Alone, Coordinator, Member
     from units_host import LocalHost
 
-RESULT = "/run/sparkiac/switch.json"
-COMMITTED, BACK = "committed", "back"
 TIMEOUT_STOP = re.compile(r"^TimeoutStopSec=([0-9]+)$", re.MULTILINE)
 STEP_ERRORS = (OSError, ValueError, KeyError, GenerationError, StageError, RuntimeError)
 
@@ -44,6 +43,8 @@ class Request(NamedTuple):
     run: str
     token: str
     also: list[str]
+    turn: str | None = None
+    """Turn to switch to; None stays in the current one."""
 
 
 class Switch(NamedTuple):
@@ -54,6 +55,10 @@ class Switch(NamedTuple):
     new: Generation
     old: Generation
     votes: Alone | Coordinator | Member
+    turn: str | None
+    """Turn after the switch."""
+    former: str | None
+    """Turn before it."""
 
     @property
     def members(self) -> list[str]:
@@ -90,13 +95,22 @@ def attempt(machine: LocalHost, request: Request) -> dict[str, Any]:
     new, old = switch_store.load(machine, request.generation), switch_store.load(machine, state.committed)
     for file in new.files:
         new.content(file.path)  # nothing is damaged
+    turn = turn_of(new, request, state)
     check_space(machine)
     stage_prune.record(request.generation, new.plan["needs"], stage_prune.roots_below(machine.root), write=True)
     prepare(machine, new)
-    pending = Pending(request.generation, request.run, request.token, TRYING, request.also)
+    pending = Pending(request.generation, request.run, request.token, TRYING, request.also, turn)
     switch_state.write(machine, state._replace(current=new.name, pending=pending))
-    switch = join(machine, request, new, old, back=False)
+    switch = join(machine, request._replace(turn=turn), new, old, back=False)
     return finished(switch, began, forward(switch))
+
+
+def turn_of(new: Generation, request: Request, state: State) -> str | None:
+    """Return the turn after a switch: the requested one, or else the current one; raise if there is no such turn."""
+    if request.turn is not None and request.turn not in new.plan["turns"]:
+        message = f"this host has no turn {request.turn}; it has {', '.join(new.plan['turns']) or 'none'}"
+        raise GenerationError(message)
+    return units_turns.current(new.plan, request.turn or state.turn)
 
 
 def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
@@ -105,10 +119,10 @@ def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
     say(f"the switch to {pending.generation} was interrupted")
     state = switch_state.read(machine)
     new, old = switch_store.load(machine, pending.generation), switch_store.load(machine, state.committed)
-    request = Request(pending.generation, pending.run, pending.token, pending.also)
+    request = Request(pending.generation, pending.run, pending.token, pending.also, pending.turn)
     switch = join(machine, request, new, old, back=True)
     if pending.phase == VOTED and switch.votes.agree(switch_vote.READY, ok=True, decide=lambda: commit(switch)):
-        return finished(switch, began, restarted(switch, new))
+        return finished(switch, began, restarted(switch))
     if pending.phase == TRYING and switch.members and not switch.coordinates:
         switch.votes.agree(switch_vote.READY, ok=False, decide=lambda: None)
     failed = ["the switch was interrupted: its program or the host ended before it was committed"]
@@ -118,8 +132,9 @@ def resume(machine: LocalHost, pending: Pending) -> dict[str, Any]:
 def join(machine: LocalHost, request: Request, new: Generation, old: Generation, *, back: bool) -> Switch:
     """Return the switch, with the votes of its group; `back`: it can only go back, unless the group has decided."""
     group = new.plan["group"]
+    turns = request.turn, units_turns.current(old.plan, switch_state.read(machine).turn)
     if group is None:
-        return Switch(machine, request, new, old, switch_vote.Alone())
+        return Switch(machine, request, new, old, switch_vote.Alone(), *turns)
 
     def stop() -> None:
         stop_group(machine, new, old)
@@ -129,8 +144,9 @@ def join(machine: LocalHost, request: Request, new: Generation, old: Generation,
     if group["coordinator"] == members.host:
         machine.run("systemctl", "stop", "sparkiac-answer.service")
         votes = switch_vote.Coordinator(members, stop, stop_s=stop_s(new, old), back=back)
-        return Switch(machine, request, new, old, votes)
-    return Switch(machine, request, new, old, switch_vote.Member(members, stop, stop_s=stop_s(new, old)))
+        return Switch(machine, request, new, old, votes, *turns)
+    votes = switch_vote.Member(members, stop, stop_s=stop_s(new, old))
+    return Switch(machine, request, new, old, votes, *turns)
 
 
 def group_units(*generations: Generation) -> list[str]:
@@ -161,8 +177,9 @@ def forward(switch: Switch) -> dict[str, Any]:
             leave(switch)
         found["saved"] = switch_drift.save_edited(machine, old.name) if old.name else []
         install(machine, new, [old])
-        found.update(restarted(switch, new))
-        found["failed"] = found["failed"] or gate(machine, new, [each["unit"] for each in found["done"]])
+        found.update(restarted(switch))
+        asked = [each["unit"] for each in found["done"] if each["action"] != "stop"]
+        found["failed"] = found["failed"] or gate(machine, new, asked)
         passed = vote(switch, ok=not found["failed"])
     except STEP_ERRORS as error:
         found["failed"] = [str(error)]
@@ -171,7 +188,7 @@ def forward(switch: Switch) -> dict[str, Any]:
     if not passed:
         return returned(switch, found)
     if switch.votes.lost:  # the units were stopped while the coordinator could not be reached
-        restarted(switch, new)
+        restarted(switch)
     return {**found, "outcome": COMMITTED}
 
 
@@ -201,7 +218,8 @@ def commit(switch: Switch) -> None:
     machine, new = switch.machine, switch.new
     state = switch_state.read(machine)
     previous = state.previous if state.committed in (None, new.name) else state.committed
-    done = State(new.name, previous, new.name, None, decision_of(switch, committed=True))
+    secret = switch.request.token if switch.members else None
+    done = State(new.name, previous, new.name, None, decision_of(switch, committed=True), switch.turn, secret)
     switch_state.write(machine, done)
 
 
@@ -226,66 +244,28 @@ def returned(switch: Switch, found: dict[str, Any]) -> dict[str, Any]:
         switch.votes.all_down()
     switch_drain.undrain(machine)
     failed = [*failed, *reinstall(machine, old, new)]
-    again = restarted(switch, old) if old.name != new.name or switch.members else {"failed": []}
+    again = restarted(switch, back=True) if is_new(switch) or switch.members else {"failed": []}
     state = switch_state.read(machine)
     decision = decision_of(switch, committed=False)
     switch_state.write(machine, state._replace(current=old.name, pending=None, decision=decision))
-    return {**found, "failed": [*failed, *again["failed"]], "outcome": BACK, "ending": ending(old, again["failed"])}
+    return {**found, "failed": [*failed, *again["failed"]], "outcome": BACK, "ending": ending(switch, again["failed"])}
 
 
 def settle(machine: LocalHost, old: Generation) -> None:
     """End an interrupted switch at boot: start the units of the committed generation, without waiting for them."""
     state = switch_state.read(machine)
     switch_state.write(machine, state._replace(current=old.name, pending=None))
-    for unit in old.plan["units"]:
+    turn = units_turns.current(old.plan, state.turn)
+    for unit in units_turns.resting(old.plan, turn):
+        machine.run("systemctl", "disable", units_host.unit_file(unit["name"]))
+        machine.run("systemctl", "stop", "--no-block", units_host.unit_file(unit["name"]))
+    for unit in units_turns.running(old.plan, turn):
         machine.run("systemctl", "enable", units_host.unit_file(unit["name"]))
         machine.run("systemctl", "start", "--no-block", units_host.unit_file(unit["name"]))
 
 
-def ending(old: Generation, failed: list[str]) -> str:
-    """Return what was done about a failure."""
-    if old.name is None:
-        return "The host had no earlier generation: the new units were stopped and removed."
-    if failed:
-        return f"The host went back to generation {old.name}, but a unit of it did not become ready either."
-    return f"The host went back to generation {old.name}, which runs again."
-
-
-def restarted(switch: Switch, generation: Generation) -> dict[str, Any]:
-    """Restart the units that differ from a generation."""
+def restarted(switch: Switch, *, back: bool = False) -> dict[str, Any]:
+    """Restart the units that differ from the new generation and its turn, or from the former ones."""
+    generation, turn = (switch.old, switch.former) if back else (switch.new, switch.turn)
     also = [unit["name"] for unit in generation.plan["units"] if unit["name"] in switch.request.also]
-    return units_restart.restart(switch.machine, generation.plan, also)
-
-
-def finished(switch: Switch, began: float, found: dict[str, Any]) -> dict[str, Any]:
-    """Tell the group that this host is done, write the result for the waiting process, and return it."""
-    machine, request = switch.machine, switch.request
-    outcome = found.get("outcome", COMMITTED)
-    result = {
-        "run": request.run,
-        "generation": request.generation,
-        "outcome": outcome,
-        "changed": outcome == BACK or any(each["action"] != "wait" for each in found["done"]) or is_new(switch),
-        "done": found["done"],
-        "failed": [with_ending(each, found.get("ending", "")) for each in found["failed"]],
-        "saved": found.get("saved", []),
-        "seconds": int(time.monotonic() - began),
-    }
-    units_host.write(machine, RESULT, json.dumps(result))
-    waiting = switch.votes.finish()
-    state = switch_state.read(machine)
-    if state.decision is not None:
-        kept = state.decision._replace(waiting=waiting) if waiting else None
-        switch_state.write(machine, state._replace(decision=kept))
-    return result
-
-
-def is_new(switch: Switch) -> bool:
-    """Return whether the switch was to another generation."""
-    return switch.new.name != switch.old.name
-
-
-def with_ending(report: str, text: str) -> str:
-    """Return a report with what was done about it, in at most ten lines."""
-    lines = report.splitlines()
-    return "\n".join([*lines[: 10 - bool(text)], *([text] if text else [])])
+    return units_restart.restart(switch.machine, generation.plan, also, turn)

@@ -37,6 +37,7 @@ GROUP = {"members": [str], "coordinator": str, "address": str, "port": int}
 GENERATION = {
     "host": str,
     "memory_bytes": (int, None),
+    "turns": [str],
     "units": [UNIT],
     "sysctls": [SYSCTL],
     "group": (GROUP, None),
@@ -48,6 +49,7 @@ NAME = re.compile(r"[0-9a-f]{16}")
 NOTHING: dict[str, Any] = {
     "host": "",
     "memory_bytes": None,
+    "turns": [],
     "units": [],
     "sysctls": [],
     "group": None,
@@ -201,7 +203,7 @@ def adopted_unit(name: str, files: list[File]) -> dict[str, Any]:
     short = name.partition("sparkiac-")[2] or name
     below = (f"etc/sparkiac/{short}/", f"etc/systemd/system/{name}.service")
     used = [each.path for each in files if each.path.startswith(below) or each.path.endswith("/supervise")]
-    unknown = {"secrets": [], "memory_bytes": None, "listen": None, "promise": None}
+    unknown = {"secrets": [], "memory_bytes": None, "listen": None, "turns": [], "promise": None}
     return {"name": name, "files": used, "group": False, "ready_timeout_s": 0, "drain_s": 0, **unknown}
 
 

@@ -9,20 +9,30 @@ import switch_drain
 import units_host
 import units_look
 import units_report
+import units_turns
 from units_host import LocalHost, unit_file
 from units_look import UnitAction
 
 
-def restart(machine: LocalHost, plan: dict[str, Any], also: list[str]) -> dict[str, Any]:
-    """Enable, start or restart units one by one, until one does not become ready; return the actions and its report."""
-    steps = {step.unit: step for step in units_look.steps(machine, plan, tree={})}
-    for name in also:
-        if name not in steps or steps[name].action in ("enable", "wait"):
+def restart(machine: LocalHost, plan: dict[str, Any], also: list[str], turn: str | None = None) -> dict[str, Any]:
+    """Stop units of other turns; then enable, start or restart units one by one, until one does not become ready.
+
+    Return the actions and the report of the unit that failed.
+    """
+    steps = {step.unit: step for step in units_look.steps(machine, plan, turn, tree={})}
+    wanted = units_turns.running(plan, turn)
+    for unit in wanted:
+        name = unit["name"]
+        if name in also and (name not in steps or steps[name].action in ("enable", "wait")):
             steps[name] = UnitAction(name, "restart", "the group restarts")
-    for name in steps:
-        machine.run("systemctl", "enable", unit_file(name))
+    for unit in units_turns.resting(plan, turn):
+        if unit["name"] in steps:
+            rest(machine, unit, steps[unit["name"]])
+    todo = [unit for unit in wanted if unit["name"] in steps]
+    for unit in todo:
+        machine.run("systemctl", "enable", unit_file(unit["name"]))
     records = running(machine, plan)
-    todo = ordered([unit for unit in plan["units"] if unit["name"] in steps], records, plan)
+    todo = ordered(todo, records, plan)
     reports: list[str] = []
     while todo and not reports:
         unit = todo.pop(0)
@@ -32,16 +42,34 @@ def restart(machine: LocalHost, plan: dict[str, Any], also: list[str]) -> dict[s
     return {"done": [step._asdict() for step in steps.values()], "failed": reports}
 
 
+def rest(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> None:
+    """Stop a unit of another turn when its requests have ended, and let it not start at boot."""
+    say(step)
+    leave(machine, unit, "disable", "--now")
+
+
+def leave(machine: LocalHost, unit: dict[str, Any], *words: str) -> None:
+    """Stop a unit with these words of systemctl when its running requests have ended, or after `drain_s`."""
+    if unit["drain_s"]:
+        switch_drain.drain(machine, [unit], unit["drain_s"])
+    machine.run("systemctl", *words, unit_file(unit["name"]))
+    if unit["drain_s"]:
+        switch_drain.undrain(machine, [unit])
+
+
+def say(step: UnitAction) -> None:
+    """Write an action to the journal."""
+    print(f"{step.action} {step.unit}: {step.because}", file=sys.stderr, flush=True)  # noqa: T201
+
+
 def execute(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> list[str]:
     """Execute one action and wait for its end; return a report if the unit is not ready."""
     if step.action == "enable":
         return []
     since = units_report.position(machine)
-    print(f"{step.action} {step.unit}: {step.because}", file=sys.stderr, flush=True)  # noqa: T201
+    say(step)
     if step.action == "restart" and unit["drain_s"]:
-        switch_drain.drain(machine, [unit], unit["drain_s"])
-        machine.run("systemctl", "stop", unit_file(step.unit))
-        switch_drain.undrain(machine, [unit])
+        leave(machine, unit, "stop")
     # With Type=notify, systemctl returns when the server is ready or has failed.
     machine.run("systemctl", "start" if step.action == "wait" else "restart", unit_file(step.unit))
     if units_host.states(machine, [step.unit])[step.unit]["ActiveState"] in units_look.RUNNING:

@@ -20,6 +20,8 @@ def samples(machine: LocalHost) -> Iterator[tuple[str, dict[str, str], float]]:
     yield "sparkiac_generation_pending", {}, int(state.pending is not None)
     if state.committed is not None:
         yield "sparkiac_generation_info", {"generation": state.committed}, 1
+        if state.turn is not None:
+            yield "sparkiac_turn_info", {"turn": state.turn}, 1
         listed = switch_drift.files_of(machine, state.committed) if state.pending is None else []
         changed = sum(not units_look.same_file(machine, each, each["sha256"]) for each in listed)
         yield "sparkiac_generation_changed_files", {}, changed

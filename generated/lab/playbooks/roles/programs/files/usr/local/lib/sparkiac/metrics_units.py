@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Iterator  # noqa: UP035 - Python 3.8
 
+import switch_state
+import switch_store
 import units_host
+import units_turns
 
 if TYPE_CHECKING:
     from units_host import LocalHost
@@ -15,16 +18,29 @@ ALERT = "sparkiac-alert:"
 
 
 def samples(machine: LocalHost, units: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, str], float]]:
-    """Return state and restarts of each unit."""
+    """Return state and restarts of each unit; of a unit of another turn only that it rests."""
     found = shown(machine, [each["unit"] for each in units])
+    resting = names_of_other_turns(machine)
     for each in units:
         state = found[each["unit"]]
         labels = {"unit": each["unit"], "deployment": each["deployment"] or ""}
+        if each["unit"] in resting:
+            yield "sparkiac_unit_resting", labels, 1
+            continue
         yield "sparkiac_unit_ready", labels, int(state["ActiveState"] == "active")
         yield "sparkiac_unit_failed", labels, int(state["ActiveState"] == "failed")
         yield "sparkiac_unit_restarts_total", labels, int(state["NRestarts"])
         if each["deployment"] is not None:
             yield "sparkiac_wrong_answer", labels, int(ALERT in state["StatusText"])
+
+
+def names_of_other_turns(machine: LocalHost) -> set[str]:
+    """Return the units of the installed generation that do not run in the current turn."""
+    if not machine.path(f"/{switch_store.PLAN}").exists():
+        return set()
+    plan = switch_store.installed(machine)
+    turn = units_turns.current(plan, switch_state.read(machine).turn)
+    return {unit["name"] for unit in units_turns.resting(plan, turn)}
 
 
 def shown(machine: LocalHost, names: list[str]) -> dict[str, dict[str, str]]:

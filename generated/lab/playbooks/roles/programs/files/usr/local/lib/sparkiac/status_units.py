@@ -56,6 +56,8 @@ def facts(
             {
                 "name": unit["name"],
                 "group": unit["group"],
+                "resting": unit["resting"],
+                "turns": unit["turns"],
                 **systemd.get(unit["name"], {}),
                 "restart": (restarts or {}).get(unit["name"]),
                 "wrong": wrong.result().get(unit["name"]),
@@ -89,7 +91,7 @@ def since(monotonic_us: int) -> int | None:
 
 def server(machine: LocalHost, unit: dict[str, Any], metrics: list[str], unread: dict[str, str]) -> dict[str, Any]:
     """Return what the server of a unit answers, and two readings of its metrics."""
-    if unit["promise"] is None:
+    if unit["promise"] is None or unit["resting"]:
         return {"asked": False}
     first = reading(machine, unit, metrics)
     found = checked(machine, unit["promise"], unread)

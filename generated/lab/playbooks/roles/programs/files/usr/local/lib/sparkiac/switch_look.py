@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import switch_lease
 import switch_state
 import units_look
+import units_turns
 from contract import validated
 from switch_store import GENERATION
 from units_host import SECRETS
@@ -35,6 +36,7 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     """Return all differences between the host and a generation; LOOK describes the keys of `data`."""
     validated("program", "look", data, LOOK)
     plan, now = data["plan"], switch_state.shown(switch_state.readable(machine))
+    turn = units_turns.current(plan, now["turn"])
     secrets = changed_secrets(machine, **data["secrets"])
     tree = {file["path"]: file["sha256"] for file in data["files"]}
     # The new value of a secret is not on the host yet, so a unit that reads it counts as changed.
@@ -42,7 +44,7 @@ def look(machine: LocalHost, data: dict[str, Any]) -> dict[str, Any]:
     found = {
         "files": [each["path"] for each in data["files"] if not units_look.same_file(machine, each, each["sha256"])],
         "sysctls": [each["key"] for each in plan["sysctls"] if not units_look.same_sysctl(machine, each)],
-        "units": [step._asdict() for step in units_look.steps(machine, plan, tree=tree)],
+        "units": [step._asdict() for step in units_look.steps(machine, plan, turn, tree=tree)],
         "missing": missing(machine, data),
         "secrets": secrets,
     }

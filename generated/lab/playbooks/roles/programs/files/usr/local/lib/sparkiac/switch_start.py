@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import json
 import time
 from pathlib import Path
@@ -10,23 +12,24 @@ from typing import TYPE_CHECKING, Any
 import switch_http
 import switch_install
 import switch_lease
+import switch_result
 import switch_run
 import switch_state
 import switch_store
 import switch_vote
 import units_host
-from switch_run import RESULT, Request
+from switch_result import RESULT
+from switch_run import Request
 from switch_state import VOTED
 
 if TYPE_CHECKING:
-    import argparse
-
     from units_host import LocalHost
 
 UNIT = "sparkiac-switch"
 ANSWER = "sparkiac-answer"
+RECOVER = "sparkiac-recover"
 REQUEST = "/run/sparkiac/request.json"
-PREVIOUS = "previous"
+PREVIOUS, CURRENT = "previous", "current"
 RETRIES = ("--property=Restart=on-failure", "--property=RestartSec=2")
 """If the program is killed, systemd starts it again, and it goes back."""
 LIMITS = ("--property=StartLimitBurst=5", "--property=StartLimitIntervalSec=600")
@@ -43,17 +46,38 @@ def start(machine: LocalHost, arguments: argparse.Namespace, text: str) -> dict[
         time.sleep(POLL_S)  # the switch of an earlier apply, whose controller has gone
     if requested(machine) != arguments.run or not switch_lease.switch_runs(machine):
         token = json.loads(text).get("token", "") if text.strip() else ""
-        request = Request(generation_of(machine, arguments.generation), arguments.run, token, arguments.also)
+        wanted = generation_of(machine, arguments.generation)
+        request = Request(wanted, arguments.run, token, arguments.also, arguments.turn)
         units_host.write(machine, REQUEST, json.dumps(request._asdict()))
         launch(machine, UNIT, "run", *RETRIES, *LIMITS)
     return wait(machine, arguments.run)
 
 
+def turn(machine: LocalHost, name: str) -> dict[str, Any]:
+    """Switch to another turn of the current generation; raise RuntimeError with the reports if the host went back.
+
+    The timers of all hosts of a group call it at the same minute, so that they choose the same name and token.
+    """
+    run = f"turn-{name}-{time.strftime('%Y%m%dT%H%M', time.gmtime())}"
+    secret = switch_state.read(machine).secret
+    token = hashlib.sha256(f"{secret} {run}".encode()).hexdigest() if secret else ""
+    switch_lease.take(machine, run, f"switch turn {name}")
+    try:
+        wanted = argparse.Namespace(generation=CURRENT, run=run, also=[], turn=name)
+        found = start(machine, wanted, json.dumps({"token": token}))
+    finally:
+        switch_lease.release(machine, run)
+    if found["outcome"] != switch_result.COMMITTED:
+        raise RuntimeError("\n".join(found["failed"]))
+    return found
+
+
 def generation_of(machine: LocalHost, name: str) -> str:
-    """Return the name of a generation; `previous` is the one before the committed one."""
-    wanted = switch_state.read(machine).previous if name == PREVIOUS else name
+    """Return the name of a generation; `previous` is the one before the committed one, which is `current`."""
+    state = switch_state.read(machine)
+    wanted = {PREVIOUS: state.previous, CURRENT: state.committed}.get(name, name)
     if wanted is None:
-        message = f"this host has no previous generation; it has {', '.join(switch_store.kept(machine)) or 'none'}"
+        message = f"this host has no {name} generation; it has {', '.join(switch_store.kept(machine)) or 'none'}"
         raise switch_store.GenerationError(message)
     switch_store.load(machine, wanted)
     return wanted
@@ -134,7 +158,7 @@ def run(machine: LocalHost) -> dict[str, Any]:
 def refused(machine: LocalHost, request: Request, why: str) -> dict[str, Any]:
     """Write the result of a switch that could not begin."""
     empty: dict[str, Any] = {"done": [], "saved": [], "seconds": 0, "changed": False}
-    named = {"run": request.run, "generation": request.generation, "outcome": switch_run.BACK}
+    named = {"run": request.run, "generation": request.generation, "turn": None, "outcome": switch_result.BACK}
     result = {**named, **empty, "failed": [f"The switch did not begin: {why}"]}
     units_host.write(machine, RESULT, json.dumps(result))
     return result
@@ -160,6 +184,21 @@ def recover(machine: LocalHost) -> dict[str, Any]:
     elif state.decision is not None:
         launch(machine, ANSWER, "answer", *RETRIES)
     return switch_state.shown(switch_state.read(machine))
+
+
+def check_finished(machine: LocalHost, name: str) -> None:
+    """Raise GenerationError if a switch was interrupted, and the unit would not start from the committed generation."""
+    state = switch_state.readable(machine)
+    if state.pending is None or switch_lease.switch_runs(machine):
+        return
+    committed = switch_store.load(machine, state.committed)
+    unit = next((each for each in committed.plan["units"] if each["name"] == name), None)
+    whole = unit is not None and all(
+        machine.sha256(each.path) == each.sha256 for each in committed.files if each.path in unit["files"]
+    )
+    if unit is None or unit["group"] or not whole:
+        message = f"an interrupted switch was not finished; see journalctl --unit={RECOVER}"
+        raise switch_store.GenerationError(message)
 
 
 def answer(machine: LocalHost) -> dict[str, Any]:

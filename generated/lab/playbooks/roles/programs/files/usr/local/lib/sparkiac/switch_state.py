@@ -18,12 +18,14 @@ if TYPE_CHECKING:
 
 STATE = "/var/lib/sparkiac/state.json"
 TRYING, VOTED, RETURNING = "trying", "voted", "returning"
-PENDING = {"generation": str, "run": str, "token": str, "phase": str, "also": [str]}
+PENDING = {"generation": str, "run": str, "token": str, "phase": str, "also": [str], "turn": (str, None)}
 DECISION = {"run": str, "token": str, "commit": bool, "waiting": [str]}
 SHAPE = {
     "current": (str, None),
     "previous": (str, None),
     "committed": (str, None),
+    "turn": (str, None),
+    "secret": (str, None),
     "pending": (PENDING, None),
     "decision": (DECISION, None),
 }
@@ -39,6 +41,8 @@ class Pending(NamedTuple):
     phase: str
     also: list[str]
     """Units that restart even if their files did not change, because their group restarts."""
+    turn: str | None = None
+    """Turn that is being tried."""
 
 
 class Decision(NamedTuple):
@@ -59,6 +63,10 @@ class State(NamedTuple):
     committed: str | None = None
     pending: Pending | None = None
     decision: Decision | None = None
+    turn: str | None = None
+    """Current turn; it passed its gate together with `committed`."""
+    secret: str | None = None
+    """Token of the last switch of the group: its hosts have it in common, also without a controller."""
 
     def generations(self) -> set[str]:
         """Return the generations that must not be removed."""
@@ -80,6 +88,8 @@ def read(machine: LocalHost) -> State:
         found["committed"],
         Pending(**pending) if pending else None,
         Decision(**decision) if decision else None,
+        found["turn"],
+        found["secret"],
     )
 
 
@@ -102,4 +112,4 @@ def write(machine: LocalHost, state: State) -> None:
 def shown(state: State) -> dict[str, Any]:
     """Return the state without secrets, as JSON."""
     pending = state.pending and {"generation": state.pending.generation, "phase": state.pending.phase}
-    return {**{key: getattr(state, key) for key in ("current", "previous", "committed")}, "pending": pending}
+    return {**{key: getattr(state, key) for key in ("current", "previous", "committed", "turn")}, "pending": pending}

@@ -33,6 +33,7 @@ UNIT = {
     "group": bool,
     "ready_timeout_s": int,
     "drain_s": int,
+    "turns": [str],
     "promise": (PROMISE, None),
 }
 RECORD = {"invocation": str, "content": {str: str}, "memory_bytes": (int, None), "listen": (str, None)}
@@ -137,7 +138,9 @@ def content(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tre
 
 def record(machine: LocalHost, planned: dict[str, Any], name: str, invocation: str) -> None:
     """Record the inputs of a unit at its start, with systemd's ID of this start."""
-    unit = next(each for each in planned["units"] if each["name"] == name)
+    unit = next((each for each in planned["units"] if each["name"] == name), None)
+    if unit is None:
+        raise ValueError(f"the installed generation has no unit {name}")  # noqa: EM102, TRY003
     state = states(machine, [name])[name]
     found = content(machine, unit, state, {})
     if state["NeedDaemonReload"] == "yes":  # systemd uses an older version of the unit file than the one on disk

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import units_host
+import units_turns
 from units_host import LocalHost
 
 RUNNING = ("active", "reloading")
 
 
 class UnitAction(NamedTuple):
-    """What must be done with a unit (enable, wait, start or restart), and why."""
+    """What must be done with a unit (stop, enable, wait, start or restart), and why."""
 
     unit: str
     action: str
@@ -38,11 +39,17 @@ def same_sysctl(machine: LocalHost, wanted: dict[str, str]) -> bool:
     return found.split() == wanted["value"].split()
 
 
-def steps(machine: LocalHost, plan: dict[str, Any], *, tree: dict[str, str]) -> list[UnitAction]:
-    """Return what must be done with the units, in the order of the plan."""
+def steps(
+    machine: LocalHost, plan: dict[str, Any], turn: str | None = None, *, tree: dict[str, str]
+) -> list[UnitAction]:
+    """Return what must be done with the units: stop those of other turns, then the others in the order of the plan."""
     states = units_host.states(machine, [unit["name"] for unit in plan["units"]])
-    found = []
-    for unit in plan["units"]:
+    found = [
+        UnitAction(unit["name"], "stop", f"not in the turn {turn}")
+        for unit in units_turns.resting(plan, turn)
+        if not rests(states[unit["name"]])
+    ]
+    for unit in units_turns.running(plan, turn):
         state = states[unit["name"]]
         action, because = decide(machine, unit, state, tree)
         if not action and state["UnitFileState"] != "enabled":
@@ -50,6 +57,12 @@ def steps(machine: LocalHost, plan: dict[str, Any], *, tree: dict[str, str]) -> 
         if action:
             found.append(UnitAction(unit["name"], action, because))
     return found
+
+
+def rests(state: dict[str, str]) -> bool:
+    """Return whether a unit does not run, and does not start at boot or by itself."""
+    retrying = state["SubState"].startswith("auto-restart")
+    return state["ActiveState"] in ("inactive", "failed") and not retrying and state["UnitFileState"] != "enabled"
 
 
 def decide(machine: LocalHost, unit: dict[str, Any], state: dict[str, str], tree: dict[str, str]) -> tuple[str, str]:

@@ -1,0 +1,201 @@
+"""Send one chat request and measure it."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac.bench import formulas
+from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch, stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from threading import Event
+
+    from sparkiac.upstream.streaming import Arrival
+
+_CHAT: Final = "/v1/chat/completions"
+_TEXTS: Final = ("content", "reasoning", "reasoning_content")
+"""Fields of a delta that contain generated text. The names of reasoning differ between releases."""
+_TIMEOUT_S: Final = 900
+"""Longest wait for the next part of a response. The first part of a long prompt takes minutes."""
+_SHORTEST_S: Final = 1.0
+
+
+class Endpoint(NamedTuple):
+    """The server to measure."""
+
+    url: str
+    """URL without /v1."""
+    model: str
+    key: str | None = None
+    engine: str | None = None
+    """Engine that it runs, for the names of its metrics; None tries all."""
+    max_model_len: int | None = None
+
+    def __repr__(self) -> str:
+        """Leave out the API key."""
+        return f"Endpoint({self.url!r}, {self.model!r})"
+
+
+class Chat(NamedTuple):
+    """A request whose response has exactly `output_tokens` tokens, if the engine can force that."""
+
+    prompt: str
+    output_tokens: int
+    thinking: bool | None = None
+    """Turn thinking on or off; None is the default of the model."""
+
+    def __repr__(self) -> str:
+        """Leave out the prompt."""
+        return f"Chat({self.output_tokens})"
+
+
+class Sample(NamedTuple):
+    """One measured request."""
+
+    prompt_tokens: int = 0
+    output_tokens: int = 0
+    """Generated tokens, including reasoning, as the server counts them."""
+    ttft_s: float = 0.0
+    """Time to the first token."""
+    total_s: float = 0.0
+    """Time to the last token."""
+    gap_s: float = 0.0
+    """Longest wait between two parts after the first one."""
+    parts: int = 0
+    """Parts of the stream with generated text; what arrives together is one part."""
+    reasoning_parts: int = 0
+    error: str | None = None
+    """Why there is no measurement."""
+
+    @property
+    def prefill(self) -> float | None:
+        """Return the prompt tokens per second."""
+        return formulas.prefill_speed(self.prompt_tokens, self.ttft_s)
+
+    @property
+    def decode(self) -> float | None:
+        """Return the tokens per second after the first token."""
+        return formulas.decode_speed(self.output_tokens, self.ttft_s, self.total_s)
+
+
+def measure(endpoint: Endpoint, chat: Chat, stopped: Event, until_s: float = math.inf) -> Sample:
+    """Send a request and return its times. Raises StoppedError, also at `until_s` of the monotonic clock."""
+    timeout_s = min(_TIMEOUT_S, max(_SHORTEST_S, until_s - time.monotonic()))
+    request = ServerRequest(f"{endpoint.url}{_CHAT}", endpoint.key, _body(endpoint, chat), timeout_s)
+    try:
+        return _sample(stream(request, stopped, until_s))
+    except ServerError as error:
+        return Sample(error=str(error))
+
+
+def complete(endpoint: Endpoint, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    """Send a request without a stream and return the message. Raises ServerError."""
+    data = {"model": endpoint.model, "temperature": 0, **body}
+    text = fetch(ServerRequest(f"{endpoint.url}{_CHAT}", endpoint.key, data, timeout_s))
+    try:
+        found = json.loads(text)["choices"][0]["message"]
+    except (ValueError, LookupError, TypeError):
+        found = None
+    if not isinstance(found, dict):
+        message = "the response is not a chat completion"
+        raise ServerError(message)
+    return found
+
+
+def models(url: str, key: str | None) -> dict[str, int | None]:
+    """Return the served models with their max_model_len. Raises ServerError."""
+    text = fetch(ServerRequest(f"{url}/v1/models", key))
+    try:
+        listed = json.loads(text)["data"]
+        return {str(each["id"]): _length(each.get("max_model_len")) for each in listed}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        message = f"{url}/v1/models: the response is not a list of models"
+        raise ServerError(message) from None
+
+
+def _length(found: object) -> int | None:
+    return found if isinstance(found, int) and found > 0 else None
+
+
+def _body(endpoint: Endpoint, chat: Chat) -> dict[str, Any]:
+    """Return the request. `ignore_eos` and `min_tokens` force the length; engines without them ignore the names."""
+    body: dict[str, Any] = {
+        "model": endpoint.model,
+        "messages": [{"role": "user", "content": chat.prompt}],
+        "max_tokens": chat.output_tokens,
+        "min_tokens": chat.output_tokens,
+        "ignore_eos": True,
+        "temperature": 0,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+    if chat.thinking is not None:
+        body["chat_template_kwargs"] = {"enable_thinking": chat.thinking}
+    return body
+
+
+def _sample(arrivals: Iterable[Arrival]) -> Sample:
+    usage: dict[str, Any] = {}
+    times: list[float] = []
+    reasoning = 0
+    for seconds, data in _chunks(arrivals):
+        usage = data.get("usage") or usage
+        for choice in data.get("choices") or ():
+            delta = choice.get("delta") or {}
+            if _is_token(delta):
+                times.append(seconds)
+                reasoning += not delta.get("content")
+    if not times:
+        return Sample(prompt_tokens=int(usage.get("prompt_tokens") or 0), error=_no_token(usage))
+    if not usage:
+        return Sample(error="the server sent no usage, so its tokens cannot be counted")
+    return Sample(
+        prompt_tokens=int(usage.get("prompt_tokens") or 0),
+        output_tokens=int(usage.get("completion_tokens") or 0),
+        ttft_s=times[0],
+        total_s=times[-1],
+        gap_s=max((later - earlier for earlier, later in pairwise(times)), default=0.0),
+        parts=len(set(times)),
+        reasoning_parts=reasoning,
+    )
+
+
+def _chunks(arrivals: Iterable[Arrival]) -> Iterator[tuple[float, dict[str, Any]]]:
+    for arrival in arrivals:
+        if arrival.data == "[DONE]":
+            return
+        try:
+            data = json.loads(arrival.data)
+        except ValueError:
+            message = "an event of the stream is not JSON"
+            raise ServerError(message) from None
+        if not isinstance(data, dict) or data.get("error"):
+            message = "the server sent an error instead of a token"
+            raise ServerError(message)
+        yield arrival.seconds, data
+
+
+def _is_token(delta: dict[str, Any]) -> bool:
+    """Return whether a delta is a generated token.
+
+    The first delta has the role and no text. A later delta without text is a token whose text is held back, because a
+    character is incomplete or a parser has not recognised it yet.
+    """
+    if any(delta.get(name) for name in _TEXTS):
+        return True
+    return "role" not in delta and any(name in delta for name in _TEXTS)
+
+
+def _no_token(usage: dict[str, Any]) -> str:
+    generated = usage.get("completion_tokens")
+    if generated:
+        return (
+            f"{generated} generated tokens were not streamed: a reasoning parser holds them back until the reasoning "
+            "ends; use --thinking off, or raise --output-tokens"
+        )
+    return "the server generated no token"

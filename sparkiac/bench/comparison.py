@@ -1,0 +1,141 @@
+"""Compare two records: faster, slower, or cannot tell.
+
+Each quantity of each point that both records have is a row. The p-values of all rows are corrected together, so that
+two equal runs differ in any row at most once in fifty comparisons. A row differs if its corrected p-value is below 2 %
+and its medians differ by 2 % or more: two starts of the same server can differ by less.
+"""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.bench import formulas, noise, summary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.model.bench import BenchRecord, PointRecord
+
+ALPHA: Final = 0.02
+SMALLEST: Final = 0.02
+FEWEST: Final = 4
+"""With fewer rounds, no difference can be significant."""
+FASTER: Final = "faster"
+SLOWER: Final = "slower"
+CANNOT_TELL: Final = "cannot tell"
+MIXED: Final = "faster and slower"
+_TOOLS: Final = "tool calls"
+
+
+class Row(NamedTuple):
+    """One quantity of one point in two records."""
+
+    point: str
+    quantity: str
+    unit: str
+    first: float
+    second: float
+    """Medians."""
+    change: float
+    """Relative change of the median: 0.1 is 10 % more."""
+    p: float | None
+    """Corrected p-value; None if there are too few samples."""
+    verdict: str
+    counts: tuple[int, int]
+    """Rounds of each record."""
+
+
+class Comparison(NamedTuple):
+    """Two records side by side."""
+
+    rows: tuple[Row, ...]
+    verdict: str
+    differences: tuple[str, ...]
+    """What was not equal: options, image, sizes, machines."""
+    missing: tuple[str, ...]
+    """Points that only one record has."""
+
+
+class _Pair(NamedTuple):
+    point: str
+    quantity: str
+    unit: str
+    higher_is_better: bool
+    first: list[float]
+    second: list[float]
+
+    @property
+    def key(self) -> str:
+        return f"{self.point}/{self.quantity}"
+
+
+def compare(first: BenchRecord, second: BenchRecord) -> Comparison:
+    """Compare the second record with the first one."""
+    ones, others = ({point.name: point for point in each.points} for each in (first, second))
+    pairs = [pair for name in ones if name in others for pair in _pairs(ones[name], others[name])]
+    pairs += _tools(first, second)
+    enough = {pair.key: pair for pair in pairs if min(len(pair.first), len(pair.second)) >= FEWEST}
+    corrected = noise.holm({key: noise.p_value(pair.first, pair.second) for key, pair in enough.items()})
+    rows = tuple(_row(pair, corrected.get(pair.key)) for pair in pairs)
+    missing = tuple(sorted(ones.keys() ^ others.keys()))
+    return Comparison(rows, _overall(rows), tuple(_differences(first, second)), missing)
+
+
+def _pairs(first: PointRecord, second: PointRecord) -> Iterator[_Pair]:
+    for each in summary.quantities(first):
+        both = summary.by_round(first, each), summary.by_round(second, each)
+        if all(both):
+            yield _Pair(first.name, each.name, each.unit, each.higher_is_better, *both)
+    for name, value in first.reported.items():
+        if name in second.reported:
+            better = "tokens/s" in name or "throughput" in name
+            yield _Pair(first.name, name, "", better, [value], [second.reported[name]])
+
+
+def _tools(first: BenchRecord, second: BenchRecord) -> list[_Pair]:
+    rates = [[100.0 * passed for case in each.tools for passed in case.passed] for each in (first, second)]
+    return [_Pair(_TOOLS, "success", "%", True, *rates)] if all(rates) else []  # noqa: FBT003  a field of _Pair
+
+
+def _row(pair: _Pair, p: float | None) -> Row:
+    middle = statistics.fmean if pair.point == _TOOLS else statistics.median
+    first, second = middle(pair.first), middle(pair.second)
+    change = formulas.change(first, second) if first else 0.0
+    verdict = CANNOT_TELL
+    if p is not None and p < ALPHA and abs(change) >= SMALLEST:
+        verdict = FASTER if (change > 0) == pair.higher_is_better else SLOWER
+    counts = len(pair.first), len(pair.second)
+    return Row(pair.point, pair.quantity, pair.unit, first, second, change, p, verdict, counts)
+
+
+def _overall(rows: tuple[Row, ...]) -> str:
+    found = {row.verdict for row in rows} - {CANNOT_TELL}
+    return MIXED if len(found) > 1 else next(iter(found), CANNOT_TELL)
+
+
+def _differences(first: BenchRecord, second: BenchRecord) -> Iterator[str]:
+    """Return what differs between the subjects and settings, so that nobody compares unlike things unknowingly."""
+    for name in ("mode", "tool", "thinking"):
+        yield from _different(name, getattr(first, name), getattr(second, name))
+    ones, others = first.subject.model_dump(), second.subject.model_dump()
+    for name in ("model", "engine", "platform", "image", "digest", "commits", "versions", "hosts"):
+        yield from _different(name, ones[name], others[name])
+    for name in ("options", "speculative"):
+        before, after = ones[name] or {}, others[name] or {}
+        for key in sorted(before.keys() | after.keys()):
+            yield from _different(key, before.get(key, "unset"), after.get(key, "unset"))
+    sizes = [
+        {point.name: (point.prompt_tokens, point.output_tokens) for point in each.points} for each in (first, second)
+    ]
+    for name in sorted(sizes[0].keys() & sizes[1].keys()):
+        yield from _different(f"tokens of {name}", sizes[0][name], sizes[1][name])
+
+
+def _different(name: str, before: object, after: object) -> Iterator[str]:
+    if before != after:
+        yield f"{name}: {_shown(before)} → {_shown(after)}"
+
+
+def _shown(value: object) -> str:
+    return "none" if value in (None, "", {}, ()) else str(value)

@@ -1,0 +1,104 @@
+"""Counters of a server, from its page of metrics: other clients, speculative decoding, and the prefix cache."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.bench import formulas
+from sparkiac.catalog import metrics
+from sparkiac.upstream.streaming import ServerError, ServerRequest, fetch
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.bench.client import Endpoint
+
+_LINE: Final = re.compile(r"^([A-Za-z_:][\w:]*)(\{[^}]*\})? (\S+)$", re.MULTILINE)
+_POSITION: Final = re.compile(r'position="(\d+)"')
+_PER_POSITION: Final = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
+_QUANTITIES: Final = (
+    *("running", "waiting", "prompt_tokens", "generated_tokens", "requests", "preemptions", "prefix_queries"),
+    *("prefix_hits", "drafts", "draft_tokens", "accepted_tokens"),
+)
+_GAUGES: Final = frozenset({"running", "waiting"})
+
+
+class Counters(NamedTuple):
+    """Values of a page: quantity → sum of its series. Quantities that the engine does not expose are missing."""
+
+    values: Mapping[str, float]
+    positions: Mapping[int, float]
+    """Position in a draft → accepted tokens."""
+
+    @property
+    def busy(self) -> int | None:
+        """Return the running and waiting requests; None if the engine does not expose them."""
+        if "running" not in self.values:
+            return None
+        return round(self.values["running"] + self.values.get("waiting", 0))
+
+    def since(self, before: Counters) -> Counters:
+        """Return the growth of the counters, and the gauges as they are."""
+        values = {
+            name: value if name in _GAUGES else value - before.values.get(name, 0.0)
+            for name, value in self.values.items()
+        }
+        places = {place: value - before.positions.get(place, 0.0) for place, value in self.positions.items()}
+        return Counters(values, places)
+
+
+class Speculation(NamedTuple):
+    """Speculative decoding over some requests."""
+
+    acceptance: float
+    """Accepted share of the drafted tokens."""
+    waste: float
+    draft_length: float
+    """Drafted tokens per step."""
+    accepted_length: float
+    """Accepted tokens per step."""
+    per_position: tuple[float, ...] = ()
+    """Share of the drafts that were accepted up to each position."""
+
+
+def read(endpoint: Endpoint) -> Counters | None:
+    """Return the counters of a server; None if it has no page of metrics."""
+    try:
+        return parse(fetch(ServerRequest(f"{endpoint.url}/metrics", endpoint.key)), endpoint.engine)
+    except ServerError:
+        return None
+
+
+def parse(page: str, engine: str | None) -> Counters | None:
+    """Return the counters of a page for an engine, or for the first engine whose names it has."""
+    sums, places = dict[str, float](), dict[int, float]()
+    for name, labels, value in _LINE.findall(page):
+        number = _number(value)
+        sums[name] = sums.get(name, 0.0) + number
+        if name == _PER_POSITION and (found := _POSITION.search(labels)):
+            places[int(found[1])] = places.get(int(found[1]), 0.0) + number
+    for table in [metrics.of(engine)] if engine else metrics.METRICS.values():
+        values = {each: sums[table[each].name] for each in _QUANTITIES if each in table and table[each].name in sums}
+        if values:
+            return Counters(values, places)
+    return None
+
+
+def speculation(grown: Counters) -> Speculation | None:
+    """Return the result of speculative decoding; None without drafts."""
+    drafts, drafted, accepted = (grown.values.get(each) for each in ("drafts", "draft_tokens", "accepted_tokens"))
+    if not drafts or not drafted or accepted is None:
+        return None
+    acceptance, each = accepted / drafted, drafted / drafts
+    shares = tuple(grown.positions[place] / drafts for place in sorted(grown.positions))
+    return Speculation(
+        acceptance, formulas.waste(acceptance), each, formulas.draft_length(acceptance, round(each)), shares
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0

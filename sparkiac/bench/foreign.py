@@ -1,0 +1,182 @@
+"""Read the results of other benchmarks as records: `vllm bench serve`, llama-benchy and tool-eval-bench.
+
+Their averages are kept under the names that these programs print. `vllm bench serve --save-detailed` also writes the
+times of each request; then the record has samples, and can be compared with statistics.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.bench import records
+from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord, Subject, ToolCase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SERVE: Final = {
+    "median_ttft_ms": "TTFT median, ms",
+    "p99_ttft_ms": "TTFT p99, ms",
+    "median_tpot_ms": "TPOT median, ms",
+    "p99_tpot_ms": "TPOT p99, ms",
+    "median_itl_ms": "ITL median, ms",
+    "output_throughput": "throughput, tokens/s",
+    "request_throughput": "throughput, requests/s",
+}
+"""Key of the file of `vllm bench serve` → name in the record."""
+_BENCHY_ROW: Final = re.compile(
+    r"^\|(?:[^|]*\|)?\s*(?P<test>(?:pp|tg)\d+(?: @ d\d+)?)\s*\|\s*(?P<rate>[\d.]+) ± (?P<sd>[\d.]+)\s*\|(?P<rest>.*)$",
+    re.MULTILINE,
+)
+_BENCHY: Final = re.compile(r"llama-benchy \(([\d.]+)\)")
+_BENCHY_MODEL: Final = re.compile(r"^\|\s*([\w.-]+/[\w.-]+)\s*\|\s*pp\d+", re.MULTILINE)
+_CASE: Final = re.compile(r"●\s+(TC-\d+)\s+(.*?)\s{2,}\S+\s+(PASS|PARTIAL|FAIL)\s+(\d)/(\d)")
+_POINTS: Final = re.compile(r"Points:\s*(\d+)/(\d+)")
+_FIGURES: Final = {
+    "quality": r"Quality:\s*(\d+)/100",
+    "responsiveness": r"Responsiveness:\s*(\d+)/100",
+    "deployability": r"Deployability:\s*(\d+)/100",
+    "total tokens": r"Total: ([\d,]+) tokens",
+}
+_SPEC_ROW: Final = re.compile(
+    r"^│\s*(?P<kind>filler|code|structured)\s*│\s*(?P<depth>\d+)(?P<kilo>K?)\s*│\s*(?P<eff>[\d.]+)\s*│\s*(?P<alpha>[\d.]+)%"
+    r"\s*│\s*(?P<waste>\d+)%\s*│\s*(?P<tau>[\d.]+)\s*│\s*(?P<window>\d+)\s*│\s*(?P<draft>[\d.]+)\s*│\s*(?P<ttft>[\d,]+)"
+    r"\s*│\s*(?P<total>[\d,]+)\s*│",
+    re.MULTILINE,
+)
+_EVAL_MODEL: Final = re.compile(r"^│\s+(\S+)(?:\s+via \S+ @ \S+)?\s+│$", re.MULTILINE)
+_VERSION: Final = re.compile(r"tool-eval-bench v([\d.]+)")
+_UNDATED: Final = "unknown"
+
+
+def read(text: str) -> BenchRecord:
+    """Return the record of a file of any known format. Raises ValueError with the reason."""
+    if text.lstrip().startswith("{"):
+        return _json(text)
+    if _BENCHY_ROW.search(text):
+        return _benchy(text)
+    if _CASE.search(text) or _SPEC_ROW.search(text):
+        return _tool_eval(text)
+    message = "not a record of sparkiac, and not an output of vllm bench serve, llama-benchy or tool-eval-bench"
+    raise ValueError(message)
+
+
+def _json(text: str) -> BenchRecord:
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        message = f"not JSON: {error}"
+        raise ValueError(message) from None
+    if isinstance(data, dict) and "total_output_tokens" in data and "model_id" in data:
+        return _serve(data)
+    return records.read(text)
+
+
+def _serve(data: Mapping[str, Any]) -> BenchRecord:
+    """Read a result of `vllm bench serve`."""
+    point = PointRecord(
+        name=f"concurrency {data['max_concurrency']}" if data.get("max_concurrency") else "unlimited",
+        concurrency=int(data.get("max_concurrency") or data["num_prompts"]),
+        rate=_finite(data.get("request_rate")),
+        rounds=tuple(_requests(data)),
+        reported={name: float(data[key]) for key, name in _SERVE.items() if data.get(key) is not None},
+    )
+    return BenchRecord(
+        mode="serve",
+        tool="vllm bench serve",
+        taken=str(data.get("date", _UNDATED)),
+        subject=Subject(url="", model=str(data["model_id"]), engine="vllm"),
+        points=(point,),
+        notes=(f"{data['failed']} requests failed",) if data.get("failed") else (),
+    )
+
+
+def _requests(data: Mapping[str, Any]) -> Iterator[RoundRecord]:
+    """Return each request of a detailed result as a round; requests at the same time are not independent of each other.
+
+    Therefore only results with one request at a time have rounds.
+    """
+    keys = ("input_lens", "output_lens", "ttfts", "itls")
+    if data.get("max_concurrency") != 1 or not all(data.get(key) for key in keys):
+        return
+    for prompt, output, ttft, itl in zip(*(data[key] for key in keys), strict=True):
+        total = float(ttft) + sum(itl)
+        yield RoundRecord(
+            seconds=total,
+            prompt_tokens=(int(prompt),),
+            output_tokens=(int(output),),
+            ttft_s=(float(ttft),),
+            total_s=(total,),
+            gap_s=(max(itl, default=0.0),),
+            parts=(len(itl) + 1,),
+            reasoning_parts=(0,),
+        )
+
+
+def _benchy(text: str) -> BenchRecord:
+    """Read the tables of llama-benchy: pp is prefill, tg is decode, d is the depth of the context before it."""
+    points: dict[str, PointRecord] = {}
+    for row in _BENCHY_ROW.finditer(text):
+        test, _, depth = row["test"].partition(" @ d")
+        reported = {f"{test}, tokens/s": float(row["rate"]), f"{test} standard deviation, tokens/s": float(row["sd"])}
+        cells = [float(cell.split("±")[0]) for cell in row["rest"].split("|") if "±" in cell]
+        if test.startswith("pp") and len(cells) >= 2:  # noqa: PLR2004  ttfr and est_ppt
+            reported |= {"TTFR, ms": cells[0], "prompt time, ms": cells[1]}
+        name = f"depth {depth or 0}"
+        former = points.get(name, PointRecord(name=name))
+        points[name] = former.model_copy(update={"reported": {**former.reported, **reported}})
+    version, model = _BENCHY.search(text), _BENCHY_MODEL.search(text)
+    return BenchRecord(
+        mode="depth",
+        tool=f"llama-benchy {version[1]}" if version else "llama-benchy",
+        taken=_UNDATED,
+        subject=Subject(url="", model=model[1] if model else "unknown"),
+        points=tuple(points.values()),
+    )
+
+
+def _tool_eval(text: str) -> BenchRecord:
+    """Read the output of tool-eval-bench: scenarios and scores, or its test of speculative decoding."""
+    cases = tuple(
+        ToolCase(name=f"{name} {title}", passed=(state == "PASS",), fault=None if state == "PASS" else f"{got}/{most}")
+        for name, title, state, got, most in _CASE.findall(text)
+    )
+    reported = {
+        name: float(found[1].replace(",", "")) for name, line in _FIGURES.items() if (found := re.search(line, text))
+    }
+    if found := _POINTS.search(text):
+        reported |= {"points": float(found[1]), "most points": float(found[2])}
+    version, model = _VERSION.search(text), _EVAL_MODEL.search(text)
+    scores = (PointRecord(name="scores", reported=reported),) if reported else ()
+    return BenchRecord(
+        mode="tools" if cases else "speculation",
+        tool=f"tool-eval-bench {version[1]}" if version else "tool-eval-bench",
+        taken=_UNDATED,
+        subject=Subject(url="", model=model[1] if model else "unknown"),
+        points=(*scores, *(_spec(row) for row in _SPEC_ROW.finditer(text))),
+        tools=cases,
+    )
+
+
+def _spec(row: re.Match[str]) -> PointRecord:
+    depth = int(row["depth"]) * (1024 if row["kilo"] else 1)
+    return PointRecord(
+        name=f"{row['kind']}, depth {depth}",
+        kind=row["kind"],
+        reported={
+            "effective speed, tokens/s": float(row["eff"]),
+            "acceptance, %": float(row["alpha"]),
+            "waste, %": float(row["waste"]),
+            "accepted per step": float(row["tau"]),
+            "draft window": float(row["window"]),
+            "draft speed, tokens/s": float(row["draft"]),
+            "TTFT, ms": float(row["ttft"].replace(",", "")),
+            "latency, ms": float(row["total"].replace(",", "")),
+        },
+    )
+
+
+def _finite(rate: object) -> float | None:
+    return float(rate) if isinstance(rate, int | float) else None

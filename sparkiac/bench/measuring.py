@@ -1,0 +1,140 @@
+"""One run of the bench, from the first look at the hosts to the record. An interrupt ends it and keeps its rounds."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from threading import Event
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparkiac import __version__
+from sparkiac.bench import drivers, points, records, runner, summary, target, tool_calls
+from sparkiac.bench.prompts import Prompts
+from sparkiac.bench.runner import Round, Session
+from sparkiac.model.bench import BenchRecord
+from sparkiac.upstream.streaming import ServerError, StoppedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sparkiac.bench.points import Point, Sizes
+    from sparkiac.bench.target import Target
+    from sparkiac.model.bench import HostFacts
+
+
+class Wanted(NamedTuple):
+    """What to measure."""
+
+    mode: str
+    sizes: Sizes
+    levels: tuple[float, ...]
+    thinking: bool | None
+    runs: int
+    seconds: float
+    """Longest time."""
+    tool: str | None = None
+    """Another program that measures."""
+
+
+class Result(NamedTuple):
+    """The end of a run."""
+
+    record: BenchRecord
+    failed: bool
+    """Whether requests failed."""
+
+
+class _Found:
+    """What was measured so far."""
+
+    def __init__(self) -> None:
+        self.rounds = list[Round]()
+        self.calls = list[tuple[str, str | None]]()
+        self.notes = list[str]()
+        self.after: dict[str, HostFacts] = {}
+        self.foreign: BenchRecord | None = None
+        self.interrupted = False
+
+
+def measure(aim: Target, wanted: Wanted, taken: str, heard: Callable[[str], None]) -> Result:
+    """Measure and return the record. Raises ServerError if the server does not respond at all."""
+    found, stopped = _Found(), Event()
+    until_s = time.monotonic() + wanted.seconds
+    session = Session(aim.endpoint, Prompts(secrets.token_hex(8)), wanted.thinking, stopped, until_s, heard, {})
+    heard("looking at the hosts" if aim.hosts else "starting")
+    before = target.host_facts(aim)
+    try:
+        _collect(session, wanted, found)
+        found.after = target.host_facts(aim)
+    except KeyboardInterrupt:
+        found.interrupted = True
+    except StoppedError:
+        found.notes.append(f"{wanted.seconds:.0f} s were over during a round, which is left out; see --minutes")
+    except ServerError as error:
+        if not found.rounds:
+            raise
+        found.notes.append(f"ended early: {error}")
+    finally:
+        stopped.set()  # ends the requests of other threads
+    record = _record(aim, wanted, taken, before, found)
+    failed = any(each.errors for point in record.points for each in point.rounds)
+    return Result(record, failed)
+
+
+def _collect(session: Session, wanted: Wanted, found: _Found) -> None:
+    """Measure everything of a mode, round by round."""
+    if wanted.tool is not None:
+        found.foreign = drivers.run(session, wanted.tool, wanted.mode, wanted.sizes)
+        return
+    if wanted.mode == "tools":
+        for call in tool_calls.measure(session, wanted.runs):
+            found.calls.append(call)
+        return
+    for each in _rounds(session, wanted, found.notes):
+        found.rounds.append(each)
+    done = len({each.point for each in found.rounds})
+    counts = min((sum(other.point == each.point for other in found.rounds) for each in found.rounds), default=0)
+    if counts < wanted.runs and done:
+        found.notes.append(f"{wanted.seconds:.0f} s were over after {counts} of {wanted.runs} rounds; see --minutes")
+
+
+def _rounds(session: Session, wanted: Wanted, notes: list[str]) -> Iterator[Round]:
+    listed, levels = _planned(session, wanted, wanted.levels, notes), wanted.levels
+    looks_for_knee = wanted.mode == "sweep" and not wanted.levels
+    runner.prepare(session, listed[:1] if looks_for_knee else listed)  # high loads may never be reached
+    if wanted.mode == "rate" and not levels:
+        levels = runner.rates(session, wanted.sizes)
+        listed = _planned(session, wanted, levels, notes)
+    measured = runner.sweep if looks_for_knee else runner.repeat
+    yield from measured(session, listed, wanted.runs)
+
+
+def _planned(session: Session, wanted: Wanted, levels: Sequence[float], notes: list[str]) -> tuple[Point, ...]:
+    """Return the points that fit into the server's context. Raises ServerError if none does."""
+    listed = points.points(wanted.mode, wanted.sizes, levels)
+    if wanted.mode == "rate" and not levels:
+        listed = (points.burst(wanted.sizes),)
+    fits, why = points.fitting(listed, session.endpoint.max_model_len)
+    if not fits:
+        message = f"no request fits: {why[0]}; use smaller --prompt-tokens or --output-tokens"
+        raise ServerError(message)
+    notes += [note for note in why if note not in notes]
+    return fits
+
+
+def _record(aim: Target, wanted: Wanted, taken: str, before: dict[str, HostFacts], found: _Found) -> BenchRecord:
+    foreign = found.foreign
+    record = BenchRecord(
+        mode=wanted.mode,
+        tool=foreign.tool if foreign else f"sparkiac {__version__}",
+        taken=taken,
+        subject=aim.subject,
+        thinking=wanted.thinking,
+        before=before,
+        after=found.after,
+        points=foreign.points if foreign else records.points_of(found.rounds),
+        tools=foreign.tools if foreign else tool_calls.collected(found.calls),
+        expected=aim.expected,
+        interrupted=found.interrupted,
+    )
+    return record.model_copy(update={"notes": (*found.notes, *summary.warnings(record))})

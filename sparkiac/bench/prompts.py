@@ -1,0 +1,81 @@
+"""Prompts for measurements: unique, of a chosen length, and of three kinds of content.
+
+Each prompt begins with a number that is used once, so that a prefix cache cannot help. The kinds differ in how well a
+drafter predicts their continuation: code, structured data (JSON), and filler (prose of random words).
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Kind = Literal["filler", "code", "structured"]
+KINDS: Final[tuple[Kind, ...]] = ("code", "structured", "filler")
+CALIBRATION: Final = (8, 64)
+"""Units of the two prompts from which the tokens of a unit are computed."""
+_WORDS: Final = """
+the a memory model host time water line number light house river small large quick early open green
+table paper street answer market winter music person reason window garden letter island summer
+office bridge morning story engine signal copper valley season corner metal forest travel
+""".split()  # noqa: SIM905  a list of 60 lines is no clearer
+_TASKS: Final[dict[Kind, str]] = {
+    "filler": "Continue this text in the same style:",
+    "code": "Continue this Python module with more functions of the same form:",
+    "structured": "Continue this list of JSON records, one per line:",
+}
+
+
+class Length(NamedTuple):
+    """How many tokens a prompt of a kind has: `base` and `per_unit` for each unit of its content."""
+
+    base: float
+    per_unit: float
+
+    def units(self, tokens: int) -> int:
+        """Return the units of a prompt of about this many tokens."""
+        return max(1, round((tokens - self.base) / self.per_unit))
+
+
+class Prompts:
+    """A source of prompts."""
+
+    def __init__(self, seed: str) -> None:
+        """Use this seed: another seed gives other prompts."""
+        self._random = random.Random(seed)  # noqa: S311  text, no secret
+
+    def text(self, kind: Kind, units: int) -> str:
+        """Return a new prompt with this many units: words, lines of code, or records."""
+        made, joint = _FORMS[kind]
+        content = joint.join(made(self._random) for _ in range(units))
+        return f"{self._random.getrandbits(40):010x} {_TASKS[kind]}\n{content}"
+
+
+def length(tokens: tuple[int, int]) -> Length:
+    """Return the length from the tokens of the two prompts of CALIBRATION."""
+    few, many = CALIBRATION
+    per_unit = max((tokens[1] - tokens[0]) / (many - few), 0.1)
+    return Length(tokens[0] - few * per_unit, per_unit)
+
+
+def _word(source: random.Random) -> str:
+    return source.choice(_WORDS)
+
+
+def _code(source: random.Random) -> str:
+    name, value = source.choice(_WORDS), source.randrange(100, 1000)
+    return f"def {name}_{value}(value: int) -> int:\n    return value * {value} + {source.randrange(10)}\n"
+
+
+def _structured(source: random.Random) -> str:
+    number, name = source.randrange(1000, 10_000), source.choice(_WORDS)
+    return f'{{"id": {number}, "name": "{name}", "active": true, "size": {source.randrange(100)}}}'
+
+
+_FORMS: Final[dict[Kind, tuple[Callable[[random.Random], str], str]]] = {
+    "filler": (_word, " "),
+    "code": (_code, "\n"),
+    "structured": (_structured, "\n"),
+}

@@ -1,0 +1,188 @@
+"""Measure points: rounds of requests, until enough were measured or the time is over.
+
+Each round measures all points once. A disturbance, or a machine that gets warm, then affects all points alike, and a
+run that is interrupted has the same number of rounds for each point.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.bench import client, counters, points
+from sparkiac.bench.client import Chat, Sample
+from sparkiac.bench.points import Point
+from sparkiac.bench.prompts import CALIBRATION, Length, length
+from sparkiac.upstream import parallel
+from sparkiac.upstream.streaming import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from threading import Event
+
+    from sparkiac.bench.client import Endpoint
+    from sparkiac.bench.counters import Counters
+    from sparkiac.bench.points import Sizes
+    from sparkiac.bench.prompts import Kind, Prompts
+
+_WARM_TOKENS: Final = 8
+_GAIN: Final = 1.05
+"""A sweep ends when doubling the load adds less than 5 % throughput, and once more to be sure."""
+_FLAT: Final = 2
+
+
+class Round(NamedTuple):
+    """The requests of a point that were measured together."""
+
+    point: Point
+    seconds: float
+    """From the first request to the end of the last one."""
+    samples: tuple[Sample, ...]
+    grown: Counters | None
+    """Growth of the server's counters meanwhile."""
+    others: bool
+    """Whether the server handled requests of other clients as well."""
+
+    @property
+    def good(self) -> tuple[Sample, ...]:
+        """Return the samples without an error."""
+        return tuple(sample for sample in self.samples if sample.error is None)
+
+    @property
+    def throughput(self) -> float:
+        """Return the generated tokens per second of all requests together."""
+        return sum(sample.output_tokens for sample in self.good) / self.seconds if self.seconds > 0 else 0.0
+
+
+class Session(NamedTuple):
+    """What all rounds of a run share."""
+
+    endpoint: Endpoint
+    prompts: Prompts
+    thinking: bool | None
+    stopped: Event
+    until_s: float
+    """Time of the monotonic clock at which the run ends."""
+    heard: Callable[[str], None]
+    """Gets the progress in words."""
+    lengths: dict[Kind, Length] = {}  # noqa: RUF012  filled by `prepare`
+
+    @property
+    def left_s(self) -> float:
+        """Return the remaining time."""
+        return self.until_s - time.monotonic()
+
+
+def prepare(session: Session, listed: Sequence[Point]) -> None:
+    """Measure how long prompts are, and warm the server up with one short response at each point.
+
+    Raises ServerError.
+    """
+    for kind in sorted({point.kind for point in listed}):
+        session.heard(f"measuring the length of prompts: {kind}")
+        found = [_tokens(session, kind, units) for units in CALIBRATION]
+        session.lengths[kind] = length((found[0], found[1]))
+    for point in listed:
+        if session.left_s > 0:
+            session.heard(f"warming up: {point.name}")
+            _round(session, point._replace(output_tokens=min(_WARM_TOKENS, point.output_tokens), rate=None))
+
+
+def repeat(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Round]:
+    """Yield rounds of all points; end early if the next round would not end in time."""
+    took: dict[str, float] = {}
+    for number in range(runs):
+        for point in listed:
+            if session.left_s < took.get(point.name, 0.0):
+                return
+            session.heard(f"round {number + 1} of {runs}: {point.name}")
+            found = _round(session, point)
+            took[point.name] = found.seconds
+            yield found
+
+
+def sweep(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Round]:
+    """Yield rounds with more and more requests at the same time, to the knee; then repeat these."""
+    used, best, flat = list[Point](), 0.0, 0
+    for point in listed:
+        if session.left_s <= 0:
+            return
+        session.heard(f"looking for the knee: {point.name}")
+        found = _round(session, point)
+        yield found
+        used.append(point)
+        flat = 0 if found.throughput > best * _GAIN else flat + 1
+        best = max(best, found.throughput)
+        if flat == _FLAT:
+            break
+    yield from repeat(session, used, runs - 1)
+
+
+def rates(session: Session, sizes: Sizes) -> tuple[float, ...]:
+    """Measure the requests per second under full load, and return the rates of mode `rate`."""
+    burst = points.burst(sizes)
+    session.heard(f"measuring the highest rate with {burst.requests} requests at the same time")
+    found = _round(session, burst)
+    completed = len(found.good) / found.seconds
+    return tuple(float(f"{share * completed:.2g}") for share in points.SHARES) if completed else ()
+
+
+def _tokens(session: Session, kind: Kind, units: int) -> int:
+    """Return the tokens of a prompt, as the server counts them."""
+    found = client.measure(
+        session.endpoint, Chat(session.prompts.text(kind, units), 1), session.stopped, session.until_s
+    )
+    if found.error is not None and not found.prompt_tokens:
+        raise ServerError(found.error)
+    return found.prompt_tokens
+
+
+def _round(session: Session, point: Point) -> Round:
+    units = session.lengths[point.kind].units(point.prompt_tokens)
+    texts = [session.prompts.text(point.kind, units) for _ in range(point.requests)]
+    chats = [Chat(text, point.output_tokens, session.thinking) for text in texts]
+    before = counters.read(session.endpoint)
+    began = time.monotonic()
+    samples = tuple(_closed(session, chats, point) if point.rate is None else _open(session, chats, point.rate))
+    seconds = time.monotonic() - began
+    grown = after.since(before) if (after := counters.read(session.endpoint)) and before else None
+    return Round(point, seconds, samples, grown, _others(before, grown, samples))
+
+
+def _closed(session: Session, chats: Sequence[Chat], point: Point) -> Iterator[Sample]:
+    """Send requests so that the same number always runs."""
+
+    def send(chat: Chat) -> Sample:
+        return client.measure(session.endpoint, chat, session.stopped, session.until_s)
+
+    for _, sample in parallel.each(chats, send, threads=point.concurrency):
+        assert isinstance(sample, Sample)  # noqa: S101  send raises no UpstreamError
+        yield sample
+
+
+def _open(session: Session, chats: Sequence[Chat], rate: float) -> Iterator[Sample]:
+    """Send requests at random times, whether or not the server keeps up."""
+    due, planned = 0.0, list[tuple[float, Chat]]()
+    for chat in chats:
+        planned.append((due, chat))
+        due += random.expovariate(rate)
+    began = time.monotonic()
+
+    def send(each: tuple[float, Chat]) -> Sample:
+        session.stopped.wait(max(0.0, began + each[0] - time.monotonic()))
+        return client.measure(session.endpoint, each[1], session.stopped, session.until_s)
+
+    for _, sample in parallel.each(planned, send, threads=len(planned)):
+        assert isinstance(sample, Sample)  # noqa: S101  send raises no UpstreamError
+        yield sample
+
+
+def _others(before: Counters | None, grown: Counters | None, samples: Sequence[Sample]) -> bool:
+    """Return whether other clients were served: requests ran before, or more tokens were generated than received."""
+    if before is None or grown is None:
+        return False
+    received = sum(sample.output_tokens for sample in samples)
+    complete = all(sample.error is None for sample in samples)
+    generated = grown.values.get("generated_tokens", 0.0)
+    return bool(before.busy) or (complete and generated > received)

@@ -1,0 +1,137 @@
+"""What the rounds of a point mean: medians and percentiles, speculative decoding, and warnings."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.bench import counters, noise, records
+from sparkiac.bench.counters import Counters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sparkiac.bench.client import Sample
+    from sparkiac.bench.counters import Speculation
+    from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord
+
+_FEW_TOKENS: Final = 64
+"""With fewer generated tokens, the decode speed is noisy: Spark guide, section 10."""
+_FEW_PARTS: Final = 4
+"""A stream with fewer parts than a quarter of its tokens does not show when tokens were generated: the same."""
+_HOT_SHARE: Final = 0.9
+"""A GPU clock below 90 % of the one at the start shows throttling."""
+
+
+class Spread(NamedTuple):
+    """Median and percentiles of some values."""
+
+    median: float
+    p10: float
+    p90: float
+    p99: float
+    number: int
+
+
+class Quantity(NamedTuple):
+    """A measured quantity."""
+
+    name: str
+    unit: str
+    higher_is_better: bool
+    of_sample: Callable[[Sample], float | None] | None
+    """Its value for a request; None if it belongs to the round."""
+
+
+TTFT: Final = Quantity("TTFT", "ms", higher_is_better=False, of_sample=lambda sample: 1000 * sample.ttft_s)
+PREFILL: Final = Quantity("prefill", "tokens/s", higher_is_better=True, of_sample=lambda sample: sample.prefill)
+DECODE: Final = Quantity("decode", "tokens/s", higher_is_better=True, of_sample=lambda sample: sample.decode)
+TOTAL: Final = Quantity("latency", "ms", higher_is_better=False, of_sample=lambda sample: 1000 * sample.total_s)
+THROUGHPUT: Final = Quantity("throughput", "tokens/s", higher_is_better=True, of_sample=None)
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """Return median and percentiles; None without values."""
+    if not values:
+        return None
+    p10, p90, p99 = (noise.quantile(values, share) for share in (0.1, 0.9, 0.99))
+    return Spread(statistics.median(values), p10, p90, p99, len(values))
+
+
+def requests(point: PointRecord, quantity: Quantity) -> Spread | None:
+    """Return the spread of a quantity over all requests, or over all rounds if it belongs to the round."""
+    if quantity.of_sample is None:
+        return spread(by_round(point, quantity))
+    samples = (sample for each in point.rounds for sample in records.samples(each))
+    return spread([value for sample in samples if (value := quantity.of_sample(sample)) is not None])
+
+
+def by_round(point: PointRecord, quantity: Quantity) -> list[float]:
+    """Return one value of each round: the median of its requests, which are not independent of each other."""
+    found = (_of_round(each, quantity) for each in point.rounds)
+    return [value for value in found if value is not None]
+
+
+def quantities(point: PointRecord) -> tuple[Quantity, ...]:
+    """Return the quantities that are compared: prefill follows from TTFT, and latency from both."""
+    many = any(len(each.ttft_s) > 1 for each in point.rounds)
+    decodes = point.output_tokens != 1
+    return (TTFT, *((DECODE,) if decodes else ()), *((THROUGHPUT,) if many else ()))
+
+
+def speculation(point: PointRecord) -> Speculation | None:
+    """Return the result of speculative decoding over all rounds; None without drafts."""
+    values, positions = dict[str, float](), dict[int, float]()
+    for each in point.rounds:
+        for name, value in each.grown.items():
+            values[name] = values.get(name, 0.0) + value
+        for place, value in enumerate(each.positions):
+            positions[place] = positions.get(place, 0.0) + value
+    return counters.speculation(Counters(values, positions))
+
+
+def warnings(record: BenchRecord) -> tuple[str, ...]:
+    """Return what makes the figures of a record doubtful."""
+    found = [text for point in record.points for text in _doubts(point)]
+    return tuple(dict.fromkeys([*found, *_machine(record)]))
+
+
+def _of_round(found: RoundRecord, quantity: Quantity) -> float | None:
+    if quantity.of_sample is None:
+        return records.throughput(found) or None
+    values = [value for sample in records.samples(found) if (value := quantity.of_sample(sample)) is not None]
+    return statistics.median(values) if values else None
+
+
+def _doubts(point: PointRecord) -> Iterator[str]:
+    samples = [sample for each in point.rounds for sample in records.samples(each)]
+    errors = [error for each in point.rounds for error in each.errors]
+    if errors:
+        yield f"{point.name}: {len(errors)} of {len(errors) + len(samples)} requests failed: {errors[-1]}"
+    if samples and max(sample.output_tokens for sample in samples) < _FEW_TOKENS:
+        yield f"{point.name}: fewer than {_FEW_TOKENS} generated tokens; the decode speed is noisy"
+    if any(sample.parts < sample.output_tokens / _FEW_PARTS for sample in samples):
+        yield (
+            f"{point.name}: few parts for many tokens, so the decode speed is doubtful; with a reasoning parser, use "
+            "--thinking off"
+        )
+    if any(sample.output_tokens != point.output_tokens for sample in samples) and point.output_tokens:
+        yield f"{point.name}: the engine did not generate {point.output_tokens} tokens in each response"
+    if any(each.others for each in point.rounds):
+        yield f"{point.name}: the server handled requests of other clients meanwhile"
+    if hits := sum(each.grown.get("prefix_hits", 0.0) for each in point.rounds):
+        asked = sum(each.grown.get("prefix_queries", 0.0) for each in point.rounds)
+        if asked and hits / asked > 0.1:  # noqa: PLR2004  the chat template is the same in all prompts
+            yield f"{point.name}: {hits / asked:.0%} of the prompt tokens came from the prefix cache"
+    if preempted := sum(each.grown.get("preemptions", 0.0) for each in point.rounds):
+        yield f"{point.name}: {preempted:.0f} requests were preempted, because the KV cache was full"
+
+
+def _machine(record: BenchRecord) -> Iterator[str]:
+    for host, before in record.before.items():
+        after = record.after.get(host)
+        clocks = [each.gpu.clock_mhz for each in (before, after) if each and each.gpu and each.gpu.clock_mhz]
+        if len(clocks) == 2 and clocks[1] < _HOT_SHARE * clocks[0]:  # noqa: PLR2004  before and after
+            yield f"{host}: the GPU clock fell from {clocks[0]:.0f} to {clocks[1]:.0f} MHz during the run"
+        if after and before.generation != after.generation:
+            yield f"{host}: the generation changed during the run"

@@ -1,0 +1,120 @@
+"""What is measured: a deployment of a plan or a bare URL, what the plan and its sources expect, and its hosts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparkiac import catalog
+from sparkiac.bench import client
+from sparkiac.bench.client import Endpoint
+from sparkiac.fleet import ask, probing, verify
+from sparkiac.fleet.ask import Failure
+from sparkiac.memory.values import Unknown
+from sparkiac.model.bench import Expected, Gpu, HostFacts, Subject
+from sparkiac.upstream.streaming import ServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.fleet.ask import Answer
+    from sparkiac.plan import Container, HostPlan, Plan
+
+
+class Target(NamedTuple):
+    """A server to measure."""
+
+    endpoint: Endpoint
+    subject: Subject
+    expected: tuple[Expected, ...] = ()
+    hosts: tuple[HostPlan, ...] = ()
+    """Its hosts; empty for a bare URL."""
+
+
+def of_url(url: str, model: str | None, key: str | None) -> Target:
+    """Return the target at a URL. Raises ServerError."""
+    base = url.rstrip("/").removesuffix("/v1")
+    served = client.models(base, key)
+    name = model or next(iter(served), None)
+    if name not in served:
+        message = f"{base} does not serve {name}; it serves: {', '.join(sorted(served)) or 'nothing'}"
+        raise ServerError(message)
+    subject = Subject(url=base, model=name, max_model_len=served[name])
+    return Target(Endpoint(base, name, key, None, served[name]), subject)
+
+
+def of_plan(plan: Plan, name: str) -> Target | Failure:
+    """Return the target for a deployment, with its API key from its host. Raises ServerError."""
+    leader, container = leading(plan, name)
+    asked = verify.asked(plan, name)
+    if isinstance(asked, Failure):
+        return asked
+    key = probing.api_key(asked)
+    if isinstance(key, Failure):
+        return key
+    found = of_url(asked.promise.url or "", next(iter(asked.promise.models), None), key)
+    hosts = tuple(host for host in plan.hosts for each in host.containers if each.name == name)
+    subject = subject_of(leader, container, hosts, found.subject)
+    endpoint = found.endpoint._replace(engine=container.server.engine)
+    return Target(endpoint, subject, tuple(expected(leader, container)), hosts)
+
+
+def leading(plan: Plan, name: str) -> tuple[HostPlan, Container]:
+    """Return the container of a deployment that answers requests, and its host."""
+    return next(
+        (host, each) for host in plan.hosts for each in host.containers if each.name == name and each.server.leads
+    )
+
+
+def subject_of(host: HostPlan, container: Container, hosts: tuple[HostPlan, ...], found: Subject) -> Subject:
+    """Return everything that the plan and its lock say about a deployment."""
+    server, image = container.server, container.image
+    return found.model_copy(
+        update={
+            "engine": server.engine,
+            "deployment": container.name,
+            "recipe": server.recipe,
+            "hosts": tuple(each.name for each in hosts),
+            "platform": host.platform_name,
+            "image": image.reference,
+            "digest": image.digest,
+            "weights": server.model,
+            "commits": dict(container.weights.commits),
+            "versions": dict(image.versions) | ({"vllm": image.vllm} if image.vllm else {}),
+            "options": dict(server.options),
+            "speculative": dict(server.speculative) if server.speculative else None,
+            "argv": container.argv,
+        }
+    )
+
+
+def expected(host: HostPlan, container: Container) -> Iterator[Expected]:
+    """Return the decode speeds of the plan, and the measurements that the sources of the recipe published."""
+    proof = host.proofs.get(container.name)
+    for context, found in () if proof is None or isinstance(proof.decode, Unknown) else proof.decode:
+        value = f"{found.low:.1f} to {found.high:.1f} tokens/s"
+        what = f"decode after {context} tokens"
+        yield Expected(what=what, value=value, source=f"plan: {found.source}", low=found.low, high=found.high)
+    recipe, _, variant = (container.server.recipe or "").partition("#")
+    entries = (catalog.variant(recipe, variant) if variant else None, catalog.recipe(recipe) if recipe else None)
+    measured = next((each.value.measured for each in entries if each and each.value and each.value.measured), ())
+    for each in measured:
+        yield Expected(what=each.what, value=each.value, source=each.source)
+
+
+def host_facts(target: Target) -> dict[str, HostFacts]:
+    """Ask the hosts of a target for driver, generation, memory and the state of the GPU."""
+    answers = ask.ask_all(map(ask.endpoint, target.hosts)) if target.hosts else ()
+    return {answer.host: _facts(answer) for answer in answers if answer.facts is not None}
+
+
+def _facts(answer: Answer) -> HostFacts:
+    facts = answer.facts
+    assert facts is not None  # noqa: S101
+    machine = facts.machine
+    return HostFacts(
+        driver=machine.driver,
+        firmware=machine.firmware,
+        generation=facts.generation.current if facts.generation else None,
+        available_bytes=machine.memory.available_bytes if machine.memory else None,
+        gpu=Gpu(**machine.gpu.model_dump()) if machine.gpu else None,
+    )

@@ -1,0 +1,162 @@
+"""Search for better options of a deployment: which changes to try, and which to keep.
+
+One change is tried at a time, on top of those that were kept. A change is kept if the comparison with the best record
+so far says faster. At the end the original options are measured again: a difference that is only due to a machine that
+became warmer or busier does not count.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac import catalog
+from sparkiac.bench import comparison
+from sparkiac.report import Edit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sparkiac.bench.comparison import Row
+    from sparkiac.model.bench import BenchRecord
+    from sparkiac.plan import Container
+    from sparkiac.report import Scalar
+
+GOALS: Final = {"decode": "decode", "ttft": "TTFT", "throughput": "throughput"}
+"""Word of the command line → quantity that must become better."""
+_ENGINES: Final = frozenset({"vllm", "aeon-vllm"})
+_BACKENDS: Final = ("attention_backend", "moe_backend", "linear_backend")
+_FACTORS: Final = {"max_num_batched_tokens": (2, 0.5), "max_num_seqs": (2, 0.5)}
+_UTILIZATION_STEP: Final = 0.05
+_MOST_DRAFTS: Final = 16
+
+Edits = tuple[Edit, ...]
+
+
+class Change(NamedTuple):
+    """A change of one option."""
+
+    option: str
+    value: Scalar
+    edits: Edits
+    """The change of the inventory."""
+
+    @property
+    def text(self) -> str:
+        """Return the change in words."""
+        return f"{self.option}: {self.value}"
+
+
+class Trial(NamedTuple):
+    """A change that was tried."""
+
+    change: Change
+    record: BenchRecord | None
+    reason: str
+    """Why there is no record; empty if there is one."""
+    row: Row | None
+    """Its comparison with the best record so far."""
+    kept: bool
+
+
+class Better(NamedTuple):
+    """The end of a search."""
+
+    edits: Edits
+    """Changes that made the goal better; empty if none did."""
+    row: Row | None
+    """Comparison of the best record with the original options, measured again at the end."""
+
+
+def changes(container: Container) -> tuple[Change, ...]:
+    """Return the changes to try: the most promising first. Empty for engines other than vLLM."""
+    server = container.server
+    if server.engine not in _ENGINES:
+        return ()
+    options = server.options
+    found = [*_drafts(container), *_backends(container)]
+    for option, factors in _FACTORS.items():
+        value = options.get(option)
+        if isinstance(value, int):
+            found += [_set(container, option, max(1, int(value * factor))) for factor in factors]
+    share = options.get("gpu_memory_utilization")
+    if isinstance(share, int | float):
+        found += [_set(container, "gpu_memory_utilization", round(share + _UTILIZATION_STEP, 2))]
+    return tuple(found)
+
+
+def search(
+    base: BenchRecord, listed: tuple[Change, ...], goal: str, try_: Callable[[Edits], BenchRecord | str | None]
+) -> Iterator[Trial]:
+    """Try the changes and yield each trial.
+
+    `try_` returns a record, or why there is none, or None to end the search.
+    """
+    best, kept = base, dict[str, Edits]()
+    for change in listed:
+        found = try_(joined({**kept, change.option: change.edits}))
+        if found is None:
+            return
+        if isinstance(found, str):
+            yield Trial(change, None, found, None, kept=False)
+            continue
+        row = goal_row(best, found, goal)
+        better = row is not None and row.verdict == comparison.FASTER
+        if better:
+            best, kept[change.option] = found, change.edits
+        yield Trial(change, found, "", row, better)
+
+
+def result(trials: list[Trial], again: BenchRecord, goal: str) -> Better:
+    """Return the changes that count, compared with the original options measured again at the end."""
+    kept = {trial.change.option: trial.change.edits for trial in trials if trial.kept}
+    best = next((trial.record for trial in reversed(trials) if trial.kept), None)
+    if best is None:
+        return Better((), None)
+    row = goal_row(again, best, goal)
+    return Better(joined(kept) if row is not None and row.verdict == comparison.FASTER else (), row)
+
+
+def goal_row(first: BenchRecord, second: BenchRecord, goal: str) -> Row | None:
+    """Return the comparison of the quantity that must become better."""
+    return next((row for row in comparison.compare(first, second).rows if row.quantity == GOALS[goal]), None)
+
+
+def joined(kept: Mapping[str, Edits]) -> Edits:
+    """Return the edits of several changes."""
+    return tuple(edit for edits in kept.values() for edit in edits)
+
+
+def _set(container: Container, option: str, value: Scalar) -> Change:
+    return Change(option, value, (Edit((*container.path, "set", option), value),))
+
+
+def _drafts(container: Container) -> Iterator[Change]:
+    """Return more and fewer drafted tokens. The settings of speculation are one value, so all are written."""
+    given = container.server.speculative
+    tokens = given.get("num_speculative_tokens") if given else None
+    if given is None or not isinstance(tokens, int):
+        return
+    for value in (tokens + 1, tokens - 1):
+        if 1 <= value <= _MOST_DRAFTS:
+            settings = {**given, "num_speculative_tokens": value}
+            edits = tuple(
+                Edit((*container.path, "speculative", name), each)
+                for name, each in settings.items()
+                if isinstance(each, str | int | float)
+            )
+            yield Change("num_speculative_tokens", value, edits)
+
+
+def _backends(container: Container) -> Iterator[Change]:
+    """Return the backends of the other variants of the recipe: those that a source used for this model."""
+    recipe = (container.server.recipe or "").partition("#")[0]
+    options = container.server.options
+    seen = set()
+    for name in catalog.variant_names(recipe) if recipe else ():
+        entry = catalog.variant(recipe, name)
+        settings = entry.value.set if entry and entry.value and entry.value.set else {}
+        for option in _BACKENDS:
+            value = settings.get(option)
+            if isinstance(value, str) and value != options.get(option) and (option, value) not in seen:
+                seen.add((option, value))
+                yield _set(container, option, value)

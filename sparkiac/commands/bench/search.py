@@ -1,0 +1,122 @@
+"""`sparkiac bench tune`: try changes of a deployment on its hosts, and print the better ones as a patch."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import known
+
+if TYPE_CHECKING:
+    from sparkiac.bench.tuning import Better, Change, Trial
+    from sparkiac.commands.bench.trials import Bed
+
+_CONCURRENCY: Final = 8
+"""Requests at the same time for the goal throughput."""
+
+
+class Wish(NamedTuple):
+    """What to search for."""
+
+    goal: str
+    minutes: float
+    runs: int
+    prompt_tokens: int | None
+    output_tokens: int | None
+    generated: Path | None
+    """Generated directory."""
+    output: Path | None
+    """File of the patch."""
+
+
+def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], wish: Wish, *, yes: bool) -> int:
+    """Try changes, go back, and print the patch."""
+    from sparkiac.bench import measuring, tuning
+    from sparkiac.bench.points import Sizes
+    from sparkiac.bench.target import leading
+    from sparkiac.commands.apply import options, tree
+    from sparkiac.commands.bench import trials
+    from sparkiac.plan import startup_log
+
+    given = options.parse(ansible)
+    fleet = tree.checked(inventory, wish.generated, "text")
+    if isinstance(fleet, Exit):
+        return fleet
+    known("deployment", deployment, startup_log.servers(fleet.plan))
+    listed = tuning.changes(leading(fleet.plan, deployment)[1])
+    if not listed:
+        message = f"{deployment} has no option to tune: only vLLM's are known"
+        raise click.UsageError(message)
+    _ask(deployment, listed, wish.minutes, yes=yes)
+    seconds = wish.minutes * 60
+    mode, levels = ("sweep", (float(_CONCURRENCY),)) if wish.goal == "throughput" else ("single", ())
+    wanted = measuring.Wanted(mode, Sizes(wish.prompt_tokens, wish.output_tokens), levels, None, wish.runs, seconds)
+    with tempfile.TemporaryDirectory(prefix="sparkiac-tune-") as folder:
+        until_s = time.monotonic() + seconds
+        bed = trials.Bed(inventory, deployment, fleet, given, wanted, Path(folder), until_s)
+        return _run(bed, listed, wish.goal, wish.output)
+
+
+def _ask(name: str, listed: tuple[Change, ...], minutes: float, *, yes: bool) -> None:
+    click.echo(f"Changes to try, each with a restart of {name}, in at most {minutes:g} minutes:", err=True)
+    for change in listed:
+        click.echo(f"  {change.text}", err=True)
+    if not yes:
+        click.confirm("Start?", err=True, abort=True)
+
+
+def _run(bed: Bed, listed: tuple[Change, ...], goal: str, output: Path | None) -> Exit:
+    """Search, go back whatever happens, and report."""
+    from sparkiac.bench import tuning
+    from sparkiac.commands.bench import trials
+    from sparkiac.upstream.streaming import ServerError
+
+    tried: list[Trial] = []
+    hosts = trials.Hosts(bed)
+    try:
+        base = trials.measured(bed, "the present options")
+        if isinstance(base, Exit):
+            return base
+        with hosts:
+            for trial in tuning.search(base, listed, goal, hosts.try_):
+                tried.append(trial)
+                click.echo(trials.line(trial), err=True)
+        if hosts.away:
+            return Exit.FINDINGS
+        again = trials.measured(bed, "the present options again") if any(each.kept for each in tried) else base
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except ServerError as error:
+        click.echo(str(error), err=True)
+        return Exit.IO
+    return again if isinstance(again, Exit) else _report(bed, tuning.result(tried, again, goal), output)
+
+
+def _report(bed: Bed, found: Better, output: Path | None) -> Exit:
+    """Print the patch, or that there is none."""
+    from sparkiac.commands.bench import files, trials
+    from sparkiac.write.patch import diff_of
+
+    if not found.edits:
+        click.echo("No change made it better beyond the noise; the inventory stays as it is.", err=True)
+        return Exit.OK
+    raw = bed.inventory.read_bytes()
+    patch = diff_of(bed.inventory.as_posix(), raw, trials.edited(raw, found.edits))
+    row = found.row
+    if row is not None:
+        click.echo(f"{row.quantity}: {row.first:.4g} → {row.second:.4g} {row.unit} ({row.change:+.1%})", err=True)
+    if output is None:
+        click.echo(patch, nl=False)
+        return Exit.OK
+    try:
+        files.write(output, patch)
+    except OSError as error:
+        click.echo(f"{click.format_filename(output)}: {error.strerror}", err=True)
+        return Exit.IO
+    click.echo(f"Patch: git apply {click.format_filename(output)}", err=True)
+    return Exit.OK

@@ -1,0 +1,157 @@
+"""The trials of `sparkiac bench tune`: a changed inventory, its tree, the switch of the hosts, and the measurement."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
+
+import click
+
+from sparkiac.commands.exits import Exit
+
+if TYPE_CHECKING:
+    from sparkiac.bench.measuring import Wanted
+    from sparkiac.bench.tuning import Edits, Trial
+    from sparkiac.commands.apply.options import AnsibleOptions
+    from sparkiac.commands.apply.tree import GeneratedFleet
+    from sparkiac.model.bench import BenchRecord
+
+_TIMES: Final = 2
+"""A trial starts only if twice the time of the longest one is left: for itself, and for going back."""
+_STUCK: Final = "The hosts were not switched back to {path}: run sparkiac apply. Ansible's output: {log}"
+
+
+class Bed(NamedTuple):
+    """What all trials share."""
+
+    inventory: Path
+    name: str
+    """Deployment."""
+    fleet: GeneratedFleet
+    """The tree to which the hosts return."""
+    options: AnsibleOptions
+    wanted: Wanted
+    folder: Path
+    """Directory for the trees of trials, and for Ansible's output."""
+    until_s: float
+
+    @property
+    def log(self) -> Path:
+        """Return the file of Ansible's output."""
+        return self.folder / "ansible.log"
+
+
+class Hosts:
+    """Applies trees to the hosts. At the end of the context, the hosts go back to the original tree."""
+
+    def __init__(self, bed: Bed) -> None:
+        """Start with the hosts as they are."""
+        self._bed = bed
+        self.away = False
+        """Whether the hosts have another tree."""
+        self._longest_s = 0.0
+        self._number = 0
+
+    def __enter__(self) -> Self:
+        """Return the hosts."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Go back, also after an interrupt or an error."""
+        if not self.away:
+            return
+        click.echo("Going back to the present options …", err=True)
+        try:
+            self.away = bool(_apply(self._bed, self._bed.fleet))
+        finally:
+            if self.away:
+                click.echo(_STUCK.format(path=self._bed.fleet.path, log=_saved(self._bed)), err=True)
+
+    def try_(self, edits: Edits) -> BenchRecord | str | None:
+        """Apply a changed inventory and measure; return why that failed, or None if there is no time left."""
+        began = time.monotonic()
+        if self._bed.until_s - began < _TIMES * self._longest_s:
+            return None
+        fleet = self._tree(edits)
+        if isinstance(fleet, str):
+            return fleet
+        self.away = True
+        if reason := _apply(self._bed, fleet):
+            return reason
+        found = measured(self._bed, f"trial {self._number}")
+        self._longest_s = max(self._longest_s, time.monotonic() - began)
+        return "the server is busy or does not respond" if isinstance(found, Exit) else found
+
+    def _tree(self, edits: Edits) -> GeneratedFleet | str:
+        """Write the tree of a changed inventory; return the first error if it has one."""
+        from sparkiac import __version__, pipeline, write
+        from sparkiac.commands.apply.tree import GeneratedFleet, generations
+        from sparkiac.commands.inputs import hashes, read
+
+        inventory, lock = read(self._bed.inventory)
+        changed = inventory._replace(raw=edited(inventory.raw, edits))
+        outcome = pipeline.check(changed, lock)
+        if outcome.plan is None or outcome.report.failed:
+            return next((each.message for each in outcome.report.findings if each.severity.name == "ERROR"), "refused")
+        self._number += 1
+        path = self._bed.folder / str(self._number)
+        artifacts = pipeline.render(outcome.plan)
+        write.commit(artifacts, path, inputs=hashes((changed, lock)), generator=__version__)
+        return GeneratedFleet(outcome.plan, path, generations(artifacts))
+
+
+def edited(raw: bytes, edits: Edits) -> bytes:
+    """Return the text of an inventory with some changes."""
+    from sparkiac.fix.edits import edited as changed
+
+    return changed(raw.decode(), edits).encode()
+
+
+def measured(bed: Bed, what: str) -> BenchRecord | Exit:
+    """Measure the deployment and write the record."""
+    from sparkiac.bench import measuring, records, target
+    from sparkiac.commands.bench import files, measure, progress
+    from sparkiac.fleet.ask import Failure
+
+    click.echo(f"Measuring {what} …", err=True)
+    found = target.of_plan(bed.fleet.plan, bed.name)
+    if isinstance(found, Failure):
+        click.echo(f"{bed.name}: {found.reason}; {found.hint}", err=True)
+        return Exit.IO
+    if measure.is_busy(found):
+        return Exit.BUSY
+    with progress.Progress(text=True) as shown:
+        result = measuring.measure(found, bed.wanted, files.now(), shown.heard)
+    path = files.place(bed.inventory, result.record)
+    files.write(path.with_name(f"{path.stem}-{what.replace(' ', '-')}.json"), records.text(result.record))
+    if result.record.interrupted:
+        raise KeyboardInterrupt
+    return result.record
+
+
+def line(trial: Trial) -> str:
+    """Return one line about a trial."""
+    if trial.row is None:
+        return f"  {trial.change.text}: not measured: {trial.reason}"
+    row = trial.row
+    kept = "kept" if trial.kept else "not kept"
+    return f"  {trial.change.text}: {row.quantity} {row.change:+.1%}, {row.verdict}; {kept}"
+
+
+def _saved(bed: Bed) -> Path:
+    """Copy Ansible's output to a place that remains, and return it."""
+    kept = Path(tempfile.mkdtemp(prefix="sparkiac-tune-")) / "ansible.log"
+    shutil.copyfile(bed.log, kept)
+    return kept
+
+
+def _apply(bed: Bed, fleet: GeneratedFleet) -> str:
+    """Switch the hosts to a tree; return why it failed, or an empty text."""
+    from sparkiac.commands.apply import run
+
+    hosts = [host.name for host in fleet.plan.hosts if any(each.name == bed.name for each in host.containers)]
+    applied = run.change(fleet, bed.options, bed.log, hosts)
+    return "" if applied.code is Exit.OK else "; ".join(applied.reasons) or "the apply failed"

@@ -1,0 +1,137 @@
+"""`sparkiac fabric`: find the links between hosts, and check and measure them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, link_speeds, links_path, print_json, read, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sparkiac.fleet.ask import Endpoint, Failure
+    from sparkiac.fleet.fabric.checks import Step
+    from sparkiac.fleet.fabric.reading import HostPorts
+    from sparkiac.model.inventory import FabricLink, Inventory
+    from sparkiac.plan import Plan
+
+
+@click.group(cls=CommandGroup)
+def fabric() -> None:
+    """Find the links between hosts, and check and measure them."""
+
+
+@fabric.command()
+@INVENTORY
+@click.option("--write", is_flag=True, help="Write the links into INVENTORY instead of printing a patch.")
+def discover(inventory: Path, *, write: bool) -> int:
+    """Read the ports of all hosts of INVENTORY over SSH and print `fabric:` of each host as a patch for `git apply`.
+
+    Ports that are cabled together are found by pings on each link. A link without an address gets a proposed one,
+    marked by a comment; `fabric: {netplan: true}` makes `network.yml` set it.
+
+    Exit codes: 0 the links are known, 1 a host was not read or has no link, 2 bad input, 6 the file cannot be written.
+    """
+    from sparkiac import pipeline
+    from sparkiac.commands.fabric import draft
+    from sparkiac.fleet.fabric import discovery, reading
+    from sparkiac.report import Report
+    from sparkiac.write import replace
+
+    # A group without links is an error of the inventory that this command resolves, so no plan is needed.
+    loaded = pipeline.read_inventory(read(inventory)[0])
+    if loaded.value is None:
+        show(Report.of(loaded.findings), "text")
+        return Exit.BAD_INPUT
+    hosts = _endpoints(loaded.value)
+    found = _known(reading.read_all(hosts, neighbours=True))
+    links = discovery.links(found)
+    for line in draft.summary(links):
+        click.echo(line, err=True)
+    before = inventory.read_bytes().decode()
+    after, refused = draft.edited(before, links, {host.name: former for host, former in hosts.items()})
+    for name, reason in refused.items():
+        click.echo(f"{name}: not changed: {reason}", err=True)
+    if not write:
+        click.echo(draft.patch(inventory, before, after), nl=False)
+    elif after != before:
+        replace(inventory, after.encode())
+    complete = len(found) == len(hosts) and all(links.values()) and not refused
+    return Exit.OK if complete else Exit.FINDINGS
+
+
+@fabric.command()
+@INVENTORY
+@click.option("--speed/--no-speed", default=True, help="Measure speeds too; default: yes. They load the links.")
+@AS_JSON
+def verify(inventory: Path, *, speed: bool, output_format: str) -> int:
+    """Check the links of INVENTORY on its hosts, measure their speed and record it beside INVENTORY.
+
+    Links, addresses, MTU from end to end, RDMA devices, GIDs, drivers, firmware and memory are compared. iperf3,
+    ib_write_bw and NCCL's all_reduce_perf run between each pair of hosts that has them. `sparkiac check` warns if a
+    link was slower in the last run than in the best one.
+
+    Exit codes: 0 everything passed, 1 a check failed, 2 bad input, 6 a host was not read or the record not written.
+    """
+    plan = _plan(inventory)
+    if plan is None:
+        return Exit.BAD_INPUT
+    from sparkiac.fleet import ask
+    from sparkiac.fleet.fabric import reading, verifying
+    from sparkiac.model import link_record
+    from sparkiac.write import replace
+
+    read_hosts = reading.read_all({ask.endpoint(host): host.links for host in plan.hosts if host.links})
+    found = _known(read_hosts)
+    steps, speeds = verifying.verify(plan, found, speed=speed)
+    path, former = links_path(inventory), link_speeds(inventory) or link_record.LinkRecord()
+    if speeds:
+        replace(path, link_record.text(link_record.updated(former, speeds)).encode())
+    _show(steps, output_format)
+    if len(found) < len(read_hosts):
+        return Exit.IO
+    return Exit.FINDINGS if any(step.passed is False for step in steps) else Exit.OK
+
+
+def _endpoints(inventory: Inventory) -> dict[Endpoint, tuple[FabricLink, ...]]:
+    """Return where the hosts of an inventory are reached, with their links."""
+    from sparkiac.fleet.ask import Endpoint
+    from sparkiac.resolve.fabric import links_of
+
+    found = {}
+    for name, host in inventory.hosts.items():
+        user, port = (host.ssh.user, host.ssh.port) if host.ssh else (None, None)
+        found[Endpoint(name, host.address, user or inventory.defaults.user, port)] = links_of(host)
+    return found
+
+
+def _plan(inventory: Path) -> Plan | None:
+    from sparkiac import pipeline
+
+    outcome = pipeline.check(*read(inventory), allow_example=True, allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, "text")
+    return outcome.plan
+
+
+def _known(read_hosts: Mapping[str, HostPorts | Failure]) -> dict[str, HostPorts]:
+    """Return the hosts that were read, and name the others."""
+    from sparkiac.fleet.ask import Failure
+
+    for name, found in read_hosts.items():
+        if isinstance(found, Failure):
+            click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
+    return {name: found for name, found in read_hosts.items() if not isinstance(found, Failure)}
+
+
+def _show(steps: list[Step], output_format: str) -> None:
+    if output_format == "json":
+        print_json({"steps": [step._asdict() for step in steps]})
+        return
+    from sparkiac.commands.fabric.page import print_page
+
+    print_page(steps)

@@ -1,0 +1,91 @@
+"""The links that were found, as text: a summary, and the inventory with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sparkiac.fleet.fabric.discovery import FoundLink
+    from sparkiac.model.inventory import FabricLink
+
+_NOTHING = "no link: no port with an RDMA device is up"
+_PROPOSED = "proposed: the host has no such address yet"
+
+
+def summary(links: Mapping[str, Sequence[FoundLink]]) -> Iterator[str]:
+    """Return one line for each link: where its cable leads."""
+    for name, each in links.items():
+        yield from (f"{name} {link.interface}: {_other_end(link)}" for link in each)
+        if not each:
+            yield f"{name}: {_NOTHING}"
+
+
+def _other_end(link: FoundLink) -> str:
+    if link.peers is None:
+        return "other end unknown: its neighbours could not be read"
+    if not link.peers:
+        return "other end unknown: no host of this inventory answers there"
+    ends = ", ".join(f"{host} {interface}" for host, interface in link.peers)
+    return f"{'cabled to' if len(link.peers) == 1 else 'in one network with'} {ends}"
+
+
+def edited(
+    text: str, found: Mapping[str, Sequence[FoundLink]], former: Mapping[str, Sequence[FabricLink]]
+) -> tuple[str, dict[str, str]]:
+    """Return the inventory with the links of each host, and why a host was not changed."""
+    from sparkiac.fix.links import with_links
+    from sparkiac.fix.nodes import CannotEdit
+
+    refused: dict[str, str] = {}
+    for name, links in found.items():
+        written = [data(link) for link in links if link.address is not None]
+        if any(link.address is None for link in links):
+            left = ", ".join(link.interface for link in links if link.address is None)
+            refused[name] = f"{left} has no IPv4 address, and its other end is unknown; give it an address"
+        if not written or written == [_former(link) for link in former[name]]:
+            continue
+        comments = {
+            index: _PROPOSED for index, link in enumerate(each for each in links if each.address) if link.proposed
+        }
+        try:
+            text = with_links(text, name, written, comments)
+        except CannotEdit as reason:
+            refused[name] = str(reason)
+    return text, refused
+
+
+def data(link: FoundLink) -> dict[str, Any]:
+    """Return a link as the inventory states it."""
+    values = {
+        "interface": link.interface,
+        "hca": link.hca,
+        "address": link.address,
+        "mtu": link.mtu,
+        "speed_gbit": link.speed_gbit,
+        "twin": None if link.twin is None else _twin(link),
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _twin(link: FoundLink) -> dict[str, Any]:
+    assert link.twin is not None  # noqa: S101
+    own = next((each for each in link.twin.addresses if not each.startswith("169.254.")), None)
+    values = {"interface": link.twin.interface, "hca": link.twin.hca, "address": own}
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _former(link: FabricLink) -> dict[str, Any]:
+    return link.model_dump(mode="json", exclude_none=True)
+
+
+def patch(inventory: Path, before: str, after: str) -> str:
+    """Return the change as a patch, with the path of the inventory in its Git repository, or as it was given."""
+    from sparkiac.write.patch import diff_of
+
+    path = inventory.resolve()
+    top = next((each for each in path.parents if (each / ".git").exists()), Path.cwd())
+    name = path.relative_to(top) if path.is_relative_to(top) else inventory
+    return diff_of(str(name), before.encode(), after.encode())

@@ -1,0 +1,106 @@
+"""`sparkiac secrets`: values for the secrets that an inventory names."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, print_json, printable, read, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sparkiac.commands.secrets.needed import NeededSecret
+    from sparkiac.plan import Plan
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.group(cls=CommandGroup)
+def secrets() -> None:
+    """Make the values of the secrets that an inventory names."""
+
+
+@secrets.command()
+@INVENTORY
+@click.option(
+    "--vault-password-file", "password", type=_FILE, help="Encrypt the file with ansible-vault and this password."
+)
+@click.option("--show", "shown", is_flag=True, help="Print the values too.")
+@AS_JSON
+def new(inventory: Path, output_format: str, *, password: Path | None, shown: bool) -> int:
+    """Generate the secrets that the hosts of INVENTORY need and that have no value yet.
+
+    The values are stored in secrets/<name>.json with mode 0600, in a directory that Git ignores. Existing values are
+    kept. API keys, passwords of administrators and session keys are generated; a token that somebody else issues, such
+    as that of the model hub, is only listed.
+
+    Exit codes: 0 all secrets have a value, 1 some are still to be added, 2 bad input, 6 a file cannot be read or
+    written.
+    """
+    from sparkiac import pipeline
+    from sparkiac.commands.secrets import needed, store
+    from sparkiac.upstream.vault import VaultError
+
+    state = pipeline.lock_state(*read(inventory))
+    if state.plan is None or state.documents is None:
+        show(state.report, output_format)
+        return Exit.BAD_INPUT
+    found = needed.secrets_of(state.plan, state.documents[0].data)
+    path = printable(Path("secrets") / f"{state.plan.name}.json")
+    try:
+        values, states = store.complete(path, found, password) if found else ({}, {})
+    except VaultError as error:
+        raise click.UsageError(str(error)) from None
+    if output_format == "json":
+        print_json({"file": str(path) if found else None, "secrets": _data(found, states, values if shown else {})})
+    else:
+        _table(state.plan, states, values if shown else {})
+        _tell(inventory, path, password, [(each, states[each.name]) for each in found])
+    return Exit.FINDINGS if "missing" in states.values() else Exit.OK
+
+
+def _data(
+    found: Sequence[NeededSecret], states: Mapping[str, str], values: Mapping[str, str]
+) -> list[dict[str, object]]:
+    data: list[dict[str, object]] = []
+    for each in found:
+        data.append({"name": each.name, "state": states[each.name], "hosts": each.hosts, "keys": each.keys})
+        if each.name in values:
+            data[-1]["value"] = values[each.name]
+    return data
+
+
+def _table(plan: Plan, states: Mapping[str, str], values: Mapping[str, str]) -> None:
+    """Print what each host needs."""
+    from sparkiac.formats import terminal
+
+    rows = [(host.name, name, states[name], values.get(name, "")) for host in plan.hosts for name in host.secrets]
+    if not rows:
+        return
+    columns = ("host", "secret", "state", *(("value",) if values else ()))
+    table = terminal.table(*columns)
+    for row in rows:
+        table.add_row(*row[: len(columns)])
+    terminal.show([table])
+
+
+def _tell(inventory: Path, path: Path, password: Path | None, found: Sequence[tuple[NeededSecret, str]]) -> None:
+    """Say on standard error what is in the file, what is missing, and how the values get to the hosts."""
+    if not found:
+        click.echo(f"{inventory}: no host needs a secret", err=True)
+        return
+    counts = [sum(state == each for _, state in found) for each in ("generated", "kept")]
+    form = "encrypted, " if password else ""
+    click.echo(f"{path}: {counts[0]} generated, {counts[1]} kept ({form}mode 0600, ignored by Git)", err=True)
+    for each, state in found:
+        if state == "missing":
+            message = f"{each.name} ({', '.join(each.keys)}) has no value: get it from its issuer and add it to {path}"
+            click.echo(message, err=True)
+    options = f" --vault-password-file {shlex.quote(str(password))}" if password else ""
+    words = f"{shlex.quote(str(inventory))} -- -e @{shlex.quote(str(path))}{options}"
+    click.echo(f"to put them on the hosts: sparkiac apply {words}", err=True)

@@ -1,0 +1,93 @@
+"""Groups of vLLM: its own processes on each host (`mp`), or Ray.
+
+`mp` needs vLLM 0.11.1 or newer. With Ray, each container starts the Ray processes of its host; the leader then starts
+`vllm serve`, which places one part of the model on each host. Sources: vLLM's config/parallel.py and
+v1/executor/ray_executor.py (0.23.0), `ray start --help` and docs.ray.io (2.60.0).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.engines.engine import Groups, Part
+
+if TYPE_CHECKING:
+    from sparkiac.engines.engine import Member
+
+MASTER_PORT: Final = 29501
+"""Port of the leader to which all nodes connect: vLLM's default for --master-port, with Ray that of its head."""
+_RAY_PORTS: Final = {
+    "node_manager_port": 29502,
+    "object_manager_port": 29503,
+    "runtime_env_agent_port": 29504,
+    "dashboard_agent_grpc_port": 29505,
+    "dashboard_agent_listen_port": 29506,
+    "metrics_export_port": 29507,
+    "min_worker_port": 29510,
+    "max_worker_port": 29599,
+}
+"""Ports of the Ray processes of each host; Ray would choose free ones, which no filter can name."""
+_RAY_CLIENT_PORT: Final = 10001
+"""Ray opens it on the head if its image has Ray's client; vLLM does not use it."""
+_OBJECT_STORE_BYTES: Final = 1 << 30
+"""Ray would take 30 % of the memory. vLLM passes only small messages through it."""
+_JOIN: Final = ("python3", "/run/sparkiac/lib/ray_group.py")
+_RAY_LIMITS: Final = (
+    "--num-cpus=1",  # Ray starts a Python process for each processor in advance; vLLM's workers claim none
+    "--num-gpus=1",
+    f"--object-store-memory={_OBJECT_STORE_BYTES}",
+    *(f"--{name.replace('_', '-')}={port}" for name, port in _RAY_PORTS.items()),
+    "--disable-usage-stats",
+)
+_SPLIT: Final = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
+
+
+def part(member: Member) -> Part:
+    """Return what a node gets: one part of the model for each host, unless the deployment says how to divide it."""
+    divided = {} if "pipeline_parallel_size" in member.options else {"tensor_parallel_size": member.size}
+    return _ray(member, divided) if member.executor == "ray" else _native(member, divided)
+
+
+def _native(member: Member, divided: dict[str, int]) -> Part:
+    """Return the options of vLLM's own multi-node mode: all nodes but the first one serve no HTTP."""
+    leader = member.addresses[0]
+    options = divided | {
+        "distributed_executor_backend": "mp",
+        "nnodes": member.size,
+        "node_rank": member.rank,
+        "master_addr": leader,
+        "master_port": MASTER_PORT,
+    }
+    return Part(
+        options=options if member.leads else options | {"headless": True},
+        store=f"{leader}:{MASTER_PORT}",
+        ports=(str(MASTER_PORT),) if member.leads else (),
+    )
+
+
+def _ray(member: Member, divided: dict[str, int]) -> Part:
+    """Return the commands of Ray: the leader waits for all nodes, a worker for the leader."""
+    leader, own = member.addresses[0], member.addresses[member.rank]
+    started = ("--include-dashboard=false", "--dashboard-host=127.0.0.1", f"--port={MASTER_PORT}")
+    role = ("--head", *started) if member.leads else (f"--address={leader}:{MASTER_PORT}",)
+    ray = (*("ray", "start"), *role, f"--node-ip-address={own}", *_RAY_LIMITS)
+    ranges = tuple(str(port) for name, port in _RAY_PORTS.items() if not name.endswith("worker_port"))
+    workers = f"{_RAY_PORTS['min_worker_port']}-{_RAY_PORTS['max_worker_port']}"
+    heads = (str(MASTER_PORT), str(_RAY_CLIENT_PORT)) if member.leads else ()
+    words = ("nodes", str(member.size)) if member.leads else ("head",)
+    wait = (*_JOIN, *words, f"{leader}:{MASTER_PORT}")
+    return Part(
+        options=divided | {"distributed_executor_backend": "ray"},
+        before=(ray, wait) if member.leads else (wait,),
+        program=() if member.leads else (*ray, "--block"),
+        store=f"{leader}:{MASTER_PORT}",
+        ports=(*heads, *ranges, workers),
+    )
+
+
+GROUPS: Final = Groups(
+    executors=("mp", "ray"),
+    part=part,
+    split=_SPLIT,
+    computed=("distributed_executor_backend", "nnodes", "node_rank", "master_addr", "master_port", "headless"),
+)

@@ -1,0 +1,82 @@
+"""Writes `fabric.links` of a host into the text of an inventory: instead of the former ones, or below a new key."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start, read
+from sparkiac.fix.placing import scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    Links = Sequence[Mapping[str, Any]]
+
+_ITEM: Final = "- "
+
+
+def with_links(text: str, host: str, links: Links, comments: Mapping[int, str]) -> str:
+    """Return the text with these links of a host; `comments` are above the links with these indexes.
+
+    Everything else stays as it is. Raises CannotEdit if that is impossible.
+    """
+    data, root = read(text)
+    node, former = find(root, ("hosts", host)), find(root, ("hosts", host, "fabric", "links"))
+    assert node is not None, "the inventory is valid"  # noqa: S101
+    if former is None:
+        new = _added(text, node, links, comments)
+    elif former.style:
+        new = text[: former.start] + _flow(links) + text[former.end :]
+    else:
+        new = _replaced(text, former, links, comments)
+    _refuse_other_changes(data, read(new)[0], host, links)
+    return new
+
+
+def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
+    """Add `fabric` after the last key of a host."""
+    if host.style:
+        last = [*host.children.values()][-1].last
+        return f"{text[:last]}, fabric: {{links: {_flow(links)}}}{text[last:]}"
+    first = next(iter(host.children.values())).first
+    indent = " " * (first - line_start(text, first))
+    lines = [f"{indent}fabric:", f"{indent}  links:", *_block(links, comments, f"{indent}    ")]
+    place = line_end(text, host.last)
+    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}\n"
+    return before + "".join(f"{line}\n" for line in lines) + text[place:]
+
+
+def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
+    """Replace the lines of a list."""
+    start = line_start(text, former.start)
+    indent = text[start : former.start]
+    if indent.strip(" "):
+        message = "its links share a line with other values"
+        raise CannotEdit(message)
+    lines = "".join(f"{line}\n" for line in _block(links, comments, indent))
+    return text[:start] + lines + text[line_end(text, former.last) :]
+
+
+def _block(links: Links, comments: Mapping[int, str], indent: str) -> Iterator[str]:
+    for index, link in enumerate(links):
+        if index in comments:
+            yield f"{indent}# {comments[index]}"
+        for number, (key, value) in enumerate(link.items()):
+            yield f"{indent}{' ' * len(_ITEM) if number else _ITEM}{key}: {_flow(value)}"
+
+
+def _flow(value: Any) -> str:  # noqa: ANN401  plain data
+    if isinstance(value, dict):
+        return "{{{}}}".format(", ".join(f"{key}: {_flow(each)}" for key, each in value.items()))
+    if isinstance(value, (list, tuple)):
+        return "[{}]".format(", ".join(map(_flow, value)))
+    return scalar(value, "")
+
+
+def _refuse_other_changes(before: Any, after: Any, host: str, links: Links) -> None:  # noqa: ANN401  documents
+    wanted, found = (json.loads(json.dumps(each)) for each in (before, after))
+    wanted["hosts"][host].setdefault("fabric", {})["links"] = json.loads(json.dumps(links))
+    if wanted != found:
+        message = "because of the file's layout, the edit would change other values"
+        raise CannotEdit(message)

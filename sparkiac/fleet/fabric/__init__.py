@@ -1,0 +1,1 @@
+"""Links between hosts: found, checked and measured over SSH."""

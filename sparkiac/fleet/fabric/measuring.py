@@ -1,0 +1,135 @@
+"""Send over a pair of links: pings of full size, and the speed that iperf3, ib_write_bw and NCCL measure."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.fleet.ask import Failure, endpoint, run
+from sparkiac.fleet.fabric.checks import Step, gid_index
+from sparkiac.fleet.facts import shown
+from sparkiac.model.link_record import Speed
+from sparkiac.upstream import ssh
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sparkiac.fleet.fabric.pairs import End, Pair
+    from sparkiac.fleet.fabric.reading import Half, HostPorts
+
+_HEADERS_BYTES: Final = 28
+"""Of IPv4 and ICMP, which a ping adds to its data."""
+_IPERF_PORT: Final = 7349
+_RDMA_PORT: Final = 7350
+_SECONDS: Final = 5
+_TIMEOUT_S: Final = 120
+_ROW: Final = re.compile(r"^\s*\d+\s+\d+\s+[\d.]+\s+([\d.]+)\s+[\d.]+\s*$", re.MULTILINE)
+"""A row of ib_write_bw: bytes, iterations, peak, average, messages."""
+_BUS: Final = re.compile(r"^# Avg bus bandwidth\s*:\s*([\d.]+)", re.MULTILINE)
+_BITS: Final = 8
+
+Result = tuple[Step, Speed | None]
+
+
+def ping(pair: Pair, mtu: int | None) -> Step:
+    """Send packets of the full size that must not be split."""
+    size = (mtu or 1500) - _HEADERS_BYTES
+    options = ("-c", "3", "-W", "2", "-M", "do", "-s", str(size), "-I", pair.source.address)
+    done = _run(pair.source, ("ping", *options, pair.target.address))
+    name = f"full-size packets to {pair.target.host.name} over {pair.source.link.interface}"
+    if isinstance(done, Failure):
+        return Step(pair.source.host.name, name, None, done.reason)
+    passed = done.returncode == 0
+    said = f"{size} bytes arrive" if passed else shown(ssh.last_line(done.stdout + done.stderr, "no answer"))
+    return Step(pair.source.host.name, name, passed, said, f"MTU {mtu or 1500} at both ends")
+
+
+def speeds(pair: Pair, read: Mapping[str, HostPorts]) -> Iterator[Result]:
+    """Measure with each tool that both hosts have."""
+    here, there = (set(read[end.host.name].tools or ()) for end in pair)
+    tools: dict[str, Callable[[Pair, Mapping[str, HostPorts]], float | str]] = {
+        "iperf3": _iperf3,
+        "ib_write_bw": _ib_write_bw,
+        "all_reduce_perf": _all_reduce,
+    }
+    for tool, measure in tools.items():
+        name = f"{tool} to {pair.target.host.name} over {pair.source.link.interface}"
+        host = pair.source.host.name
+        missing = [end.host.name for end, have in zip(pair, (here, there), strict=True) if tool not in have]
+        found = f"not installed on {', '.join(missing)}" if missing else measure(pair, read)
+        if isinstance(found, str):
+            yield Step(host, name, None if missing else False, found), None
+        else:
+            speed = Speed(host, pair.target.host.name, pair.source.link.interface, tool, found)
+            yield Step(host, name, True, f"{found:.2f} Gbit/s"), speed  # noqa: FBT003
+
+
+def _iperf3(pair: Pair, _: Mapping[str, HostPorts]) -> float | str:
+    listen = f"iperf3 --server --one-off --daemon --idle-timeout 30 --bind {pair.target.address} --port {_IPERF_PORT}"
+    send = (
+        f"sleep 1; exec iperf3 --client {pair.target.address} --bind {pair.source.address} --port {_IPERF_PORT} "
+        f"--time {_SECONDS} --parallel 4 --json"
+    )
+    output = _between(pair, listen, send)
+    if isinstance(output, Failure):
+        return output.reason
+    try:
+        return float(json.loads(output)["end"]["sum_received"]["bits_per_second"]) / 1e9
+    except (ValueError, LookupError, TypeError):
+        return f"unexpected output: {shown(output)[:80]!r}"
+
+
+def _ib_write_bw(pair: Pair, read: Mapping[str, HostPorts]) -> float | str:
+    options = [_rdma(end, read) for end in pair]
+    if None in options:
+        return "a link has no RDMA device with a GID of its address"
+    common = f"--report_gbits --duration {_SECONDS} --port {_RDMA_PORT}"
+    listen = f"setsid timeout 30 ib_write_bw {options[1]} {common} >/dev/null 2>&1 </dev/null &"
+    output = _between(pair, listen, f"sleep 1; exec ib_write_bw {options[0]} {common} {pair.target.address}")
+    if isinstance(output, Failure):
+        return output.reason
+    rows = _ROW.findall(output)
+    return float(rows[-1]) if rows else f"unexpected output: {shown(output)[:80]!r}"
+
+
+def _rdma(end: End, read: Mapping[str, HostPorts]) -> str | None:
+    """Return the options that name the RDMA device of an end and its GID."""
+    port: Half | None = next(
+        (each for each in read[end.host.name].ports or () if each.interface == end.link.interface), None
+    )
+    index = None if port is None else gid_index(port, end.link.address)
+    return None if port is None or port.hca is None or index is None else f"--ib-dev {port.hca} --gid-index {index}"
+
+
+def _all_reduce(pair: Pair, _: Mapping[str, HostPorts]) -> float | str:
+    """Run NCCL's all-reduce on both hosts; the first one must reach the second one over ssh, as mpirun requires."""
+    parts = [
+        f"-np 1 -H {end.address} -x NCCL_SOCKET_IFNAME={end.link.interface}"
+        f"{f' -x NCCL_IB_HCA={end.link.hca}' if end.link.hca else ''} all_reduce_perf -b 64M -e 512M -f 2 -g 1"
+        for end in pair
+    ]
+    output = _command(pair.source, f"exec mpirun {' : '.join(parts)}")
+    if isinstance(output, Failure):
+        return output.reason
+    found = _BUS.search(output)
+    return float(found[1]) * _BITS if found else f"unexpected output: {shown(output)[-80:]!r}"
+
+
+def _between(pair: Pair, listen: str, send: str) -> str | Failure:
+    """Start a server on the target, which ends by itself, and a client on the source; return the client's output."""
+    started = _command(pair.target, listen)
+    return started if isinstance(started, Failure) else _command(pair.source, send)
+
+
+def _command(end: End, script: str) -> str | Failure:
+    done = _run(end, ("sh", "-c", script))
+    if isinstance(done, Failure) or not done.returncode:
+        return done if isinstance(done, Failure) else done.stdout
+    said = shown(ssh.last_line(done.stderr or done.stdout, f"exit status {done.returncode}"))
+    return Failure(f"{end.host.name}: {said}", "", reachable=True)
+
+
+def _run(end: End, words: tuple[str, ...]) -> ssh.Completed | Failure:
+    late = Failure(f"{end.host.name}: no result within {_TIMEOUT_S} s", "", reachable=True)
+    return run(endpoint(end.host), words, "", timeout_s=_TIMEOUT_S, late=late)

@@ -1,0 +1,85 @@
+"""The high-speed ports of a host, read over SSH by a program that is sent there and changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sparkiac.fleet.ask import THREADS, Endpoint, Failure, run
+from sparkiac.fleet.facts import Text, shown
+from sparkiac.upstream import machine, parallel, ssh
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.model.inventory import FabricLink
+
+    Links = tuple[FabricLink, ...]
+
+_TIMEOUT_S: Final = 120
+"""Up to four ports are asked for their neighbours, 3 seconds each, and nvidia-smi may be slow."""
+
+
+class _Read(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
+
+
+class Half(_Read):
+    """A network interface with an RDMA device."""
+
+    interface: Text
+    hca: Text | None
+    mac: Text | None
+    up: bool
+    mtu: int | None
+    speed_mbit: int | None
+    firmware: Text | None
+    addresses: tuple[Text, ...]
+    """IPv4 addresses with prefix length."""
+    gids: dict[Text, Text]
+    """Index → GID of the RoCE v2 entries."""
+
+
+class Port(Half):
+    """A port: its first half, with the other one if it has two."""
+
+    twin: Half | None
+
+
+class HostPorts(_Read):
+    """What a host has for links to other hosts. None stands for an unknown value, with the reason in `unknown`."""
+
+    ports: tuple[Port, ...] | None
+    neighbours: dict[Text, tuple[Text, ...]] | None
+    """Interface → MAC addresses that it reaches without a router."""
+    driver: Text | None
+    memory_bytes: int | None
+    memlock_bytes: int | None
+    """Limit on locked memory of a login; -1 without a limit."""
+    tools: tuple[Text, ...] | None
+    unknown: dict[Text, Text]
+
+
+def read_all(hosts: Mapping[Endpoint, Links], *, neighbours: bool = False) -> dict[str, HostPorts | Failure]:
+    """Read all hosts at the same time: their ports with an RDMA device, and the interfaces that their links name."""
+    found = parallel.each(hosts, lambda host: _read(host, hosts[host], neighbours=neighbours), threads=THREADS)
+    done = {host.name: result for host, result in found if isinstance(result, (HostPorts, Failure))}
+    return {host.name: done[host.name] for host in hosts}
+
+
+def _read(host: Endpoint, links: Links, *, neighbours: bool) -> HostPorts | Failure:
+    late = Failure(f"no answer within {_TIMEOUT_S} s", "check the load of the host and the link", reachable=False)
+    named = sorted({link.interface for link in links})
+    words = ("python3", "-", *named, *(("neighbours",) if neighbours else ()))
+    done = run(host, words, machine.program(machine.PORTS), timeout_s=_TIMEOUT_S, late=late)
+    if isinstance(done, Failure):
+        return done
+    if done.returncode:
+        said = shown(ssh.last_line(done.stderr, f"exit status {done.returncode}"))
+        return Failure(f"its ports cannot be read: {said}", "check that python3 is installed there", reachable=True)
+    try:
+        return HostPorts.model_validate_json(done.stdout.strip().splitlines()[-1])
+    except (ValidationError, IndexError):
+        said = shown(done.stdout)[:60]
+        return Failure(f"unexpected output: {said!r}", "check what a login on the host prints", reachable=True)

@@ -1,0 +1,105 @@
+"""What a server takes beside weights and KV cache: inside the memory that it requests, and in addition to it.
+
+Each term has a formula, whose constants come from recorded starts: docs/memory.md compares both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.memory.activations import drafter_bytes, encoded_bytes, encoder_bytes, language_bytes
+from sparkiac.memory.runner import measures_graphs
+from sparkiac.memory.values import GIB, Term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.memory.layers import Shape
+    from sparkiac.memory.options import ServerOptions, Speculation
+    from sparkiac.model.inventory import Measured
+
+RUNTIME_BYTES: Final = 3 * GIB
+"""Memory of a server beside weights and KV cache, if the widths of the network are unknown: an assumption."""
+RUNTIME_SOURCE: Final = "Spark guide L343-348: 0.85 of 119.21 GiB less 21.94 and 76.49 GiB leaves 2.90 GiB; rounded up"
+_MIB: Final = 1 << 20
+_GRAPHS_BYTES: Final = 100 * _MIB
+_GRAPH_BYTES: Final = 11 * _MIB
+"""CUDA graphs: a fixed part, and one for each captured batch size. Starts on an H100: 0.16 to 0.60 GiB."""
+_NCCL_BYTES: Final = 550 * _MIB
+"""Buffers of NCCL on each rank, before the request: 0.53 GiB (two ranks, vLLM 0.23.0)."""
+
+
+class Device(NamedTuple):
+    """What vLLM counts as memory outside PyTorch.
+
+    On a discrete GPU it is the CUDA context and the libraries. Where CPU and GPU share one memory, it is also what the
+    processes of the server allocate on the host meanwhile, and files that stay in the page cache.
+    """
+
+    non_torch_bytes: int
+    source: str
+
+
+UNIFIED: Final = Device(3 * GIB, "starts on DGX Spark: 1.0 to 3.8 GiB, with what the host allocates meanwhile")
+
+
+class Facts(NamedTuple):
+    """Facts of a server that decide on these terms."""
+
+    options: ServerOptions
+    shape: Shape | None
+    speculation: Speculation | None
+    device: Device
+    calibration: Measured | None
+
+
+def inside(facts: Facts) -> tuple[Term, ...]:
+    """Return the terms inside the requested memory: of an earlier start, else by the formulas."""
+    measured = facts.calibration.overhead_bytes if facts.calibration else None
+    if measured is not None:
+        return (Term("runtime", measured, "measured: startup log"),)
+    found = _profiled(facts)
+    return found or (Term("runtime", RUNTIME_BYTES, RUNTIME_SOURCE, assumed=True),)
+
+
+def outside(facts: Facts) -> tuple[Term, ...]:
+    """Return the terms in addition to the requested memory."""
+    return tuple(_outside(facts))
+
+
+def _profiled(facts: Facts) -> tuple[Term, ...]:
+    options, shape = facts.options, facts.shape
+    batch = options.max_num_batched_tokens
+    if shape is None:
+        return ()
+    language = language_bytes(batch, shape=shape, options=options, speculation=facts.speculation)
+    if language is None:
+        return ()
+    language += drafter_bytes(batch, shape=shape, speculation=facts.speculation)
+    encoder = encoder_bytes(batch, shape=shape, options=options)
+    what = "the largest images through the encoder" if encoder > language else "the widest layer and the logits"
+    device = facts.device
+    terms = [
+        Term("runtime", device.non_torch_bytes, f"CUDA context and libraries; {device.source}", assumed=True),
+        Term("activations", max(language, encoder), f"{what}, for one batch of {batch} tokens", assumed=True),
+    ]
+    if waiting := encoded_bytes(batch, shape=shape, options=options):
+        terms.append(Term("encoder cache", waiting, "encoded images of one batch", assumed=True))
+    if options.graph_sizes and measures_graphs(options, shape, facts.speculation):
+        terms.append(_graphs(options))
+    return tuple(terms)
+
+
+def _outside(facts: Facts) -> Iterator[Term]:
+    options, calibration = facts.options, facts.calibration
+    if options.graph_sizes and not measures_graphs(options, facts.shape, facts.speculation):
+        measured = calibration.graphs_bytes if calibration else None
+        known = Term("CUDA graphs", measured, "measured: startup log; in addition to the requested memory")
+        yield known if measured is not None else _graphs(options)
+    if options.tensor_parallel_size * options.pipeline_parallel_size > 1:
+        yield Term("NCCL", _NCCL_BYTES, "buffers of a rank: 0.53 GiB in a start of two ranks", assumed=True)
+
+
+def _graphs(options: ServerOptions) -> Term:
+    size = _GRAPHS_BYTES + options.graph_sizes * _GRAPH_BYTES
+    return Term("CUDA graphs", size, f"an estimate for {options.graph_sizes} batch sizes", assumed=True)

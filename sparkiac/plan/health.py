@@ -1,0 +1,43 @@
+"""The health check of a deployment's container."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.plan.container import Checks
+from sparkiac.plan.parts import Health
+
+if TYPE_CHECKING:
+    from sparkiac.engines import Engine, Part
+
+INSIDE: Final = "/run/sparkiac"
+"""Directory in the container with the probe and with what the container promises."""
+
+
+def promise_file(name: str) -> str:
+    """Return the path on the host of what a container promises."""
+    return f"/etc/sparkiac/{name}/promise.json"
+
+
+def checks(engine: Engine, part: Part, url: str | None) -> Checks:
+    """Return the health checks; `url` is None for the worker of a group, which serves no HTTP to clients.
+
+    The probe checks what the unit promises; its timeout is long enough for the first, slow answer. An image without
+    Python gets a check of the health endpoint and of the other nodes only, and the playbook checks the rest from the
+    host.
+    """
+    command = _probe(url) if engine.python else _shell(part, url, engine.health)
+    return Checks(Health(command, interval_s=15, timeout_s=150), engine.health if url else None)
+
+
+def _probe(url: str | None) -> tuple[str, ...]:
+    watch = ("CMD", "python3", f"{INSIDE}/lib/probe.py", "watch", f"{INSIDE}/promise.json")
+    return watch if url is None else (*watch, "--at", url)
+
+
+def _shell(part: Part, url: str | None, path: str) -> tuple[str, ...]:
+    asked = () if url is None else ("curl", "-fsS", "-m", "4", "-o", "/dev/null", f"{url}{path}")
+    if not part.check:
+        return ("CMD", *asked)
+    return ("CMD", "/bin/sh", "-c", " && ".join(filter(None, (shlex.join(asked), part.check))))

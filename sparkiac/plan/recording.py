@@ -1,0 +1,103 @@
+"""Recorded starts of a deployment, from its startup log or its page of metrics, and the names of their files."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.model.records import Cached, Source, StartRecord, Terms
+
+if TYPE_CHECKING:
+    from sparkiac.memory.startup import Startup
+    from sparkiac.model.records import Subject
+
+_ID: Final = 8
+_CACHE: Final = re.compile(r"^vllm:cache_config_info\{([^}]*)\}", re.MULTILINE)
+_LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
+_SAMPLE: Final = r"^{name}(?:\{{[^}}]*\}})? (\S+)$"
+_DRAFTED: Final = "vllm:spec_decode_num_draft_tokens_total"
+_ACCEPTED: Final = "vllm:spec_decode_num_accepted_tokens_total"
+_RESIDENT: Final = "process_resident_memory_bytes"
+
+
+def from_log(subject: Subject, found: Startup, *, requested_bytes: int | None, link: str) -> StartRecord:
+    """Return the record of a startup log. `requested_bytes` is the requested memory, if it is known exactly."""
+    return StartRecord(
+        subject=subject,
+        terms=Terms(
+            visible_bytes=found.visible_bytes,
+            requested_bytes=requested_bytes,
+            weights_bytes=found.weights_bytes,
+            activations_bytes=found.activations_bytes,
+            non_torch_bytes=_positive(found.runtime_bytes),
+            graphs_estimate_bytes=_positive(found.graphs_estimate_bytes),
+            graphs_bytes=_positive(found.graphs_bytes),
+            pool_bytes=_positive(found.pool_bytes),
+        ),
+        cached=Cached(
+            tokens=found.tokens,
+            blocks=found.blocks,
+            block_tokens=found.block_tokens,
+            context=found.context,
+            concurrency=found.concurrency,
+        ),
+        source=Source(grade="log", link=link),
+    )
+
+
+def from_metrics(subject: Subject, page: str, *, link: str) -> StartRecord | None:
+    """Return the record of a page of metrics of vLLM; None if it is no such page."""
+    found = _CACHE.search(page)
+    if found is None:
+        return None
+    labels = dict(_LABEL.findall(found[1]))
+    drafted, accepted = _sum(page, _DRAFTED), _sum(page, _ACCEPTED)
+    resident = _sum(page, _RESIDENT)
+    return StartRecord(
+        subject=subject,
+        terms=Terms(host_bytes=None if resident is None else round(resident)),
+        cached=Cached(blocks=_count(labels.get("num_gpu_blocks")), block_tokens=_count(labels.get("block_size"))),
+        acceptance=accepted / drafted if drafted and accepted is not None else None,
+        source=Source(grade="metrics", link=link),
+        notes=("host_bytes is the API server alone",) if resident is not None else (),
+    )
+
+
+def merged(before: StartRecord | None, now: StartRecord) -> StartRecord:
+    """Return one record of two for the same server: what the new one does not state stays as it was."""
+    if before is None or before.subject != now.subject:
+        return now
+    return now.model_copy(
+        update={
+            "runner": now.runner or before.runner,
+            "terms": before.terms.model_copy(update=now.terms.model_dump(exclude_none=True)),
+            "cached": before.cached.model_copy(update=now.cached.model_dump(exclude_none=True)),
+            "speeds": now.speeds or before.speeds,
+            "acceptance": before.acceptance if now.acceptance is None else now.acceptance,
+            "notes": tuple(dict.fromkeys((*before.notes, *now.notes))),
+        }
+    )
+
+
+def text(record: StartRecord) -> str:
+    """Return the file of a record: JSON, sorted, with one value on a line."""
+    return record.model_dump_json(indent=1, exclude_none=True) + "\n"
+
+
+def file_name(deployment: str, subject: Subject) -> str:
+    """Return the name of the file for a server: another image, commit or option gives another file."""
+    return f"{deployment}-{hashlib.sha256(subject.model_dump_json().encode()).hexdigest()[:_ID]}.json"
+
+
+def _positive(size_bytes: int | None) -> int | None:
+    return None if size_bytes is None or size_bytes < 0 else size_bytes
+
+
+def _count(value: str | None) -> int | None:
+    return int(value) if value and value.isdigit() else None
+
+
+def _sum(page: str, name: str) -> float | None:
+    found = re.findall(_SAMPLE.format(name=re.escape(name)), page, re.MULTILINE)
+    return sum(map(float, found)) if found else None

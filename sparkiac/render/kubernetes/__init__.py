@@ -1,0 +1,93 @@
+"""Render the plan as Kubernetes objects: LeaderWorkerSet, Deployment, Service, NetworkPolicy. One module per kind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparkiac.render.kubernetes import deployments, files, groups, network, notes, objects
+from sparkiac.render.kubernetes.objects import Node, Unsupported
+from sparkiac.render.kubernetes.pods import Files
+
+if TYPE_CHECKING:
+    from sparkiac.artifact import Artifact
+    from sparkiac.plan import Plan
+
+__all__ = ["Rendering", "Unsupported", "render"]
+
+
+class Rendering(NamedTuple):
+    """The files, and what they do not cover."""
+
+    artifacts: tuple[Artifact, ...]
+    uncovered: tuple[str, ...]
+
+
+def render(plan: Plan) -> Rendering:
+    """Render all objects and kustomization.yaml, sorted by path. Raises Unsupported."""
+    _check_names(plan)
+    users = _users(plan)
+    resources = [files.namespace(plan.name)]
+    configured: list[Artifact] = []
+    rendered: list[list[Node]] = []
+    refused: dict[str, str] = {}
+    for name, nodes in _nodes(plan).items():
+        own = (*files.promises(nodes, plan.name), *groups.variables_of_nodes(nodes))
+        probe = files.probe() if files.is_probed(nodes[0]) else ()
+        try:
+            resources += _objects(nodes, (*own, *probe), users.get(name, []))
+        except Unsupported as error:
+            refused[name] = str(error)
+            continue
+        rendered.append(nodes)
+        configured += [each for each in (*own, *probe) if each not in configured]
+    if not rendered:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in refused.items()) or "it has no container"
+        message = f"nothing of {plan.name} can run on Kubernetes: {reasons}"
+        raise Unsupported(message)
+    found = notes.notes(plan, rendered, refused)
+    kustomization = files.kustomization(plan.name, [each.path for each in resources], configured)
+    artifacts = (*resources, *configured, kustomization, notes.render(plan, found))
+    return Rendering(tuple(sorted(artifacts, key=lambda artifact: artifact.path)), found.uncovered)
+
+
+def _objects(nodes: list[Node], own: tuple[Artifact, ...], users: list[str]) -> list[Artifact]:
+    """Return the objects of a deployment or service. Raises Unsupported."""
+    name = nodes[0].container.name
+    if len(nodes) > 1:
+        found = {"leaderworkerset": groups.group(nodes, own)}
+    else:
+        found = {"deployment": deployments.deployment(nodes[0], Files(own))}
+        found["networkpolicy"] = network.policy(nodes[0], users)
+    if network.is_reachable(nodes[0]):
+        found["service"] = network.service(nodes[0].container)
+    return [objects.artifact(f"{name}/{kind}.yaml", data) for kind, data in found.items()]
+
+
+def _nodes(plan: Plan) -> dict[str, list[Node]]:
+    """Return the nodes of each deployment and container service, the leader of a group first, sorted by name."""
+    found: dict[str, list[Node]] = {}
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.path[0] != "monitoring":
+                found.setdefault(container.name, []).append(Node(host, container))
+    return {name: sorted(found[name], key=lambda node: node.container.server.node or (0, 1)) for name in sorted(found)}
+
+
+def _users(plan: Plan) -> dict[str, list[str]]:
+    """Return name → containers that use the deployment or service of this name, sorted."""
+    found: dict[str, set[str]] = {}
+    for host in plan.hosts:
+        for container in host.containers:
+            for link in container.dependencies:
+                if link.target is not None:
+                    found.setdefault(link.name, set()).add(container.name)
+    return {name: sorted(users) for name, users in found.items()}
+
+
+def _check_names(plan: Plan) -> None:
+    """Raise Unsupported if a name is not one of Kubernetes, where none ends with a hyphen."""
+    names = {plan.name, *(host.name for host in plan.hosts), *_nodes(plan)}
+    bad = sorted(name for name in names if name.endswith("-"))
+    if bad:
+        message = f"names of Kubernetes do not end with a hyphen: rename {', '.join(bad)}"
+        raise Unsupported(message)

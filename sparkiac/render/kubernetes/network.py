@@ -1,0 +1,70 @@
+"""Service and NetworkPolicy of a deployment or service. `bind` of the inventory decides who reaches its port."""
+
+from __future__ import annotations
+
+from ipaddress import ip_interface
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.render.kubernetes import objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sparkiac.plan import Container, HostPlan, Published
+    from sparkiac.render.kubernetes.objects import Node
+
+_LOOPBACK: Final = "127.0.0.1"
+_EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
+_RANK: Final = {"leaderworkerset.sigs.k8s.io/worker-index": "0"}
+"""Label of the pod that leads a group."""
+
+
+def is_reachable(node: Node) -> bool:
+    """Return whether a Service reaches the server: the leader of a group must listen on the address of its node."""
+    listen = node.container.network.listen
+    if listen is None or node.container.network.published is not None:
+        return listen is not None
+    return listen[0] in {node.host.address, _EVERY}
+
+
+def service(container: Container) -> dict[str, Any]:
+    """Return the Service of a container that is reachable.
+
+    It has the port of the inventory and, if another one, the port in the container, which containers of one host use.
+    """
+    listen, published = container.network.listen, container.network.published
+    assert listen is not None, "it is reachable"  # noqa: S101
+    name, selected = container.name, {objects.NAME: container.name}
+    if published is None:
+        # LeaderWorkerSet creates a Service of its own with the name of the group, for the names of the pods.
+        name, selected = f"{name}-leader", selected | _RANK
+    target = published.container_port if published else listen[1]
+    ports = {"http": listen[1]} | ({} if target == listen[1] else {"container": target})
+    entries = [{"name": key, "port": port, "targetPort": target, "protocol": "TCP"} for key, port in ports.items()]
+    spec = {"type": "ClusterIP", "selector": selected, "ports": entries}
+    return objects.head("v1", "Service", name, container.name) | {"spec": spec}
+
+
+def policy(node: Node, users: Iterable[str]) -> dict[str, Any]:
+    """Return the NetworkPolicy; `users` are the deployments and services that use this one."""
+    container, published = node.container, node.container.network.published
+    ingress = [] if published is None else _ingress(published, node.host, list(users))
+    spec = {"podSelector": objects.selector(container.name), "policyTypes": ["Ingress"], "ingress": ingress}
+    return objects.head("networking.k8s.io/v1", "NetworkPolicy", container.name, container.name) | {"spec": spec}
+
+
+def _ingress(published: Published, host: HostPlan, users: list[str]) -> list[dict[str, Any]]:
+    """Return who may connect: those who use it, and whoever reaches the address that it is bound to."""
+    ports = [{"port": published.container_port, "protocol": "TCP"}]
+    peers: list[dict[str, Any]] = [{"podSelector": objects.selector(user)} for user in users]
+    if published.address in {host.address, _EVERY}:
+        return [{"ports": ports}]
+    if published.address != _LOOPBACK:
+        peers += [{"ipBlock": {"cidr": network}} for network in _networks(host, published.address)]
+    return [{"from": peers, "ports": ports}] if peers else []
+
+
+def _networks(host: HostPlan, address: str) -> list[str]:
+    """Return the network of the link with this address."""
+    links = (ip_interface(link.address) for link in host.links)
+    return sorted({str(link.network) for link in links if str(link.ip) == address})

@@ -1,0 +1,189 @@
+"""The pod template of one container."""
+
+from __future__ import annotations
+
+import hashlib
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac.plan.parts import UNLOCKED
+from sparkiac.plan.topology import GATEWAY, GATEWAY_ENTRY
+from sparkiac.render import compose, escape
+from sparkiac.render.kubernetes import objects, probes, volumes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sparkiac.artifact import Artifact
+    from sparkiac.plan import Container, HostPlan
+    from sparkiac.render.kubernetes.objects import Node
+
+HOSTNAME: Final = "kubernetes.io/hostname"
+RDMA: Final = {"/dev/infiniband": "rdma/rdma_shared_device_a"}
+"""Device file → resource of the shared RDMA device plugin, as NVIDIA's Network Operator names it in its examples."""
+_CHECKSUM: Final = "sparkiac/files"
+"""Annotation with a hash of the pod's files: the pods restart when a file changes."""
+_ID_LENGTH: Final = 12
+"""Characters of an image ID that Docker shows."""
+_MEMLOCK: Final = "memlock"
+_UNLIMITED: Final = -1
+
+
+class Process(NamedTuple):
+    """How the process of a pod starts; `$` is encoded, except in references to variables of the pod."""
+
+    command: list[str] | None
+    args: list[str] | None
+    env: list[dict[str, Any]]
+
+
+class Files(NamedTuple):
+    """Files of a pod that are ConfigMaps."""
+
+    artifacts: tuple[Artifact, ...]
+    """All of them."""
+    promise: str = "promise.json"
+    """Key of its promise."""
+    has_nodes: bool = False
+    """Whether there is a file for each node of its group."""
+
+
+def process(container: Container) -> Process:
+    """Return how a container starts."""
+    return Process(encoded(compose.entrypoint(container)), encoded(compose.command(container)), variables(container))
+
+
+def encoded(words: list[str] | None) -> list[str] | None:
+    """Return words in which the kubelet replaces nothing."""
+    return None if words is None else [escape.kubernetes(word) for word in words]
+
+
+def variables(container: Container) -> list[dict[str, Any]]:
+    """Return the environment."""
+    return [{"name": name, "value": escape.kubernetes(value)} for name, value in container.command.env.items()]
+
+
+def image(container: Container) -> str:
+    """Return the pinned reference, which a node pulls also where hosts would copy it.
+
+    An image that is built from source is in no registry: its tag is the start of its ID.
+    """
+    found = container.image
+    if found.build is not None:
+        return f"{found.repository}:{(found.digest or UNLOCKED).removeprefix('sha256:')[:_ID_LENGTH]}"
+    return found._replace(copied=False).pull
+
+
+def template(node: Node, process: Process, files: Files, placement: dict[str, Any]) -> dict[str, Any]:
+    """Return the pod template of a container on its host."""
+    container, found = node.container, volumes.mounted(node.container, promise=files.promise, has_nodes=files.has_nodes)
+    host_network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if container.network.host else {}
+    spec = {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,  # variables such as VLLM_PORT, of a Service named vllm, would change the server
+        **placement,
+        **host_network,
+        "hostAliases": _aliases(node),
+        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+        "terminationGracePeriodSeconds": container.timeouts.stop_s + _drain_s(container),
+        "containers": [_server(container, process, found)],
+        "volumes": volumes.volumes(found),
+    }
+    metadata = {"labels": objects.labels(container.name), "annotations": _checksum(files.artifacts)}
+    return {"metadata": objects.without_empty(metadata), "spec": objects.without_empty(spec)}
+
+
+def placement(hosts: Iterable[HostPlan]) -> dict[str, Any]:
+    """Return what places a pod on one of these hosts; two pods of one group never share a host."""
+    found = list(hosts)
+    selected = {"kubernetes.io/arch": found[0].architecture}
+    if len(found) == 1:
+        return {"nodeSelector": selected | {HOSTNAME: found[0].name}}
+    within = {"key": HOSTNAME, "operator": "In", "values": [host.name for host in found]}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [within]}]}
+    node = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    return {"nodeSelector": selected, "affinity": node}
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an IP address and not a name."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _server(container: Container, process: Process, found: tuple[volumes.Mounted, ...]) -> dict[str, Any]:
+    server = {
+        "name": "server",
+        "image": image(container),
+        "imagePullPolicy": "IfNotPresent" if container.image.build is None else "Never",
+        "command": process.command,
+        "args": process.args,
+        "env": process.env,
+        "ports": _ports(container),
+        "resources": _resources(container),
+        "securityContext": _security(container),
+        "volumeMounts": volumes.mounts(found),
+        "lifecycle": _lifecycle(container),
+        **probes.probes(container),
+    }
+    return objects.without_empty(server)
+
+
+def _ports(container: Container) -> list[dict[str, Any]]:
+    """Return the port, published on the same address of the node as by Docker."""
+    listen, published = container.network.listen, container.network.published
+    if listen is None:
+        return []
+    if published is None:
+        return [{"name": "http", "containerPort": listen[1], "protocol": "TCP"}]
+    every = published.address == "0.0.0.0"  # noqa: S104  compared
+    address = {} if every else {"hostIP": published.address}
+    port = {"name": "http", "containerPort": published.container_port, "hostPort": published.port}
+    return [port | address | {"protocol": "TCP"}]
+
+
+def _resources(container: Container) -> dict[str, Any]:
+    gpu = {"nvidia.com/gpu": "1"} if container.confinement.gpu else {}
+    devices = {RDMA[each]: "1" for each in container.confinement.devices if each in RDMA}
+    memory = {} if container.memory_bytes is None else {"memory": str(container.memory_bytes)}
+    return objects.without_empty({"limits": gpu | devices, "requests": memory})
+
+
+def _security(container: Container) -> dict[str, Any]:
+    """Return the restrictions of every container. IPC_LOCK replaces an unlimited memlock, which no pod can set."""
+    confinement = container.confinement
+    added = {"add": ["IPC_LOCK"]} if confinement.ulimits.get(_MEMLOCK) == _UNLIMITED else {}
+    uid, _, gid = (confinement.user or "").partition(":")
+    return {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"], **added},
+        "readOnlyRootFilesystem": confinement.read_only,
+        **({"runAsUser": int(uid)} if uid else {}),
+        **({"runAsGroup": int(gid)} if gid else {}),
+    }
+
+
+def _drain_s(container: Container) -> int:
+    return 0 if container.network.listen is None else container.timeouts.drain_s
+
+
+def _lifecycle(container: Container) -> dict[str, Any]:
+    """Wait before SIGTERM, so that running requests can end; no new ones arrive from Services meanwhile."""
+    drain_s = _drain_s(container)
+    return {"preStop": {"sleep": {"seconds": drain_s}}} if drain_s else {}
+
+
+def _aliases(node: Node) -> list[dict[str, Any]]:
+    if GATEWAY_ENTRY not in node.container.network.extra_hosts or not is_address(node.host.address):
+        return []
+    return [{"ip": node.host.address, "hostnames": [GATEWAY]}]
+
+
+def _checksum(files: tuple[Artifact, ...]) -> dict[str, str]:
+    if not files:
+        return {}
+    parts = sorted(hashlib.sha256(each.path.encode() + b"\0" + each.content).hexdigest() for each in files)
+    return {_CHECKSUM: hashlib.sha256("".join(parts).encode()).hexdigest()}

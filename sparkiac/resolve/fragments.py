@@ -1,0 +1,81 @@
+"""Check the fragments of deployments: that each exists, fits the deployment, and has the fragments that it needs.
+
+Names are read from the document, so that an invalid file gets these findings as well.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac import catalog
+from sparkiac.hints import nearest
+from sparkiac.model import forms
+from sparkiac.report import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.model.catalog import Fragment
+    from sparkiac.report import Path
+    from sparkiac.source.document import Document
+
+_UNKNOWN: Final = ("REF001", "unknown-name")
+_NEEDED: Final = ("REF003", "needed")
+
+
+def check(document: Document) -> Iterator[Finding]:
+    """Return a finding for every fragment that a deployment lists and cannot use."""
+    data: Any = document.data
+    deployments = data.get("deployments") if isinstance(data, dict) else None
+    for name, deployment in deployments.items() if isinstance(deployments, dict) else ():
+        given = deployment.get("fragments") if isinstance(deployment, dict) else None
+        listed = given if isinstance(given, tuple) else ()
+        for index, fragment in enumerate(listed):
+            path: Path = ("deployments", name, "fragments", index)
+            for code, message, hint in _faults(fragment, name, deployment, listed[:index]):
+                yield Finding(*code, Severity.ERROR, message, document.at_value(path), hint)
+
+
+def _faults(
+    name: object, deployment: str, values: dict[str, Any], before: tuple[object, ...]
+) -> Iterator[tuple[tuple[str, str], str, str]]:
+    """Return code, message and hint of everything that is wrong with one fragment."""
+    if not isinstance(name, str):
+        return
+    found = catalog.fragment(name) if re.fullmatch(forms.NAME, name) else None
+    if found is None:
+        known = catalog.fragment_names()
+        yield _UNKNOWN, f"unknown fragment {name!r}", nearest(name, known)
+    elif found.value is not None:
+        yield from ((_NEEDED, *fault) for fault in _misfits(name, found.value, deployment, values))
+        yield from ((_NEEDED, *fault) for fault in _unmet(name, found.value, deployment, before))
+
+
+def _misfits(name: str, fragment: Fragment, deployment: str, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return a fault if a deployment runs another engine, or on another number of hosts, than a fragment is for."""
+    engine, on = _engine(values), values.get("on")
+    if fragment.engine is not None and engine not in {None, fragment.engine}:
+        yield f"fragment {name} is for {fragment.engine}, but deployment {deployment} runs {engine}", "remove it"
+    hosts = len(on) if isinstance(on, tuple) else 1
+    if fragment.nodes is not None and on is not None and hosts != fragment.nodes:
+        message = f"fragment {name} is for {fragment.nodes} hosts, but deployment {deployment} runs on {hosts}"
+        yield message, f"remove it, or list {fragment.nodes} hosts under `on`"
+
+
+def _unmet(name: str, fragment: Fragment, deployment: str, before: tuple[object, ...]) -> Iterator[tuple[str, str]]:
+    """Return a fault for each fragment that must be listed before this one and is not."""
+    for needed in fragment.needs:
+        if needed not in before:
+            message = f"fragment {name} needs fragment {needed}, which deployment {deployment} does not list before it"
+            yield message, f"add {needed} before it: fragments: [{', '.join([*fragment.needs, name])}]"
+
+
+def _engine(values: dict[str, Any]) -> str | None:
+    """Return the engine of a deployment; None if its recipe is unknown, which is reported elsewhere."""
+    recipe = values.get("recipe")
+    if isinstance(recipe, str):
+        found = catalog.recipe(recipe) if re.fullmatch(forms.RECIPE, recipe) else None
+        return found.value.engine if found is not None and found.value is not None else None
+    engine = values.get("engine")
+    return engine if isinstance(engine, str) else None

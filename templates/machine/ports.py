@@ -1,0 +1,137 @@
+# ruff: noqa: INP001  one of the modules of a program that is sent over SSH
+"""Print the high-speed network ports of this machine as JSON. Needs Python 3.8 or newer and preflight_host.py.
+
+Nothing is changed. With the argument `neighbours`, each port that is up sends two pings to the IPv6 multicast address
+of all nodes, so that the kernel learns who is at the other end of the cable.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+from contextlib import suppress
+from typing import Any, Callable, Iterator  # noqa: UP035 - Python 3.8
+
+from preflight_host import LocalHost, parse_gpus, parse_meminfo
+
+RDMA = "/sys/class/infiniband"
+NET = "/sys/class/net"
+ALL_NODES = "ff02::1"
+KIND = "RoCE v2"
+TOOLS = ("ping", "iperf3", "ib_write_bw", "mpirun", "all_reduce_perf")
+
+
+def text(host: LocalHost, name: str) -> str | None:
+    """Return the text of a file in sysfs; None if it does not exist or cannot be read."""
+    try:
+        return host.read(name).strip() or None
+    except OSError:
+        return None
+
+
+def number(host: LocalHost, name: str) -> int | None:
+    """Return a number in sysfs; None if there is none, such as the speed of a port that is down."""
+    found = text(host, name)
+    return int(found) if found is not None and found.isdigit() else None
+
+
+def ports(host: LocalHost, named: tuple[str, ...] = ()) -> list[dict[str, Any]]:
+    """Return the network interfaces that have an RDMA device, with their other halves, and those that are named.
+
+    A port of a DGX Spark is two PCIe devices: they have the same address in two PCI domains.
+    """
+    rdma = {each.name: each.parts[-4] for each in host.path(RDMA).glob("*/device/net/*")}
+    plain = {name: None for name in named if host.path(f"{NET}/{name}").exists()}
+    found = sorted({**plain, **rdma}.items())
+    held = addresses(host) if found else {}
+    read = [port(host, interface, device, held.get(interface, [])) for interface, device in found]
+    read.sort(key=lambda each: str(each["slot"]))
+    halves: dict[str, list[dict[str, Any]]] = {}
+    for each in read:
+        halves.setdefault((each["slot"] or each["interface"]).partition(":")[2] or each["interface"], []).append(each)
+    return [{**pair[0], "twin": pair[1] if len(pair) > 1 else None} for pair in halves.values()]
+
+
+def port(host: LocalHost, interface: str, device: str | None, held: list[str]) -> dict[str, Any]:
+    """Return the facts of one port, or of one half."""
+    slot = host.path(f"{NET}/{interface}/device")
+    return {
+        "interface": interface,
+        "hca": device,
+        "slot": slot.resolve().name if slot.exists() else None,
+        "mac": text(host, f"{NET}/{interface}/address"),
+        "up": text(host, f"{NET}/{interface}/operstate") == "up",
+        "mtu": number(host, f"{NET}/{interface}/mtu"),
+        "speed_mbit": number(host, f"{NET}/{interface}/speed"),
+        "firmware": text(host, f"{RDMA}/{device}/fw_ver") if device else None,
+        "addresses": held,
+        "gids": dict(gids(host, device)) if device else {},
+    }
+
+
+def addresses(host: LocalHost) -> dict[str, list[str]]:
+    """Return the IPv4 addresses of each interface, with prefix length."""
+    return {
+        each["ifname"]: [f"{one['local']}/{one['prefixlen']}" for one in each["addr_info"] if one["family"] == "inet"]
+        for each in json.loads(host.run("ip", "-json", "address"))
+    }
+
+
+def gids(host: LocalHost, device: str) -> Iterator[tuple[str, str]]:
+    """Return the RoCE v2 entries of the GID table of a device: index and GID."""
+    base = f"{RDMA}/{device}/ports/1"
+    for path in sorted(host.path(f"{base}/gids").glob("*"), key=lambda each: int(each.name)):
+        gid = text(host, f"{base}/gids/{path.name}")
+        if gid is not None and text(host, f"{base}/gid_attrs/types/{path.name}") == KIND:
+            yield path.name, gid
+
+
+def neighbours(host: LocalHost, names: list[str]) -> dict[str, list[str]]:
+    """Return the MAC addresses that each of these interfaces reaches without a router."""
+    found = {}
+    for name in names:
+        with suppress(OSError, RuntimeError):  # nobody answered; the table may still know a neighbour
+            host.run("ping", "-6", "-c", "2", "-w", "3", f"{ALL_NODES}%{name}")
+        table = json.loads(host.run("ip", "-json", "-6", "neighbour", "show", "dev", name) or "[]")
+        found[name] = sorted({each["lladdr"] for each in table if "lladdr" in each})
+    return found
+
+
+def memlock() -> int:
+    """Return the limit on locked memory in bytes; -1 without a limit."""
+    limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
+    return -1 if limit == resource.RLIM_INFINITY else limit
+
+
+def driver(host: LocalHost) -> str:
+    """Return the version of the GPU driver."""
+    query = "--query-gpu=name,compute_cap,driver_version"
+    return parse_gpus(host.run("nvidia-smi", query, "--format=csv,noheader"))[0][2]
+
+
+def facts(host: LocalHost, named: tuple[str, ...] = (), *, ask: bool = False) -> dict[str, Any]:
+    """Return all facts; one that cannot be read is null, and `unknown` gives the reason."""
+    found: dict[str, Any] = {"neighbours": {}}
+    unknown: dict[str, str] = {}
+    probes: dict[str, Callable[[], Any]] = {
+        "ports": lambda: ports(host, named),
+        "driver": lambda: driver(host),
+        "memory_bytes": lambda: parse_meminfo(host.read("/proc/meminfo"))["MemTotal"],
+        "memlock_bytes": memlock,
+        "tools": lambda: [each for each in TOOLS if shutil.which(each)],
+    }
+    if ask:
+        probes["neighbours"] = lambda: neighbours(host, [each["interface"] for each in found["ports"] if each["up"]])
+    for key, probe in probes.items():
+        try:
+            found[key] = probe()
+        except Exception as error:  # noqa: BLE001 - one failed probe must not stop the others
+            found[key], unknown[key] = None, str(error) or type(error).__name__
+    return {**found, "unknown": unknown}
+
+
+def main(argv: list[str], host: LocalHost) -> int:
+    """Print the facts; arguments are `neighbours`, and the names of further interfaces to read."""
+    print(json.dumps(facts(host, tuple(argv), ask="neighbours" in argv)))  # noqa: T201
+    return 0

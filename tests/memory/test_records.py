@@ -1,0 +1,132 @@
+"""The form of a recorded start."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from sparkiac.catalog import measurements
+from sparkiac.memory import recorded
+from sparkiac.memory.overhead import UNIFIED
+from sparkiac.memory.speed import Range
+from sparkiac.memory.values import GIB
+from sparkiac.model.records import StartRecord
+from sparkiac.plan import recording
+from tests.memory.known import QWEN, network
+
+LEAST = {
+    "subject": {"model": "Qwen/Qwen3-8B", "platform": "dgx-spark"},
+    "source": {"grade": "log", "link": "start.log"},
+}
+
+
+def test_figures_that_a_source_does_not_state_are_unknown() -> None:
+    found = StartRecord.model_validate(LEAST)
+    assert found.terms.pool_bytes is None
+    assert found.cached.tokens is None
+    assert found.speeds == ()
+
+
+@pytest.mark.parametrize("wrong", [{"pool": 3}, {"format": "sparkiac start 2"}, {"runner": 3}])
+def test_another_form_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        StartRecord.model_validate({**LEAST, **wrong})
+
+
+def test_a_record_is_read_as_it_was_written() -> None:
+    record = StartRecord.model_validate(
+        {**LEAST, "terms": {"pool_bytes": 5}, "speeds": [{"kind": "decode", "rate": 12.5, "context": 256}]},
+        strict=False,
+    )
+    assert StartRecord.model_validate_json(record.model_dump_json(exclude_defaults=True)) == record
+
+
+# -- what a record says about the next start -------------------------------------------------------------------
+
+
+def record(**changes: object) -> StartRecord:
+    found = {
+        "subject": {
+            "model": "m",
+            "digest": f"sha256:{'1' * 64}",
+            "commit": "2" * 40,
+            "platform": "dgx-spark",
+            "options": {"gpu_memory_utilization": 0.5},
+        },
+        "terms": {"visible_bytes": 100 * GIB, "weights_bytes": 20 * GIB, "pool_bytes": 27 * GIB},
+        "cached": {"tokens": 1000, "context": 100},
+        "speeds": [{"kind": "decode", "rate": 50.0, "context": 1000}, {"kind": "prefill", "rate": 2000.0}],
+        "source": {"grade": "log", "link": "start.log"},
+    }
+    return StartRecord.model_validate_json(json.dumps({**found, **changes}))
+
+
+def test_the_same_server_has_no_differences() -> None:
+    assert recorded.differences(record(), record().subject) == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"digest": f"sha256:{'3' * 64}"}, "image is sha256:1"),
+        ({"digest": None}, "image is sha256:1"),
+        ({"commit": "4" * 40}, "commit is 2"),
+        ({"platform": "pc"}, "platform is dgx-spark in the record and pc in the plan"),
+        ({"hosts": 2}, "hosts is 1 in the record and 2 in the plan"),
+        ({"options": {"gpu_memory_utilization": 0.6}}, "gpu_memory_utilization is 0.5"),
+        ({"options": {"gpu_memory_utilization": 0.5, "max_num_seqs": 4}}, "max_num_seqs is not recorded in the record"),
+    ],
+)
+def test_another_server_is_named_by_what_differs(changes: dict[str, object], words: str) -> None:
+    subject = record().subject
+    [found] = recorded.differences(record(), subject.model_copy(update=changes))
+    assert found.startswith(words)
+
+
+def test_a_server_without_pins_is_never_the_same() -> None:
+    bare = record(subject={"model": "m", "platform": "dgx-spark"})
+    assert recorded.differences(bare, bare.subject) != ()
+
+
+def test_the_overhead_is_what_the_request_has_besides() -> None:
+    assert recorded.requested_bytes(record()) == 50 * GIB
+    assert recorded.overhead_bytes(record()) == 3 * GIB
+    assert recorded.overhead_bytes(record(terms={"weights_bytes": 5})) is None
+    found = recorded.calibration(record(), drafter_bytes=GIB)
+    assert (found.weights_bytes, found.overhead_bytes, found.pool_bytes) == (19 * GIB, 3 * GIB, 27 * GIB)
+
+
+def test_a_start_of_the_same_model_corrects_what_is_outside_of_pytorch() -> None:
+    [guide] = [each for each in measurements.records() if "L345" in each.source.link]
+    found = recorded.corrected(UNIFIED, guide, shape=network(QWEN), release=(0, 22, 0))
+    assert 0.5 * GIB < found.non_torch_bytes < 1.5 * GIB
+    assert "Spark guide L345-348" in found.source
+    assert recorded.corrected(UNIFIED, record(terms={}), shape=network(QWEN), release=(0, 22, 0)) == UNIFIED
+
+
+def test_a_measured_speed_is_narrow_and_is_scaled_to_other_contexts() -> None:
+    expected = {1000: Range(20, 80, ""), 5000: Range(10, 40, "")}
+    near = recorded.decode(record(), context=1000, expected=expected[1000], at=expected)
+    far = recorded.decode(record(), context=5000, expected=expected[5000], at=expected)
+    assert near == Range(pytest.approx(47.5), pytest.approx(52.5), "measured: start.log")
+    assert far == Range(pytest.approx(23.75), pytest.approx(26.25), "measured: start.log")
+    assert recorded.decode(record(speeds=[]), context=1, expected=expected[1000], at={}) is None
+
+
+def test_measured_prefill_rates_become_a_range() -> None:
+    found = recorded.prefill(record())
+    assert found is not None
+    assert (found.low, found.high) == (2000.0, 2000.0)
+    assert recorded.prefill(record(speeds=[])) is None
+
+
+def test_two_records_of_one_server_are_one() -> None:
+    first, second = record(), record(terms={"host_bytes": 7}, speeds=[], cached={}, acceptance=0.7)
+    found = recording.merged(first, second)
+    assert (found.terms.host_bytes, found.terms.pool_bytes) == (7, 27 * GIB)
+    assert (found.speeds, found.acceptance, found.cached.tokens) == (first.speeds, 0.7, 1000)
+    other = record(subject={"model": "n", "platform": "dgx-spark"})
+    assert recording.merged(first, other) == other
+    assert StartRecord.model_validate_json(recording.text(found)) == found

@@ -1,0 +1,169 @@
+"""The nodes of groups on Ray, SGLang and llama.cpp: what each host runs, opens and checks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.plan.fleets import LOCK, ONES, PAIR, checked, containers, faults
+
+if TYPE_CHECKING:
+    from sparkiac.plan import Container
+
+RAY = PAIR + "    executor: ray\n    image: vllm/vllm-openai:gemma4-0505-arm64-cu130\n"
+SGLANG = PAIR.replace("base/single-spark", "base/sglang") + "    image: lmsysorg/sglang:v0.5.23\n"
+LLAMA = PAIR.replace("base/single-spark", "base/llama-cpp") + (
+    "    image: example.org/llama.cpp:rpc\n    model_file: m.gguf\n    api_key: {secret: team_key}\n"
+)
+LOCKED = LOCK.replace(
+    "models:\n",
+    f'  lmsysorg/sglang:v0.5.23: {{digest: "{ONES}"}}\n'
+    f'  example.org/llama.cpp:rpc: {{digest: "{ONES}", entrypoint: [/app/llama-server]}}\nmodels:\n',
+).replace("gemma4-0505-arm64-cu130: {", "gemma4-0505-arm64-cu130: {entrypoint: [vllm, serve], ")
+
+
+def nodes(text: str) -> tuple[Container, Container]:
+    """Return the leader and the worker."""
+    found = containers(text, locked=LOCKED)
+    return found["spark-02/big"], found["spark-01/big"]
+
+
+def test_a_head_starts_ray_waits_for_all_nodes_and_then_starts_vllm() -> None:
+    head, _ = nodes(RAY)
+    start, wait = head.command.pre_start
+    assert start[:3] == ("ray", "start", "--head")
+    assert {"--dashboard-host=127.0.0.1", "--node-ip-address=192.168.177.12", "--port=29501"} < {*start}
+    assert wait == ("python3", "/run/sparkiac/lib/ray_group.py", "nodes", "2", "192.168.177.12:29501")
+    assert head.argv[:3] == ("vllm", "serve", "example/big")
+    assert {"--distributed-executor-backend=ray", "--tensor-parallel-size=2"} < {*head.argv}
+    assert not [word for word in head.argv if word.startswith(("--nnodes", "--master", "--node-rank"))]
+
+
+def test_a_worker_of_ray_runs_ray_instead_of_the_image_s_vllm() -> None:
+    _, worker = nodes(RAY)
+    assert worker.command.pre_start == (("python3", "/run/sparkiac/lib/ray_group.py", "head", "192.168.177.12:29501"),)
+    assert worker.argv[:3] == ("ray", "start", "--address=192.168.177.12:29501")
+    assert worker.argv[-1] == "--block"
+    assert "--node-ip-address=192.168.177.11" in worker.argv
+
+
+def test_both_halves_of_ray_bound_its_memory_and_name_its_ports() -> None:
+    head, worker = nodes(RAY)
+    for words in (head.command.pre_start[0], worker.argv):
+        assert {"--object-store-memory=1073741824", "--num-gpus=1", "--object-manager-port=29503"} < {*words}
+    for node in (head, worker):
+        assert node.command.env["RAY_memory_monitor_refresh_ms"] == "0"
+        assert node.server.store == "192.168.177.12:29501"
+    ports = [node.network.group_ports for node in (head, worker)]
+    assert [each.peers for each in ports if each] == [("192.168.177.11",), ("192.168.177.12",)]
+    assert [each.ports[0] for each in ports if each] == ["29501", "29502"]
+    assert all(each.ports[-1] == "29510-29599" for each in ports if each)
+
+
+def test_vllm_s_own_processes_open_one_port_on_the_leader() -> None:
+    leader, worker = nodes(PAIR)
+    assert leader.network.group_ports == (("29501",), ("192.168.177.11",))
+    assert worker.network.group_ports is None
+    assert not [name for node in (leader, worker) for name in node.command.env if name.startswith("RAY")]
+
+
+def test_sglang_gets_its_own_names_and_no_variable_of_vllm() -> None:
+    leader, worker = nodes(SGLANG)
+    group = {"--dist-init-addr=192.168.177.12:29501", "--nnodes=2", "--tp-size=2"}
+    assert group | {"--node-rank=0", "--host=192.168.1.12"} < {*leader.argv}
+    assert group | {"--node-rank=1", "--host=192.168.1.11"} < {*worker.argv}
+    assert worker.command.env["NCCL_SOCKET_IFNAME"] == worker.command.env["GLOO_SOCKET_IFNAME"] == "enp1s0f1np1"
+    assert "VLLM_HOST_IP" not in worker.command.env
+    assert (leader.server.store, worker.server.store) == ("192.168.177.12:29501",) * 2
+    assert worker.checks.health is not None
+    assert worker.checks.health.command[-1] == "/run/sparkiac/promise.json"
+
+
+@pytest.mark.parametrize("option", ["pp_size: 2", "pipeline_parallel_size: 2", "tensor_parallel_size: 2"])
+def test_sglang_is_divided_as_the_deployment_says(option: str) -> None:
+    leader, _ = nodes(f"{SGLANG}    set: {{{option}}}\n")
+    assert "--tp-size=2" not in leader.argv
+    assert not [
+        each
+        for each in checked(f"{SGLANG}    set: {{{option}}}\n", locked=LOCKED).report.findings
+        if each.code == "FLG010"
+    ]
+
+
+def test_a_worker_of_llama_cpp_lends_its_gpu_to_the_leader_alone() -> None:
+    leader, worker = nodes(LLAMA)
+    assert worker.argv == ("/app/ggml-rpc-server", "--host", "192.168.177.11", "--port", "50052")
+    assert (worker.weights.models, worker.weights.directories, worker.secrets) == ((), (), ())
+    assert worker.network.group_ports == (("50052",), ("192.168.177.12",))
+    assert leader.argv[leader.argv.index("--rpc") + 1] == "192.168.177.11:50052"
+    [[*_, address, port]] = leader.command.pre_start
+    assert (address, port) == ("192.168.177.11", "50052")
+    for node in (leader, worker):
+        assert not [name for name in node.command.env if name.startswith(("NCCL", "GLOO", "VLLM"))]
+        assert (node.confinement.devices, node.confinement.ulimits) == ((), {})
+
+
+def test_the_checks_of_llama_cpp_read_the_connections_of_the_kernel() -> None:
+    leader, worker = nodes(LLAMA)
+    assert leader.checks.health is not None
+    assert worker.checks.health is not None
+    end = "0BB1A8C0:C384"  # 192.168.177.11:50052
+    assert leader.checks.health.command[3] == (
+        "curl -fsS -m 4 -o /dev/null http://192.168.1.12:8001/health && grep -q ' " + end + " 01 ' /proc/net/tcp"
+    )
+    assert worker.checks.health.command[3] == f"grep -q ' {end} 00000000:0000 0A ' /proc/net/tcp"
+
+
+def test_in_a_mesh_llama_cpp_takes_the_cable_of_each_pair() -> None:
+    links = {"a": ("1.1", "3.1"), "b": ("1.2", "2.1"), "c": ("2.2", "3.2")}
+    hosts = "".join(
+        f"  {name}:\n    address: 192.168.1.{number}\n    fabric:\n      links:\n"
+        f"        - {{interface: p0, address: 10.0.{first}/24}}\n"
+        f"        - {{interface: p1, address: 10.0.{second}/24}}\n"
+        for number, (name, (first, second)) in enumerate(links.items(), 11)
+    )
+    head, _, rest = LLAMA.partition("hosts:\n")
+    deployments = rest[rest.index("deployments:") :].replace("[spark-02, spark-01]", "[a, b, c]")
+    found = containers(f"{head}hosts:\n{hosts}{deployments}", locked=LOCKED)
+    leader = found["a/big"]
+    assert leader.argv[leader.argv.index("--rpc") + 1] == "10.0.1.2:50052,10.0.3.2:50052"
+    ports = [found[f"{host}/big"].network.group_ports for host in "bc"]
+    assert [each.peers[0] for each in ports if each] == ["10.0.1.1", "10.0.3.1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (SGLANG + "    executor: ray\n", "SGLang connects the hosts of a group in its own way"),
+        (LLAMA + "    executor: mp\n", "llama.cpp connects the hosts of a group in its own way"),
+        (RAY.replace("[spark-02, spark-01]", "spark-01"), "it runs on one host"),
+    ],
+)
+def test_an_executor_without_effect(text: str, why: str) -> None:
+    [found] = {each.partition(" ")[2].partition(" ")[2] for each in faults(text)}
+    assert found == f"executor of big has no effect: {why}"
+
+
+@pytest.mark.parametrize("option", ["dist_init_addr: 10.0.0.1:5", "nnodes: 2"])
+def test_what_the_hosts_decide_is_not_set_for_sglang(option: str) -> None:
+    assert any("is computed from the hosts of the group" in each for each in faults(f"{SGLANG}    set: {{{option}}}\n"))
+
+
+def test_the_release_of_sglang_has_the_options_of_a_group() -> None:
+    """Its oldest tables have them too, so no release is refused for them."""
+    for text, image in ((SGLANG, ""), (SGLANG.replace("v0.5.23", "v0.4.7"), "v0.4.7")):
+        found = checked(text, locked=LOCKED, allow_unlocked=True).report.findings
+        assert not [each for each in found if each.code in {"ENG001", "ENG005"} and "dist_init" in each.message], image
+
+
+def test_vllm_before_0_11_1_has_no_native_groups() -> None:
+    old = PAIR + "    image: vllm/vllm-openai:v0.11.0\n"
+    found = checked(old, locked=LOCKED, allow_unlocked=True).report.findings
+    assert {each.message.partition(" ")[0] for each in found if each.code == "FLG101"} >= {"nnodes"}
+
+
+def test_ray_in_an_image_without_it() -> None:
+    for image in ("nvcr.io/nvidia/vllm:26.04-py3", "vllm/vllm-openai:v0.25.1"):
+        found = checked(f"{PAIR}    executor: ray\n    image: {image}\n", locked=LOCKED, allow_unlocked=True)
+        assert [each.code for each in found.report.findings if each.code == "IMG005"], image
