@@ -213,7 +213,7 @@ DIFFERS: Final = {
         ("radixark/qwen3.8-27b-nvfp4", "radixark/qwen3.8-27b-nvfp4#dual-spark"),
         (
             {"kv-cache-dtype", "attention-backend"},
-            "the KV cache stays in BF16, and attention_backend is triton_attn",
+            "the KV cache stays in BF16, attention_backend is triton_attn and VLLM_USE_DEEP_GEMM is 0",
         ),
     ),
 }
