@@ -59,7 +59,7 @@ def test_it_is_proved_that_it_fits_or_said_what_is_unknown(name: str) -> None:
 @pytest.mark.parametrize("name", [MEASURED[0], PROFILES[0], "base/single-spark"])
 def test_the_page_says_how_the_source_knows(name: str) -> None:
     shown = dict(page._facts(data.named(name)))  # noqa: SLF001  the lines at the top of the page
-    told = {"measured": "measured this command", "vendor-profile": "without figures"}
+    told = {"measured": "measured its command", "vendor-profile": "without figures"}
     evidence = catalogued.named(name).entry.evidence
     assert ("evidence" in shown) == (evidence is not None)
     assert evidence is None or told[evidence] in shown["evidence"]
