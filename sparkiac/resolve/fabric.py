@@ -127,6 +127,9 @@ def _always(value: str | int) -> Callable[[Host], str | int]:
     return lambda _: value
 
 
+_STEP_S: Final = 900
+"""Seconds that a step of the model may take. A load with compilation takes up to 15 minutes."""
+
 TABLE: Final = (
     Decision(
         ("env", "VLLM_HOST_IP"),
@@ -144,6 +147,16 @@ TABLE: Final = (
         "address of the host",
         "no link reaches all hosts of a mesh, so they connect over the LAN and only NCCL's data takes the links",
         _MESH_SOURCE,
+        _VLLM,
+    ),
+    Decision(
+        ("env", "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS"),
+        _always(_STEP_S),
+        "always",
+        f"{_STEP_S}",
+        "a step that takes longer ends the group: vLLM's 300 s also count the compilation in the first step of a large "
+        "model, and the health check finds a server that hangs after 60 s",
+        "vLLM, vllm/envs.py",
         _VLLM,
     ),
     Decision(

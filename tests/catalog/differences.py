@@ -178,6 +178,10 @@ GROUP: Final = (
         gone=(("flag", "host"),),
         new=frozenset(flags(host=LEADER, port=8000)),
     ),
+    Standing(
+        "a step may take 15 minutes, because the first one of a large model compiles",
+        new=pairs("env", VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS="900"),
+    ),
 )
 UNPINNED: Final = (
     Standing("no usage statistics leave the machine", new=pairs("env", VLLM_NO_USAGE_STATS="1")),
