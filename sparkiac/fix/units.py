@@ -18,7 +18,7 @@ _KEY: Final = "deployments"
 
 
 def names(text: str, *kinds: str) -> list[str]:
-    """Return the names of an inventory's `deployments` or `services`, sorted."""
+    """Return the names of an inventory's entries of these kinds, such as `deployments`, sorted."""
     _, root = read(text)
     return sorted(str(name) for kind in kinds if kind in root.children for name in root.children[kind].children)
 

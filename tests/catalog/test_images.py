@@ -145,6 +145,7 @@ def test_moving_tags_are_marked() -> None:
         "ghcr.io/spark-arena/dgx-vllm-eugr-nightly:latest",
         "ghcr.io/spark-arena/dgx-vllm-eugr-nightly-tf5:latest",
         "eugr/spark-vllm:latest",
+        "eugr/spark-vllm-b12x:latest",
     }
 
 

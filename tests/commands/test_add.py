@@ -10,6 +10,7 @@ import yaml
 
 from sparkiac.fix.nodes import CannotEdit
 from sparkiac.fix.units import with_deployment, without_deployment
+from tests.conftest import ROOT
 from tests.plan.fleets import LOCK
 
 if TYPE_CHECKING:
@@ -128,6 +129,19 @@ def test_a_removed_deployment_takes_its_own_lines_only(fleet: Path, cli: Cli) ->
     after = rest[rest.index("\n# The end.") :]
     assert (fleet / "lab.yaml").read_text() == before + ADDED + after
     assert "-    # tried twice\n" in outcome.out
+
+
+def test_a_group_is_removed_and_added_on_its_hosts_with_the_build_that_is_there(folder: Path, cli: Cli) -> None:
+    """An inventory without the build is refused: its commits are the user's to choose."""
+    for name in ("pair.yaml", "pair.lock.yaml"):
+        (folder / name).write_bytes((ROOT / "inventories" / name).read_bytes())
+    recipe = "deepseek-ai/deepseek-v4-flash"
+    words = ("add", recipe, "--on", "spark-01,spark-02", "--to", "pair.yaml")
+    assert cli("remove", "ds4", "--from", "pair.yaml").code == 0
+    outcome = cli(*words)
+    assert outcome.code == 0, outcome.err
+    assert f"+    recipe: {recipe}\n+    on: [spark-01, spark-02]\n" in outcome.out
+    assert "requires builds in the inventory, which add does not set" in cli(*words[:-1], "lab.yaml").err
 
 
 def test_what_is_used_is_not_removed(fleet: Path, cli: Cli) -> None:

@@ -426,7 +426,7 @@ def test_a_snippet_can_be_pasted(name: str) -> None:
     hosts = "".join(
         f"  spark-0{number}:\n    address: 192.168.1.1{number}\n"
         f"    fabric: {{links: [{{interface: enp1s0f1np1, address: 192.168.177.1{number}/24}}]}}\n"
-        for number in (1, 2)
+        for number in (1, 2, 3, 4)
     )
     head = f"name: lab\ndefaults: {{model_store: /srv/models}}\nhosts:\n{hosts}"
     text = head + recipe.snippet_text(plain.snippet(catalogued.named(name)))

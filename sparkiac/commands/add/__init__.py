@@ -42,8 +42,9 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
     if outcome.plan is None:
         show(outcome.report, output_format)
         return Exit.BAD_INPUT
-    wanted = draft.DeploymentDraft(recipe, tuple(on.split(",")), name, model, port)
     former = files[0].raw.decode()
+    builds = tuple(names(former, "builds"))
+    wanted = draft.DeploymentDraft(recipe, tuple(on.split(",")), name, model, port, builds)
     name, values = draft.deployment(wanted, outcome.plan, names(former, "deployments", "services"))
     try:
         text = with_deployment(former, name, values)

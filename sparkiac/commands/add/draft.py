@@ -29,11 +29,13 @@ class DeploymentDraft(NamedTuple):
     name: str | None
     model: str | None
     port: int | None
+    builds: tuple[str, ...]
+    """Images that the inventory builds."""
 
 
 def deployment(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """Return the name, which is not `taken`, and the values of the deployment. Raises click.UsageError."""
-    chosen = choice.deployable(wanted.recipe, "add")
+    chosen = choice.deployable(wanted.recipe, "add", wanted.builds)
     _check_hosts(wanted, chosen, plan)
     model = _model(wanted.model, chosen)
     recipe, _, variant = chosen.name.partition("#")

@@ -27,7 +27,7 @@ _LISTS: Final[tuple[tuple[str, str, Callable[[Data], str]], ...]] = (
     ("sources", "Sources", lambda each: str(each["text"])),
 )
 _EVIDENCE: Final = {
-    "measured": "a source measured this command on this hardware",
+    "measured": "a source measured its command on this hardware; below is what differs",
     "vendor-profile": "the hardware's vendor publishes this command for it, without figures",
 }
 _FILES: Final = "Extra files"
