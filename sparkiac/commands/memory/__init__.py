@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, measurements_path, print_json, read, show
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, read, show
 
 if TYPE_CHECKING:
     from sparkiac.model.records import StartRecord, Subject
@@ -34,6 +34,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     Exit codes: 0 recorded, 1 the file has no memory figures, 2 bad input, 6 the record cannot be written.
     """
     from sparkiac import pipeline
+    from sparkiac.commands import measurements
     from sparkiac.commands.memory import tables
     from sparkiac.formats import terminal
     from sparkiac.plan import recording, startup_log
@@ -55,9 +56,11 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
         what = tables.NOTHING if log else tables.NO_METRICS
         click.echo(f"{click.format_filename(source)} {what}", err=True)
         return Exit.FINDINGS
-    target = measurements_path(inventory) / recording.file_name(deployment, subject)
-    if (code := _write(target, record, files[0].records)) is not Exit.OK:
-        return code
+    try:
+        target = measurements.store(inventory, deployment, record, files[0].records)
+    except OSError as error:
+        click.echo(f"{click.format_filename(str(error.filename or inventory))}: {error.strerror}", err=True)
+        return Exit.IO
     if output_format == "json":
         print_json(tables.plain(found, target))
     else:
@@ -79,21 +82,6 @@ def _of_log(subject: Subject, found: StartupComparison | None, name: str) -> Sta
     if found is None:
         return None
     return recording.from_log(subject, found.found, requested_bytes=found.requested_bytes, link=name)
-
-
-def _write(target: Path, record: StartRecord, records: tuple[StartRecord, ...]) -> Exit:
-    """Write a record. What an earlier record of the same server states, and this one does not, stays."""
-    from sparkiac import write
-    from sparkiac.plan import recording
-
-    before = next((each for each in records if each.subject == record.subject), None)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write.replace(target, recording.text(recording.merged(before, record)).encode())
-    except OSError as error:
-        click.echo(f"{click.format_filename(target)}: {error.strerror}", err=True)
-        return Exit.IO
-    return Exit.OK
 
 
 def _text(path: Path) -> str:
