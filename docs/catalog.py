@@ -9,6 +9,7 @@ from sparkiac import catalog, engines
 from sparkiac.commands.images import data as of_images
 from sparkiac.commands.recipes import data as of_recipes
 from sparkiac.commands.recipes.tables import unknown, weights
+from sparkiac.formats.terminal import brief_image
 from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def by_use(entries: list[Data]) -> Iterator[tuple[str, ...]]:
 
 def recipe(each: Data) -> tuple[str, ...]:
     """Write a recipe."""
-    image = f", {code(each['image'])}" if each["image"] else ""
+    image = f", {code(brief_image(each['image']))}" if each["image"] else ""
     name = f"{code(each['name'])}<br>{plain_text(each['title'])}"
     return name, f"{each['engine']}{image}", weights(each), str(each["nodes"]), form(each), sources(each)
 

@@ -15,6 +15,7 @@ COMMANDS: Final = {
     "generate": "Render an inventory into reviewed files.",
     "check": "Check an inventory and its lock.",
     "plan": "Show what runs where and how much memory it needs.",
+    "diff": "Tell what a change of an inventory does to the hosts.",
     "memory": "Compare the plan with a vLLM startup log.",
     "recipes": "List and search recipes, variants and fragments.",
     "images": "List images: vLLM releases, drivers, limits.",
@@ -31,6 +32,8 @@ COMMANDS: Final = {
     "bench": "Measure model servers and compare the results.",
     "fabric": "Find, check and measure the links between hosts.",
     "init": "Create a repository for a fleet.",
+    "add": "Add a deployment to an inventory.",
+    "remove": "Remove a deployment from an inventory.",
     "secrets": "Generate and store the secrets that hosts need.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""

@@ -72,6 +72,14 @@ SHOWN: Final = {
         "tests/commands/test_secrets.py::test_a_vault_is_encrypted_read_and_completed",
     ),
     (
+        "`sparkiac add` and `remove` change one deployment in your file, keep all comments outside it, and refuse "
+        "what would not fit on the host."
+    ): (
+        "tests/commands/test_add.py::test_a_deployment_is_added_below_the_others_and_all_comments_stay",
+        "tests/commands/test_add.py::test_a_removed_deployment_takes_its_own_lines_only",
+        "tests/commands/test_add.py::test_a_model_that_does_not_fit_is_refused",
+    ),
+    (
         "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before "
         "anything is changed."
     ): (

@@ -19,8 +19,11 @@ _COMMA_AND_NOTHING_MORE: Final = re.compile(rf"(?:[ \t]*,)?{_NOTHING_MORE.patter
 _COMMENT_LINE: Final = re.compile(r"^[ \t]*#", re.MULTILINE)
 
 
-def cut(text: str, root: YamlNode, paths: Iterable[Path]) -> str:
-    """Remove the values at these paths. A list or mapping that becomes empty is removed with its key."""
+def cut(text: str, root: YamlNode, paths: Iterable[Path], *, with_comments: bool = False) -> str:
+    """Remove the values at these paths. A list or mapping that becomes empty is removed with its key.
+
+    Lines of comments among the removed lines are removed `with_comments`; otherwise the cut is refused.
+    """
     removed = _with_emptied(root, set(paths))
     spans: list[tuple[int, int]] = []
     for parent in {path[:-1] for path in removed}:
@@ -29,6 +32,8 @@ def cut(text: str, root: YamlNode, paths: Iterable[Path]) -> str:
         flags = [(child, (*parent, part) in removed) for part, child in node.children.items()]
         spans += _between_brackets(text, flags) if node.style else _blocks(text, node.kind, flags)
     for start, end in sorted(spans, reverse=True):
+        if not with_comments:
+            _refuse_comments(text, start, end)
         text = text[:start] + text[end:]
     return text
 
@@ -59,7 +64,7 @@ def _blocks(text: str, kind: str, flags: Iterable[tuple[YamlNode, bool]]) -> Ite
         if not alone or not _NOTHING_MORE.fullmatch(text, child.last, end):
             message = "the value to remove shares its line with other values"
             raise CannotEdit(message)
-        yield _without_comments(text, start, end)
+        yield start, end
 
 
 def _between_brackets(text: str, flags: Sequence[tuple[YamlNode, bool]]) -> Iterator[tuple[int, int]]:
@@ -79,7 +84,7 @@ def _run(text: str, children: Sequence[YamlNode], first: int, after: int) -> tup
     start, last = line_start(text, children[first].first), children[after - 1].last
     end = line_end(text, last)
     if not text[start : children[first].first].strip(" ") and _COMMA_AND_NOTHING_MORE.fullmatch(text, last, end):
-        return _without_comments(text, start, end)
+        return start, end
     if after < len(children):
         start, end = children[first].first, children[after].first
     else:
@@ -90,9 +95,8 @@ def _run(text: str, children: Sequence[YamlNode], first: int, after: int) -> tup
     return start, end
 
 
-def _without_comments(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the lines unchanged, or refuse if a comment is among them, because it may be about other lines."""
+def _refuse_comments(text: str, start: int, end: int) -> None:
+    """Refuse to remove lines with a comment among them, because it may be about other lines."""
     if _COMMENT_LINE.search(text, start, end):
         message = "a comment is among the lines to remove"
         raise CannotEdit(message)
-    return start, end

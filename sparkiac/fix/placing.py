@@ -34,7 +34,7 @@ def put(text: str, root: YamlNode, path: Path, value: Scalar) -> str:
     if node.kind != "mapping":
         message = "there is no mapping for its key"
         raise CannotEdit(message)
-    return _into_brackets(text, node, keys, value) if node.style else _below(text, node, keys, value, _step(text, root))
+    return _into_brackets(text, node, keys, value) if node.style else _below(text, node, keys, value, step(text, root))
 
 
 def _replace(text: str, node: YamlNode, written: str) -> str:
@@ -58,12 +58,12 @@ def _into_brackets(text: str, node: YamlNode, keys: list[str], value: Scalar) ->
     return f"{text[:last]}, {pair}{text[last:]}"
 
 
-def _below(text: str, node: YamlNode, keys: list[str], value: Scalar, step: int) -> str:
+def _below(text: str, node: YamlNode, keys: list[str], value: Scalar, width: int) -> str:
     """Add lines after the last line of a mapping, which may end with a comment."""
     column = _column(text, node)
     place = line_end(text, node.last)
     newline = "\r\n" if text[:place].endswith("\r\n") or ("\r\n" in text and place == len(text)) else "\n"
-    lines = [f"{' ' * (column + step * depth)}{_key(key)}:" for depth, key in enumerate(keys)]
+    lines = [f"{' ' * (column + width * depth)}{_key(key)}:" for depth, key in enumerate(keys)]
     lines[-1] += f" {scalar(value, '')}"
     added = newline.join(lines)
     if not text[:place].endswith("\n"):
@@ -71,7 +71,7 @@ def _below(text: str, node: YamlNode, keys: list[str], value: Scalar, step: int)
     return f"{text[:place]}{added}{newline}{text[place:]}"
 
 
-def _step(text: str, root: YamlNode) -> int:
+def step(text: str, root: YamlNode) -> int:
     """Return the file's indentation: that of the first mapping below the top level."""
     inner = (child for child in root.children.values() if child.kind == "mapping" and not child.style)
     return next((_column(text, child) for child in inner), _STEP)

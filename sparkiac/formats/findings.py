@@ -78,12 +78,17 @@ def titles(sources: str) -> str:
     return "; ".join(dict.fromkeys(named))
 
 
-def _finding(finding: Finding, *, colour: bool) -> Iterator[str]:
+def headline(finding: Finding, *, colour: bool = False) -> str:
+    """Return the first line of a finding: place, severity, code and message."""
     place = f"{finding.loc.file}:{finding.loc.mark.line}:{finding.loc.mark.column}: " if finding.loc else ""
     severity = str(finding.severity)
     if colour:
         place, severity = f"{_BOLD}{place}{_RESET}", f"{_COLOURS[finding.severity]}{severity}{_RESET}"
-    yield f"{place}{severity} {finding.code} {finding.slug}: {finding.message}"
+    return f"{place}{severity} {finding.code} {finding.slug}: {finding.message}"
+
+
+def _finding(finding: Finding, *, colour: bool) -> Iterator[str]:
+    yield headline(finding, colour=colour)
     if finding.loc and finding.loc.text.strip():
         yield from _excerpt(finding.loc)
     yield from (f"  {each}" for each in details(finding))

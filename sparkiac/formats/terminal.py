@@ -102,3 +102,9 @@ def value(given: Any) -> str:  # noqa: ANN401  plain data
 def number(given: float) -> str:
     """Return a number without trailing zeros, such as 49 or 21.94."""
     return f"{given:g}"
+
+
+def brief_image(pinned: str) -> str:
+    """Return an image with 12 digits of its digest."""
+    name, at, digest = pinned.partition("@sha256:")
+    return f"{name}@{digest[:12]}" if at else pinned

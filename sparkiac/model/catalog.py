@@ -25,6 +25,8 @@ UseCase = Literal[
     "vision",
 ]
 Status = Literal["recipe", "mention", "superseded", "retired"]
+Evidence = Literal["measured", "vendor-profile"]
+"""`measured`: a source prints figures of this command on this hardware; `vendor-profile`: its vendor publishes it."""
 
 
 class Measurement(Model):
@@ -74,6 +76,8 @@ class CatalogEntry(Model):
     """Title, in one line."""
     sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
     """Documents that the entry is based on."""
+    evidence: Evidence | None = None
+    """How its sources know that it runs; omitted where they disagree or name it only."""
     status: Status = "recipe"
     """`recipe`: can be deployed; `mention`: a source names it without a command; `superseded`, `retired`: see `why`."""
     why: ShortText | None = None

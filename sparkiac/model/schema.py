@@ -25,8 +25,8 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 @cache
-def descriptions(model: type[BaseModel]) -> dict[str, str]:
-    """Return field name → the docstring below it, including base classes.
+def descriptions(model: type) -> dict[str, str]:
+    """Return field or member name → the docstring below it, including base classes.
 
     The docstrings are read from the source code when they are needed, so other commands do not load them.
     """
@@ -43,7 +43,10 @@ def _docstrings(owner: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in pairwise(body):
         match pair:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
                 found[name] = text
     return found
 

@@ -22,6 +22,8 @@ from sparkiac.model.base import (
     SecretRef,
     ServedName,
     ShortText,
+    SysctlKey,
+    SysctlValue,
     VariableName,
 )
 from sparkiac.model.forms import FILE
@@ -93,6 +95,21 @@ class Timeouts(Model):
     """Seconds within which an apply must get the known answer from a model; default 120."""
 
 
+class LoadMemory(Model):
+    """Changes to the host while a unit loads its model; each is undone when the unit is ready, fails or stops."""
+
+    drop_caches_every_s: Annotated[float, Field(ge=0.1, le=60)] | None = None
+    """Seconds between two drops of the page cache while the model loads."""
+    drop_caches_for_s: Seconds | None = None
+    """Seconds after which the drops end even if the unit is not ready; default `timeouts.ready_s`."""
+    read_ahead_kib: Annotated[int, Field(ge=0, le=65_536)] | None = None
+    """Read-ahead of the disk that contains the model store, in KiB, while the model loads."""
+    read_ahead_for_s: Seconds | None = None
+    """Seconds after which the read-ahead is restored even if the unit is not ready; default `timeouts.ready_s`."""
+    sysctl: dict[SysctlKey, int | SysctlValue | None] | None = None
+    """Kernel settings while the model loads, such as vm.min_free_kbytes; `null` removes one."""
+
+
 class ExtraFlags(Model):
     """Names that only a fork or patch of vLLM accepts; sparkiac does not check them."""
 
@@ -119,6 +136,8 @@ class Settings(Model):
     """Settings of the container."""
     timeouts: Timeouts | None = None
     """Timeouts of the unit."""
+    load_memory: LoadMemory | None = None
+    """What changes on the host while the model loads, against a lack of memory; by default nothing."""
     bind: Bind | None = None
     """Where the port is published: loopback, lan (the address of the host), fabric, or any."""
     model_store: AbsolutePath | None = None

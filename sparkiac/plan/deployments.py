@@ -104,6 +104,7 @@ def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -
         storage=_storage(resolved, node, cache_key=_cache_key(image, words, weights.commits)),
         checks=_checks(node, part, options),
         timeouts=settings.timeouts(values.timeouts),
+        load_guard=settings.load_guard(values) if part.loads else None,
         server=_server(node, part, options),
         weights=weights,
         secrets=() if values.api_key is None or part.program else (Secret(values.api_key.secret, _KEY_FILE),),

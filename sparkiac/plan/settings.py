@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from sparkiac.model.references import hub_file
 from sparkiac.plan import weights
+from sparkiac.plan.contract import Sysctl
+from sparkiac.plan.contract_loading import LoadGuard
 from sparkiac.plan.parts import INVENTORY, BindMount, FetchedFile, UnitTimeouts
 
 if TYPE_CHECKING:
@@ -58,3 +60,20 @@ def memory_source(resolved: Resolved, path: Path) -> str:
 def timeouts(wanted: ResolvedTimeouts) -> UnitTimeouts:
     """Return the timeouts of a unit."""
     return UnitTimeouts(wanted.ready_s, wanted.stop_s, wanted.restart_delay_s, wanted.drain_s, wanted.answer_s)
+
+
+def load_guard(values: ResolvedDeployment) -> LoadGuard | None:
+    """Return what changes on the host while the deployment loads its model; None if nothing does."""
+    wanted, ready_s = values.load_memory, values.timeouts.ready_s
+    if wanted is None:
+        return None
+    sysctls = {key: str(value) for key, value in (wanted.sysctl or {}).items() if value is not None}
+    return LoadGuard(
+        drop_every_s=wanted.drop_caches_every_s,
+        drop_for_s=wanted.drop_caches_for_s or ready_s,
+        read_ahead_kib=wanted.read_ahead_kib,
+        read_ahead_for_s=wanted.read_ahead_for_s or ready_s,
+        store=values.model_store,
+        sysctls=tuple(Sysctl(key, value) for key, value in sorted(sysctls.items())),
+        for_s=ready_s,
+    )

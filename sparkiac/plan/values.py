@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
     from sparkiac.plan.contract import ChangeGroup, Expectations, Promise
+    from sparkiac.plan.contract_loading import LoadGuard
     from sparkiac.plan.dependents import ConfigFile, Dependency, Program
     from sparkiac.plan.fleet_timer import FleetTimer
     from sparkiac.plan.image import Image
@@ -68,6 +69,8 @@ class Container(NamedTuple):
     service, the value in the inventory or in the catalog."""
     memory_source: str = INVENTORY
     """Who states the memory of a service."""
+    load_guard: LoadGuard | None = None
+    """What changes on the host while it loads its model."""
     documents: tuple[Document, ...] = ()
     """Its configuration files, which are generated."""
 

@@ -37,6 +37,8 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
         found.append(Artifact(unit_path(container), _unit(container, host)))
         found.append(Artifact(compose_path(container), compose.project(container)))
         found += map(_document, container.documents)
+        if container.load_guard is not None:
+            found.append(Artifact(_load_memory_path(container), jsontext.dump(container.load_guard)))
         if _is_probed(container):
             found.append(Artifact(_promise_path(container), jsontext.dump(host.promises[container.unit])))
     for program in host.programs:
@@ -68,7 +70,12 @@ def _runs_from(unit: Container | Program) -> tuple[str, ...]:
         return (unit_path(unit), *programs.paths(unit))
     documents = (each.file for each in unit.documents)
     promised = (_promise_path(unit),) if _is_probed(unit) else ()
-    return (unit_path(unit), compose_path(unit), *documents, _SUPERVISE, *promised)
+    guarded = () if unit.load_guard is None else (_load_memory_path(unit),)
+    return (unit_path(unit), compose_path(unit), *documents, _SUPERVISE, *promised, *guarded)
+
+
+def _load_memory_path(container: Container) -> str:
+    return f"etc/sparkiac/{container.name}/load-memory.json"
 
 
 def _document(document: Document) -> Artifact:
@@ -98,6 +105,7 @@ def _unit(container: Container, host: HostPlan) -> bytes:
         "restart_delay_s": container.timeouts.restart_delay_s,
         "restart_max_s": max(_LONGEST_DELAY_S, container.timeouts.restart_delay_s),
         "after": _starts_after(container, host),
+        "guards_load": container.load_guard is not None,
     }
     return fill(_UNIT_TEMPLATE, values)
 

@@ -37,6 +37,7 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
         yield from missing(inventory, leaves, base, _OF_DEPLOYMENT)
         yield from _engine(inventory, leaves, base, engine)
         yield from store(inventory, base, found, found.get("container", {}).get("mounts", {}))
+        yield from _loading(inventory, base, found, values["hosts"][str(base[2])])
         yield from bind(inventory, leaves, base, host=str(base[2]))
         yield from _options(inventory, leaves, (*base, "set"))
         yield from _files(inventory, base, found.get("container", {}).get("files", {}))
@@ -74,12 +75,25 @@ def _engine(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: En
 def store(
     inventory: Source[Inventory], base: Path, values: dict[str, Any], mounts: dict[str, Any]
 ) -> Iterator[Finding]:
-    """Find mounts of the model store on a host without one."""
-    mounted = any(mount["source"] == "model_store" for mount in mounts.values()) or "model_path" in values
+    """Find mounts of the model store on a host without one, and a read-ahead of its disk."""
+    slower = values.get("load_memory", {}).get("read_ahead_kib") is not None
+    mounted = slower or any(mount["source"] == "model_store" for mount in mounts.values()) or "model_path" in values
     if "model_store" not in values and mounted:
-        message = f"{base[1]} mounts the model store, but no model_store is set"
+        uses = "changes the read-ahead of" if slower else "mounts"
+        message = f"{base[1]} {uses} the model store, but no model_store is set"
         hint = "add `model_store: /srv/models` to defaults"
         yield _error(_NEEDED, message, inventory.document.at_key(base[:2]), hint)
+
+
+def _loading(
+    inventory: Source[Inventory], base: Path, values: dict[str, Any], host: dict[str, Any]
+) -> Iterator[Finding]:
+    """Find kernel settings that apply while a model loads and also always: they would count as changed by hand."""
+    always = host.get("sysctl", {})
+    for key in (each for each in values.get("load_memory", {}).get("sysctl", {}) if each in always):
+        message = f"load_memory of {base[1]} sets {key}, which {base[2]} sets to {always[key]} for good"
+        place = inventory.document.at_value((*base[:2], "load_memory", "sysctl", key))
+        yield _error(_VALUE, message, place, f"remove one of them: `load_memory: {{sysctl: {{{key}: null}}}}` does so")
 
 
 def bind(inventory: Source[Inventory], leaves: Leaves, base: Path, *, host: str) -> Iterator[Finding]:

@@ -50,7 +50,7 @@ defaults:
   user: milo
   model_store: /data/models
   bind: lan
-  # its value is on the hosts and in a vault, never here
+  # its value is never here: `sparkiac secrets new` generates it
   api_key: {secret: vllm_api_key}
 hosts:
   spark-01: {address: "192.168.1.11"}
@@ -76,6 +76,15 @@ command: vllm serve acme/large --port {port} --host {host} --tensor-parallel-siz
 """
 """A recipe of eugr's launcher."""
 LAUNCH: Final = "docker run -d --gpus all --ipc host -p 8001:8000 -v /srv/hf:/root/.cache/huggingface {image} {words}\n"
+
+
+STEPS: Final = ("lock", "check", "plan", "secrets", "generate")
+"""Commands of sparkiac that init prints before `apply`."""
+
+
+def printed(outcome: Outcome) -> list[str]:
+    """Return the commands that init prints."""
+    return [line.strip() for line in outcome.out.splitlines() if line.startswith("  ")]
 
 
 def files(folder: Path) -> list[str]:
@@ -116,6 +125,25 @@ def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, 
     assert "{{" not in "".join((folder / "lab" / each).read_text() for each in FILES if "schema" not in each)
 
 
+def test_a_fleet_without_secrets_needs_no_step_for_them(folder: Path, cli: Cli) -> None:
+    (folder / "run.sh").write_text(LAUNCH.format(image="nvcr.io/nvidia/vllm:26.04-py3", words="vllm serve acme/tiny"))
+    outcome = cli("init", "lab", "--host", "spark-01=192.168.1.11", "--user", "milo", "--import", "run.sh")
+    commands = printed(outcome)
+    assert [line.split()[1] for line in commands[2:]] == ["lock", "check", "plan", "generate", "apply"]
+    assert commands[-1] == "sparkiac apply inventories/lab.yaml"
+
+
+def test_a_host_that_serves_nothing_is_named_with_the_command_for_it(folder: Path, cli: Cli) -> None:
+    outcome = cli("init", "lab", *SERVED, "--host", "spark-02=192.168.1.12")
+    [line] = [line for line in outcome.out.splitlines() if "serves nothing yet" in line]
+    host, _, command = line.partition(" serves nothing yet: ")
+    assert host == "spark-02"
+    added = run(*command.replace("RECIPE", RECIPE).split(), cwd=folder / "lab")
+    assert added.returncode == 0, added.stderr
+    deployments = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["deployments"]
+    assert [each[True] for each in deployments.values()] == ["spark-01", "spark-02"]
+
+
 def test_until_the_lock_is_complete_its_check_fails_and_says_what_to_do(folder: Path, cli: Cli) -> None:
     assert cli("init", "lab", *SERVED).code == 0
     done = run("sh", "ci/check.sh", cwd=folder / "lab")
@@ -133,13 +161,19 @@ def test_from_a_recipe_its_own_check_passes_once_it_is_locked(
     image = upstream.push("nvidia/vllm", "26.04-py3", Entrypoint=entrypoint, Cmd=[])
     for handle in ("RedHatAI/Qwen3.6-35B-A3B-NVFP4", "Qwen/Qwen3.6-35B-A3B"):
         upstream.hub.repositories[handle] = repository(handle)
-    assert cli("init", "made/lab", *SERVED).code == 0
+    outcome = cli("init", "made/lab", *SERVED)
     made = tmp_path / "made/lab"
     mirrors = f"registries: {{mirrors: {{nvcr.io: '{upstream.registry.host}/{upstream.prefix}'}}}}\n"
     with (made / "inventories/lab.yaml").open("a") as file:
         file.write(mirrors)
-    locked = run("sparkiac", "lock", "inventories/lab.yaml", cwd=made)
-    assert locked.returncode == 0, locked.stdout + locked.stderr
+    *before, apply = printed(outcome)
+    assert [line.split()[:2] for line in before[2:]] == [["sparkiac", each] for each in STEPS]
+    done = run("sh", "-ec", "\n".join(before), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    command, _, options = apply.partition(" -- ")
+    assert command == "sparkiac apply inventories/lab.yaml"
+    read = run("ansible-playbook", "site.yml", "--syntax-check", *options.split(), cwd=made)
+    assert (read.returncode, options) == (0, "-e @secrets/lab.json"), read.stderr
     assert image.index.digest in (made / "inventories/lab.lock.yaml").read_text()
     holds_what_its_readme_says(made)
 

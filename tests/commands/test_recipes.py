@@ -135,7 +135,7 @@ def test_the_list_as_json(cli: Cli) -> None:
 def test_the_list_says_what_an_entry_needs(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
     shown = " ".join(line.strip() for line in lines(cli("recipes", "list")))
-    assert "needs: the commits of its build, under builds #host-tuning #no-mtp" in shown
+    assert "needs: the commits of its build, under builds #eugr-nightly #host-tuning" in shown
     assert "#chat-template (needs: the URL of the template, under container.files) #flashinfer-cutlass" in shown
     needs = [each["needs"] for each in as_json(cli("recipes", "list", "--format", "json"))["recipes"]]
     template = {"REF003": "the URL of the template, under container.files"}
@@ -426,7 +426,7 @@ def test_a_snippet_can_be_pasted(name: str) -> None:
     hosts = "".join(
         f"  spark-0{number}:\n    address: 192.168.1.1{number}\n"
         f"    fabric: {{links: [{{interface: enp1s0f1np1, address: 192.168.177.1{number}/24}}]}}\n"
-        for number in (1, 2)
+        for number in (1, 2, 3, 4)
     )
     head = f"name: lab\ndefaults: {{model_store: /srv/models}}\nhosts:\n{hosts}"
     text = head + recipe.snippet_text(plain.snippet(catalogued.named(name)))

@@ -12,18 +12,20 @@ from typing import Any
 import pytest
 import yaml
 
-from sparkiac.plan import contract, contract_models, contract_monitoring
+from sparkiac.plan import contract, contract_loading, contract_models, contract_monitoring
 from tests.host.conftest import load
 from tests.host.expected import complete
 
 ROOT = Path(__file__).parents[2]
 NAMES = {"Mapping": Mapping, "Promise": contract.Promise, "StagedStore": contract_models.StagedStore}
+NAMES |= {"Sysctl": contract.Sysctl}
 FILES = [
     ("preflight", "EXPECTED", contract.Expectations),
     ("switch_store.py", "GENERATION", contract.Generation),
     ("switch_store.py", "FILE", contract.PlacedFile),
     ("host_metrics", "METRICS", contract_monitoring.HostMetrics),
     ("fleet_check", "FLEET", contract_monitoring.FleetCheck),
+    ("load_memory", "GUARD", contract_loading.LoadGuard),
     ("stage_store.py", "STORES", list[contract_models.StagedStore]),
     ("stage_store.py", "MANIFEST", contract_models.ModelManifest),
 ]

@@ -68,6 +68,29 @@ def test_the_unit_of_a_deployment(rendered: Rendered) -> None:
     assert found["Install"]["WantedBy"] == ["multi-user.target docker.service"]
 
 
+def test_load_memory_adds_its_steps_and_its_file(rendered: Rendered) -> None:
+    during = (
+        "load_memory: {drop_caches_every_s: 1, read_ahead_kib: 8, read_ahead_for_s: 180, sysctl: {vm.dirty_ratio: 5}}"
+    )
+    tree = rendered(deployment(during, "timeouts: {ready_s: 700}"))
+    steps = unit(tree[UNIT])["Service"]
+    program = "+/usr/local/lib/sparkiac/load_memory"
+    assert steps["ExecStartPre"][0] == f"{program} begin chat"  # before the preflight looks at the free memory
+    assert steps["ExecStartPost"] == [f"-{program} end chat"]
+    assert f"-{program} end chat" in steps["ExecStopPost"]
+    assert json.loads(tree[f"{ROOT}etc/sparkiac/chat/load-memory.json"].content) == {
+        "drop_every_s": 1.0,
+        "drop_for_s": 700,
+        "for_s": 700,
+        "read_ahead_for_s": 180,
+        "read_ahead_kib": 8,
+        "store": "/srv/models",
+        "sysctls": [{"key": "vm.dirty_ratio", "value": "5"}],
+    }
+    [planned] = json.loads(tree[f"{ROOT}etc/sparkiac/generation.json"].content)["units"]
+    assert "etc/sparkiac/chat/load-memory.json" in planned["files"]
+
+
 def test_the_unit_waits_for_every_mounted_path(rendered: Rendered) -> None:
     found = unit(rendered(deployment())[UNIT])
     assert found["Unit"]["RequiresMountsFor"] == ["/etc/sparkiac /var/cache/sparkiac /var/lib/docker /srv/models"]

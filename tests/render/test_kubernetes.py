@@ -255,6 +255,12 @@ def test_a_built_image_is_never_pulled() -> None:
     assert "- spark-01: the image own:UNLOCKED, built from source" in files(text)["NOTES.md"]
 
 
+def test_changes_to_the_host_while_a_model_loads_are_named_as_missing() -> None:
+    note = "- chat: load_memory is not rendered; nothing changes settings of the node while the model loads"
+    assert note in files(deployment("load_memory: {drop_caches_every_s: 1}"))["NOTES.md"]
+    assert "load_memory" not in files(deployment())["NOTES.md"]
+
+
 def test_a_copied_image_is_pulled_by_its_digest() -> None:
     text = deployment(host="spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}")
     image = kubelet.server(pod(text))["image"]

@@ -64,7 +64,17 @@ def test_a_deployment_that_mounts_the_store_needs_to_know_where_it_is() -> None:
     text = deployment(defaults="{}")
     assert faults(text) == ["REF003 5:3 chat mounts the model store, but no model_store is set"]
     assert faults(deployment("container: {mounts: null}", defaults="{}")) == []
+    slower = deployment("container: {mounts: null}", "load_memory: {read_ahead_kib: 8}", defaults="{}")
+    assert faults(slower) == ["REF003 5:3 chat changes the read-ahead of the model store, but no model_store is set"]
     assert faults(deployment(defaults="{}", host="spark-01: {address: 192.168.1.11, model_store: /data}")) == []
+
+
+def test_a_kernel_setting_cannot_apply_while_a_model_loads_and_always() -> None:
+    host = "spark-01: {address: 192.168.1.11, sysctl: {vm.dirty_ratio: 10}}"
+    [found] = faults(deployment("load_memory: {sysctl: {vm.dirty_ratio: 5, vm.vfs_cache_pressure: 200}}", host=host))
+    assert found.startswith("INV002 ")
+    assert found.endswith("load_memory of chat sets vm.dirty_ratio, which spark-01 sets to 10 for good")
+    assert faults(deployment("load_memory: {sysctl: {vm.dirty_ratio: 5}}")) == []
 
 
 def test_a_service_that_mounts_the_store_needs_to_know_where_it_is() -> None:

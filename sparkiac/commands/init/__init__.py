@@ -11,7 +11,7 @@ import click
 
 from sparkiac.commands import foreign, prompts
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import exit_code, known, printable, show
+from sparkiac.commands.inputs import exit_code, printable, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,19 +19,26 @@ if TYPE_CHECKING:
     from sparkiac.commands.init.repository import FleetDraft, FleetHost
     from sparkiac.importers.draft import DraftEntry
     from sparkiac.pipeline import Outcome
+    from sparkiac.plan import Plan
     from sparkiac.resolve.catalogued import Catalogued
 
 _STORE: Final = "/srv/models"
-_SET: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
-"""Keys that a recipe leaves open and that init sets."""
 _NEXT: Final = """\
 created {target}: {count} files. Next steps:
   cd {quoted}
 {git}\
   sparkiac lock inventories/{name}.yaml
+  sparkiac check inventories/{name}.yaml
+  sparkiac plan inventories/{name}.yaml
+{secrets}\
   sparkiac generate inventories/{name}.yaml
-See README.md for more.
+  sparkiac apply inventories/{name}.yaml{values}
+{idle}\
+Options of Ansible follow `--`, such as --ask-become-pass if sudo on the hosts needs a password. README.md has more.
 """
+_SECRETS: Final = "  sparkiac secrets new inventories/{name}.yaml\n"
+_IDLE: Final = "{host} serves nothing yet: sparkiac add RECIPE --on {host} --to inventories/{name}.yaml\n"
+_VALUES: Final = " -- -e @secrets/{name}.json"
 _BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model and --model-store"
 _WHICH: Final = "Recipe, see `sparkiac recipes list`"
 _ANOTHER: Final = "Another host, or empty to continue"
@@ -172,18 +179,9 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
 
 def _recipe(name: str, hosts: Sequence[FleetHost]) -> Catalogued:
     """Return a recipe that these hosts can serve and for which init can set all open values."""
-    from sparkiac.commands.recipes import data
-    from sparkiac.resolve import catalogued
+    from sparkiac.commands.recipes import choice
 
-    chosen = catalogued.named(known("recipe", name, [each.name for each in catalogued.everything() if each.usable]))
-    snippet = data.snippet(chosen)
-    left = sorted({key for part in (snippet, *snippet["deployments"].values()) for key in part} - _SET)
-    if left:
-        message = (
-            f"{name} requires {', '.join(left)} in the inventory, which init does not set: start with another recipe, "
-            f"and add the lines of `sparkiac recipes show {name}` to the inventory"
-        )
-        raise click.UsageError(message)
+    chosen = choice.deployable(name, "init")
     _enough(hosts, chosen.nodes, name)
     return chosen
 
@@ -239,10 +237,20 @@ def _write(fleet: FleetDraft, target: Path, text: str, entries: Sequence[tuple[s
     if outcome.plan is None:
         click.echo("nothing was written", err=True)
         return Exit.BAD_INPUT
-    git = "" if any((folder / ".git").exists() for folder in (target, *target.parents)) else _GIT
-    count, quoted = len(repository.files(fleet.name)), shlex.quote(str(target))
-    click.echo(_NEXT.format(target=target, count=count, quoted=quoted, git=git, name=fleet.name), nl=False)
+    click.echo(_next(fleet.name, target, outcome.plan), nl=False)
     return Exit.FINDINGS if report.lost(entries) else exit_code(outcome)
+
+
+def _next(name: str, target: Path, plan: Plan) -> str:
+    """Return the commands that follow, each of which works as printed once those above it have succeeded."""
+    from sparkiac.commands.init import repository
+
+    git = "" if any((folder / ".git").exists() for folder in (target, *target.parents)) else _GIT
+    wanted = any(host.secrets for host in plan.hosts)
+    secrets, values = (each.format(name=name) if wanted else "" for each in (_SECRETS, _VALUES))
+    idle = "".join(_IDLE.format(host=host.name, name=name) for host in plan.hosts if not host.containers)
+    head = {"target": target, "count": len(repository.files(name)), "quoted": shlex.quote(str(target)), "git": git}
+    return _NEXT.format(**head, name=name, secrets=secrets, values=values, idle=idle)
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None:

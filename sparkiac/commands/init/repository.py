@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MODELINE: Final = "# yaml-language-server: $schema=../schema/inventory.schema.json\n"
 _HEAD: Final = "#\n# `sparkiac recipes list` shows what can be served, `sparkiac plan` what runs where.\n"
 _SECRET: Final = "vllm_api_key"  # noqa: S105  the name of one
-_KEYED: Final = "its value is on the hosts and in a vault, never here"
+_KEYED: Final = "its value is never here: `sparkiac secrets new` generates it"
 _NAMED: Final = "lan needs an IP address of each host, but a host has a name"
 _HOSTS: Final = re.compile(r"^hosts:\n(?:(?: .*|#.*|)\n)*?(?=^[a-z]|\Z)", re.MULTILINE)
 _TEMPLATE: Final = "templates/init"

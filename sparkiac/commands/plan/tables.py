@@ -140,7 +140,7 @@ def _units(host: HostPlan) -> Table:
 def _row(container: Container) -> tuple[str, ...]:
     listen = "{}:{}".format(*container.network.listen) if container.network.listen else "-"
     what = ", ".join(container.server.served) or container.description
-    return container.name, listen, gib(container.memory_bytes), f"{what}\n{_short(container.image.pull)}"
+    return container.name, listen, gib(container.memory_bytes), f"{what}\n{terminal.brief_image(container.image.pull)}"
 
 
 def _program(program: Program) -> tuple[str, ...]:
@@ -180,9 +180,3 @@ def _steps(steps: tuple[tuple[str, ...], ...]) -> Table:
     for step in steps:
         table.add_row(*(Text(cell) for cell in step), style="bold" if step[-1] == labels.CURRENT else "")
     return table
-
-
-def _short(pinned: str) -> str:
-    """Return an image with 12 digits of its digest; the files have all of them."""
-    repository, _, digest = pinned.partition("@sha256:")
-    return f"{repository}@{digest[:12]}" if digest else pinned

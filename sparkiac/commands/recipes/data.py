@@ -151,6 +151,7 @@ def entry(found: Catalogued) -> dict[str, Any]:
     return {
         "kind": "variant" if found.variant else "recipe",
         **summary(found),
+        "evidence": found.entry.evidence,
         "settings": [each for each in _settings(found.leaves) if found.status != "mention" or each["file"]],
         "start": _start(found),
         "speculative": values.get("speculative"),

@@ -26,6 +26,10 @@ _LISTS: Final[tuple[tuple[str, str, Callable[[Data], str]], ...]] = (
     ("findings", "What `sparkiac check` says about it", lambda each: f"{each['code']}: {each['why']}"),
     ("sources", "Sources", lambda each: str(each["text"])),
 )
+_EVIDENCE: Final = {
+    "measured": "a source measured its command on this hardware; below is what differs",
+    "vendor-profile": "the hardware's vendor publishes this command for it, without figures",
+}
 _FILES: Final = "Extra files"
 _SETTINGS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("Options", ("set",)),
@@ -103,6 +107,7 @@ def _facts(data: Data) -> Iterator[tuple[str, str]]:
         ("quantization", data.get("quantization")),
         ("nodes", str(data["nodes"]) if data["nodes"] else None),
         ("good for", ", ".join(data.get("use_cases", ()))),
+        ("evidence", _EVIDENCE.get(data.get("evidence") or "")),
         ("needs", ", ".join(data.get("needs", ()))),
     )
     yield from ((name, str(text)) for name, text in lines if text)

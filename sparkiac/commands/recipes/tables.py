@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.text import Text
 
-from sparkiac.formats.terminal import NARROW, grid, heading, number, stacked, table
+from sparkiac.formats.terminal import NARROW, brief_image, grid, heading, number, stacked, table
 from sparkiac.memory import budget, overhead
 from sparkiac.memory.values import GIB
 from sparkiac.resolve import search
@@ -89,7 +89,8 @@ def _below(each: Data, width: int) -> Iterator[str]:
 
     If `check` refuses the entry as it is, a line says what the inventory must add.
     """
-    yield from _filled([f"{each['engine']} in", each["image"]] if each["image"] else [each["engine"]], width)
+    image = [f"{each['engine']} in", brief_image(each["image"])] if each["image"] else [each["engine"]]
+    yield from _filled(image, width)
     if each["name"] in each["needs"]:
         yield from _filled(_needs(each["needs"][each["name"]]).split(), width)
     yield from _filled(_short(each), width)

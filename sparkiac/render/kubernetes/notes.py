@@ -87,6 +87,8 @@ def _of_pods(nodes: Sequence[Node], namespace: str) -> Iterator[str]:
     limits = sorted({f"{key}={value}" for node in nodes for key, value in _limits(node.container)})
     if limits:
         yield f"{name}: a pod cannot set {', '.join(limits)}; the container runtime of the node decides"
+    if container.load_guard is not None:
+        yield f"{name}: load_memory is not rendered; nothing changes settings of the node while the model loads"
     if GATEWAY_ENTRY in container.network.extra_hosts and not pods.is_address(host.address):
         yield f"{name}: {host.address} is a name, so host.docker.internal is unknown in the pod"
     for model in container.server.pulls:

@@ -47,7 +47,7 @@ The host keeps a reserve of free memory for the kernel, on which sources disagre
 One post of the DeepSeek-V4 thread (L311-323) sets `vm.min_free_kbytes` to 5242880 on its 119 GiB machine and to 3145728
 on the 121 GiB one, against `NV_ERR_NO_MEMORY` while a checkpoint of 148 GiB loads on two machines. Others answer that
 the cause was a defect of vLLM, fixed since (L335-337), and that a clean boot is enough (L376-377). Try these first. The
-preflight shows the setting only if the inventory names it.
+preflight shows the setting only if the inventory names it; `load_memory.sysctl` sets it only while a model loads.
 """,
         _THREAD,
         severity=Severity.INFO,
@@ -58,9 +58,10 @@ preflight shows the setting only if the inventory names it.
         """\
 A program drops the page cache in a loop.
 
-One post of the DeepSeek-V4 thread does so every 0.1 s while a large checkpoint loads (L325). sparkiac does not: it
-drops the cache once before each start. A loop must end when the model is loaded, because later it slows every read.
-This is checked only if the inventory names one of the related settings.
+One post of the DeepSeek-V4 thread does so every 0.1 s while a large checkpoint loads (L325). sparkiac drops the cache
+once before each start; with `load_memory: {drop_caches_every_s: 0.1}`, also while the model loads. A loop must end when
+the model is loaded, because later it slows every read. This is checked only if the inventory names one of the related
+settings.
 """,
         _THREAD,
         severity=Severity.INFO,
@@ -72,8 +73,9 @@ This is checked only if the inventory names one of the related settings.
 One source lowers the readahead of an NVMe drive while a model loads.
 
 `blockdev --setra 16` before the load and `--setra 256` after 180 s (DeepSeek-V4 thread L327): for a while the cache
-uses less memory, and loading takes longer. If it stays low, it slows every later load. sparkiac does not change it. The
-preflight shows it only if the inventory names one of the related settings.
+uses less memory, and loading takes longer. If it stays low, it slows every later load. `load_memory: {read_ahead_kib:
+8, read_ahead_for_s: 180}` lowers it for a load and restores it. The preflight shows it only if the inventory names one
+of the related settings.
 """,
         _THREAD,
         severity=Severity.INFO,

@@ -1,0 +1,226 @@
+"""Writes docs/reference.md: every command, exit code and inventory key. Run it after a change of one of them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from sparkiac.cli import cli
+from sparkiac.commands.exits import Exit
+from sparkiac.model.forms import FORMS
+from sparkiac.model.inventory import Inventory
+from sparkiac.model.schema import descriptions, json_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    Data = dict[str, Any]
+
+PAGE: Final = Path(__file__).with_suffix(".md")
+HEAD: Final = """\
+# Reference
+
+Written by `python docs/reference.py` from the commands in `sparkiac/commands` and the models in `sparkiac/model`;
+change it there. [catalog.md](catalog.md) lists recipes and images; `sparkiac rules list` lists the rules.
+
+- [Commands](#commands)
+- [Exit codes](#exit-codes)
+- [Inventory keys](#inventory-keys)
+"""
+COMMANDS: Final = """\
+## Commands
+
+Every command has `-h` and `--help`. `NO_COLOR` switches colours off.
+"""
+EXITS: Final = """\
+## Exit codes
+
+The same for every command:
+"""
+KEYS: Final = """\
+## Inventory keys
+
+`NAME` and words in capitals stand for a name or value that you choose; `[]` stands for each item of a list. An unknown
+key is an error. "unset" means that a later key, the recipe, the catalog or the program that reads it decides; the
+meaning says which, where there is one default. Keys under `defaults`, `deployments.NAME` and
+`deployments.NAME.per_host.HOST` override those of the recipe.
+"""
+ITEMS: Final = {
+    "hosts": "HOST", "retired": "HOST", "per_host": "HOST", "platforms": "PLATFORM", "turns": "TURN",
+    "builds": "BUILD", "mounts": "PATH", "files": "PATH", "aliases": "ALIAS",
+}  # fmt: skip
+"""Key of a mapping → what stands for its keys; others are NAME."""
+
+
+CHOOSE: Final = ("kind", "method")
+"""Keys whose value chooses which other keys there are."""
+
+
+def text() -> str:
+    """Return the page."""
+    parts = ([HEAD, COMMANDS], commands(cli, "sparkiac"), [EXITS], exits(), [KEYS], keys())
+    return "\n".join(line for part in parts for line in part)
+
+
+def commands(command: click.Command, name: str) -> Iterator[str]:
+    """Write a command, and the commands below it."""
+    context = click.Context(command, info_name=name)
+    yield f"### {name}\n"
+    yield f"`{' '.join([name, *command.collect_usage_pieces(context)])}`\n"
+    yield f"{prose(command.help or '')}\n"
+    options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
+    if options:
+        yield from table(("option", "meaning", "default"), (option(each, context) for each in options))
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            if below is not None and not below.hidden:
+                yield from commands(below, f"{name} {each}")
+
+
+def option(given: click.Option, context: click.Context) -> tuple[str, str, str]:
+    """Write an option with its value, its help and its default."""
+    names = ", ".join(given.opts) + "".join(f" / {each}" for each in given.secondary_opts)
+    value = "" if given.is_flag or given.count else f" {given.make_metavar(context)}"
+    default = given.to_info_dict()["default"]
+    shown = "required" if given.required else "" if default in (None, False, ()) else f"`{default}`"
+    repeated = " Can be given several times." if given.multiple else ""
+    return f"`{names}{value}`".replace("|", "\\|"), cell(given.help or "") + repeated, shown
+
+
+def prose(help_text: str) -> str:
+    """Write a help text; paragraphs that keep their lines become blocks."""
+    found = []
+    for part in inspect.cleandoc(help_text).split("\n\n"):
+        kept = part.removeprefix("\b\n")
+        found.append(cell(part) if kept == part else f"```text\n{kept}\n```")
+    return "\n\n".join(found)
+
+
+def exits() -> Iterator[str]:
+    """Write the exit codes."""
+    meanings = descriptions(Exit)
+    yield from table(("code", "meaning"), ((str(int(each)), meanings[each.name]) for each in Exit))
+
+
+def keys() -> Iterator[str]:
+    """Write every class of the inventory once, with all places where it can stand."""
+    schema = json_schema(Inventory)
+    found = places(schema)
+    for name, where in found.items():
+        owner = schema["$defs"].get(name, schema)
+        yield f"### {cell(where[0])}\n"
+        yield f"{cell(owner['description'])}\n"
+        if where[1:]:
+            yield f"Also at {', '.join(f'`{each}`' for each in where[1:])}.\n"
+        rows = (key(each, data, owner, found) for each, data in owner["properties"].items())
+        yield from table(("key", "type", "default", "meaning"), rows)
+
+
+def places(schema: Data) -> dict[str, list[str]]:
+    """Return class → its places, in the order in which they appear; the inventory itself is the top level."""
+    found = {"Inventory": ["Top level"]}
+    _walk(schema, "", schema["$defs"], found)
+    return found
+
+
+def _walk(owner: Data, at: str, classes: Data, found: dict[str, list[str]]) -> None:
+    for name, data in owner["properties"].items():
+        for reference, place in references(data, f"{at}{name}"):
+            keys_below = classes[reference]["properties"]
+            chosen = (f" ({each}: {' or '.join(values(keys_below[each]))})" for each in CHOOSE if each in keys_below)
+            found.setdefault(reference, []).append(f"{place}{''.join(chosen)}")
+            _walk(classes[reference], f"{place}.", classes, found)
+
+
+def references(data: Data, place: str) -> Iterator[tuple[str, str]]:
+    """Give the classes that a value may have, each with its place."""
+    if "$ref" in data:
+        yield data["$ref"].rpartition("/")[2], place
+    for part in (*data.get("anyOf", ()), *data.get("oneOf", ())):
+        yield from references(part, place)
+    if "items" in data:
+        yield from references(data["items"], f"{place}[]")
+    for part in data.get("patternProperties", {}).values():
+        yield from references(part, f"{place}.{ITEMS.get(place.rpartition('.')[2], 'NAME')}")
+
+
+def key(name: str, data: Data, owner: Data, found: dict[str, list[str]]) -> tuple[str, str, str, str]:
+    """Write a key. A key without a description is an error of the model: this fails."""
+    return f"`{name}`", "; or ".join(types(data, found)), default(name, data, owner), cell(data["description"])
+
+
+def default(name: str, data: Data, owner: Data) -> str:
+    """Write the default of a key."""
+    if name in owner.get("required", ()):
+        return "required"
+    value = data.get("default")
+    if value in ({}, [], ()):
+        return "empty"
+    if value is None:
+        return "see its keys" if "$ref" in data else "unset"
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def types(data: Data, found: dict[str, list[str]]) -> list[str]:
+    """Write what a value may be. That it may be unset says the default."""
+    if "$ref" in data:
+        heading = found[data["$ref"].rpartition("/")[2]][0]
+        return [f"keys of [{cell(heading)}]({anchor(heading)})"]
+    parts = (*data.get("anyOf", ()), *data.get("oneOf", ()))
+    if parts:
+        said = (word for part in parts if part.get("type") != "null" for word in types(part, found))
+        return list(dict.fromkeys(said))
+    if "items" in data:
+        return [f"list: {'; or '.join(types(data['items'], found))}"]
+    if "patternProperties" in data:
+        [(pattern, part)] = data["patternProperties"].items()
+        return [f"mapping from {cell(FORMS[pattern])}, to {'; or '.join(types(part, found))}"]
+    if {"enum", "const"} & data.keys():
+        return [f"`{each}`" for each in values(data)]
+    return [single(data)]
+
+
+def values(data: Data) -> list[str]:
+    """Return the words that a value may be."""
+    return [str(each) for each in data.get("enum", [data.get("const")])]
+
+
+def single(data: Data) -> str:
+    """Write the type of a single value with its limits."""
+    if "pattern" in data:
+        most = f", at most {data['maxLength']} characters" if "maxLength" in data else ""
+        return cell(FORMS[data["pattern"]]) + most
+    names = {"boolean": "`true` or `false`", "string": "text", "object": "mapping"}
+    limits = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}
+    said = [f"{words} {data[limit]:,}" for limit, words in limits.items() if limit in data]
+    return ", ".join([names.get(data["type"], data["type"]), *said])
+
+
+def anchor(heading: str) -> str:
+    """Return the link to a heading, as GitHub makes it."""
+    return "#" + re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-")
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Write a table, and an empty line."""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield ""
+
+
+def cell(given: str) -> str:
+    """Write a text in one line; outside of code, characters that have a meaning in Markdown are escaped."""
+    parts = re.split(r"(`[^`]*`)", " ".join(given.split()))
+    for index in range(0, len(parts), 2):
+        parts[index] = re.sub(r"([<>*_\[\]~\\^])", r"\\\1", parts[index])
+    return "".join(parts).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8", newline="\n")

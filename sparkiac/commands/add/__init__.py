@@ -1,0 +1,54 @@
+"""`sparkiac add`: add a deployment of a recipe to an inventory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import FORMAT, read, show
+
+
+@click.command()
+@click.argument("recipe")
+@click.option("--on", "on", required=True, metavar="HOST[,HOST]", help="Host or hosts that serve it, leader first.")
+@click.option(
+    "--to", "inventory", type=click.Path(path_type=Path), required=True, metavar="INVENTORY", help="The inventory."
+)
+@click.option("--name", help="Name of the deployment; default: that of the model or recipe.")
+@click.option("--model", metavar="MODEL", help="Model, organisation/name, if the recipe has none.")
+@click.option("--port", type=click.IntRange(1, 65535), help="Port; default: that of the recipe, or the next free one.")
+@FORMAT
+def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each option
+    recipe: str, on: str, inventory: Path, name: str | None, model: str | None, port: int | None, output_format: str
+) -> int:
+    """Add a deployment of RECIPE to an inventory and print the diff; all other lines stay as they are.
+
+    RECIPE is vendor/name or vendor/name#variant of the catalog. It is refused if the inventory would have new errors:
+    too little memory, a taken port, missing links.
+
+    Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed meanwhile, 6 it cannot be
+    read or written.
+    """
+    from sparkiac import pipeline
+    from sparkiac.commands import editing
+    from sparkiac.commands.add import draft
+    from sparkiac.fix.nodes import CannotEdit
+    from sparkiac.fix.units import names, with_deployment
+
+    files = read(inventory)
+    outcome = pipeline.check(*files, allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, output_format)
+        return Exit.BAD_INPUT
+    former = files[0].raw.decode()
+    builds = tuple(names(former, "builds"))
+    wanted = draft.DeploymentDraft(recipe, tuple(on.split(",")), name, model, port, builds)
+    name, values = draft.deployment(wanted, outcome.plan, names(former, "deployments", "services"))
+    try:
+        text = with_deployment(former, name, values)
+    except CannotEdit as reason:
+        message = f"{inventory}: {name} must be added by hand: {reason}"
+        raise click.UsageError(message) from None
+    return editing.save(inventory, files, text, output_format)

@@ -1,0 +1,85 @@
+"""The values of a new deployment: checked names, and a port that is free on its hosts."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from sparkiac.commands import prompts
+from sparkiac.commands.inputs import known
+from sparkiac.commands.recipes import choice
+from sparkiac.importers import naming
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sparkiac.plan import Plan
+    from sparkiac.resolve.catalogued import Catalogued
+
+_FIRST_PORT: Final = 8000
+
+
+class DeploymentDraft(NamedTuple):
+    """What the command line says about the deployment."""
+
+    recipe: str
+    hosts: tuple[str, ...]
+    name: str | None
+    model: str | None
+    port: int | None
+    builds: tuple[str, ...]
+    """Images that the inventory builds."""
+
+
+def deployment(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return the name, which is not `taken`, and the values of the deployment. Raises click.UsageError."""
+    chosen = choice.deployable(wanted.recipe, "add", wanted.builds)
+    _check_hosts(wanted, chosen, plan)
+    model = _model(wanted.model, chosen)
+    recipe, _, variant = chosen.name.partition("#")
+    values: dict[str, Any] = {"recipe": recipe}
+    values |= {"variant": variant} if variant else {}
+    values |= {"model": model} if model else {}
+    values["on"] = list(wanted.hosts) if len(wanted.hosts) > 1 else wanted.hosts[0]
+    port = _port(wanted, chosen.values.get("port"), plan)
+    values |= {"port": port} if port else {}
+    return _name(wanted.name, model or recipe, taken), values
+
+
+def _check_hosts(wanted: DeploymentDraft, chosen: Catalogued, plan: Plan) -> None:
+    for name in wanted.hosts:
+        known("host", name, [host.name for host in plan.hosts])
+    if len(wanted.hosts) != chosen.nodes:
+        several = "s" if chosen.nodes > 1 else ""
+        message = f"{chosen.name} needs {chosen.nodes} host{several}, but --on names {len(wanted.hosts)}"
+        raise click.UsageError(message)
+
+
+def _model(given: str | None, chosen: Catalogued) -> str | None:
+    """Return the model to write; None if it is that of the recipe."""
+    if given is not None:
+        return prompts.parser("--model", "HANDLE")(given)
+    if "model" not in chosen.values:
+        message = f"{chosen.name} has no model of its own: add --model ORGANISATION/NAME"
+        raise click.UsageError(message)
+    return None
+
+
+def _port(wanted: DeploymentDraft, usual: int | None, plan: Plan) -> int | None:
+    """Return the port to write; None if that of the recipe is free on all hosts."""
+    used = {each.port for host in plan.hosts if host.name in wanted.hosts for each in host.preflight.ports}
+    if wanted.port is not None:
+        return wanted.port
+    free = next(port for port in count(usual or _FIRST_PORT) if port not in used)
+    return None if free == usual else free
+
+
+def _name(given: str | None, model: str, taken: Sequence[str]) -> str:
+    if given is None:
+        return naming.unused(naming.slug(model), taken)
+    if given in taken:
+        message = f"--name {given}: the inventory has a deployment or service of this name"
+        raise click.UsageError(message)
+    return prompts.parser("--name", "NAME")(given)

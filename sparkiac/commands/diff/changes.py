@@ -1,0 +1,200 @@
+"""The differences between two inventories: units, hosts, memory, versions and findings."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sparkiac.commands.diff import restarts
+from sparkiac.plan import labels, memory_use
+from sparkiac.plan.numbers import gib
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sparkiac.commands.apply.looks import FleetLook
+    from sparkiac.commands.diff.side import Side
+    from sparkiac.plan import Container, HostPlan, Plan
+    from sparkiac.plan.memory_use import HostMemoryUse
+    from sparkiac.report import Finding
+
+_KINDS: Final = {"deployments": "deployment", "services": "service", "monitoring": "monitoring"}
+_NOT_PINNED: Final = "not pinned"
+_LEFT: Final = "left free"
+
+
+class PlacedUnit(NamedTuple):
+    """A deployment or service that comes, goes or moves."""
+
+    kind: str
+    name: str
+    before: tuple[str, ...]
+    """Hosts that it ran on; empty if it is new."""
+    after: tuple[str, ...]
+    """Hosts that it will run on; empty if it goes."""
+
+
+class MemoryChange(NamedTuple):
+    """Memory of one user of a host, before and after, in words; None if it does not exist."""
+
+    host: str
+    turn: str
+    """Turn of the host; empty if it has none."""
+    name: str
+    """Deployment or service, `system and page cache`, or `left free`."""
+    before: str | None
+    after: str | None
+
+
+class ValueChange(NamedTuple):
+    """A changed image, model, file or option of a deployment or service, or a changed address of a host."""
+
+    name: str
+    what: str
+    before: str | None
+    after: str | None
+
+
+class FleetDiff(NamedTuple):
+    """Everything that differs."""
+
+    old: str
+    new: str
+    look: FleetLook
+    units: tuple[PlacedUnit, ...]
+    added: tuple[str, ...]
+    """New hosts."""
+    dropped: tuple[str, ...]
+    """Hosts that are in the new inventory neither as hosts nor as retired hosts."""
+    retired: tuple[str, ...]
+    """Hosts that an apply will clean, and that were not to be cleaned before."""
+    addresses: tuple[ValueChange, ...]
+    memory: tuple[MemoryChange, ...]
+    values: tuple[ValueChange, ...]
+    new_findings: tuple[Finding, ...]
+    gone_findings: tuple[Finding, ...]
+
+    @property
+    def any(self) -> bool:
+        """Return whether anything differs."""
+        hosts = self.look.changing or self.added or self.dropped or self.retired or self.addresses
+        return bool(hosts or self.units or self.memory or self.values or self.new_findings or self.gone_findings)
+
+
+def between(old: Side, new: Side) -> FleetDiff:
+    """Return what differs between two inventories."""
+    before, after = ({host.name: host for host in side.plan.hosts} for side in (old, new))
+    cleaned, cleaned_before = ({each.name for each in side.plan.retired} for side in (new, old))
+    both = [(before[name], after[name]) for name in sorted(before.keys() & after.keys())]
+    return FleetDiff(
+        old.name,
+        new.name,
+        restarts.of(old, new),
+        tuple(_units(old.plan, new.plan)),
+        tuple(sorted(after.keys() - before.keys())),
+        tuple(sorted(before.keys() - after.keys() - cleaned)),
+        tuple(sorted(cleaned - cleaned_before)),
+        tuple(ValueChange(one.name, "address", _at(one), _at(two)) for one, two in both if _at(one) != _at(two)),
+        tuple(each for host in new.plan.hosts for each in _memory(before.get(host.name), host)),
+        tuple(_values(old.plan, new.plan)),
+        _only(new.report.findings, old.report.findings),
+        _only(old.report.findings, new.report.findings),
+    )
+
+
+def _at(host: HostPlan) -> str:
+    """Return how a host is reached."""
+    user = f"{host.user}@" if host.user else ""
+    return f"{user}{host.address}{f' port {host.ssh_port}' if host.ssh_port else ''}"
+
+
+def _units(old: Plan, new: Plan) -> Iterator[PlacedUnit]:
+    before, after = _placed(old), _placed(new)
+    for name in sorted(before.keys() | after.keys()):
+        hosts = tuple(sorted(before.get(name, ()))), tuple(sorted(after.get(name, ())))
+        if hosts[0] != hosts[1]:
+            yield PlacedUnit(*name, *hosts)
+
+
+def _placed(plan: Plan) -> dict[tuple[str, str], set[str]]:
+    """Return (kind, name) → hosts of everything that runs."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for host in plan.hosts:
+        for unit in host.units:
+            found.setdefault((_KINDS[str(unit.path[0])], unit.name), set()).add(host.name)
+    return found
+
+
+def _memory(old: HostPlan | None, new: HostPlan) -> Iterator[MemoryChange]:
+    before, after = _uses(old) if old else {}, _uses(new)
+    for turn, use in after.items():
+        was, now = _sizes(before[turn]) if turn in before else {}, _sizes(use)
+        for name in sorted(was.keys() | now.keys(), key=lambda name: (name == _LEFT, name)):
+            if was.get(name) != now.get(name):
+                yield MemoryChange(new.name, turn, name, was.get(name), now.get(name))
+
+
+def _uses(host: HostPlan) -> dict[str, HostMemoryUse]:
+    """Return turn → memory use; the name of the turn is empty for a host without turns."""
+    return {view.turn or "": memory_use.of(view) for view in host.views}
+
+
+def _sizes(use: HostMemoryUse) -> dict[str, str]:
+    """Return the memory of each user of a host, and what is left free, in words."""
+    sizes: dict[str, list[int | None]] = {}
+    for part in use.parts:
+        sizes.setdefault(part.owner or part.name, []).append(part.size_bytes)
+    return {name: _sum(found) for name, found in sizes.items()} | {_LEFT: labels.lines(use)[-1].size}
+
+
+def _sum(sizes: Iterable[int | None]) -> str:
+    listed = list(sizes)
+    known = [size for size in listed if size is not None]
+    if not known:
+        return gib(None)
+    return f"{'at least ' if len(known) < len(listed) else ''}{gib(sum(known))}"
+
+
+def _values(old: Plan, new: Plan) -> Iterator[ValueChange]:
+    """Yield changed images, models, files and options of what both inventories run."""
+    before, after = _facts(old), _facts(new)
+    for name in sorted(before.keys() & after.keys()):
+        was, now = before[name], after[name]
+        for what in sorted(was.keys() | now.keys()):
+            if was.get(what) != now.get(what):
+                yield ValueChange(name, what, *(_joined(each.get(what)) for each in (was, now)))
+
+
+def _joined(values: set[str] | None) -> str | None:
+    return " and ".join(sorted(values)) if values else None
+
+
+def _facts(plan: Plan) -> dict[str, dict[str, set[str]]]:
+    """Return deployment or service → fact → its values; there are several if they differ between hosts."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for host in plan.hosts:
+        for container in host.containers:
+            of_unit = found.setdefault(container.name, {})
+            for what, value in _of_container(container):
+                of_unit.setdefault(what, set()).add(value)
+    return found
+
+
+def _of_container(container: Container) -> Iterator[tuple[str, str]]:
+    image, weights = container.image, container.weights
+    pinned = "@" in image.reference
+    yield "image", image.reference if pinned else f"{image.reference} {image.digest or _NOT_PINNED}"
+    for model in (*weights.models, *weights.directories):
+        yield f"model {model}", weights.commits.get(model, _NOT_PINNED)
+    for file in container.storage.files:
+        yield f"file {file.target}", f"{file.url} {file.sha256 or _NOT_PINNED}"
+    if container.network.listen is not None and "port" not in container.server.options:
+        yield "port", str(container.network.listen[1])
+    for option, value in container.server.options.items():
+        yield f"option {option}", json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _only(findings: Iterable[Finding], others: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the findings whose code and message the others lack; positions do not count, because lines move."""
+    known = {(each.code, each.message) for each in others}
+    return tuple(each for each in findings if (each.code, each.message) not in known)

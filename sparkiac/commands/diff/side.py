@@ -1,0 +1,79 @@
+"""One side of a comparison: an inventory from the disk or from a commit, with its plan, files and findings."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import click
+
+from sparkiac.commands.inputs import interfaces_path, links_path, lock_path, measurements_path, read, show
+
+if TYPE_CHECKING:
+    from sparkiac.artifact import Artifact
+    from sparkiac.pipeline import InputFile
+    from sparkiac.plan import Plan
+    from sparkiac.report import Report
+
+    Files: TypeAlias = tuple[InputFile, InputFile | None]
+    """An inventory and its lock."""
+
+
+class Side(NamedTuple):
+    """An inventory that can be compared."""
+
+    name: str
+    plan: Plan
+    artifacts: tuple[Artifact, ...]
+    report: Report
+
+
+def from_disk(inventory: Path) -> Files:
+    """Read an inventory and its lock."""
+    return read(inventory)
+
+
+def from_git(revision: str, inventory: Path) -> Files:
+    """Read an inventory, its lock and the files beside it from a commit."""
+    from sparkiac.upstream import git
+
+    single = (inventory, lock_path(inventory), links_path(inventory))
+    folders = (interfaces_path(inventory), measurements_path(inventory))
+    wanted = [*(path.name for path in single), *(f"{path.name}/" for path in folders)]
+    try:
+        found = git.files(inventory.parent, revision, wanted)
+    except git.GitError as error:
+        message = f"{click.format_filename(inventory)} cannot be read from {revision}: {error}"
+        raise click.UsageError(message) from None
+    if inventory.name not in found:
+        message = f"{revision} has no {click.format_filename(inventory)}; name a commit that has it"
+        raise click.UsageError(message)
+    with tempfile.TemporaryDirectory(prefix="sparkiac-diff-") as folder:
+        return _read_copy(Path(folder), found, revision, inventory)
+
+
+def _read_copy(folder: Path, found: dict[str, bytes], revision: str, inventory: Path) -> Files:
+    """Write the files to a folder and read them as from disk; messages name the revision instead of the folder."""
+    for name, content in found.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    place = f"{revision}:{inventory.parent}"
+    try:
+        main, lock = read(folder / inventory.name)
+    except click.UsageError as error:
+        raise click.UsageError(error.message.replace(str(folder), place)) from None
+    named = main._replace(name=f"{revision}:{inventory}")
+    return named, lock._replace(name=f"{revision}:{lock_path(inventory)}") if lock else None
+
+
+def checked(files: Files, output_format: str) -> Side | None:
+    """Check and render an inventory; print its findings and return None if it is not valid."""
+    from sparkiac import pipeline
+
+    outcome = pipeline.check(*files, allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, "json" if output_format == "json" else "text")
+        return None
+    return Side(files[0].name, outcome.plan, pipeline.render(outcome.plan), outcome.report)

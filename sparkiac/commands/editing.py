@@ -1,0 +1,57 @@
+"""Shared by commands that change an inventory: refuse new errors, write the file, print the diff."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import show
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sparkiac.pipeline import InputFile
+    from sparkiac.report import Finding, Report
+
+_NEXT = "next: sparkiac lock {0}, sparkiac generate {0}, sparkiac apply {0}"
+
+
+def save(inventory: Path, files: tuple[InputFile, InputFile | None], text: str, output_format: str) -> int:
+    """Write the new text of an inventory, unless it has errors that the former one does not have."""
+    from sparkiac import pipeline, write
+    from sparkiac.report import Report
+
+    raw = text.encode()
+    former = pipeline.check(*files, allow_unlocked=True)
+    outcome = pipeline.check(files[0]._replace(raw=raw), files[1], allow_unlocked=True)
+    if added := _added(former.report, outcome.report):
+        show(Report.of(added), output_format, diff="")
+        click.echo(f"{inventory}: nothing was written: the change would add these errors", err=True)
+        return Exit.FINDINGS
+    if inventory.read_bytes() != files[0].raw:
+        click.echo(f"{inventory} changed during the check; nothing was written", err=True)
+        return Exit.BUSY
+    write.replace(inventory, raw)
+    diff = write.diff_of(str(inventory), files[0].raw, raw)
+    if output_format == "json":
+        show(Report(), "json", diff=diff)
+    else:
+        click.echo(diff, nl=False)
+        click.echo(_NEXT.format(click.format_filename(inventory)), err=True)
+    return Exit.OK
+
+
+def _added(before: Report, after: Report) -> list[Finding]:
+    """Return the errors of a report that are not in another one, wherever they are in the file."""
+    from sparkiac.report import Severity
+
+    known = Counter((each.code, each.message) for each in before.findings)
+    added: list[Finding] = []
+    for each in after.findings:
+        if each.severity is Severity.ERROR and known[each.code, each.message] < 1:
+            added.append(each)
+        known[each.code, each.message] -= 1
+    return added

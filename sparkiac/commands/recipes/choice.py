@@ -1,0 +1,39 @@
+"""A recipe that a command can write into an inventory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sparkiac.commands.inputs import known
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from sparkiac.resolve.catalogued import Catalogued
+
+_SET: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
+"""Keys that a recipe leaves open and that the commands set."""
+
+
+def deployable(name: str, command: str, builds: Container[str] = ()) -> Catalogued:
+    """Return a recipe of the catalog whose open values the command can set; refuse any other.
+
+    `builds` are the images that the inventory builds already.
+    """
+    from sparkiac.commands.recipes import data
+    from sparkiac.resolve import catalogued
+
+    chosen = catalogued.named(known("recipe", name, [each.name for each in catalogued.everything() if each.usable]))
+    snippet = data.snippet(chosen)
+    set_already = {"builds"} if chosen.values.get("image") in builds else set()
+    left = sorted({key for part in (snippet, *snippet["deployments"].values()) for key in part} - _SET - set_already)
+    if left:
+        another = "start with another recipe, and " if command == "init" else ""
+        message = (
+            f"{name} requires {', '.join(left)} in the inventory, which {command} does not set: {another}"
+            f"add the lines of `sparkiac recipes show {name}` to the inventory"
+        )
+        raise click.UsageError(message)
+    return chosen

@@ -1,0 +1,45 @@
+"""`sparkiac remove`: remove a deployment from an inventory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import FORMAT, known, read, show
+
+
+@click.command()
+@click.argument("deployment")
+@click.option(
+    "--from", "inventory", type=click.Path(path_type=Path), required=True, metavar="INVENTORY", help="The inventory."
+)
+@FORMAT
+def remove(deployment: str, inventory: Path, output_format: str) -> int:
+    """Remove DEPLOYMENT from an inventory and print the diff; other lines and their comments stay.
+
+    It is refused if the inventory would have new errors, such as a service that uses the deployment. The next apply
+    stops and removes its containers.
+
+    Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed meanwhile, 6 it cannot be
+    read or written.
+    """
+    from sparkiac import pipeline
+    from sparkiac.commands import editing
+    from sparkiac.fix.nodes import CannotEdit
+    from sparkiac.fix.units import names, without_deployment
+
+    files = read(inventory)
+    outcome = pipeline.check(*files, allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, output_format)
+        return Exit.BAD_INPUT
+    former = files[0].raw.decode()
+    known("deployment", deployment, names(former, "deployments"))
+    try:
+        text = without_deployment(former, deployment)
+    except CannotEdit as reason:
+        message = f"{inventory}: {deployment} must be removed by hand: {reason}"
+        raise click.UsageError(message) from None
+    return editing.save(inventory, files, text, output_format)
