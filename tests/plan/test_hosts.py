@@ -111,7 +111,7 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
     models = ["models--example--code", f"models--example--model@{COMMIT}"]
     unknown: dict[str, object] = {"gated": [], "not_before": {}, "compared": {}}
     assert wanted["store"] == [{"path": "/srv/models", "models": models, **unknown}]
-    bare: dict[str, object] = {"files": [], "fabric": None, "store": None}
+    bare: dict[str, object] = {"files": [], "fabric": None, "group_ports": None}
     assert wanted["units"] == {
         "asr": {"image": f"example.org/asr@{ONES}", "memory_bytes": None, "secrets": [], "cache": None, **bare},
         "chat": {

@@ -34,7 +34,6 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     Exit codes: 0 recorded, 1 the file has no memory figures, 2 bad input, 6 the record cannot be written.
     """
     from sparkiac import pipeline
-    from sparkiac.commands import measurements
     from sparkiac.commands.memory import tables
     from sparkiac.formats import terminal
     from sparkiac.plan import recording, startup_log
@@ -56,11 +55,9 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
         what = tables.NOTHING if log else tables.NO_METRICS
         click.echo(f"{click.format_filename(source)} {what}", err=True)
         return Exit.FINDINGS
-    try:
-        target = measurements.store(inventory, deployment, record, files[0].records)
-    except OSError as error:
-        click.echo(f"{click.format_filename(str(error.filename or inventory))}: {error.strerror}", err=True)
-        return Exit.IO
+    target = _stored(inventory, deployment, record, files[0].records)
+    if isinstance(target, Exit):
+        return target
     if output_format == "json":
         print_json(tables.plain(found, target))
     else:
@@ -82,6 +79,16 @@ def _of_log(subject: Subject, found: StartupComparison | None, name: str) -> Sta
     if found is None:
         return None
     return recording.from_log(subject, found.found, requested_bytes=found.requested_bytes, link=name)
+
+
+def _stored(inventory: Path, deployment: str, record: StartRecord, records: tuple[StartRecord, ...]) -> Path | Exit:
+    from sparkiac.commands import measurements
+
+    try:
+        return measurements.store(inventory, deployment, record, records)
+    except OSError as error:
+        click.echo(f"{click.format_filename(str(error.filename or inventory))}: {error.strerror}", err=True)
+        return Exit.IO
 
 
 def _text(path: Path) -> str:
