@@ -17,10 +17,19 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(INSTALLED) ## install, generate the lab inventory into .demo and show its plan
+demo: $(INSTALLED) ## install, generate the lab inventory into .demo, show its plan and what to do next
 	rm -rf .demo
 	$(BIN)/sparkiac generate inventories/lab.yaml --output .demo/lab
 	$(BIN)/sparkiac plan inventories/lab.yaml
+	@printf '%s\n' '' 'What next:' \
+	  '  less .demo/lab/PLAN.md' \
+	  '      the plan as a review shows it; .demo/lab holds every file for the hosts' \
+	  '  $(BIN)/sparkiac diff inventories/solo.yaml inventories/lab.yaml' \
+	  '      what a change of an inventory does to the hosts' \
+	  '  $(BIN)/sparkiac recipes list' \
+	  '      the models to choose from' \
+	  '  $(BIN)/sparkiac init my-fleet' \
+	  '      a repository for your own hosts'
 
 docs: $(INSTALLED) ## write the pages of all rules to docs/rules.md
 	$(BIN)/python docs/rules.py

@@ -104,6 +104,12 @@ def test_every_command_has_its_section_with_every_option(name: str, command: cli
             assert each.human_readable_name in page
 
 
+@pytest.mark.parametrize(("name", "command"), list(commands(cli, "sparkiac")))
+def test_a_help_text_has_no_mark_for_the_formatter(name: str, command: click.Command) -> None:
+    """Click keeps the lines after a backspace character; a backslash and a b are text."""
+    assert "\\b" not in command.get_help(click.Context(command, info_name=name))
+
+
 def test_every_exit_code_has_its_meaning() -> None:
     rows = re.findall(r"^\| (\d+) \| (.+) \|$", sections()["Exit codes"], re.MULTILINE)
     assert [int(code) for code, _ in rows] == [int(each) for each in Exit]

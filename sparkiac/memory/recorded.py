@@ -85,8 +85,9 @@ def corrected(device: Device, record: StartRecord, *, shape: Shape, release: tup
     drafts = record.subject.drafts
     speculation = Speculation(drafts.method, drafts.tokens) if drafts else None
     terms = overhead.inside(overhead.Facts(read, shape, speculation, device._replace(non_torch_bytes=0), None))
-    rest = took - known_bytes(terms)
-    return device._replace(non_torch_bytes=max(0, rest), source=f"a recorded start: {record.source.link}")
+    # The formulas can exceed the record at its batch size, and not at another one: what is certain is never left out.
+    rest = max(took - known_bytes(terms), record.terms.non_torch_bytes or 0)
+    return device._replace(non_torch_bytes=rest, source=f"a recorded start: {record.source.link}")
 
 
 def decode(record: StartRecord, *, context: int, expected: Range, at: dict[int, Range]) -> Range | None:

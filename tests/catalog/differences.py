@@ -74,7 +74,7 @@ _SUPERVISION: Final = (
         | {("unit", "After", name) for name in ("docker.service", "network-online.target", "sparkiac-recover.service")}
         | named("unit", "StartLimitIntervalSec", "WatchdogSec", "WatchdogSignal")
         | named("unit", "KillMode", "ExecStopPost", "NotifyAccess", "Group")
-        | {("start step", "-+/usr/local/lib/sparkiac/switch")},
+        | {("start step", "+/usr/local/lib/sparkiac/switch")},
     ),
     Standing(
         "a unit restarts 2 s after its server exits, then after longer pauses of up to 60 s",

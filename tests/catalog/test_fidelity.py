@@ -138,7 +138,11 @@ def test_a_rendered_file_that_is_changed_is_noticed(tmp_path: Path) -> None:
     root, lock = tmp_path / "out/hosts/spark-01/etc", yaml.safe_load((tmp_path / "reference.lock.yaml").read_text())
     assert unexplained(command, seen(root, lock).facts) == []
     replace(root / f"sparkiac/{DEPLOYMENT}/compose.yaml", "--max-model-len=170000", "--max-model-len=170001")
-    replace(root / f"systemd/system/sparkiac-{DEPLOYMENT}.service", "ExecStartPre=+", "ExecStartPre=")
+    replace(
+        root / f"systemd/system/sparkiac-{DEPLOYMENT}.service",
+        "ExecStartPre=+/usr/local/lib/sparkiac/preflight",
+        "ExecStartPre=/usr/local/lib/sparkiac/preflight",
+    )
     assert unexplained(command, seen(root, lock).facts) == [
         "named, and not new: start step +/usr/local/lib/sparkiac/preflight",
         "not named as gone: flag max-model-len 170000",

@@ -54,7 +54,7 @@ def bench() -> None:
 @click.option("--yes", is_flag=True, help="Measure although the server may serve clients.")
 @AS_JSON
 def run(words: tuple[str, ...], output_format: str, **options: Any) -> int:  # noqa: ANN401  click's values
-    r"""Measure DEPLOYMENT of INVENTORY, or the server at --url, and write a record to measurements.
+    """Measure DEPLOYMENT of INVENTORY, or the server at --url, and write a record to measurements.
 
     \b
     Modes:
@@ -72,7 +72,7 @@ def run(words: tuple[str, ...], output_format: str, **options: Any) -> int:  # n
 
     Exit codes: 0 done, 1 requests failed or nothing was measured, 2 bad input or options, 5 the server serves clients,
     6 the server or host is not reachable, 130 interrupted.
-    """
+    """  # noqa: D301  click reads the control character
     from sparkiac.commands.bench import measure
 
     return measure.run(words, output_format, options)
