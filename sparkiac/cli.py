@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "init": "Create a repository for a fleet.",
     "add": "Add a deployment to an inventory.",
     "remove": "Remove a deployment from an inventory.",
+    "docs": "Show the documentation, offline.",
     "secrets": "Generate and store the secrets that hosts need.",
 }
 """Command → its line in the help. It is kept here so that `--help` does not import the commands."""

@@ -62,10 +62,10 @@ def measure(aim: Target, wanted: Wanted, taken: str, heard: Callable[[str], None
     until_s = time.monotonic() + wanted.seconds
     session = Session(aim.endpoint, Prompts(secrets.token_hex(8)), wanted.thinking, stopped, until_s, heard, {})
     heard("looking at the hosts" if aim.hosts else "starting")
-    before = target.host_facts(aim)
+    before = target.host_facts(aim.hosts)
     try:
         _collect(session, wanted, found)
-        found.after = target.host_facts(aim)
+        found.after = target.host_facts(aim.hosts)
     except KeyboardInterrupt:
         found.interrupted = True
     except StoppedError:

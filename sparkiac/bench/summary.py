@@ -19,6 +19,8 @@ _FEW_TOKENS: Final = 64
 """With fewer generated tokens, the decode speed is noisy: Spark guide, section 10."""
 _FEW_PARTS: Final = 4
 """A stream with fewer parts than a quarter of its tokens does not show when tokens were generated: the same."""
+CACHED: Final = 0.1
+"""Largest share of a prompt from the prefix cache that is no fault: the chat template is the same in all prompts."""
 _HOT_SHARE: Final = 0.9
 """A GPU clock below 90 % of the one at the start shows throttling."""
 
@@ -90,6 +92,20 @@ def speculation(point: PointRecord) -> Speculation | None:
     return counters.speculation(Counters(values, positions))
 
 
+def shows_decode(point: PointRecord) -> bool:
+    """Return whether the responses are long enough, and in enough parts, for a decode speed."""
+    samples = _samples(point)
+    return bool(samples) and not _is_short(samples) and not _in_few_parts(samples)
+
+
+def from_cache(point: PointRecord) -> float:
+    """Return the share of the prompt tokens that came from the prefix cache."""
+    hits, asked = (
+        sum(each.grown.get(name, 0.0) for each in point.rounds) for name in ("prefix_hits", "prefix_queries")
+    )
+    return hits / asked if asked else 0.0
+
+
 def warnings(record: BenchRecord) -> tuple[str, ...]:
     """Return what makes the figures of a record doubtful."""
     found = [text for point in record.points for text in _doubts(point)]
@@ -103,14 +119,26 @@ def _of_round(found: RoundRecord, quantity: Quantity) -> float | None:
     return statistics.median(values) if values else None
 
 
+def _samples(point: PointRecord) -> list[Sample]:
+    return [sample for each in point.rounds for sample in records.samples(each)]
+
+
+def _is_short(samples: Sequence[Sample]) -> bool:
+    return max(sample.output_tokens for sample in samples) < _FEW_TOKENS
+
+
+def _in_few_parts(samples: Sequence[Sample]) -> bool:
+    return any(sample.parts < sample.output_tokens / _FEW_PARTS for sample in samples)
+
+
 def _doubts(point: PointRecord) -> Iterator[str]:
-    samples = [sample for each in point.rounds for sample in records.samples(each)]
+    samples = _samples(point)
     errors = [error for each in point.rounds for error in each.errors]
     if errors:
         yield f"{point.name}: {len(errors)} of {len(errors) + len(samples)} requests failed: {errors[-1]}"
-    if samples and max(sample.output_tokens for sample in samples) < _FEW_TOKENS:
+    if samples and _is_short(samples):
         yield f"{point.name}: fewer than {_FEW_TOKENS} generated tokens; the decode speed is noisy"
-    if any(sample.parts < sample.output_tokens / _FEW_PARTS for sample in samples):
+    if _in_few_parts(samples):
         yield (
             f"{point.name}: few parts for many tokens, so the decode speed is doubtful; with a reasoning parser, use "
             "--thinking off"
@@ -119,10 +147,8 @@ def _doubts(point: PointRecord) -> Iterator[str]:
         yield f"{point.name}: the engine did not generate {point.output_tokens} tokens in each response"
     if any(each.others for each in point.rounds):
         yield f"{point.name}: the server handled requests of other clients meanwhile"
-    if hits := sum(each.grown.get("prefix_hits", 0.0) for each in point.rounds):
-        asked = sum(each.grown.get("prefix_queries", 0.0) for each in point.rounds)
-        if asked and hits / asked > 0.1:  # noqa: PLR2004  the chat template is the same in all prompts
-            yield f"{point.name}: {hits / asked:.0%} of the prompt tokens came from the prefix cache"
+    if (share := from_cache(point)) > CACHED:
+        yield f"{point.name}: {share:.0%} of the prompt tokens came from the prefix cache"
     if preempted := sum(each.grown.get("preemptions", 0.0) for each in point.rounds):
         yield f"{point.name}: {preempted:.0f} requests were preempted, because the KV cache was full"
 

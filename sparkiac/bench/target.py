@@ -101,9 +101,9 @@ def expected(host: HostPlan, container: Container) -> Iterator[Expected]:
         yield Expected(what=each.what, value=each.value, source=each.source)
 
 
-def host_facts(target: Target) -> dict[str, HostFacts]:
-    """Ask the hosts of a target for driver, generation, memory and the state of the GPU."""
-    answers = ask.ask_all(map(ask.endpoint, target.hosts)) if target.hosts else ()
+def host_facts(hosts: tuple[HostPlan, ...]) -> dict[str, HostFacts]:
+    """Ask hosts for driver, generation, memory and the state of the GPU."""
+    answers = ask.ask_all(map(ask.endpoint, hosts)) if hosts else ()
     return {answer.host: _facts(answer) for answer in answers if answer.facts is not None}
 
 

@@ -38,15 +38,18 @@ def is_terminal() -> bool:
 
 
 def show(parts: Iterable[RenderableType]) -> None:
-    """Print to standard output; without colour, lines have no trailing blanks."""
+    """Print to standard output."""
+    click.echo(drawn(parts), nl=False)
+
+
+def drawn(parts: Iterable[RenderableType]) -> str:
+    """Return what standard output gets; without colour, lines have no trailing blanks."""
     console = Console(highlight=False, emoji=False, markup=False)
     with console.capture() as captured:
         for part in parts:
             console.print(part, soft_wrap=isinstance(part, Verbatim))
     text = captured.get()
-    if not console.is_terminal:
-        text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
-    click.echo(text, nl=False)
+    return text if console.is_terminal else "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def heading(text: str) -> Text:

@@ -13,12 +13,16 @@ from sparkiac.model.facts import Prefill
 from sparkiac.model.inventory import Measured
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sparkiac.memory.layers import Shape
     from sparkiac.memory.overhead import Device
     from sparkiac.model.records import Speed, StartRecord, Subject
 
 _NOISE: Final = 0.05
 """Share by which a measured speed of one value can differ from the next measurement."""
+MEASURED: Final = "measured: "
+"""Beginning of the source of a measured speed."""
 _ANY: Final = "not recorded"
 
 
@@ -91,30 +95,51 @@ def decode(record: StartRecord, *, context: int, expected: Range, at: dict[int, 
 
     `at` has the expected speed at each recorded context.
     """
-    measured = _nearest(record.speeds, context)
+    measured = _nearest(record, context)
     if measured is None:
         return None
-    then = at.get(measured.context or 0)
+    nearest, found = measured
+    then = at.get(nearest)
     scale = 1.0 if then is None else math.sqrt(expected.low * expected.high / (then.low * then.high))
-    low, high = measured.low or measured.rate * (1 - _NOISE), measured.high or measured.rate * (1 + _NOISE)
-    return Range(low * scale, high * scale, f"measured: {record.source.link}")
+    return found._replace(low=found.low * scale, high=found.high * scale)
+
+
+def decodes(record: StartRecord) -> tuple[tuple[int, Range], ...]:
+    """Return the measured decode speeds of one request, by context."""
+    found = (_nearest(record, context) for context in sorted(set(contexts(record))))
+    return tuple(each for each in found if each is not None)
 
 
 def contexts(record: StartRecord) -> tuple[int, ...]:
     """Return the contexts at which decode was measured."""
-    return tuple(each.context or 0 for each in record.speeds if each.kind == "decode" and each.concurrency == 1)
+    return tuple(each.context or 0 for each in _single(record))
 
 
 def prefill(record: StartRecord) -> Prefill | None:
     """Return the measured prefill rates of one request."""
-    rates = [rate for each in record.speeds if each.kind == "prefill" for rate in (each.rate, each.low, each.high)]
-    known = [rate for rate in rates if rate is not None]
-    return Prefill(low=min(known), high=max(known), source=f"measured: {record.source.link}"[:200]) if known else None
+    measured = [each for each in record.speeds if each.kind == "prefill" and each.concurrency == 1]
+    known = [rate for each in measured for rate in (each.rate, each.low, each.high) if rate is not None]
+    return Prefill(low=min(known), high=max(known), source=_source(record, measured)[:200]) if known else None
 
 
-def _nearest(speeds: tuple[Speed, ...], context: int) -> Speed | None:
-    single = [each for each in speeds if each.kind == "decode" and each.concurrency == 1]
-    return min(single, key=lambda each: abs((each.context or 0) - context), default=None)
+def _nearest(record: StartRecord, context: int) -> tuple[int, Range] | None:
+    """Return the measured context that is nearest, and the range of all kinds of text there."""
+    nearest = min(contexts(record), key=lambda each: abs(each - context), default=None)
+    if nearest is None:
+        return None
+    there = [each for each in _single(record) if (each.context or 0) == nearest]
+    low = min(each.low or each.rate * (1 - _NOISE) for each in there)
+    high = max(each.high or each.rate * (1 + _NOISE) for each in there)
+    return nearest, Range(low, high, _source(record, there))
+
+
+def _single(record: StartRecord) -> tuple[Speed, ...]:
+    return tuple(each for each in record.speeds if each.kind == "decode" and each.concurrency == 1)
+
+
+def _source(record: StartRecord, speeds: Sequence[Speed]) -> str:
+    """Return the bench records of some speeds, or the source of the start."""
+    return f"{MEASURED}{', '.join(dict.fromkeys(each.source or record.source.link for each in speeds))}"
 
 
 def _text(value: object) -> str:

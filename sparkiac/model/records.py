@@ -62,7 +62,9 @@ MEMORY_OPTIONS: Final = (
 """Options of vLLM that change the memory of a server. A record counts for a server only if they are all equal."""
 
 Tokens = Annotated[int, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0, le=10**7)]
+FASTEST: Final = 10**6
+"""Tokens per second that no server reaches."""
+Rate = Annotated[float, Field(gt=0, le=FASTEST)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -151,7 +153,8 @@ class Speed(Model):
     """Median."""
     low: Rate | None = None
     high: Rate | None = None
-    """Lowest and highest value of the repetitions."""
+    """Lowest and highest value of the repetitions; of a bench, the 10th and 90th percentile, at least 2 % apart from
+    the median."""
     context: Tokens | None = None
     """Tokens before the measured ones: for decode, the prompt; for prefill, its length."""
     concurrency: Annotated[int, Field(ge=1)] = 1
@@ -160,6 +163,8 @@ class Speed(Model):
     """Accepted share of the drafted tokens."""
     note: ShortText | None = None
     """Kind of text, or what else distinguishes this figure."""
+    source: Line | None = None
+    """Record of the bench that measured it; None if the source of the start states it."""
 
 
 class Source(Model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.memory.recorded import MEASURED
 from sparkiac.memory.values import Unknown
 from sparkiac.plan.numbers import count, gib, over_budget, span
 from sparkiac.plan.parts import NO_RATE
@@ -124,6 +125,12 @@ def speed_sources(account: DeploymentMemory) -> tuple[str, ...]:
     both = (account.decode, account.first_token) if account.leads else ()
     sources = [each.source for found in both if not isinstance(found, Unknown) for each in found]
     return tuple(dict.fromkeys(sources))
+
+
+def basis(account: DeploymentMemory) -> str:
+    """Return the words before the sources of the speeds: whether there is a measurement of this server among them."""
+    measured = any(each.startswith(MEASURED) for each in speed_sources(account))
+    return "sources of the speeds:" if measured else "speeds are estimates:"
 
 
 def unknown(found: Unknown) -> str:

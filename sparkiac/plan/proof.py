@@ -162,7 +162,7 @@ def _decode(
 ) -> tuple[tuple[int, Range], ...] | Unknown:
     facts_of_speed = _speed(container, found, server, known, record)
     if isinstance(facts_of_speed, Unknown):
-        return facts_of_speed
+        return (recorded.decodes(record) if record else ()) or facts_of_speed
     longest = facts_of_speed.layout.context
     wanted = sorted({min(_SHORT, longest), longest})
     ranges = {context: facts_of_speed.at(context) for context in wanted}

@@ -10,7 +10,7 @@ from sparkiac.model.records import Cached, Source, StartRecord, Terms
 
 if TYPE_CHECKING:
     from sparkiac.memory.startup import Startup
-    from sparkiac.model.records import Subject
+    from sparkiac.model.records import Speed, Subject
 
 _ID: Final = 8
 _CACHE: Final = re.compile(r"^vllm:cache_config_info\{([^}]*)\}", re.MULTILINE)
@@ -66,15 +66,21 @@ def from_metrics(subject: Subject, page: str, *, link: str) -> StartRecord | Non
 
 def merged(before: StartRecord | None, now: StartRecord) -> StartRecord:
     """Return one record of two for the same server: what the new one does not state stays as it was."""
-    if before is None or before.subject != now.subject:
-        return now
+    return now if before is None or before.subject != now.subject else joined(before, now)
+
+
+def joined(before: StartRecord, now: StartRecord) -> StartRecord:
+    """Return one record of two that both count for a server. The source is that of the memory figures."""
+    states_memory = (now.terms, now.cached) != (Terms(), Cached())
+    speeds = {_measured(each): each for each in (*before.speeds, *now.speeds)}
     return now.model_copy(
         update={
             "runner": now.runner or before.runner,
             "terms": before.terms.model_copy(update=now.terms.model_dump(exclude_none=True)),
             "cached": before.cached.model_copy(update=now.cached.model_dump(exclude_none=True)),
-            "speeds": now.speeds or before.speeds,
+            "speeds": tuple(speeds.values()),
             "acceptance": before.acceptance if now.acceptance is None else now.acceptance,
+            "source": now.source if states_memory else before.source,
             "notes": tuple(dict.fromkeys((*before.notes, *now.notes))),
         }
     )
@@ -88,6 +94,11 @@ def text(record: StartRecord) -> str:
 def file_name(deployment: str, subject: Subject) -> str:
     """Return the name of the file for a server: another image, commit or option gives another file."""
     return f"{deployment}-{hashlib.sha256(subject.model_dump_json().encode()).hexdigest()[:_ID]}.json"
+
+
+def _measured(speed: Speed) -> tuple[object, ...]:
+    """Return what a speed is of: the newest figure of the same quantity counts."""
+    return speed.kind, speed.context, speed.concurrency, speed.note
 
 
 def _positive(size_bytes: int | None) -> int | None:

@@ -58,6 +58,7 @@ def _fleet_timer(timer: FleetTimer) -> dict[str, Any]:
 def _proof(account: DeploymentMemory) -> dict[str, Any]:
     return {
         "facts": (*labels.facts(account), *labels.speeds(account)),
+        "basis": labels.basis(account),
         "sources": labels.speed_sources(account),
         "heads": labels.STEP_HEADS,
         "steps": labels.steps(account),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _TIMEOUT_S: Final = 60
 _SYMLINK: Final = b"120000"
 _FILE: Final = b"blob"
+_FATAL: Final = "fatal: "
 
 
 class GitError(Exception):
@@ -60,5 +61,11 @@ def _output(folder: Path, *words: str, unknown: str = "") -> bytes:
         raise GitError(message) from None
     if done.returncode:
         default = f"{unknown} is not a commit, branch or tag of this repository" if unknown else "no message"
-        raise GitError(ssh.last_line(done.stderr.decode(errors="replace"), default).removeprefix("fatal: "))
+        raise GitError(_reason(done.stderr.decode(errors="replace")) or default)
     return done.stdout
+
+
+def _reason(errors: str) -> str:
+    """Return the line of git's output that gives the reason; advice can follow it."""
+    fatal = [line.removeprefix(_FATAL) for line in errors.splitlines() if line.startswith(_FATAL)]
+    return fatal[0] if fatal else ssh.last_line(errors, "")

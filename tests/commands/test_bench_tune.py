@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac import pipeline
-from sparkiac.bench import tuning
+from sparkiac.bench import records, tuning
 from sparkiac.bench.target import leading
 from sparkiac.bench.tuning import Change
 from sparkiac.pipeline import InputFile
@@ -208,6 +208,9 @@ def test_a_better_option_is_found_and_the_hosts_go_back(root: Path, cli: Cli, fo
         *("the-present-options.json", *(f"trial-{number}.json" for number in range(1, 6))),
         "the-present-options-again.json",
     ]
+    [trial] = (folder / "measurements/bench").glob("*-trial-1.json")
+    assert records.read(trial.read_text()).subject.options["max_num_batched_tokens"] == 16384
+    assert "Not used by the next plan: spark-01 did not say which generation it runs" in outcome.err
 
 
 def test_a_trial_that_the_gate_refuses_is_left_out(root: Path, cli: Cli) -> None:

@@ -74,6 +74,33 @@ def test_an_option_that_changes_memory(cli: Cli, put: Callable[..., None]) -> No
     )
 
 
+def test_memory_is_in_bytes_and_says_whether_all_of_it_is_known(cli: Cli, put: Callable[..., None]) -> None:
+    measured = "measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}"
+    chat = deployment("set: {gpu_memory_utilization: 0.5}", measured)
+    asr = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01}}}}\n"
+    put(chat, chat + asr)
+    sizes = {each["name"]: (each["before"], each["after"]) for each in compared(cli)["memory"]}
+    total = 119 << 30
+    left = total - total // 2 - (1 << 30) - total // 10
+    assert sizes == {
+        "asr": (None, {"text": "unknown", "size_bytes": None, "exact": False}),
+        "left free": (
+            {"text": "46.6 GiB", "size_bytes": left, "exact": True},
+            {"text": "at most 46.6 GiB", "size_bytes": left, "exact": False},
+        ),
+    }
+
+
+def test_units_that_go_stop_in_the_reverse_order_of_their_start(cli: Cli, put: Callable[..., None]) -> None:
+    others = "".join(
+        f"  {name}: {{recipe: base/single-spark, model: example/model, on: spark-01, port: {port}}}\n"
+        for port, name in enumerate(("aa", "bb", "cc", "dd"), 8101)
+    )
+    put(deployment() + others, deployment())
+    stopped = [unit for _, action, unit in steps(compared(cli)) if action == "stop"]
+    assert stopped == [f"sparkiac-{name}" for name in ("dd", "cc", "bb", "aa")]
+
+
 def test_the_same_inventory_changes_nothing(cli: Cli, put: Callable[..., None]) -> None:
     put(deployment(), f"# a comment\n{deployment()}")
     outcome = cli("diff", "old.yaml", "new.yaml")
@@ -196,6 +223,13 @@ def test_an_inventory_that_is_not_valid_is_refused(cli: Cli, put: Callable[..., 
     assert cli("diff", "old.yaml", "missing.yaml").code == 2
 
 
+def test_two_inventories_that_are_not_valid_give_one_document(cli: Cli, put: Callable[..., None]) -> None:
+    put(deployment("prot: 8001"), deployment("prot: 8002"))
+    outcome = cli("diff", "old.yaml", "new.yaml", "--format", "json")
+    assert outcome.code == 2
+    assert {each["file"] for each in json.loads(outcome.out)["findings"]} == {"old.yaml", "new.yaml"}
+
+
 @pytest.mark.parametrize("arguments", [[], ["old.yaml"], ["--git", "HEAD"], ["--git", "HEAD", "old.yaml", "new.yaml"]])
 def test_a_wrong_number_of_inventories(cli: Cli, put: Callable[..., None], arguments: list[str]) -> None:
     put(deployment(), deployment())
@@ -273,6 +307,13 @@ def test_outside_a_repository_the_reason_is_gits(cli: Cli, lab: Path, monkeypatc
     outcome = cli("diff", "--git", "main", "lab.yaml")
     assert outcome.code == 2
     assert "lab.yaml cannot be read from main: not a git repository" in outcome.err
+
+
+def test_advice_of_git_does_not_hide_its_reason(cli: Cli, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    outcome = cli("diff", "--git", "main", "inventories/lab.yaml")
+    assert outcome.code == 2
+    assert f"detected dubious ownership in repository at '{repository}'" in outcome.err
 
 
 def test_a_symbolic_link_of_a_commit_is_refused(repository: Path) -> None:

@@ -48,6 +48,7 @@ def watched(*arguments: str, cwd: Path) -> tuple[int, list[list[str]]]:
     "arguments",
     [
         *(["check", "lab.yaml"], ["plan", "lab.yaml"], ["generate", "lab.yaml", "--diff"], ["schema"]),
+        ["diff", "lab.yaml", "lab.yaml"],
         *(["recipes", "list"], ["recipes", "show", "base/single-spark"], ["images", "list"]),
         *(["rules", "list"], ["rules", "explain", "ENT001"], ["check", "lab.yaml", "--profile", "strict"]),
         *(["check", "lab.yaml", "--format", "sarif"], ["check", "lab.yaml", "--format", "github"]),

@@ -113,8 +113,8 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     now = (UNIT_A, DROP_IN, UNIT_B, RECOVER, SYSCTL, PROGRAM)
     sysctls = [{"key": "vm.swappiness", "value": "1"}, {"key": "vm.x", "value": "2"}]
     host.generation("two", 2, *now, units=[unit("sparkiac-b"), unit("sparkiac-a")], sysctls=sysctls)
-    state = {"current": "two", "previous": "one", "committed": "two", "pending": None, "decision": None}
-    host.write("var/lib/sparkiac/state.json", json.dumps(state))
+    states = sys.modules["switch_state"]
+    states.write(host.machine, states.State(current="two", previous="one", committed="two"))
     host.write("var/lib/sparkiac/originals.json", json.dumps({"vm.swappiness": "60"}))
     host.write("var/lib/sparkiac/files/12/x.py", "x")
     host.write("proc/sys/vm/swappiness", "1\n")

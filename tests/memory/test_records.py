@@ -13,7 +13,7 @@ from sparkiac.memory.overhead import UNIFIED
 from sparkiac.memory.speed import Range
 from sparkiac.memory.values import GIB
 from sparkiac.model.records import StartRecord
-from sparkiac.plan import recording
+from sparkiac.plan import recording, starts
 from tests.memory.known import QWEN, network
 
 LEAST = {
@@ -115,11 +115,47 @@ def test_a_measured_speed_is_narrow_and_is_scaled_to_other_contexts() -> None:
     assert recorded.decode(record(speeds=[]), context=1, expected=expected[1000], at={}) is None
 
 
+def test_kinds_of_text_are_one_range_and_name_their_benches() -> None:
+    speeds = [
+        {"kind": "decode", "rate": 60.0, "low": 58.0, "high": 62.0, "context": 500, "note": "code", "source": "a.json"},
+        {"kind": "decode", "rate": 40.0, "low": 39.0, "high": 41.0, "context": 500, "source": "b.json"},
+        {"kind": "decode", "rate": 30.0, "context": 9000},
+        {"kind": "aggregate", "rate": 300.0, "context": 500, "concurrency": 8},
+    ]
+    found = record(speeds=speeds)
+    assert recorded.decodes(found) == (
+        (500, Range(39, 62, "measured: a.json, b.json")),
+        (9000, Range(pytest.approx(28.5), pytest.approx(31.5), "measured: start.log")),
+    )
+    near = recorded.decode(found, context=1000, expected=Range(20, 80, ""), at={500: Range(20, 80, "")})
+    assert near == Range(39, 62, "measured: a.json, b.json")
+
+
 def test_measured_prefill_rates_become_a_range() -> None:
     found = recorded.prefill(record())
     assert found is not None
     assert (found.low, found.high) == (2000.0, 2000.0)
     assert recorded.prefill(record(speeds=[])) is None
+
+
+def test_speeds_of_two_records_are_joined_and_the_newer_of_the_same_quantity_counts() -> None:
+    bench = {"grade": "bench", "link": "bench/b.json"}
+    newer = {"kind": "decode", "rate": 55.0, "context": 1000, "source": "bench/b.json"}
+    wide = {"kind": "aggregate", "rate": 300.0, "context": 1000, "concurrency": 8}
+    first, second = record(), record(terms={}, cached={}, speeds=[newer, wide], source=bench)
+    found = recording.merged(first, second)
+    assert [each.rate for each in found.speeds] == [55.0, 2000.0, 300.0]
+    assert (found.terms, found.source.link) == (first.terms, "start.log")
+    assert recording.merged(second, first).source.link == "start.log"
+
+
+def test_an_equal_record_without_memory_figures_does_not_hide_one_that_has_them() -> None:
+    speeds = [{"kind": "decode", "rate": 55.0, "context": 1000}]
+    listed = [record(), record(terms={}, cached={}, speeds=speeds, source={"grade": "bench", "link": "b.json"})]
+    for records in (listed, listed[::-1]):
+        exact = starts.starts(record().subject, records).exact
+        assert exact is not None
+        assert (exact.terms, exact.cached.tokens) == (record().terms, 1000)
 
 
 def test_two_records_of_one_server_are_one() -> None:

@@ -25,8 +25,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".gitignore")
-FOLDERS = ("sparkiac", "templates", "playbooks", "inventories", "tools")
-JUNK = ("templates/__pycache__/probe.cpython-311.pyc", "playbooks/__pycache__/x.pyc", "sparkiac/__pycache__/x.pyc")
+FOLDERS = ("sparkiac", "templates", "playbooks", "inventories", "tools", "docs")
+JUNK = (
+    "templates/__pycache__/probe.cpython-311.pyc",
+    "playbooks/__pycache__/x.pyc",
+    "docs/__pycache__/x.pyc",
+    "sparkiac/__pycache__/x.pyc",
+)
 
 
 class Built(NamedTuple):
@@ -154,3 +159,17 @@ def test_the_schema_is_described_without_the_checkout(command: Path) -> None:
     """Descriptions are read from the package's own source files."""
     done = subprocess.run([command, "schema"], cwd="/", capture_output=True, text=True, check=True)
     assert "Name of the fleet" in done.stdout
+
+
+def test_every_page_of_the_documentation_is_inside(built: Built) -> None:
+    pages = {f"sparkiac/_assets/docs/{path}" for path, _ in assets.files("docs") if path.endswith(".md")}
+    assert "sparkiac/_assets/docs/adr/README.md" in pages
+    assert pages - {"sparkiac/_assets/docs/rules.md"} <= built.in_wheel()  # rules.md is written by `make docs`
+
+
+@pytest.mark.parametrize("page", ["apply", "reference", "adr/0002-whole-tree-exchange"])
+def test_an_installed_sparkiac_shows_its_documentation(command: Path, page: str) -> None:
+    done = subprocess.run([command, "docs", page], cwd="/", env=NO_NETWORK, capture_output=True, check=True)
+    assert done.stdout == (ROOT / f"docs/{page}.md").read_bytes()
+    listed = subprocess.run([command, "docs"], cwd="/", env=NO_NETWORK, capture_output=True, text=True, check=True)
+    assert page in {line.split()[0] for line in listed.stdout.splitlines()}

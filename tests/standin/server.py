@@ -217,11 +217,12 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(self.engine.seconds)
         time.sleep(self.engine.first_seconds)
         first = time.monotonic() - began
+        # A server counts drafts in each step, so that all are counted when the response ends.
+        self.engine.metrics.draft(answer.generated_tokens, answer.acceptance)
         if answer.streamed:
             self._stream(answer.chunks())
         else:
             self._json(answer.whole())
-        self.engine.metrics.draft(answer.generated_tokens, answer.acceptance)
         self.engine.metrics.finish(
             prompt=answer.prompt_tokens, generated=answer.generated_tokens, reason=answer.reason,
             first_token_seconds=first, seconds=time.monotonic() - began,

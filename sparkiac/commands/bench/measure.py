@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from sparkiac.commands.bench import startup
+from sparkiac.commands.bench import starts, startup
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import known, print_json, read, show
+from sparkiac.commands.inputs import known, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sparkiac.bench.measuring import Result, Wanted
+    from sparkiac.bench.measuring import Wanted
     from sparkiac.bench.target import Target
+    from sparkiac.commands.bench.starts import Deployed
+    from sparkiac.model.bench import BenchRecord
 
 _KEY: Final = "SPARKIAC_API_KEY"
 _MODES: Final = ("single", "scenarios", "sweep", "rate", "depth", "speculation", "tools", "startup")
@@ -30,7 +32,7 @@ _UNKNOWN: Final = (
 )
 
 
-class _Words(NamedTuple):
+class Words(NamedTuple):
     """The arguments of the command."""
 
     inventory: Path | None
@@ -40,17 +42,22 @@ class _Words(NamedTuple):
 
 def run(words: tuple[str, ...], output_format: str, options: dict[str, Any]) -> int:
     """Measure what the command line names."""
-    given = _parsed(words, options["url"])
-    levels = _levels(options["levels"])
     from sparkiac.upstream.streaming import ServerError
 
+    given = _parsed(words, options["url"])
+    levels = _levels(options["levels"])
+    of = starts.deployed(given.inventory, given.deployment or "", output_format) if given.inventory else None
+    if isinstance(of, Exit):
+        return of
     try:
         if given.mode == "startup":
-            return startup.run(given.inventory, given.deployment, options["log"], options["output"], output_format)
-        target = _target(given, options, output_format)
+            return startup.run(of, options["log"], options["output"], output_format)
+        target = _target(of, options)
         if isinstance(target, Exit):
             return target
-        return _measure(target, given, options, levels, output_format)
+        if not options["yes"] and is_busy(target):
+            return Exit.BUSY
+        return _measure(target, of, _wanted(given.mode, levels, options), options["output"], output_format)
     except ServerError as error:
         click.echo(str(error), err=True)
         return Exit.IO
@@ -67,14 +74,14 @@ def is_busy(target: Target) -> bool:
     return busy != 0
 
 
-def _parsed(words: tuple[str, ...], url: str | None) -> _Words:
+def _parsed(words: tuple[str, ...], url: str | None) -> Words:
     """Return the arguments; with --url only the mode."""
     names = 0 if url else 2
     if not names <= len(words) <= names + 1:
         message = "name INVENTORY and DEPLOYMENT, or --url, and then at most one mode"
         raise click.UsageError(message)
     mode = known("mode", words[names], _MODES) if len(words) > names else "single"
-    return _Words(None, None, mode) if url else _Words(Path(words[0]), words[1], mode)
+    return Words(None, None, mode) if url else Words(Path(words[0]), words[1], mode)
 
 
 def _levels(text: str | None) -> tuple[float, ...]:
@@ -88,63 +95,54 @@ def _levels(text: str | None) -> tuple[float, ...]:
     return found
 
 
-def _target(given: _Words, options: dict[str, Any], output_format: str) -> Target | Exit:
+def _target(of: Deployed | None, options: dict[str, Any]) -> Target | Exit:
     from sparkiac.bench import target
     from sparkiac.fleet.ask import Failure
 
-    if given.inventory is None:
+    if of is None:
         return target.of_url(options["url"], options["model"], os.environ.get(_KEY))
-    from sparkiac import pipeline
-    from sparkiac.plan import startup_log
-
-    outcome = pipeline.check(*read(given.inventory), allow_example=True, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, output_format)
-        return Exit.BAD_INPUT
-    name = known("deployment", given.deployment or "", startup_log.servers(outcome.plan))
-    found = target.of_plan(outcome.plan, name)
+    found = target.of_plan(of.plan, of.name)
     if isinstance(found, Failure):
-        click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
+        click.echo(f"{of.name}: {found.reason}; {found.hint}", err=True)
         return Exit.IO
     return found
 
 
-def _measure(
-    target: Target, given: _Words, options: dict[str, Any], levels: Sequence[float], output_format: str
-) -> Exit:
-    from sparkiac.bench import measuring
+def _wanted(mode: str, levels: Sequence[float], options: dict[str, Any]) -> Wanted:
+    from sparkiac.bench.measuring import Wanted
     from sparkiac.bench.points import Sizes
-    from sparkiac.commands.bench import files, progress
 
-    if not options["yes"] and is_busy(target):
-        return Exit.BUSY
     thinking = None if options["thinking"] is None else options["thinking"] == "on"
     sizes = Sizes(options["prompt_tokens"], options["output_tokens"])
-    seconds = options["minutes"] * 60
-    wanted = measuring.Wanted(given.mode, sizes, tuple(levels), thinking, options["runs"], seconds, options["tool"])
+    return Wanted(mode, sizes, tuple(levels), thinking, options["runs"], options["minutes"] * 60, options["tool"])
+
+
+def _measure(target: Target, of: Deployed | None, wanted: Wanted, output: Path | None, output_format: str) -> Exit:
+    from sparkiac.bench import measuring
+    from sparkiac.commands.bench import files, progress
+
     with progress.Progress(text=output_format == "text") as shown:
         result = measuring.measure(target, wanted, files.now(), shown.heard)
-    return _report(result, wanted, options["output"] or files.place(given.inventory, result.record), output_format)
-
-
-def _report(result: Result, wanted: Wanted, path: Path, output_format: str) -> Exit:
-    from sparkiac.bench import records
-    from sparkiac.commands.bench import files, page
-    from sparkiac.formats import terminal
-
     record = result.record
-    empty = not (record.points or record.tools)
-    try:
-        if not empty:
-            files.write(path, records.text(record))
-    except OSError as error:
-        click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
-        return Exit.IO
-    if output_format == "json":
-        print_json({"path": None if empty else str(path), "record": record.model_dump(mode="json")})
-    else:
-        terminal.show(page.page(record))
-        click.echo(f"\n{f'Nothing was measured in {wanted.seconds:.0f} s.' if empty else f'Record: {path}'}")
+    if not (record.points or record.tools):
+        return _nothing(wanted.seconds, record, output_format)
+    path = output or files.place(of.inventory if of else None, record)
+    code = starts.report(of, record, path, output_format)
+    if code is not Exit.OK:
+        return code
     if record.interrupted:
         return Exit.INTERRUPTED
-    return Exit.FINDINGS if empty or result.failed else Exit.OK
+    return Exit.FINDINGS if result.failed else Exit.OK
+
+
+def _nothing(seconds: float, record: BenchRecord, output_format: str) -> Exit:
+    """Show a run without a result."""
+    from sparkiac.commands.bench import page
+    from sparkiac.formats import terminal
+
+    if output_format == "json":
+        print_json({"path": None, "start": None, "not_used": None, "record": record.model_dump(mode="json")})
+    else:
+        terminal.show(page.page(record))
+        click.echo(f"\nNothing was measured in {seconds:.0f} s.")
+    return Exit.INTERRUPTED if record.interrupted else Exit.FINDINGS

@@ -79,7 +79,7 @@ def _run(bed: Bed, listed: tuple[Change, ...], goal: str, output: Path | None) -
     tried: list[Trial] = []
     hosts = trials.Hosts(bed)
     try:
-        base = trials.measured(bed, "the present options")
+        base = trials.present(bed, "the present options")
         if isinstance(base, Exit):
             return base
         with hosts:
@@ -88,7 +88,7 @@ def _run(bed: Bed, listed: tuple[Change, ...], goal: str, output: Path | None) -
                 click.echo(trials.line(trial), err=True)
         if hosts.away:
             return Exit.FINDINGS
-        again = trials.measured(bed, "the present options again") if any(each.kept for each in tried) else base
+        again = trials.present(bed, "the present options again") if any(each.kept for each in tried) else base
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except ServerError as error:

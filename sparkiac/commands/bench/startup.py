@@ -2,81 +2,87 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from sparkiac.commands.bench import starts
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import known, print_json, read, show
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from sparkiac.model.bench import Subject
+    from sparkiac.commands.bench.starts import Deployed
+    from sparkiac.model.bench import HostFacts, Subject
 
 
-def run(
-    inventory: Path | None, deployment: str | None, log: Path | None, output: Path | None, output_format: str
-) -> Exit:
+class _Log(NamedTuple):
+    """A startup log, and what started."""
+
+    text: str
+    subject: Subject
+    before: Mapping[str, HostFacts]
+    """Facts of the host, if the log is from its journal."""
+
+
+def run(of: Deployed | None, log: Path | None, output: Path | None, output_format: str) -> Exit:
     """Read the log, write the record and show it."""
     from sparkiac import __version__
-    from sparkiac.bench import phases, records
-    from sparkiac.commands.bench import files, page
-    from sparkiac.formats import terminal
+    from sparkiac.bench import phases
+    from sparkiac.commands.bench import files
     from sparkiac.model.bench import BenchRecord
 
-    found = _log(inventory, deployment, log, output_format)
+    found = _of_file(of, log) if log or of is None else _of_journal(of)
     if isinstance(found, Exit):
         return found
-    text, subject = found
-    listed = phases.phases(text)
+    listed = phases.phases(found.text)
     if not listed:
         click.echo("the log contains no complete start of vLLM", err=True)
         return Exit.FINDINGS
-    tool = f"sparkiac {__version__}"
-    record = BenchRecord(mode="startup", tool=tool, taken=files.now(), subject=subject, phases=listed)
-    path = output or files.place(inventory, record)
-    try:
-        files.write(path, records.text(record))
-    except OSError as error:
-        click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
-        return Exit.IO
-    if output_format == "json":
-        print_json({"path": str(path), "record": record.model_dump(mode="json")})
-    else:
-        terminal.show(page.page(record))
-        click.echo(f"\nRecord: {path}")
-    return Exit.OK
+    record = BenchRecord(
+        mode="startup",
+        tool=f"sparkiac {__version__}",
+        taken=files.now(),
+        subject=found.subject,
+        before=dict(found.before),
+        phases=listed,
+    )
+    path = output or files.place(of.inventory if of else None, record)
+    return starts.report(of, record, path, output_format, log=found.text)
 
 
-def _log(
-    inventory: Path | None, deployment: str | None, log: Path | None, output_format: str
-) -> tuple[str, Subject] | Exit:
-    """Return the log and what started."""
-    from sparkiac import pipeline
-    from sparkiac.bench import target
+def _of_file(of: Deployed | None, log: Path | None) -> _Log:
+    """Read a log file; without a deployment, its name is all that is known about the server."""
     from sparkiac.model.bench import Subject
-    from sparkiac.plan import startup_log
+
+    if log is None:
+        message = "mode startup with --url needs --log: the log of a start"
+        raise click.UsageError(message)
+    text = log.read_text(encoding="utf-8", errors="replace")
+    return _Log(text, Subject(url="", model=log.stem) if of is None else _subject(of), {})
+
+
+def _of_journal(of: Deployed) -> _Log | Exit:
+    """Read the journal of the host, and ask it which generation it runs."""
+    from sparkiac.bench import target
+    from sparkiac.model.bench import HostFacts
     from sparkiac.upstream import journal
 
-    text = log.read_text(encoding="utf-8", errors="replace") if log else None
-    if inventory is None:
-        if text is None:
-            message = "mode startup with --url needs --log: the log of a start"
-            raise click.UsageError(message)
-        return text, Subject(url="", model=log.stem if log else "")
-    outcome = pipeline.check(*read(inventory), allow_example=True, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, output_format)
-        return Exit.BAD_INPUT
-    name = known("deployment", deployment or "", startup_log.servers(outcome.plan))
-    host, container = target.leading(outcome.plan, name)
-    served = next(iter(container.server.served), name)
-    subject = target.subject_of(host, container, (host,), Subject(url="", model=served))
+    host, container = target.leading(of.plan, of.name)
+    user = f"{host.user}@" if host.user else ""
     try:
-        user = f"{host.user}@" if host.user else ""
-        found = text or journal.read(f"{user}{host.address}", container.unit, port=host.ssh_port)[0]
+        text = journal.read(f"{user}{host.address}", container.unit, port=host.ssh_port)[0]
     except journal.JournalError as error:
         click.echo(f"{host.name}: {error}", err=True)
         return Exit.IO
-    return found, subject
+    return _Log(text, _subject(of), {host.name: HostFacts(), **target.host_facts((host,))})
+
+
+def _subject(of: Deployed) -> Subject:
+    from sparkiac.bench import target
+    from sparkiac.model.bench import Subject
+
+    host, container = target.leading(of.plan, of.name)
+    served = next(iter(container.server.served), of.name)
+    return target.subject_of(host, container, (host,), Subject(url="", model=served))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.commands.apply.options import AnsibleOptions
     from sparkiac.commands.apply.tree import GeneratedFleet
     from sparkiac.model.bench import BenchRecord
+    from sparkiac.plan import Plan
 
 _TIMES: Final = 2
 """A trial starts only if twice the time of the longest one is left: for itself, and for going back."""
@@ -81,7 +82,7 @@ class Hosts:
         self.away = True
         if reason := _apply(self._bed, fleet):
             return reason
-        found = measured(self._bed, f"trial {self._number}")
+        found = measured(self._bed, f"trial {self._number}", fleet.plan)
         self._longest_s = max(self._longest_s, time.monotonic() - began)
         return "the server is busy or does not respond" if isinstance(found, Exit) else found
 
@@ -110,14 +111,27 @@ def edited(raw: bytes, edits: Edits) -> bytes:
     return changed(raw.decode(), edits).encode()
 
 
-def measured(bed: Bed, what: str) -> BenchRecord | Exit:
-    """Measure the deployment and write the record."""
+def present(bed: Bed, what: str) -> BenchRecord | Exit:
+    """Measure the deployment with its present options, also for the next plan."""
+    from sparkiac.commands.bench import starts
+    from sparkiac.commands.inputs import read
+
+    found = measured(bed, what, bed.fleet.plan)
+    if isinstance(found, Exit):
+        return found
+    of = starts.Deployed(bed.inventory, bed.name, bed.fleet.plan, read(bed.inventory)[0].records)
+    click.echo(starts.keep(of, found, _place(bed, found, what)).line, err=True)
+    return found
+
+
+def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
+    """Measure the deployment as a plan has it, and write the record."""
     from sparkiac.bench import measuring, records, target
     from sparkiac.commands.bench import files, measure, progress
     from sparkiac.fleet.ask import Failure
 
     click.echo(f"Measuring {what} …", err=True)
-    found = target.of_plan(bed.fleet.plan, bed.name)
+    found = target.of_plan(plan, bed.name)
     if isinstance(found, Failure):
         click.echo(f"{bed.name}: {found.reason}; {found.hint}", err=True)
         return Exit.IO
@@ -125,11 +139,18 @@ def measured(bed: Bed, what: str) -> BenchRecord | Exit:
         return Exit.BUSY
     with progress.Progress(text=True) as shown:
         result = measuring.measure(found, bed.wanted, files.now(), shown.heard)
-    path = files.place(bed.inventory, result.record)
-    files.write(path.with_name(f"{path.stem}-{what.replace(' ', '-')}.json"), records.text(result.record))
+    files.write(_place(bed, result.record, what), records.text(result.record))
     if result.record.interrupted:
         raise KeyboardInterrupt
     return result.record
+
+
+def _place(bed: Bed, record: BenchRecord, what: str) -> Path:
+    """Return the path of the record of a trial."""
+    from sparkiac.commands.bench import files
+
+    path = files.place(bed.inventory, record)
+    return path.with_name(f"{path.stem}-{what.replace(' ', '-')}.json")
 
 
 def line(trial: Trial) -> str:

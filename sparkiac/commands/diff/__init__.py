@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import print_json
+from sparkiac.commands.inputs import print_json, read, show
 
 
 @click.command()
@@ -34,12 +34,15 @@ def diff(inventories: tuple[Path, ...], revision: str | None, output_format: str
         message = "--git REV takes one inventory" if revision is not None else "name two inventories, OLD and NEW"
         raise click.UsageError(message)
     from sparkiac.commands.diff import changes, page, side
+    from sparkiac.report import Report
 
     new_path = inventories[-1]
-    new_files = side.from_disk(new_path)
-    old_files = side.from_disk(inventories[0]) if revision is None else side.from_git(revision, new_path)
-    old, new = (side.checked(files, output_format) for files in (old_files, new_files))
-    if old is None or new is None:
+    new_files = read(new_path)
+    old_files = read(inventories[0]) if revision is None else side.from_git(revision, new_path)
+    old, new = side.checked(old_files), side.checked(new_files)
+    if not isinstance(old, side.Side) or not isinstance(new, side.Side):
+        refused = Report.of(each for one in (old, new) if isinstance(one, Report) for each in one.findings)
+        show(refused, "json" if output_format == "json" else "text")
         return Exit.BAD_INPUT
     found = changes.between(old, new)
     if output_format == "json":

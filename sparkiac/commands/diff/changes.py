@@ -10,7 +10,7 @@ from sparkiac.plan import labels, memory_use
 from sparkiac.plan.numbers import gib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sparkiac.commands.apply.looks import FleetLook
     from sparkiac.commands.diff.side import Side
@@ -34,16 +34,27 @@ class PlacedUnit(NamedTuple):
     """Hosts that it will run on; empty if it goes."""
 
 
+class MemorySize(NamedTuple):
+    """A size in words and in bytes."""
+
+    text: str
+    size_bytes: int | None
+    """None if unknown."""
+    exact: bool
+    """Whether all its terms are known; if not, the bytes are a limit: the upper one of what is left free, or else the
+    lower one."""
+
+
 class MemoryChange(NamedTuple):
-    """Memory of one user of a host, before and after, in words; None if it does not exist."""
+    """Memory of one user of a host, before and after; None if it does not exist."""
 
     host: str
     turn: str
     """Turn of the host; empty if it has none."""
     name: str
     """Deployment or service, `system and page cache`, or `left free`."""
-    before: str | None
-    after: str | None
+    before: MemorySize | None
+    after: MemorySize | None
 
 
 class ValueChange(NamedTuple):
@@ -130,8 +141,9 @@ def _memory(old: HostPlan | None, new: HostPlan) -> Iterator[MemoryChange]:
     for turn, use in after.items():
         was, now = _sizes(before[turn]) if turn in before else {}, _sizes(use)
         for name in sorted(was.keys() | now.keys(), key=lambda name: (name == _LEFT, name)):
-            if was.get(name) != now.get(name):
-                yield MemoryChange(new.name, turn, name, was.get(name), now.get(name))
+            sizes = was.get(name), now.get(name)
+            if len({size and size.text for size in sizes}) > 1:
+                yield MemoryChange(new.name, turn, name, *sizes)
 
 
 def _uses(host: HostPlan) -> dict[str, HostMemoryUse]:
@@ -139,20 +151,22 @@ def _uses(host: HostPlan) -> dict[str, HostMemoryUse]:
     return {view.turn or "": memory_use.of(view) for view in host.views}
 
 
-def _sizes(use: HostMemoryUse) -> dict[str, str]:
-    """Return the memory of each user of a host, and what is left free, in words."""
+def _sizes(use: HostMemoryUse) -> dict[str, MemorySize]:
+    """Return the memory of each user of a host, and what is left free."""
     sizes: dict[str, list[int | None]] = {}
     for part in use.parts:
         sizes.setdefault(part.owner or part.name, []).append(part.size_bytes)
-    return {name: _sum(found) for name, found in sizes.items()} | {_LEFT: labels.lines(use)[-1].size}
+    exact = isinstance(use.headroom_bytes, int)
+    left = MemorySize(labels.lines(use)[-1].size, use.most_bytes, exact)
+    return {name: _sum(found) for name, found in sizes.items()} | {_LEFT: left}
 
 
-def _sum(sizes: Iterable[int | None]) -> str:
-    listed = list(sizes)
-    known = [size for size in listed if size is not None]
+def _sum(sizes: Sequence[int | None]) -> MemorySize:
+    known = [size for size in sizes if size is not None]
     if not known:
-        return gib(None)
-    return f"{'at least ' if len(known) < len(listed) else ''}{gib(sum(known))}"
+        return MemorySize(gib(None), None, exact=False)
+    exact = len(known) == len(sizes)
+    return MemorySize(f"{'' if exact else 'at least '}{gib(sum(known))}", sum(known), exact)
 
 
 def _values(old: Plan, new: Plan) -> Iterator[ValueChange]:

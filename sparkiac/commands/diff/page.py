@@ -59,7 +59,7 @@ def data(found: FleetDiff) -> dict[str, Any]:
         "retired": found.retired,
         "addresses": [change._asdict() for change in found.addresses],
         "units": [unit._asdict() for unit in found.units],
-        "memory": [change._asdict() for change in found.memory],
+        "memory": [_memory_data(change) for change in found.memory],
         "values": [change._asdict() for change in found.values],
         "new_findings": [data_of(finding) for finding in found.new_findings],
         "gone_findings": [data_of(finding) for finding in found.gone_findings],
@@ -78,6 +78,11 @@ def _host_data(look: HostLook) -> dict[str, Any]:
     parts = {"host": look.host, "differs": look.differs, "now": look.now, "new": look.new}
     parts |= {"files": look.files, "sysctls": look.sysctls, "secrets": look.secrets}
     return parts | {"units": [step._asdict() for step in look.units]}
+
+
+def _memory_data(change: MemoryChange) -> dict[str, Any]:
+    sizes = {"before": change.before, "after": change.after}
+    return change._asdict() | {key: size and size._asdict() for key, size in sizes.items()}
 
 
 def _summary(found: FleetDiff) -> str:
@@ -147,7 +152,8 @@ def _host(look: HostLook, *, new: bool) -> Iterator[str]:
 def _memory(found: Iterable[MemoryChange]) -> Iterator[str]:
     for change in found:
         where = f"{change.host} in turn {change.turn}" if change.turn else change.host
-        yield f"{where}: {change.name} {_arrow(change.before, change.after)}"
+        sizes = (size and size.text for size in (change.before, change.after))
+        yield f"{where}: {change.name} {_arrow(*sizes)}"
 
 
 def _value(change: ValueChange) -> str:

@@ -81,9 +81,10 @@ def _answer(old: _HostTree, new: _HostTree) -> dict[str, Any]:
 
 
 def _steps(old: _HostTree, new: _HostTree) -> Iterator[dict[str, str]]:
-    """Yield what happens to units: first those that stop, then the others in start order."""
-    for name in old.units.keys() - new.units.keys():
-        yield {"unit": name, "action": "stop", "because": "no longer on this host"}
+    """Yield what happens to units: first those that stop, clients before their servers; the others in start order."""
+    for name in reversed(old.units):
+        if name not in new.units:
+            yield {"unit": name, "action": "stop", "because": "no longer on this host"}
     for name, unit in new.units.items():
         former = old.units.get(name)
         if former is None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import click
 
-from sparkiac.commands.inputs import interfaces_path, links_path, lock_path, measurements_path, read, show
+from sparkiac.characters import escaped_line
+from sparkiac.commands.inputs import interfaces_path, links_path, lock_path, measurements_path, read
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
@@ -29,11 +30,6 @@ class Side(NamedTuple):
     report: Report
 
 
-def from_disk(inventory: Path) -> Files:
-    """Read an inventory and its lock."""
-    return read(inventory)
-
-
 def from_git(revision: str, inventory: Path) -> Files:
     """Read an inventory, its lock and the files beside it from a commit."""
     from sparkiac.upstream import git
@@ -45,7 +41,7 @@ def from_git(revision: str, inventory: Path) -> Files:
         found = git.files(inventory.parent, revision, wanted)
     except git.GitError as error:
         message = f"{click.format_filename(inventory)} cannot be read from {revision}: {error}"
-        raise click.UsageError(message) from None
+        raise click.UsageError(escaped_line(message)) from None
     if inventory.name not in found:
         message = f"{revision} has no {click.format_filename(inventory)}; name a commit that has it"
         raise click.UsageError(message)
@@ -68,12 +64,11 @@ def _read_copy(folder: Path, found: dict[str, bytes], revision: str, inventory: 
     return named, lock._replace(name=f"{revision}:{lock_path(inventory)}") if lock else None
 
 
-def checked(files: Files, output_format: str) -> Side | None:
-    """Check and render an inventory; print its findings and return None if it is not valid."""
+def checked(files: Files) -> Side | Report:
+    """Check and render an inventory; return its findings if it is not valid."""
     from sparkiac import pipeline
 
     outcome = pipeline.check(*files, allow_unlocked=True)
     if outcome.plan is None:
-        show(outcome.report, "json" if output_format == "json" else "text")
-        return None
+        return outcome.report
     return Side(files[0].name, outcome.plan, pipeline.render(outcome.plan), outcome.report)

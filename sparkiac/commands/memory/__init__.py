@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, measurements_path, print_json, read, show
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, read, show
 
 if TYPE_CHECKING:
     from sparkiac.model.records import StartRecord, Subject
@@ -55,9 +55,9 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
         what = tables.NOTHING if log else tables.NO_METRICS
         click.echo(f"{click.format_filename(source)} {what}", err=True)
         return Exit.FINDINGS
-    target = measurements_path(inventory) / recording.file_name(deployment, subject)
-    if (code := _write(target, record, files[0].records)) is not Exit.OK:
-        return code
+    target = _stored(inventory, deployment, record, files[0].records)
+    if isinstance(target, Exit):
+        return target
     if output_format == "json":
         print_json(tables.plain(found, target))
     else:
@@ -81,19 +81,14 @@ def _of_log(subject: Subject, found: StartupComparison | None, name: str) -> Sta
     return recording.from_log(subject, found.found, requested_bytes=found.requested_bytes, link=name)
 
 
-def _write(target: Path, record: StartRecord, records: tuple[StartRecord, ...]) -> Exit:
-    """Write a record. What an earlier record of the same server states, and this one does not, stays."""
-    from sparkiac import write
-    from sparkiac.plan import recording
+def _stored(inventory: Path, deployment: str, record: StartRecord, records: tuple[StartRecord, ...]) -> Path | Exit:
+    from sparkiac.commands import measurements
 
-    before = next((each for each in records if each.subject == record.subject), None)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write.replace(target, recording.text(recording.merged(before, record)).encode())
+        return measurements.store(inventory, deployment, record, records)
     except OSError as error:
-        click.echo(f"{click.format_filename(target)}: {error.strerror}", err=True)
+        click.echo(f"{click.format_filename(str(error.filename or inventory))}: {error.strerror}", err=True)
         return Exit.IO
-    return Exit.OK
 
 
 def _text(path: Path) -> str:

@@ -167,7 +167,7 @@ def _deployment(account: DeploymentMemory) -> Iterator[RenderableType]:
     yield terminal.grid([tuple(fact) for fact in (*labels.facts(account), *labels.speeds(account))])
     sources = labels.speed_sources(account)
     if sources:
-        yield terminal.grid([(Text(f"speeds are estimates: {'; '.join(sources)}", style="dim"),)])
+        yield terminal.grid([(Text(f"{labels.basis(account)} {'; '.join(sources)}", style="dim"),)])
     steps = labels.steps(account)
     if steps:
         yield Text()

@@ -41,8 +41,8 @@ def explain(code: str, output_format: str) -> int:
 
     CODE is a code such as ENT001 or LOG101, or its name, such as double-vllm-serve.
     """
-    from sparkiac.commands.rules import data, symptoms, tables
-    from sparkiac.formats import terminal
+    from sparkiac.commands.rules import data, symptoms
+    from sparkiac.formats import markdown, terminal
 
     names = (*data.names(), *symptoms.names())
     name = known("rule or symptom", code.upper() if code.upper() in names else code, names)
@@ -55,7 +55,7 @@ def explain(code: str, output_format: str) -> int:
     if output_format == "json":
         print_json({kind: facts})
     elif terminal.is_terminal():
-        terminal.show(tables.page(text))
+        terminal.show(markdown.page(text))
     else:
         click.echo(text, nl=False)
     return Exit.OK

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from textwrap import indent
 from typing import TYPE_CHECKING, Any, Final
 
-from rich.markdown import Markdown
 from rich.text import Text
 
-from sparkiac.formats.terminal import NARROW, Verbatim, grid, heading, stacked, table
+from sparkiac.formats.terminal import NARROW, grid, heading, stacked, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
     Data = dict[str, Any]
 
 _COLOURS: Final = {"error": "red", "warning": "yellow", "info": "cyan"}
-_EXAMPLE: Final = re.compile(r"^```yaml\n(.*?)^```$\n?", re.MULTILINE | re.DOTALL)
 
 
 def listed(rules: Iterable[Data], levels: Iterable[Data], *, width: int) -> Iterator[RenderableType]:
@@ -50,12 +46,3 @@ def listed(rules: Iterable[Data], levels: Iterable[Data], *, width: int) -> Iter
 def _facts(rule: Data) -> str:
     waivable = "can be waived" if rule["waivable"] else "cannot be waived"
     return f"{rule['severity']}, {rule['profile'] or rule['phase']}, {waivable}, since {rule['since']}"
-
-
-def page(text: str) -> Iterator[RenderableType]:
-    """Return the page of a code for a terminal: prose is wrapped, and examples can be copied."""
-    for index, part in enumerate(_EXAMPLE.split(text)):
-        if index % 2:
-            yield Verbatim(f"\n{indent(part, ' ' * 4)}")
-        else:
-            yield Markdown(part)

@@ -1,0 +1,93 @@
+"""The recorded start of a run: speeds of a server, from which the next plan takes its own."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING, Final
+
+from sparkiac.bench import comparison, records, summary
+from sparkiac.model.records import FASTEST, Source, Speed, StartRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sparkiac.bench.summary import Quantity
+    from sparkiac.model.bench import BenchRecord, PointRecord
+    from sparkiac.model.records import Subject
+
+_ROUNDS: Final = 3
+"""Fewest rounds from which a speed is recorded."""
+_LONG: Final = 1000
+"""Fewest tokens of a prompt from which a prefill rate is recorded: a short one takes as long as its overhead."""
+_DIGITS: Final = 4
+
+
+def start(subject: Subject, found: BenchRecord, link: str) -> StartRecord | None:
+    """Return the recorded start of a run; None if it has no speed that a plan can use.
+
+    Rounds with failed requests, and rounds while other clients were served, do not count.
+    """
+    clean = [_clean(point) for point in found.points]
+    speeds = tuple(speed for point in clean for speed in _speeds(point, link))
+    if not speeds:
+        return None
+    rounds = tuple(each for point in clean for each in point.rounds)
+    drafts = summary.speculation(found.points[0].model_copy(update={"rounds": rounds}))
+    return StartRecord(
+        subject=subject,
+        speeds=speeds,
+        acceptance=None if drafts is None else _share(drafts.acceptance),
+        source=Source(grade="bench", link=link, taken=found.taken),
+    )
+
+
+def _clean(point: PointRecord) -> PointRecord:
+    rounds = tuple(each for each in point.rounds if each.ttft_s and not each.errors and not each.others)
+    return point.model_copy(update={"rounds": rounds})
+
+
+def _speeds(point: PointRecord, link: str) -> Iterator[Speed]:
+    """Return the speeds of a point. Requests at random times have none: they depend on the rate."""
+    if len(point.rounds) < _ROUNDS or point.rate is not None:
+        return
+    if point.concurrency > 1:
+        yield from _speed(point, summary.THROUGHPUT, "aggregate", link)
+        return
+    if summary.shows_decode(point):
+        yield from _speed(point, summary.DECODE, "decode", link)
+    if _prompt(point) >= _LONG and summary.from_cache(point) <= summary.CACHED:
+        yield from _speed(point, summary.PREFILL, "prefill", link)
+
+
+def _speed(point: PointRecord, quantity: Quantity, kind: str, link: str) -> Iterator[Speed]:
+    spread = summary.spread(summary.by_round(point, quantity))
+    if spread is None or spread.p90 > FASTEST:
+        return
+    drafts = summary.speculation(point)
+    yield Speed.model_validate(
+        {
+            "kind": kind,
+            "rate": _rounded(spread.median),
+            "low": _rounded(min(spread.p10, spread.median * (1 - comparison.SMALLEST))),
+            "high": _rounded(max(spread.p90, spread.median * (1 + comparison.SMALLEST))),
+            "context": _prompt(point),
+            "concurrency": point.concurrency,
+            "acceptance": None if drafts is None else _share(drafts.acceptance),
+            "note": None if point.kind == "filler" else point.kind,
+            "source": link,
+        }
+    )
+
+
+def _prompt(point: PointRecord) -> int:
+    """Return the tokens of the prompts: as they were requested, because each round has a few more or fewer."""
+    samples = (sample for each in point.rounds for sample in records.samples(each))
+    return point.prompt_tokens or round(statistics.median(sample.prompt_tokens for sample in samples))
+
+
+def _rounded(rate: float) -> float:
+    return float(f"{rate:.{_DIGITS}g}")
+
+
+def _share(value: float) -> float:
+    return round(min(value, 1.0), _DIGITS)

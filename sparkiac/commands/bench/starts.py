@@ -1,0 +1,161 @@
+"""What a run tells the next plan: its recorded start, if the hosts run what the inventory says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import known, measurements_path, print_json, read, show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sparkiac.model.bench import BenchRecord
+    from sparkiac.model.records import StartRecord, Subject
+    from sparkiac.plan import HostPlan, Plan
+
+_UNPINNED = "the lock does not pin its image and its model; run sparkiac lock"
+_NOTHING = (
+    "it has no speed that a plan uses: at least 3 rounds without other clients and errors, and 64 generated tokens for "
+    "decode, 1,000 tokens of prompt for prefill, or several requests at the same time"
+)
+
+
+class Deployed(NamedTuple):
+    """A deployment of an inventory that was measured."""
+
+    inventory: Path
+    name: str
+    plan: Plan
+    records: tuple[StartRecord, ...]
+    """Recorded starts beside the inventory."""
+
+    @property
+    def host(self) -> HostPlan:
+        """Return the host whose container answers requests."""
+        from sparkiac.plan import startup_log
+
+        return startup_log.servers(self.plan)[self.name]
+
+    @property
+    def subject(self) -> Subject:
+        """Return what must be equal in a record before it counts for this deployment."""
+        subject = self.host.proofs[self.name].subject
+        assert subject is not None, "a planned deployment has one"  # noqa: S101  for the type checker
+        return subject
+
+
+def deployed(inventory: Path, name: str, output_format: str) -> Deployed | Exit:
+    """Plan an inventory; print the findings if that is not possible."""
+    from sparkiac import pipeline
+    from sparkiac.plan import startup_log
+
+    files = read(inventory)
+    outcome = pipeline.check(*files, allow_example=True, allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, output_format)
+        return Exit.BAD_INPUT
+    known("deployment", name, startup_log.servers(outcome.plan))
+    return Deployed(inventory, name, outcome.plan, files[0].records)
+
+
+class Kept(NamedTuple):
+    """The recorded start of a run, or why there is none."""
+
+    path: Path | None = None
+    reason: str = ""
+
+    @property
+    def line(self) -> str:
+        """Return a line for people."""
+        return f"For the next plan: {self.path}" if self.path else f"Not used by the next plan: {self.reason}"
+
+
+def report(of: Deployed | None, found: BenchRecord, path: Path, output_format: str, log: str | None = None) -> Exit:
+    """Write a record, and what the next plan uses of it, and show both. `log` is the startup log that was read."""
+    from sparkiac.bench import records
+    from sparkiac.commands.bench import files, page
+    from sparkiac.formats import terminal
+
+    try:
+        files.write(path, records.text(found))
+        kept = None if of is None else keep(of, found, path, log)
+    except OSError as error:
+        click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
+        return Exit.IO
+    if output_format == "json":
+        start, reason = (str(kept.path) if kept.path else None, kept.reason or None) if kept else (None, None)
+        print_json({"path": str(path), "start": start, "not_used": reason, "record": found.model_dump(mode="json")})
+        return Exit.OK
+    terminal.show(page.page(found))
+    click.echo(f"\nRecord: {path}")
+    if kept:
+        click.echo(kept.line)
+    return Exit.OK
+
+
+def keep(of: Deployed, found: BenchRecord, path: Path, log: str | None = None) -> Kept:
+    """Write what the next plan uses of a run: speeds, or the memory figures of a log. Raises OSError.
+
+    Whether the hosts run what the inventory says is unknown for a log from a file: then the user says so.
+    """
+    reason = _unpinned(of) or ("" if found.mode == "startup" and not found.before else _differing(of, found))
+    if reason:
+        return Kept(reason=reason)
+    if log is not None:
+        return _memory(of, log, _link(of, path))
+    from sparkiac.bench import starting
+
+    record = starting.start(of.subject, found, _link(of, path))
+    return _stored(of, record) if record else Kept(reason=_NOTHING)
+
+
+def _memory(of: Deployed, log: str, link: str) -> Kept:
+    from sparkiac.plan import recording, startup_log
+
+    compared = startup_log.compare_log(of.name, of.host, log)
+    if compared is None:
+        return Kept(reason="the log has no memory figures")
+    requested = compared.requested_bytes
+    return _stored(of, recording.from_log(of.subject, compared.found, requested_bytes=requested, link=link))
+
+
+def _stored(of: Deployed, record: StartRecord) -> Kept:
+    from sparkiac.commands import measurements
+
+    return Kept(measurements.store(of.inventory, of.name, record, of.records))
+
+
+def _unpinned(of: Deployed) -> str:
+    return _UNPINNED if None in {of.subject.digest, of.subject.commit} else ""
+
+
+def _link(of: Deployed, path: Path) -> str:
+    """Return the path of a bench record as the recorded start names it: relative to its folder if it is below it."""
+    folder = measurements_path(of.inventory)
+    return (path.relative_to(folder) if path.is_relative_to(folder) else path).as_posix()
+
+
+def _differing(of: Deployed, found: BenchRecord) -> str:
+    """Return why the hosts may have run something else than the inventory says; empty if they did not."""
+    wanted = _generations(of.plan)
+    for name in found.subject.hosts:
+        for facts in (found.before.get(name), found.after.get(name, found.before.get(name))):
+            running = facts.generation if facts else None
+            if running is None:
+                return f"{name} did not say which generation it runs"
+            if running != wanted.get(name):
+                return (
+                    f"{name} runs another generation than {of.inventory.name} gives; run sparkiac apply, then measure"
+                )
+    return ""
+
+
+def _generations(plan: Plan) -> Mapping[str, str]:
+    from sparkiac import pipeline
+    from sparkiac.commands.apply import tree
+
+    return tree.generations(pipeline.render(plan))

@@ -1,0 +1,29 @@
+"""Recorded starts in the folder `measurements` beside an inventory: writing one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparkiac.commands.inputs import measurements_path
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sparkiac.model.records import StartRecord
+
+
+def store(inventory: Path, deployment: str, record: StartRecord, records: tuple[StartRecord, ...]) -> Path:
+    """Write a record and return its path; raise OSError.
+
+    What an earlier one of `records` states about the same server, and this one does not, stays.
+    """
+    from sparkiac import write
+    from sparkiac.plan import recording
+
+    found = record
+    for before in reversed(records):
+        found = recording.merged(before, found)
+    path = measurements_path(inventory) / recording.file_name(deployment, record.subject)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write.replace(path, recording.text(found).encode())
+    return path
