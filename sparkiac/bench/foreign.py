@@ -32,7 +32,10 @@ _BENCHY_ROW: Final = re.compile(
 )
 _BENCHY: Final = re.compile(r"llama-benchy \(([\d.]+)\)")
 _BENCHY_MODEL: Final = re.compile(r"^\|\s*([\w.-]+/[\w.-]+)\s*\|\s*pp\d+", re.MULTILINE)
-_CASE: Final = re.compile(r"●\s+(TC-\d+)\s+(.*?)\s{2,}\S+\s+(PASS|PARTIAL|FAIL)\s+(\d)/(\d)")
+_CASE: Final = re.compile(
+    r"^[ \t]*+●[ \t]++(TC-\d++)[ \t]++(\S++(?: \S++)*+)[ \t]++\S++[ \t]++(PASS|PARTIAL|FAIL)[ \t]++(\d)/(\d)",
+    re.MULTILINE,
+)
 _POINTS: Final = re.compile(r"Points:\s*(\d+)/(\d+)")
 _FIGURES: Final = {
     "quality": r"Quality:\s*(\d+)/100",

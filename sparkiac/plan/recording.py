@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _ID: Final = 8
 _CACHE: Final = re.compile(r"^vllm:cache_config_info\{([^}]*)\}", re.MULTILINE)
-_LABEL: Final = re.compile(r'(\w+)="([^"]*)"')
+_LABEL: Final = re.compile(r'\b(\w++)="([^"]*)"')
 _SAMPLE: Final = r"^{name}(?:\{{[^}}]*\}})? (\S+)$"
 _DRAFTED: Final = "vllm:spec_decode_num_draft_tokens_total"
 _ACCEPTED: Final = "vllm:spec_decode_num_accepted_tokens_total"
