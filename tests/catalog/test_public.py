@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from typing import Final
 
@@ -32,6 +33,9 @@ def options(words: list[str]) -> dict[str, object]:
 
 
 def typed(text: str) -> object:
+    """Give the value of an argument; vLLM reads 8G as 8 x 1,024^3."""
+    if re.fullmatch(r"\d+G", text):
+        return int(text[:-1]) << 30
     try:
         return json.loads(text)
     except ValueError:

@@ -123,7 +123,8 @@ def write(lab: Lab, *, endpoint: str, image: str, identity: str) -> None:
         near = {"host": other.name, "address": other.fabric_address}
         known = image if name == "spark-01" else identity  # a copied image has no name
         needs = {"images": [known], "stores": stores, "extra_files": [], "caches": []}
-        plan = {"host": name, "memory_bytes": None, "units": [], "sysctls": [], "group": None, "needs": needs}
+        nothing: dict[str, Any] = {"memory_bytes": None, "turns": [], "units": [], "sysctls": [], "group": None}
+        plan = {"host": name, "needs": needs} | nothing
         own = lab.tree / f"hosts/{name}"
         (own / "etc/sparkiac").mkdir(parents=True)
         (own / "etc/sparkiac/generation.json").write_text(json.dumps(plan))

@@ -146,7 +146,7 @@ def test_hosts_that_committed_go_back_if_the_inventory_says_so(bench: Bench) -> 
     assert done.code == 2, done.said
     assert bench.order() == ["spark-01 committed", "spark-02 back", "spark-01 committed"]
     assert bench.committed("spark-01") == former
-    assert "spark-01: went back too, because on_failure is" in done.said
+    assert "spark-01: went back too, because another host failed" in done.said
 
 
 def test_a_group_changes_together_with_one_secret_token(tmp_path: Path) -> None:

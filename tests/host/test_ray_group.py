@@ -165,7 +165,7 @@ class Hosts:
 def hosts() -> Iterator[Hosts]:
     """Give two hosts with the fabric of PAIR."""
     if RAY is None:
-        pytest.skip("needs Ray: put the directory of a `ray` program into PATH")
+        pytest.skip("opt-in: needs Ray: put the directory of a `ray` program into PATH")
     if os.getuid() != 0 or not shutil.which("ip"):
         pytest.skip("needs root and ip, to build network namespaces")
     found = Hosts()

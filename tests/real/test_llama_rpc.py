@@ -34,7 +34,7 @@ ASK = (
 def hosts() -> Iterator[Hosts]:
     """Give two hosts with the fabric of the group, and the LAN address of the leader."""
     if SERVER is None or WORKER is None:
-        pytest.skip("needs llama-server and ggml-rpc-server in PATH")
+        pytest.skip("opt-in: needs llama-server and ggml-rpc-server in PATH")
     if os.getuid() != 0 or not shutil.which("ip"):
         pytest.skip("needs root and ip, to build network namespaces")
     found = Hosts()

@@ -24,9 +24,7 @@ _IPERF_PORT: Final = 7349
 _RDMA_PORT: Final = 7350
 _SECONDS: Final = 5
 _TIMEOUT_S: Final = 120
-_ROW: Final = re.compile(
-    r"^[ \t]*+\d++[ \t]++\d++[ \t]++[\d.]++[ \t]++([\d.]++)[ \t]++[\d.]++[ \t]*+$", re.MULTILINE
-)
+_ROW: Final = re.compile(r"^[ \t]*+\d++[ \t]++\d++[ \t]++[\d.]++[ \t]++([\d.]++)[ \t]++[\d.]++[ \t]*+$", re.MULTILINE)
 """A row of ib_write_bw: bytes, iterations, peak, average, messages."""
 _BUS: Final = re.compile(r"^# Avg bus bandwidth\s*:\s*([\d.]+)", re.MULTILINE)
 _BITS: Final = 8
