@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SHIPPED = (
-    *("sparkiac", "templates", "playbooks", "tools"),
+    *("sparkiac", "templates", "playbooks", "docs", "tools"),
     *("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".pre-commit-hooks.yaml"),
 )
 [HOOK] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
