@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-_LISTED: Final = 24
+_LISTED: Final = 16
 _MEANINGFUL: Final = 3
 """Shortest part of a name, in letters, that the search for similar names uses."""
 _NUMBERED: Final = "0123456789.-_"
