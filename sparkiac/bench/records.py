@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from sparkiac.bench.client import Sample
+from sparkiac.model.base import first_fault
 from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord
 
 if TYPE_CHECKING:
@@ -51,9 +52,7 @@ def read(raw: str) -> BenchRecord:
     try:
         return BenchRecord.model_validate_json(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        message = f"{'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}"
-        raise ValueError(message) from None
+        raise ValueError(first_fault(error)) from None
 
 
 def _round(found: Round) -> RoundRecord:

@@ -125,23 +125,18 @@ def measured(inventory: Path) -> tuple[StartRecord, ...]:
     """Read the recorded starts in the folder `measurements` beside an inventory, by file name."""
     found = []
     for path in sorted(measurements_path(inventory).glob("*.json")):
+        from pydantic import ValidationError
+
+        from sparkiac.model.base import first_fault
         from sparkiac.model.records import StartRecord
 
         try:
             found.append(StartRecord.model_validate_json(path.read_bytes()))
-        except (OSError, ValueError) as error:
-            message = f"{click.format_filename(path)} cannot be read: {_first(error)}; record it again, or remove it"
+        except (OSError, ValidationError) as error:
+            reason = first_fault(error) if isinstance(error, ValidationError) else str(error)
+            message = f"{click.format_filename(path)} cannot be read: {reason}; record it again, or remove it"
             raise click.UsageError(message) from None
     return tuple(found)
-
-
-def _first(error: Exception) -> str:
-    """Return the first fault of a record; a file that a person edited can have several."""
-    listed = getattr(error, "errors", None)
-    if listed is None:
-        return str(error)
-    fault = listed()[0]
-    return f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}"
 
 
 def measurements_path(inventory: Path) -> Path:

@@ -13,7 +13,15 @@ from sparkiac.model import forms
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pydantic import ValidationError
+
 T = TypeVar("T")
+
+
+def first_fault(error: ValidationError) -> str:
+    """Return the first fault of a JSON file that sparkiac wrote: its key and what is wrong."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}"
 
 
 class Model(BaseModel):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from sparkiac.model.base import Model
+from sparkiac.model.base import Model, first_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,9 +65,7 @@ def read(raw: bytes) -> LinkRecord:
     try:
         return LinkRecord.model_validate_json(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        message = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
-        raise ValueError(message) from None
+        raise ValueError(first_fault(error)) from None
 
 
 def text(record: LinkRecord) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import click
 
@@ -100,6 +101,10 @@ def _target(of: Deployed | None, options: dict[str, Any]) -> Target | Exit:
     from sparkiac.fleet.ask import Failure
 
     if of is None:
+        parts = urlsplit(options["url"])
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            message = f"--url {options['url']} names no server; write it like http://192.168.1.11:8000"
+            raise click.UsageError(message)
         return target.of_url(options["url"], options["model"], os.environ.get(_KEY))
     found = target.of_plan(of.plan, of.name)
     if isinstance(found, Failure):
