@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
 import click
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sparkiac.model.bench import BenchRecord
 
 _KEY: Final = "SPARKIAC_API_KEY"
+_SERVER: Final = re.compile(r"https?://[^/]")
 _MODES: Final = ("single", "scenarios", "sweep", "rate", "depth", "speculation", "tools", "startup")
 _BUSY: Final = (
     "{count} requests run or wait on the server: a measurement would slow these clients down, and the result would be "
@@ -101,9 +102,8 @@ def _target(of: Deployed | None, options: dict[str, Any]) -> Target | Exit:
     from sparkiac.fleet.ask import Failure
 
     if of is None:
-        parts = urlsplit(options["url"])
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            message = f"--url {options['url']} names no server; write it like http://192.168.1.11:8000"
+        if not _SERVER.match(options["url"]):
+            message = "--url names no server; write it with http:// or https://, such as http://192.168.1.11:8000"
             raise click.UsageError(message)
         return target.of_url(options["url"], options["model"], os.environ.get(_KEY))
     found = target.of_plan(of.plan, of.name)
