@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any, Callable  # noqa: UP035 - Python 3.8
+from typing import Any, Callable  # noqa: UP035 - Python 3.8
 
 import ports
-
-if TYPE_CHECKING:
-    from preflight_host import LocalHost
+from preflight_host import LocalHost  # noqa: TC002 - the program that is sent takes it from here
 
 
 def name(host: LocalHost) -> str:
