@@ -51,4 +51,4 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
     except CannotEdit as reason:
         message = f"{inventory}: {name} must be added by hand: {reason}"
         raise click.UsageError(message) from None
-    return editing.save(inventory, files, text, output_format)
+    return editing.save(inventory, files, outcome.report, text, output_format)
