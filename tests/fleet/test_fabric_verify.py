@@ -106,6 +106,13 @@ def test_the_hosts_of_a_group_are_alike() -> None:
     assert of_groups(memory_bytes=96 * GIB)["memory"] == (False, "spark-01 121.0 GiB, spark-02 96.0 GiB")
 
 
+@pytest.mark.parametrize("read", [{}, {"spark-01": ports(1)}])
+def test_hosts_that_were_not_read_are_not_compared(read: dict[str, HostPorts]) -> None:
+    found = list(checks.of_groups(plan(), read))
+    assert {each.passed for each in found} == {None}
+    assert all("spark-02 unknown" in each.found for each in found)
+
+
 def test_pairs_are_the_links_of_one_network() -> None:
     assert len(pairs(plan())) == 1
     ring = [(one.host.name, one.link.interface, other.host.name) for one, other in pairs(plan("ring3"))]
