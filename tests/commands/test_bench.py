@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 import xml.etree.ElementTree as ET
@@ -20,6 +19,7 @@ import pytest
 from sparkiac.bench import records
 from tests.conftest import ROOT
 from tests.host.probed import Service
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -221,16 +221,12 @@ def test_a_server_that_serves_clients_is_left_alone(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_server_without_metrics_needs_a_yes(cli: Cli) -> None:
-    with Service() as service:
-        thread = threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with serving(Service()) as service:
         service.authorization = f"Bearer {KEY}"
         service.answers["/v1/models"] = (200, {"data": [{"id": "m"}]})
         outcome = cli("bench", "--url", service.url)
         assert outcome.code == 5
         assert "unknown whether it serves clients" in outcome.err
-        service.shutdown()
-        thread.join()
 
 
 def test_an_interrupt_keeps_what_was_measured(tmp_path: Path) -> None:

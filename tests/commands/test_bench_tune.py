@@ -21,6 +21,7 @@ from tests.bench.test_noise import record
 from tests.commands import fleet
 from tests.commands.fleet import LOCAL
 from tests.plan.fleets import LOCK, deployment
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -162,27 +163,17 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def root(
-    folder: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def root(folder: Path, hosts: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Stand in a folder with a generated fleet of one host, which is this machine; give the folder of its answers."""
-    made = tmp_path_factory.mktemp("hosts")
-    fleet.make(made)
-    fleet.use(made, monkeypatch)
-    fleet.answers(made, "spark-01", "services", APPLIED)
-    with Server(made) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    fleet.answers(hosts, "spark-01", "services", APPLIED)
+    with serving(Server(hosts)) as server:
         options = "set: {max_num_batched_tokens: 8192, max_model_len: 8192}"
         text = deployment(options, "bind: any", host="spark-01: {address: 127.0.0.1}")
         (folder / "lab.yaml").write_text(text.replace("8001", str(server.server_port)))
         (folder / "lab.lock.yaml").write_text(LOCK)
         assert cli("generate", "lab.yaml").code == 0
         monkeypatch.setattr("sparkiac.bench.target.host_facts", lambda _: {})  # no ssh in this test
-        yield made
-        server.shutdown()
-        thread.join()
-    fleet.forget()
+        yield hosts
 
 
 def tuned(cli: Cli, *arguments: str) -> Outcome:
