@@ -177,8 +177,10 @@ def _decode(
 
 def _busy(container: Container, found: Prediction, server: Server, known: Models, servers: int) -> float | None:
     """Return the lower bound of decode at a short context while all servers of the host decode."""
+    if servers < 2:  # noqa: PLR2004  two share a memory
+        return None
     facts_of_speed = _speed(container, found, server, known, None)
-    if servers < 2 or isinstance(facts_of_speed, Unknown):  # noqa: PLR2004  two share a memory
+    if isinstance(facts_of_speed, Unknown):
         return None
     return facts_of_speed.at(min(_SHORT, facts_of_speed.layout.context), servers=servers).low
 
