@@ -10,7 +10,7 @@ import random
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.bench import client, counters, points
+from sparkiac.bench import client, counters, formulas, points
 from sparkiac.bench.client import Chat, Sample
 from sparkiac.bench.points import Point
 from sparkiac.bench.prompts import CALIBRATION, Length, length
@@ -52,7 +52,7 @@ class Round(NamedTuple):
     @property
     def throughput(self) -> float:
         """Return the generated tokens per second of all requests together."""
-        return sum(sample.output_tokens for sample in self.good) / self.seconds if self.seconds > 0 else 0.0
+        return formulas.throughput(sum(sample.output_tokens for sample in self.good), self.seconds)
 
 
 class Session(NamedTuple):
