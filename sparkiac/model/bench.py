@@ -54,6 +54,11 @@ class Subject(Model):
     """Command in the container."""
     max_model_len: int | None = None
 
+    @property
+    def title(self) -> str:
+        """Return its name for people."""
+        return self.deployment or self.model
+
 
 class RoundRecord(Model):
     """Requests that ran together. The lists have one value for each successful request."""

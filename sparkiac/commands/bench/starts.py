@@ -81,7 +81,7 @@ def report(of: Deployed | None, found: BenchRecord, path: Path, output_format: s
     from sparkiac.formats import terminal
 
     try:
-        files.write(path, records.text(found))
+        files.store(path, records.text(found))
         kept = None if of is None else keep(of, found, path, log)
     except OSError as error:
         click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
