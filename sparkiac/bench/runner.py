@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 _WARM_TOKENS: Final = 8
 _GAIN: Final = 1.05
-"""A sweep ends when doubling the load adds less than 5 % throughput, and once more to be sure."""
+"""A load with less than 5 % more throughput than the best one before it is flat."""
 _FLAT: Final = 2
+"""A sweep ends after this many flat loads in succession."""
 
 
 class Round(NamedTuple):
@@ -65,7 +66,7 @@ class Session(NamedTuple):
     until_s: float
     """Time of the monotonic clock at which the run ends."""
     heard: Callable[[str], None]
-    """Gets the progress in words."""
+    """Called with the progress as text."""
     lengths: dict[Kind, Length] = {}  # noqa: RUF012  filled by `prepare`
 
     @property

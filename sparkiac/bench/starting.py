@@ -1,4 +1,4 @@
-"""The recorded start of a run: speeds of a server, from which the next plan takes its own."""
+"""Make a recorded start from a bench record: the measured speeds, which the next plan uses."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _FEW_TOKENS: Final = 64
 """With fewer generated tokens, the decode speed is noisy: Spark guide, section 10."""
 _FEW_PARTS: Final = 4
-"""A stream with fewer parts than a quarter of its tokens does not show when tokens were generated: the same."""
+"""With fewer parts than a quarter of its tokens, a stream does not show when they were generated: the same source."""
 CACHED: Final = 0.1
-"""Largest share of a prompt from the prefix cache that is no fault: the chat template is the same in all prompts."""
+"""Largest normal share of a prompt from the prefix cache: the chat template is the same in all prompts."""
 _HOT_SHARE: Final = 0.9
 """A GPU clock below 90 % of the one at the start shows throttling."""
 

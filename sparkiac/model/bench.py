@@ -1,4 +1,4 @@
-"""A bench record: everything that a run of the bench measured, and on what.
+"""A bench record: everything that a run of the bench measured, and the server and hosts.
 
 It contains no prompt, no answer and no secret.
 """

@@ -92,14 +92,15 @@ def _proof(container: Container, total: int | Unknown, known: Models, begun: Sta
         prefill=_prefill(container, found, begun.exact),
         assumption=_assumed(container),
         subject=begun.subject,
-        record=_leans_on(container, begun),
+        record=_record_used(container, begun),
         unused=begun.unused,
-        compared=locked is None or not locked.config or shapes.met(locked.config),
+        compared=locked is None or not locked.config or shapes.is_compared(locked.config),
         config=locked.config if locked else {},
     )
 
 
-def _leans_on(container: Container, begun: Starts) -> str | None:
+def _record_used(container: Container, begun: Starts) -> str | None:
+    """Return the recorded start that the figures are based on; measurements of the inventory replace it."""
     if container.server.measured is not None:
         return None
     found = begun.exact or begun.near

@@ -1,7 +1,7 @@
 """Recorded starts of a deployment.
 
-Those of the user count if nothing that changes memory differs; those of the catalog correct the formulas for the same
-model.
+Those of the user count only for a server with the same image, model, commit and options; those of the catalog correct
+the formulas for the same model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Starts(NamedTuple):
-    """The recorded starts that matter for a deployment."""
+    """The recorded starts that apply to a deployment."""
 
     subject: Subject
     """The server as it is planned."""

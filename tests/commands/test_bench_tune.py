@@ -210,7 +210,7 @@ def test_a_better_option_is_found_and_the_hosts_go_back(root: Path, cli: Cli, fo
     ]
     [trial] = (folder / "measurements/bench").glob("*-trial-1.json")
     assert BenchRecord.from_json(trial.read_text()).subject.options["max_num_batched_tokens"] == 16384
-    assert "Not used by the next plan: spark-01 did not say which generation it runs" in outcome.err
+    assert "Not used by the next plan: spark-01 did not report its generation" in outcome.err
 
 
 def test_a_trial_that_the_gate_refuses_is_left_out(root: Path, cli: Cli) -> None:

@@ -63,7 +63,7 @@ def run(words: tuple[str, ...], output_format: str, options: dict[str, Any]) -> 
 
 
 def is_busy(target: Target) -> bool:
-    """Return whether the server may serve clients, and say so."""
+    """Return whether the server may serve clients; print a message if so."""
     from sparkiac.bench import counters
 
     found = counters.read(target.endpoint)

@@ -1,4 +1,4 @@
-"""What a run tells the next plan: its recorded start, if the hosts run what the inventory says."""
+"""Write a bench record, and the recorded start for the next plan if the hosts run what the inventory describes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def report(of: Deployed | None, found: BenchRecord, path: Path, output_format: s
 def keep(of: Deployed, found: BenchRecord, path: Path, log: str | None = None) -> Kept:
     """Write what the next plan uses of a run: speeds, or the memory figures of a log. Raises OSError.
 
-    Whether the hosts run what the inventory says is unknown for a log from a file: then the user says so.
+    A log from a file has no facts of the hosts: the user is responsible that it is a log of this inventory.
     """
     reason = _unpinned(of) or ("" if found.mode == "startup" and not found.before else _differing(of, found))
     if reason:
@@ -146,7 +146,7 @@ def _differing(of: Deployed, found: BenchRecord) -> str:
         for facts in (found.before.get(name), found.after.get(name, found.before.get(name))):
             running = facts.generation if facts else None
             if running is None:
-                return f"{name} did not say which generation it runs"
+                return f"{name} did not report its generation"
             if running != wanted.get(name):
                 return (
                     f"{name} runs another generation than {of.inventory.name} gives; run sparkiac apply, then measure"
