@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sparkiac.catalog import measurements
 from sparkiac.memory import recorded
 from sparkiac.model.records import MEMORY_OPTIONS, Drafts, Subject
-from sparkiac.plan import recording
+from sparkiac.plan import start_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -73,7 +73,7 @@ def starts(wanted: Subject, records: Iterable[StartRecord]) -> Starts:
         if differing:
             unused.append(f"{record.source.link}: {'; '.join(differing)}")
         else:
-            exact = recording.joined(exact, record) if exact else record
+            exact = start_records.joined(exact, record) if exact else record
     near = [each for each in measurements.of_model(wanted.model, wanted.platform) if _counts(each, wanted)]
     near.sort(key=lambda each: _method(each.subject) != _method(wanted))
     return Starts(wanted, exact, near[0] if near else None, () if exact else tuple(unused))

@@ -107,20 +107,20 @@ def keep(of: Deployed, found: BenchRecord, path: Path, log: str | None = None) -
         return Kept(reason=reason)
     if log is not None:
         return _memory(of, log, _link(of, path))
-    from sparkiac.bench import starting
+    from sparkiac.bench import start_records
 
-    record = starting.start(of.subject, found, _link(of, path))
+    record = start_records.start(of.subject, found, _link(of, path))
     return _stored(of, record) if record else Kept(reason=_NOTHING)
 
 
 def _memory(of: Deployed, log: str, link: str) -> Kept:
-    from sparkiac.plan import recording, startup_log
+    from sparkiac.plan import start_records, startup_log
 
     compared = startup_log.compare_log(of.name, of.host, log)
     if compared is None:
         return Kept(reason="the log has no memory figures")
     requested = compared.requested_bytes
-    return _stored(of, recording.from_log(of.subject, compared.found, requested_bytes=requested, link=link))
+    return _stored(of, start_records.from_log(of.subject, compared.found, requested_bytes=requested, link=link))
 
 
 def _stored(of: Deployed, record: StartRecord) -> Kept:
