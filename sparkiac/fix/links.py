@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start, read
 from sparkiac.fix.placing import scalar
+from sparkiac.fix.wanted import as_wanted, mutable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,8 +30,9 @@ def with_links(text: str, host: str, links: Links, comments: Mapping[int, str]) 
         new = text[: former.start] + _flow(links) + text[former.end :]
     else:
         new = _replaced(text, former, links, comments)
-    _refuse_other_changes(data, read(new)[0], host, links)
-    return new
+    wanted = mutable(data)
+    wanted["hosts"][host].setdefault("fabric", {})["links"] = mutable(links)
+    return as_wanted(new, wanted)
 
 
 def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
@@ -72,11 +73,3 @@ def _flow(value: Any) -> str:  # noqa: ANN401  plain data
     if isinstance(value, (list, tuple)):
         return "[{}]".format(", ".join(map(_flow, value)))
     return scalar(value, "")
-
-
-def _refuse_other_changes(before: Any, after: Any, host: str, links: Links) -> None:  # noqa: ANN401  documents
-    wanted, found = (json.loads(json.dumps(each)) for each in (before, after))
-    wanted["hosts"][host].setdefault("fabric", {})["links"] = json.loads(json.dumps(links))
-    if wanted != found:
-        message = "because of the file's layout, the edit would change other values"
-        raise CannotEdit(message)

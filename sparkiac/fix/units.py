@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import CannotEdit, YamlNode, line_end, line_start, read
 from sparkiac.fix.placing import scalar, step
+from sparkiac.fix.wanted import as_wanted, mutable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,19 +36,19 @@ def with_deployment(text: str, name: str, values: Deployment) -> str:
     else:
         message = f"{_KEY} has no value"
         raise CannotEdit(message)
-    wanted = _plain(data)
-    wanted.setdefault(_KEY, {})[name] = _plain(values)
-    return _as_wanted(new, wanted)
+    wanted = mutable(data)
+    wanted.setdefault(_KEY, {})[name] = mutable(values)
+    return as_wanted(new, wanted)
 
 
 def without_deployment(text: str, name: str) -> str:
     """Return the text without a deployment and the comments in its lines. Raises CannotEdit."""
     data, root = read(text)
-    wanted = _plain(data)
+    wanted = mutable(data)
     del wanted[_KEY][name]
     if not wanted[_KEY]:
         del wanted[_KEY]
-    return _as_wanted(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
+    return as_wanted(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
 
 
 def _appended(text: str, name: str, values: Deployment, width: int) -> str:
@@ -80,15 +80,3 @@ def _into_brackets(text: str, node: YamlNode, name: str, values: Deployment) -> 
 
 def _flow(value: Any) -> str:  # noqa: ANN401  a scalar or a list of names
     return "[{}]".format(", ".join(map(_flow, value))) if isinstance(value, list) else scalar(value, "")
-
-
-def _plain(data: object) -> Any:  # noqa: ANN401  a document's data
-    return json.loads(json.dumps(data))
-
-
-def _as_wanted(text: str, wanted: object) -> str:
-    """Return the text if it says what is wanted."""
-    if _plain(read(text)[0]) != wanted:
-        message = "because of the file's layout, the edit would change other values"
-        raise CannotEdit(message)
-    return text
