@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.bench import records
+from sparkiac.model.bench import BenchRecord
 from tests.conftest import ROOT
 from tests.host.probed import Service
 from tests.serving import serving
@@ -24,7 +25,6 @@ from tests.serving import serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sparkiac.model.bench import BenchRecord
     from tests.conftest import Outcome
 
     Cli = Callable[..., Outcome]
@@ -93,7 +93,7 @@ def measured(cli: Cli, *arguments: str, code: int = 0) -> BenchRecord:
     data: dict[str, Any] = json.loads(outcome.out)
     text = Path(data["path"]).read_text()
     assert KEY not in text + outcome.text
-    found = records.read(text)
+    found = BenchRecord.from_json(text)
     assert found.model_dump(mode="json") == data["record"]
     return found
 
@@ -254,7 +254,7 @@ def test_an_interrupt_keeps_what_was_measured(tmp_path: Path) -> None:
             out, err = bench.communicate(timeout=SOON_S)
         assert bench.returncode == 130, err
         [file] = (tmp_path / "measurements/bench").iterdir()
-        record = records.read(file.read_text())
+        record = BenchRecord.from_json(file.read_text())
         assert record.interrupted
         assert len(record.points[0].rounds) >= 1
         assert "interrupted: fewer rounds than requested" in out

@@ -122,7 +122,7 @@ def test_a_startup_log_that_the_bench_reads_is_in_the_plan_as_well(cli: Cli, fol
     ("generation", "reason"),
     [
         ("0" * 64, "spark-01 runs another generation than lab.yaml gives; run sparkiac apply, then measure"),
-        (None, "spark-01 did not say which generation it runs"),
+        (None, "spark-01 did not report its generation"),
     ],
 )
 def test_a_host_that_runs_something_else_tells_the_plan_nothing(

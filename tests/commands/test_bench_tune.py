@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac import pipeline
-from sparkiac.bench import records, tuning
+from sparkiac.bench import tuning
 from sparkiac.bench.target import leading
 from sparkiac.bench.tuning import Change
+from sparkiac.model.bench import BenchRecord
 from sparkiac.pipeline import InputFile
 from sparkiac.report import Edit
 from tests.bench.test_noise import record
@@ -26,7 +27,6 @@ from tests.serving import serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sparkiac.model.bench import BenchRecord
     from sparkiac.plan import Container
     from tests.conftest import Outcome
 
@@ -200,8 +200,8 @@ def test_a_better_option_is_found_and_the_hosts_go_back(root: Path, cli: Cli, fo
         "the-present-options-again.json",
     ]
     [trial] = (folder / "measurements/bench").glob("*-trial-1.json")
-    assert records.read(trial.read_text()).subject.options["max_num_batched_tokens"] == 16384
-    assert "Not used by the next plan: spark-01 did not say which generation it runs" in outcome.err
+    assert BenchRecord.from_json(trial.read_text()).subject.options["max_num_batched_tokens"] == 16384
+    assert "Not used by the next plan: spark-01 did not report its generation" in outcome.err
 
 
 def test_a_trial_that_the_gate_refuses_is_left_out(root: Path, cli: Cli) -> None:

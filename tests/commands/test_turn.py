@@ -61,7 +61,7 @@ def test_a_turn_that_fails_is_a_finding_with_its_reason(root: Path, cli: Cli) ->
     ("words", "message"),
     [
         (["noon", "--yes"], "unknown turn 'noon'; "),
-        (["night"], "--yes is missing, and there is no terminal to ask on"),
+        (["night"], "--yes is missing, and there is no terminal to ask on; -- --check only shows"),
         (["night", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
     ],
 )
@@ -69,6 +69,14 @@ def test_wrong_usage(cli: Cli, words: list[str], message: str) -> None:
     outcome = cli("turn", "lab.yaml", *words)
     assert outcome.code == 2
     assert message in outcome.err
+
+
+@pytest.mark.usefixtures("root")
+def test_an_inventory_without_turns(folder: Path, cli: Cli) -> None:
+    (folder / "lab.yaml").write_text(fleet.INVENTORY)
+    assert cli("generate", "lab.yaml").code == 0
+    outcome = cli("turn", "lab.yaml", "night", "--yes")
+    assert (outcome.code, "unknown turn 'night'; there is no turn" in outcome.err) == (2, True), outcome.err
 
 
 @pytest.mark.usefixtures("root")

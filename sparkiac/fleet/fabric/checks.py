@@ -32,9 +32,7 @@ class Step(NamedTuple):
 
 def of_host(host: HostPlan, read: HostPorts) -> Iterator[Step]:
     """Check each link of a host, and the limit on locked memory."""
-    known: dict[str, Half] = {}
-    for port in read.ports or ():
-        known |= {each.interface: each for each in (port, port.twin) if each is not None}
+    known = read.halves
     for link in host.links:
         yield from _link(host.name, link, known)
         if link.twin is not None:
