@@ -128,20 +128,11 @@ def measured(inventory: Path) -> tuple[StartRecord, ...]:
         from sparkiac.model.records import StartRecord
 
         try:
-            found.append(StartRecord.model_validate_json(path.read_bytes()))
+            found.append(StartRecord.from_json(path.read_bytes()))
         except (OSError, ValueError) as error:
-            message = f"{click.format_filename(path)} cannot be read: {_first(error)}; record it again, or remove it"
+            message = f"{click.format_filename(path)} cannot be read: {error}; record it again, or remove it"
             raise click.UsageError(message) from None
     return tuple(found)
-
-
-def _first(error: Exception) -> str:
-    """Return the first fault of a record; a file that a person edited can have several."""
-    listed = getattr(error, "errors", None)
-    if listed is None:
-        return str(error)
-    fault = listed()[0]
-    return f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}"
 
 
 def measurements_path(inventory: Path) -> Path:
@@ -159,10 +150,10 @@ def link_speeds(inventory: Path) -> LinkRecord | None:
     path = links_path(inventory)
     if not path.is_file():
         return None
-    from sparkiac.model import link_record
+    from sparkiac.model.link_record import LinkRecord
 
     try:
-        return link_record.read(path.read_bytes())
+        return LinkRecord.from_json(path.read_bytes())
     except ValueError as error:
         message = f"{click.format_filename(path)} is no record of link speeds: {error}; measure again without it"
         raise click.UsageError(message) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start, read
+from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start, newline, read
 from sparkiac.fix.placing import scalar
 from sparkiac.fix.wanted import as_wanted, mutable
 
@@ -43,9 +43,9 @@ def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str])
     first = next(iter(host.children.values())).first
     indent = " " * (first - line_start(text, first))
     lines = [f"{indent}fabric:", f"{indent}  links:", *_block(links, comments, f"{indent}    ")]
-    place = line_end(text, host.last)
-    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}\n"
-    return before + "".join(f"{line}\n" for line in lines) + text[place:]
+    place, end = line_end(text, host.last), newline(text)
+    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}{end}"
+    return before + "".join(f"{line}{end}" for line in lines) + text[place:]
 
 
 def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
@@ -55,7 +55,7 @@ def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, 
     if indent.strip(" "):
         message = "its links share a line with other values"
         raise CannotEdit(message)
-    lines = "".join(f"{line}\n" for line in _block(links, comments, indent))
+    lines = "".join(f"{line}{newline(text)}" for line in _block(links, comments, indent))
     return text[:start] + lines + text[line_end(text, former.last) :]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.cutting import cut
-from sparkiac.fix.nodes import CannotEdit, YamlNode, line_end, line_start, read
+from sparkiac.fix.nodes import CannotEdit, YamlNode, line_end, line_start, newline, read
 from sparkiac.fix.placing import scalar, step
 from sparkiac.fix.wanted import as_wanted, mutable
 
@@ -52,23 +52,23 @@ def without_deployment(text: str, name: str) -> str:
 
 
 def _appended(text: str, name: str, values: Deployment, width: int) -> str:
-    newline = "\r\n" if "\r\n" in text else "\n"
-    before = text if text.endswith("\n") else f"{text}{newline}"
-    return f"{before}{_KEY}:{newline}{_block(name, values, width, width, newline)}"
+    end = newline(text)
+    before = text if text.endswith("\n") else f"{text}{end}"
+    return f"{before}{_KEY}:{end}{_block(name, values, width, width, end)}"
 
 
 def _below(text: str, node: YamlNode, name: str, values: Deployment, width: int) -> str:
     first = next(iter(node.children.values())).first
     place = line_end(text, node.last)
-    newline = "\r\n" if "\r\n" in text else "\n"
-    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}{newline}"
-    return before + _block(name, values, first - line_start(text, first), width, newline) + text[place:]
+    end = newline(text)
+    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}{end}"
+    return before + _block(name, values, first - line_start(text, first), width, end) + text[place:]
 
 
-def _block(name: str, values: Deployment, column: int, width: int, newline: str) -> str:
+def _block(name: str, values: Deployment, column: int, width: int, end: str) -> str:
     indent = " " * column
     lines = [f"{indent}{name}:", *(f"{indent}{' ' * width}{key}: {_flow(value)}" for key, value in values.items())]
-    return "".join(f"{line}{newline}" for line in lines)
+    return "".join(f"{line}{end}" for line in lines)
 
 
 def _into_brackets(text: str, node: YamlNode, name: str, values: Deployment) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from ipaddress import IPv4Address, ip_interface
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from sparkiac.model import forms
 
@@ -26,6 +26,16 @@ class Model(BaseModel):
         defer_build=True,
         protected_namespaces=(),
     )
+
+    @classmethod
+    def from_json(cls, raw: str | bytes) -> Self:
+        """Read a JSON text. Raises ValueError with the first fault: a file that a person edited can have several."""
+        try:
+            return cls.model_validate_json(raw)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            message = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+            raise ValueError(message) from None
 
 
 SECRET_KEYS: Final = frozenset(

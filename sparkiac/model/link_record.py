@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from sparkiac.model.base import Model
 
@@ -58,16 +58,6 @@ class LinkRecord(Model):
     """Format of the file."""
     links: tuple[LinkSpeed, ...] = ()
     """Speeds, sorted by hosts, interface and tool."""
-
-
-def read(raw: bytes) -> LinkRecord:
-    """Read a record. Raises ValueError."""
-    try:
-        return LinkRecord.model_validate_json(raw)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        message = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
-        raise ValueError(message) from None
 
 
 def text(record: LinkRecord) -> str:

@@ -11,7 +11,7 @@ from tests.commands import fleet
 from tests.commands.fleet import LOCAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Outcome
@@ -25,23 +25,15 @@ BACK: Final = """echo '{"outcome": "back", "changed": true, "generation": "a", "
 
 
 @pytest.fixture
-def root(
-    folder: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def root(folder: Path, hosts: Path, cli: Cli) -> Path:
     """Stand in a folder with a generated fleet of two hosts; give the folder of what the hosts answer."""
-    made = tmp_path_factory.mktemp("hosts")
-    fleet.make(made)
-    fleet.use(made, monkeypatch)
-    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("logs")))
-    monkeypatch.setattr("tempfile.tempdir", None)
     fleet.write(folder)
     (folder / "lab.yaml").write_text(TURNS)
     outcome = cli("generate", "lab.yaml")
     assert outcome.code == 0, outcome.text
     for host in ("spark-01", "spark-02"):
-        fleet.answers(made, host, "services", SWITCHED)
-    yield made
-    fleet.forget()
+        fleet.answers(hosts, host, "services", SWITCHED)
+    return hosts
 
 
 @pytest.mark.usefixtures("root")
