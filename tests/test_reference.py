@@ -122,9 +122,10 @@ def test_every_link_on_the_page_leads_to_one_heading() -> None:
     assert set(re.findall(r"\]\((#[^)]*)\)", generator("reference").text())) <= set(anchors)
 
 
-def test_every_row_has_the_cells_of_its_head() -> None:
+@pytest.mark.parametrize("page", ["catalog", "reference"])
+def test_every_row_has_the_cells_of_its_head(page: str) -> None:
     cells = 0
-    for line in generator("reference").text().splitlines():
+    for line in generator(page).text().splitlines():
         count = line.replace("\\|", "").count("|")
         if line.startswith("|---"):
             assert count == cells

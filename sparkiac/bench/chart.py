@@ -58,7 +58,7 @@ def svg(listed: Sequence[tuple[str, BenchRecord]]) -> str | None:
         return None
     height = _HEAD + len(panels) * _PANEL
     first = listed[0][1]
-    title = f"{first.subject.deployment or first.subject.model}: {first.mode}"
+    title = f"{first.subject.title}: {first.mode}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" role="img">',
         f"<title>{escape(title)}</title><style>{_STYLE}</style>",

@@ -95,7 +95,7 @@ def _pairs(first: PointRecord, second: PointRecord) -> Iterator[_Pair]:
 
 def _tools(first: BenchRecord, second: BenchRecord) -> list[_Pair]:
     rates = [[100.0 * passed for case in each.tools for passed in case.passed] for each in (first, second)]
-    return [_Pair(_TOOLS, "success", "%", True, *rates)] if all(rates) else []  # noqa: FBT003  a field of _Pair
+    return [_Pair(_TOOLS, "success", "%", higher_is_better=True, first=rates[0], second=rates[1])] if all(rates) else []
 
 
 def _row(pair: _Pair, p: float | None) -> Row:

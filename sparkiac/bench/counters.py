@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from sparkiac.bench.client import Endpoint
 
-_LINE: Final = re.compile(r"^([A-Za-z_:][\w:]*)(\{[^}]*\})? (\S+)$", re.MULTILINE)
 _POSITION: Final = re.compile(r'position="(\d+)"')
 _PER_POSITION: Final = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 _QUANTITIES: Final = (
@@ -73,11 +72,10 @@ def read(endpoint: Endpoint) -> Counters | None:
 def parse(page: str, engine: str | None) -> Counters | None:
     """Return the counters of a page for an engine, or for the first engine whose names it has."""
     sums, places = dict[str, float](), dict[int, float]()
-    for name, labels, value in _LINE.findall(page):
-        number = _number(value)
-        sums[name] = sums.get(name, 0.0) + number
+    for name, labels, value in metrics.samples(page):
+        sums[name] = sums.get(name, 0.0) + value
         if name == _PER_POSITION and (found := _POSITION.search(labels)):
-            places[int(found[1])] = places.get(int(found[1]), 0.0) + number
+            places[int(found[1])] = places.get(int(found[1]), 0.0) + value
     for table in [metrics.of(engine)] if engine else metrics.METRICS.values():
         values = {each: sums[table[each].name] for each in _QUANTITIES if each in table and table[each].name in sums}
         if values:
@@ -95,10 +93,3 @@ def speculation(grown: Counters) -> Speculation | None:
     return Speculation(
         acceptance, formulas.waste(acceptance), each, formulas.draft_length(acceptance, round(each)), shares
     )
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0

@@ -56,7 +56,7 @@ def _vllm(endpoint: Endpoint, mode: str, sizes: Sizes) -> Command:
 
 
 def _benchy(endpoint: Endpoint, mode: str, sizes: Sizes) -> Command:  # noqa: ARG001  the form of _COMMANDS
-    """Return llama-benchy with the sizes that people publish."""
+    """Return llama-benchy with the sizes of most published results."""
     depths = ("0", "4096", "8192", "16384", "32768", "65536")
     fits = [each for each in depths if endpoint.max_model_len is None or int(each) + 4096 <= endpoint.max_model_len]
     words = (

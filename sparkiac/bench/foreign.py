@@ -10,7 +10,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.bench import records
 from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord, Subject, ToolCase
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def _json(text: str) -> BenchRecord:
         raise ValueError(message) from None
     if isinstance(data, dict) and "total_output_tokens" in data and "model_id" in data:
         return _serve(data)
-    return records.read(text)
+    return BenchRecord.from_json(text)
 
 
 def _serve(data: Mapping[str, Any]) -> BenchRecord:

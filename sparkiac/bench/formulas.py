@@ -28,6 +28,11 @@ def effective_speed(output_tokens: int, ttft_s: float, total_s: float) -> float 
     return output_tokens / (total_s - ttft_s) if output_tokens and total_s > ttft_s else None
 
 
+def throughput(output_tokens: int, seconds: float) -> float:
+    """Return the generated tokens per second of all requests together."""
+    return output_tokens / seconds if seconds > 0 else 0.0
+
+
 def change(before: float, after: float) -> float:
     """Return the relative change: 0.1 is 10 % more."""
     return after / before - 1

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def of_record(record: BenchRecord) -> str:
     """Return the page of a record."""
     subject = record.subject
-    lines = [f"# {_text(subject.deployment or subject.model)}: {record.mode}", ""]
+    lines = [f"# {_text(subject.title)}: {record.mode}", ""]
     facts = {
         "measured": f"{record.taken} with {record.tool}",
         "model": subject.model,
@@ -29,7 +29,7 @@ def of_record(record: BenchRecord) -> str:
     lines += [f"- {name}: {_text(value)}" for name, value in facts.items() if value]
     for table in tables.tables(record):
         lines += ["", *_table(table)]
-    notes = [*filter(None, (tables.knee(record),)), *record.notes]
+    notes = tables.notes(record)
     return _joined([*lines, *([""] if notes else []), *(f"- {_text(note)}" for note in notes)])
 
 

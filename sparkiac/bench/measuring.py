@@ -1,4 +1,4 @@
-"""One run of the bench, from the first look at the hosts to the record. An interrupt ends it and keeps its rounds."""
+"""One run of the bench, from the facts of the hosts to the record. An interrupt ends it; the rounds so far are kept."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def measure(aim: Target, wanted: Wanted, taken: str, heard: Callable[[str], None
     found, stopped = _Found(), Event()
     until_s = time.monotonic() + wanted.seconds
     session = Session(aim.endpoint, Prompts(secrets.token_hex(8)), wanted.thinking, stopped, until_s, heard, {})
-    heard("looking at the hosts" if aim.hosts else "starting")
+    heard("reading the facts of the hosts" if aim.hosts else "starting")
     before = target.host_facts(aim.hosts)
     try:
         _collect(session, wanted, found)

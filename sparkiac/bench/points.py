@@ -59,7 +59,7 @@ class Sizes(NamedTuple):
 
 
 def points(mode: str, sizes: Sizes = Sizes(), levels: Sequence[float] = ()) -> tuple[Point, ...]:  # noqa: B008  constant
-    """Return the points of a mode. `levels` are depths, concurrencies or rates; without them, the defaults count."""
+    """Return the points of a mode. `levels` are depths, concurrencies or rates; without them, the defaults are used."""
     if mode == "scenarios":
         return tuple(Point(name, prompt, output) for name, prompt, output in SCENARIOS)
     prompt, output = (given or default for given, default in zip(sizes, _SIZES[mode], strict=True))

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from pydantic import ValidationError
-
+from sparkiac.bench import formulas
 from sparkiac.bench.client import Sample
-from sparkiac.model.base import first_fault
 from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord
 
 if TYPE_CHECKING:
@@ -47,14 +45,6 @@ def text(record: BenchRecord) -> str:
     )
 
 
-def read(raw: str) -> BenchRecord:
-    """Read the file of a record. Raises ValueError with the reason."""
-    try:
-        return BenchRecord.model_validate_json(raw)
-    except ValidationError as error:
-        raise ValueError(first_fault(error)) from None
-
-
 def _round(found: Round) -> RoundRecord:
     good = found.good
     grown = found.grown
@@ -83,4 +73,4 @@ def samples(found: RoundRecord) -> tuple[Sample, ...]:
 
 def throughput(found: RoundRecord) -> float:
     """Return the generated tokens per second of all requests of a round together."""
-    return sum(found.output_tokens) / found.seconds if found.seconds > 0 else 0.0
+    return formulas.throughput(sum(found.output_tokens), found.seconds)

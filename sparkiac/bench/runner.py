@@ -10,7 +10,7 @@ import random
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.bench import client, counters, points
+from sparkiac.bench import client, counters, formulas, points
 from sparkiac.bench.client import Chat, Sample
 from sparkiac.bench.points import Point
 from sparkiac.bench.prompts import CALIBRATION, Length, length
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 _WARM_TOKENS: Final = 8
 _GAIN: Final = 1.05
-"""A sweep ends when doubling the load adds less than 5 % throughput, and once more to be sure."""
+"""A load with less than 5 % more throughput than the best one before it is flat."""
 _FLAT: Final = 2
+"""A sweep ends after this many flat loads in succession."""
 
 
 class Round(NamedTuple):
@@ -52,7 +53,7 @@ class Round(NamedTuple):
     @property
     def throughput(self) -> float:
         """Return the generated tokens per second of all requests together."""
-        return sum(sample.output_tokens for sample in self.good) / self.seconds if self.seconds > 0 else 0.0
+        return formulas.throughput(sum(sample.output_tokens for sample in self.good), self.seconds)
 
 
 class Session(NamedTuple):
@@ -65,7 +66,7 @@ class Session(NamedTuple):
     until_s: float
     """Time of the monotonic clock at which the run ends."""
     heard: Callable[[str], None]
-    """Gets the progress in words."""
+    """Called with the progress as text."""
     lengths: dict[Kind, Length] = {}  # noqa: RUF012  filled by `prepare`
 
     @property

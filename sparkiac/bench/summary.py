@@ -1,4 +1,4 @@
-"""What the rounds of a point mean: medians and percentiles, speculative decoding, and warnings."""
+"""Figures of the rounds of a point: medians and percentiles, speculative decoding, and warnings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparkiac.bench import counters, noise, records
 from sparkiac.bench.counters import Counters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sparkiac.bench.client import Sample
     from sparkiac.bench.counters import Speculation
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _FEW_TOKENS: Final = 64
 """With fewer generated tokens, the decode speed is noisy: Spark guide, section 10."""
 _FEW_PARTS: Final = 4
-"""A stream with fewer parts than a quarter of its tokens does not show when tokens were generated: the same."""
+"""With fewer parts than a quarter of its tokens, a stream does not show when they were generated: the same source."""
 CACHED: Final = 0.1
-"""Largest share of a prompt from the prefix cache that is no fault: the chat template is the same in all prompts."""
+"""Largest normal share of a prompt from the prefix cache: the chat template is the same in all prompts."""
 _HOT_SHARE: Final = 0.9
 """A GPU clock below 90 % of the one at the start shows throttling."""
 
@@ -64,8 +64,12 @@ def requests(point: PointRecord, quantity: Quantity) -> Spread | None:
     """Return the spread of a quantity over all requests, or over all rounds if it belongs to the round."""
     if quantity.of_sample is None:
         return spread(by_round(point, quantity))
-    samples = (sample for each in point.rounds for sample in records.samples(each))
-    return spread([value for sample in samples if (value := quantity.of_sample(sample)) is not None])
+    return spread(_values(samples(point), quantity.of_sample))
+
+
+def samples(point: PointRecord) -> list[Sample]:
+    """Return the successful requests of all rounds."""
+    return [sample for each in point.rounds for sample in records.samples(each)]
 
 
 def by_round(point: PointRecord, quantity: Quantity) -> list[float]:
@@ -94,8 +98,8 @@ def speculation(point: PointRecord) -> Speculation | None:
 
 def shows_decode(point: PointRecord) -> bool:
     """Return whether the responses are long enough, and in enough parts, for a decode speed."""
-    samples = _samples(point)
-    return bool(samples) and not _is_short(samples) and not _in_few_parts(samples)
+    found = samples(point)
+    return bool(found) and not _is_short(found) and not _in_few_parts(found)
 
 
 def from_cache(point: PointRecord) -> float:
@@ -115,12 +119,12 @@ def warnings(record: BenchRecord) -> tuple[str, ...]:
 def _of_round(found: RoundRecord, quantity: Quantity) -> float | None:
     if quantity.of_sample is None:
         return records.throughput(found) or None
-    values = [value for sample in records.samples(found) if (value := quantity.of_sample(sample)) is not None]
+    values = _values(records.samples(found), quantity.of_sample)
     return statistics.median(values) if values else None
 
 
-def _samples(point: PointRecord) -> list[Sample]:
-    return [sample for each in point.rounds for sample in records.samples(each)]
+def _values(listed: Iterable[Sample], of_sample: Callable[[Sample], float | None]) -> list[float]:
+    return [value for sample in listed if (value := of_sample(sample)) is not None]
 
 
 def _is_short(samples: Sequence[Sample]) -> bool:
@@ -132,18 +136,18 @@ def _in_few_parts(samples: Sequence[Sample]) -> bool:
 
 
 def _doubts(point: PointRecord) -> Iterator[str]:
-    samples = _samples(point)
+    good = samples(point)
     errors = [error for each in point.rounds for error in each.errors]
     if errors:
-        yield f"{point.name}: {len(errors)} of {len(errors) + len(samples)} requests failed: {errors[-1]}"
-    if samples and _is_short(samples):
+        yield f"{point.name}: {len(errors)} of {len(errors) + len(good)} requests failed: {errors[-1]}"
+    if good and _is_short(good):
         yield f"{point.name}: fewer than {_FEW_TOKENS} generated tokens; the decode speed is noisy"
-    if _in_few_parts(samples):
+    if _in_few_parts(good):
         yield (
             f"{point.name}: few parts for many tokens, so the decode speed is doubtful; with a reasoning parser, use "
             "--thinking off"
         )
-    if any(sample.output_tokens != point.output_tokens for sample in samples) and point.output_tokens:
+    if any(sample.output_tokens != point.output_tokens for sample in good) and point.output_tokens:
         yield f"{point.name}: the engine did not generate {point.output_tokens} tokens in each response"
     if any(each.others for each in point.rounds):
         yield f"{point.name}: the server handled requests of other clients meanwhile"

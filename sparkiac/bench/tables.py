@@ -54,8 +54,12 @@ def tables(record: BenchRecord) -> Iterator[Table]:
         yield _expected(record)
 
 
-def knee(record: BenchRecord) -> str | None:
-    """Return a sentence about the best concurrency of a sweep."""
+def notes(record: BenchRecord) -> list[str]:
+    """Return sentences about a record: the best concurrency of a sweep, and its own notes."""
+    return [*filter(None, (_knee(record),)), *record.notes]
+
+
+def _knee(record: BenchRecord) -> str | None:
     if record.mode != "sweep":
         return None
     found = [

@@ -16,7 +16,7 @@ from sparkiac.upstream.streaming import ServerError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.fleet.ask import Answer
+    from sparkiac.fleet import facts
     from sparkiac.plan import Container, HostPlan, Plan
 
 
@@ -104,17 +104,15 @@ def expected(host: HostPlan, container: Container) -> Iterator[Expected]:
 def host_facts(hosts: tuple[HostPlan, ...]) -> dict[str, HostFacts]:
     """Ask hosts for driver, generation, memory and the state of the GPU."""
     answers = ask.ask_all(map(ask.endpoint, hosts)) if hosts else ()
-    return {answer.host: _facts(answer) for answer in answers if answer.facts is not None}
+    return {answer.host: _facts(answer.facts) for answer in answers if answer.facts is not None}
 
 
-def _facts(answer: Answer) -> HostFacts:
-    facts = answer.facts
-    assert facts is not None  # noqa: S101
-    machine = facts.machine
+def _facts(found: facts.HostFacts) -> HostFacts:
+    machine = found.machine
     return HostFacts(
         driver=machine.driver,
         firmware=machine.firmware,
-        generation=facts.generation.current if facts.generation else None,
+        generation=found.generation.current if found.generation else None,
         available_bytes=machine.memory.available_bytes if machine.memory else None,
         gpu=Gpu(**machine.gpu.model_dump()) if machine.gpu else None,
     )

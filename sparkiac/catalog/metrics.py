@@ -1,4 +1,4 @@
-"""Names of the metrics that engines expose in /metrics: quantity → name, with the releases that have it.
+"""Metrics that engines expose in /metrics: quantity → name, with the releases that have it, and the lines of a page.
 
 vLLM: the interfaces under `vllm/`, and pages of running servers of 0.15.1, 0.17.1, 0.19.0, 0.23.0 and 0.32.0.
 SGLang: the sources of 0.4.7, 0.5.5 and 0.5.23. llama.cpp: those of the builds b9093, b10078 and b11434.
@@ -6,13 +6,16 @@ SGLang: the sources of 0.4.7, 0.5.5 and 0.5.23. llama.cpp: those of the builds b
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from sparkiac.catalog import interfaces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+
+_LINE: Final = re.compile(r"^([A-Za-z_:][\w:]*)(\{[^}]*\})? (\S+)$", re.MULTILINE)
 
 
 class Metric(NamedTuple):
@@ -91,6 +94,19 @@ def names(*quantities: str) -> tuple[str, ...]:
     """Return the names of quantities in all engines, sorted."""
     found = {table[each].name for table in METRICS.values() for each in quantities if each in table}
     return tuple(sorted(found))
+
+
+def samples(page: str) -> Iterator[tuple[str, str, float]]:
+    """Yield name, labels and value of each series of a page of metrics; a value that is no number is 0."""
+    for name, labels, value in _LINE.findall(page):
+        yield name, labels, _number(value)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
 
 
 def _has(metric: Metric, release: str) -> bool:

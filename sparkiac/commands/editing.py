@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 _NEXT = "next: sparkiac lock {0}, sparkiac generate {0}, sparkiac apply {0}"
 
 
-def save(inventory: Path, files: tuple[InputFile, InputFile | None], text: str, output_format: str) -> int:
-    """Write the new text of an inventory, unless it has errors that the former one does not have."""
+def save(
+    inventory: Path, files: tuple[InputFile, InputFile | None], former: Report, text: str, output_format: str
+) -> int:
+    """Write the new text of an inventory, unless it has errors that are not in the report of the former one."""
     from sparkiac import pipeline, write
     from sparkiac.report import Report
 
     raw = text.encode()
-    former = pipeline.check(*files, allow_unlocked=True)
     outcome = pipeline.check(files[0]._replace(raw=raw), files[1], allow_unlocked=True)
-    if added := _added(former.report, outcome.report):
+    if added := _added(former, outcome.report):
         show(Report.of(added), output_format, diff="")
         click.echo(f"{inventory}: nothing was written: the change would add these errors", err=True)
         return Exit.FINDINGS

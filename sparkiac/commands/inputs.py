@@ -55,7 +55,7 @@ def known(what: str, word: str, words: Iterable[str], *, ctx: click.Context | No
 
     # Many know a recipe by the part of its name that follows the vendor.
     ends = [each for each in words if each.partition("/")[2] == word]
-    hint = f"did you mean {' or '.join(map(repr, ends))}?" if ends else nearest(word, words)
+    hint = f"did you mean {' or '.join(map(repr, ends))}?" if ends else nearest(word, words) or f"there is no {what}"
     message = f"unknown {what} {word!r}; {hint}"
     raise click.UsageError(message, ctx or click.get_current_context())
 
@@ -125,16 +125,12 @@ def measured(inventory: Path) -> tuple[StartRecord, ...]:
     """Read the recorded starts in the folder `measurements` beside an inventory, by file name."""
     found = []
     for path in sorted(measurements_path(inventory).glob("*.json")):
-        from pydantic import ValidationError
-
-        from sparkiac.model.base import first_fault
         from sparkiac.model.records import StartRecord
 
         try:
-            found.append(StartRecord.model_validate_json(path.read_bytes()))
-        except (OSError, ValidationError) as error:
-            reason = first_fault(error) if isinstance(error, ValidationError) else str(error)
-            message = f"{click.format_filename(path)} cannot be read: {reason}; record it again, or remove it"
+            found.append(StartRecord.from_json(path.read_bytes()))
+        except (OSError, ValueError) as error:
+            message = f"{click.format_filename(path)} cannot be read: {error}; record it again, or remove it"
             raise click.UsageError(message) from None
     return tuple(found)
 
@@ -154,10 +150,10 @@ def link_speeds(inventory: Path) -> LinkRecord | None:
     path = links_path(inventory)
     if not path.is_file():
         return None
-    from sparkiac.model import link_record
+    from sparkiac.model.link_record import LinkRecord
 
     try:
-        return link_record.read(path.read_bytes())
+        return LinkRecord.from_json(path.read_bytes())
     except ValueError as error:
         message = f"{click.format_filename(path)} is no record of link speeds: {error}; measure again without it"
         raise click.UsageError(message) from None

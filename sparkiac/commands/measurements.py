@@ -18,12 +18,12 @@ def store(inventory: Path, deployment: str, record: StartRecord, records: tuple[
     What an earlier one of `records` states about the same server, and this one does not, stays.
     """
     from sparkiac import write
-    from sparkiac.plan import recording
+    from sparkiac.plan import start_records
 
     found = record
     for before in reversed(records):
-        found = recording.merged(before, found)
-    path = measurements_path(inventory) / recording.file_name(deployment, record.subject)
+        found = start_records.merged(before, found)
+    path = measurements_path(inventory) / start_records.file_name(deployment, record.subject)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write.replace(path, recording.text(found).encode())
+    write.replace(path, start_records.text(found).encode())
     return path

@@ -42,4 +42,4 @@ def remove(deployment: str, inventory: Path, output_format: str) -> int:
     except CannotEdit as reason:
         message = f"{inventory}: {deployment} must be removed by hand: {reason}"
         raise click.UsageError(message) from None
-    return editing.save(inventory, files, text, output_format)
+    return editing.save(inventory, files, outcome.report, text, output_format)

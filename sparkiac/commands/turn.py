@@ -37,7 +37,7 @@ def turn(  # noqa: PLR0913  one parameter for each option
 
     given = options.parse(ansible)
     asks = not (yes or given.check)
-    require_answer(output_format, asks=asks)
+    require_answer(output_format, asks=asks, check="-- --check")
     fleet = tree.checked(inventory, output, output_format)
     if isinstance(fleet, Exit):
         return fleet

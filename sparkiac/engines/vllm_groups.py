@@ -70,8 +70,8 @@ def _ray(member: Member, divided: dict[str, int]) -> Part:
     leader, own = member.addresses[0], member.addresses[member.rank]
     started = ("--include-dashboard=false", "--dashboard-host=127.0.0.1", f"--port={MASTER_PORT}")
     role = ("--head", *started) if member.leads else (f"--address={leader}:{MASTER_PORT}",)
-    ray = (*("ray", "start"), *role, f"--node-ip-address={own}", *_RAY_LIMITS)
-    ranges = tuple(str(port) for name, port in _RAY_PORTS.items() if not name.endswith("worker_port"))
+    ray = ("ray", "start", *role, f"--node-ip-address={own}", *_RAY_LIMITS)
+    single = tuple(str(port) for name, port in _RAY_PORTS.items() if not name.endswith("worker_port"))
     workers = f"{_RAY_PORTS['min_worker_port']}-{_RAY_PORTS['max_worker_port']}"
     heads = (str(MASTER_PORT), str(_RAY_CLIENT_PORT)) if member.leads else ()
     words = ("nodes", str(member.size)) if member.leads else ("head",)
@@ -81,7 +81,7 @@ def _ray(member: Member, divided: dict[str, int]) -> Part:
         before=(ray, wait) if member.leads else (wait,),
         program=() if member.leads else (*ray, "--block"),
         store=f"{leader}:{MASTER_PORT}",
-        ports=(*heads, *ranges, workers),
+        ports=(*heads, *single, workers),
     )
 
 

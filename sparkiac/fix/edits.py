@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.fix.cutting import cut
-from sparkiac.fix.nodes import CannotEdit, read
+from sparkiac.fix.nodes import read
 from sparkiac.fix.placing import put
+from sparkiac.fix.wanted import as_wanted, mutable
 from sparkiac.report import REMOVE, Edit, Removal
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def edited(text: str, fix: Sequence[Edit]) -> str:
 
     Comments, order, quotes, layout and line ends are kept. Raises CannotEdit if that is impossible.
     """
-    wanted = _mutable(read(text)[0])
+    wanted = mutable(read(text)[0])
     for edit in fix:
         if not isinstance(edit.value, Removal):
             text = put(text, read(text)[1], edit.path, edit.value)
@@ -30,17 +30,7 @@ def edited(text: str, fix: Sequence[Edit]) -> str:
     if gone:
         text = cut(text, read(text)[1], gone)
         _remove(wanted, gone)
-    if json.dumps(_mutable(read(text)[0]), sort_keys=True) != json.dumps(wanted, sort_keys=True):
-        message = "because of the file's layout, the edit would change other values"
-        raise CannotEdit(message)
-    return text
-
-
-def _mutable(data: object) -> Any:  # noqa: ANN401  a document's data
-    """Copy data so that it can be changed."""
-    if isinstance(data, dict):
-        return {key: _mutable(value) for key, value in data.items()}
-    return [_mutable(value) for value in data] if isinstance(data, tuple) else data
+    return as_wanted(text, wanted)
 
 
 def _set(data: Any, path: Path, value: object) -> None:  # noqa: ANN401

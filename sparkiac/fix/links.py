@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start, read
+from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start, newline, read
 from sparkiac.fix.placing import scalar
+from sparkiac.fix.wanted import as_wanted, mutable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,8 +30,9 @@ def with_links(text: str, host: str, links: Links, comments: Mapping[int, str]) 
         new = text[: former.start] + _flow(links) + text[former.end :]
     else:
         new = _replaced(text, former, links, comments)
-    _refuse_other_changes(data, read(new)[0], host, links)
-    return new
+    wanted = mutable(data)
+    wanted["hosts"][host].setdefault("fabric", {})["links"] = mutable(links)
+    return as_wanted(new, wanted)
 
 
 def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
@@ -42,9 +43,9 @@ def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str])
     first = next(iter(host.children.values())).first
     indent = " " * (first - line_start(text, first))
     lines = [f"{indent}fabric:", f"{indent}  links:", *_block(links, comments, f"{indent}    ")]
-    place = line_end(text, host.last)
-    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}\n"
-    return before + "".join(f"{line}\n" for line in lines) + text[place:]
+    place, end = line_end(text, host.last), newline(text)
+    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}{end}"
+    return before + "".join(f"{line}{end}" for line in lines) + text[place:]
 
 
 def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, str]) -> str:
@@ -54,7 +55,7 @@ def _replaced(text: str, former: YamlNode, links: Links, comments: Mapping[int, 
     if indent.strip(" "):
         message = "its links share a line with other values"
         raise CannotEdit(message)
-    lines = "".join(f"{line}\n" for line in _block(links, comments, indent))
+    lines = "".join(f"{line}{newline(text)}" for line in _block(links, comments, indent))
     return text[:start] + lines + text[line_end(text, former.last) :]
 
 
@@ -72,11 +73,3 @@ def _flow(value: Any) -> str:  # noqa: ANN401  plain data
     if isinstance(value, (list, tuple)):
         return "[{}]".format(", ".join(map(_flow, value)))
     return scalar(value, "")
-
-
-def _refuse_other_changes(before: Any, after: Any, host: str, links: Links) -> None:  # noqa: ANN401  documents
-    wanted, found = (json.loads(json.dumps(each)) for each in (before, after))
-    wanted["hosts"][host].setdefault("fabric", {})["links"] = json.loads(json.dumps(links))
-    if wanted != found:
-        message = "because of the file's layout, the edit would change other values"
-        raise CannotEdit(message)

@@ -76,6 +76,11 @@ def line_end(text: str, offset: int) -> int:
     return text.find("\n", offset) + 1 or len(text)
 
 
+def newline(text: str) -> str:
+    """Return the line break of a text, which added lines get too."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
 class _Text(NamedTuple):
     """A text and the positions in it."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.cutting import cut
-from sparkiac.fix.nodes import CannotEdit, YamlNode, line_end, line_start, read
+from sparkiac.fix.nodes import CannotEdit, YamlNode, line_end, line_start, newline, read
 from sparkiac.fix.placing import scalar, step
+from sparkiac.fix.wanted import as_wanted, mutable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,39 +36,39 @@ def with_deployment(text: str, name: str, values: Deployment) -> str:
     else:
         message = f"{_KEY} has no value"
         raise CannotEdit(message)
-    wanted = _plain(data)
-    wanted.setdefault(_KEY, {})[name] = _plain(values)
-    return _as_wanted(new, wanted)
+    wanted = mutable(data)
+    wanted.setdefault(_KEY, {})[name] = mutable(values)
+    return as_wanted(new, wanted)
 
 
 def without_deployment(text: str, name: str) -> str:
     """Return the text without a deployment and the comments in its lines. Raises CannotEdit."""
     data, root = read(text)
-    wanted = _plain(data)
+    wanted = mutable(data)
     del wanted[_KEY][name]
     if not wanted[_KEY]:
         del wanted[_KEY]
-    return _as_wanted(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
+    return as_wanted(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
 
 
 def _appended(text: str, name: str, values: Deployment, width: int) -> str:
-    newline = "\r\n" if "\r\n" in text else "\n"
-    before = text if text.endswith("\n") else f"{text}{newline}"
-    return f"{before}{_KEY}:{newline}{_block(name, values, width, width, newline)}"
+    end = newline(text)
+    before = text if text.endswith("\n") else f"{text}{end}"
+    return f"{before}{_KEY}:{end}{_block(name, values, width, width, end)}"
 
 
 def _below(text: str, node: YamlNode, name: str, values: Deployment, width: int) -> str:
     first = next(iter(node.children.values())).first
     place = line_end(text, node.last)
-    newline = "\r\n" if "\r\n" in text else "\n"
-    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}{newline}"
-    return before + _block(name, values, first - line_start(text, first), width, newline) + text[place:]
+    end = newline(text)
+    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}{end}"
+    return before + _block(name, values, first - line_start(text, first), width, end) + text[place:]
 
 
-def _block(name: str, values: Deployment, column: int, width: int, newline: str) -> str:
+def _block(name: str, values: Deployment, column: int, width: int, end: str) -> str:
     indent = " " * column
     lines = [f"{indent}{name}:", *(f"{indent}{' ' * width}{key}: {_flow(value)}" for key, value in values.items())]
-    return "".join(f"{line}{newline}" for line in lines)
+    return "".join(f"{line}{end}" for line in lines)
 
 
 def _into_brackets(text: str, node: YamlNode, name: str, values: Deployment) -> str:
@@ -80,15 +80,3 @@ def _into_brackets(text: str, node: YamlNode, name: str, values: Deployment) -> 
 
 def _flow(value: Any) -> str:  # noqa: ANN401  a scalar or a list of names
     return "[{}]".format(", ".join(map(_flow, value))) if isinstance(value, list) else scalar(value, "")
-
-
-def _plain(data: object) -> Any:  # noqa: ANN401  a document's data
-    return json.loads(json.dumps(data))
-
-
-def _as_wanted(text: str, wanted: object) -> str:
-    """Return the text if it says what is wanted."""
-    if _plain(read(text)[0]) != wanted:
-        message = "because of the file's layout, the edit would change other values"
-        raise CannotEdit(message)
-    return text

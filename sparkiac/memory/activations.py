@@ -64,11 +64,11 @@ def _widest(shape: Shape) -> int:
     width = shape.width
     dense = 3 * (width.intermediate or 0)
     routed = width.experts_per_token * (3 * (width.expert_intermediate or 0) + (width.hidden or 0))
-    return max(dense, routed, *(_recurrent(layer) for layer in {*shape.layers, None}))
+    return max(dense, routed, *(_recurrent(layer) for layer in set(shape.layers)))
 
 
 def _recurrent(layer: Layer | None) -> int:
-    """Return the elements of a recurrent layer for a token: projections, convolution, chunks and their states."""
+    """Return the elements that a recurrent layer holds for a token: projections, convolution, chunks and states."""
     if isinstance(layer, Linear):
         keys, values = layer.key_heads * layer.key_size, layer.value_heads * layer.value_size
         spread = layer.value_heads * layer.key_size

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 
 _MAMBA_CHECKPOINTS: Final = (0, 32)
+"""First vLLM release that keeps one more state of a Mamba2 layer."""
 
 
 class Attention(NamedTuple):

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 _LARGE_GPU_BYTES: Final = 70 * GIB
 """A GPU with this memory gets larger batches (vLLM, EngineArgs.get_batch_defaults, 0.15.1 to 0.32.0)."""
 _VERY_LARGE_GPU_BYTES: Final = 160 * GIB
+"""A GPU with this memory gets still larger ones, since the next release."""
 _KNOWS_VERY_LARGE: Final = (0, 28)
 _COUNTS_IN_FLIGHT: Final = (0, 26)
-_NINETY_TWO: Final = (0, 20)
+"""Since this release the tokens of every batch in flight count."""
+_HIGHER_UTILIZATION: Final = (0, 20)
+"""Since this release the default utilization is 0.92."""
 _HUMAN: Final = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LARGEST_GRAPH: Final = 512
+"""Largest batch size with a CUDA graph, if none is set."""
 _CACHES_HYBRIDS: Final = (0, 28)
 """Since this release prefix caching is also on by default for hybrid models."""
 # Options that change the pool in a way that is not supported here, unless they have this value.
@@ -97,7 +101,7 @@ class Speculation(NamedTuple):
 
 def default_utilization(release: tuple[int, ...]) -> float:
     """Return vLLM's default utilization (vLLM, CacheConfig)."""
-    return 0.9 if release < _NINETY_TWO else 0.92
+    return 0.9 if release < _HIGHER_UTILIZATION else 0.92
 
 
 def read(

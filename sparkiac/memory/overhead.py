@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.memory.activations import drafter_bytes, encoded_bytes, encoder_bytes, language_bytes
 from sparkiac.memory.runner import measures_graphs
-from sparkiac.memory.values import GIB, Term
+from sparkiac.memory.values import GIB, Term, not_negative
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +65,13 @@ def inside(facts: Facts) -> tuple[Term, ...]:
 def outside(facts: Facts) -> tuple[Term, ...]:
     """Return the terms in addition to the requested memory."""
     return tuple(_outside(facts))
+
+
+def measured_bytes(requested: int | None, weights: int | None, pool: int | None) -> int | None:
+    """Return the requested memory without weights and KV cache; None if a part is unknown or too large."""
+    if requested is None or weights is None or pool is None:
+        return None
+    return not_negative(requested - weights - pool)
 
 
 def _profiled(facts: Facts) -> tuple[Term, ...]:

@@ -1,4 +1,4 @@
-"""What a recorded start says about the next one: exactly, or as a correction of the formulas."""
+"""Predict a start from a recorded one: with its own figures, or with the formulas that they correct."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOISE: Final = 0.05
 """Share by which a measured speed of one value can differ from the next measurement."""
 MEASURED: Final = "measured: "
 """Beginning of the source of a measured speed."""
-_ANY: Final = "not recorded"
+_NOT_RECORDED: Final = "not recorded"
 
 
 def differences(record: StartRecord, subject: Subject) -> tuple[str, ...]:
@@ -56,10 +56,7 @@ def requested_bytes(record: StartRecord) -> int | None:
 
 def overhead_bytes(record: StartRecord) -> int | None:
     """Return the requested memory without weights and KV cache; None if a part is unknown."""
-    requested, weights, pool = requested_bytes(record), record.terms.weights_bytes, record.terms.pool_bytes
-    if requested is None or weights is None or pool is None or requested < weights + pool:
-        return None
-    return requested - weights - pool
+    return overhead.measured_bytes(requested_bytes(record), record.terms.weights_bytes, record.terms.pool_bytes)
 
 
 def calibration(record: StartRecord, *, drafter_bytes: int) -> Measured:
@@ -143,4 +140,4 @@ def _source(record: StartRecord, speeds: Sequence[Speed]) -> str:
 
 
 def _text(value: object) -> str:
-    return _ANY if value is None else str(value)
+    return _NOT_RECORDED if value is None else str(value)

@@ -41,6 +41,7 @@ _FAMILIES: Final = frozenset(
 _ASKED_BITS: Final = {8: "fp8", 4: "nvfp4"}
 """Bits of an element → KV dtype of the checkpoint."""
 _DELTA_CHECKPOINTS: Final = (0, 29)
+"""First vLLM release that keeps one more state of a Gated DeltaNet layer with a bounded gate."""
 _LARGEST_IMAGE: Final = 16_384
 """Tokens of the largest image of a model without an image size limit, as vLLM 0.22.0 logs them for Qwen3.6."""
 _BY_INDEX: Final = {
@@ -50,7 +51,7 @@ _BY_INDEX: Final = {
 """Families whose layers differ by index → kind of their layers."""
 
 
-_MET: Final = frozenset(
+_COMPARED: Final = frozenset(
     """
     llama qwen3 qwen3_moe qwen3_next qwen3_5 qwen3_5_text qwen3_5_moe qwen3_5_moe_text gemma3 gemma3_text gemma4
     gemma4_text gpt_oss nemotron_h deepseek_v2
@@ -59,9 +60,9 @@ _MET: Final = frozenset(
 """Families whose tokens were compared with the log of a real server on a GPU."""
 
 
-def met(config: Mapping[str, object]) -> bool:
+def is_compared(config: Mapping[str, object]) -> bool:
     """Return whether the family of a config.json was compared with a real server on a GPU."""
-    return _text(config).get("model_type", config.get("model_type")) in _MET
+    return _text(config).get("model_type", config.get("model_type")) in _COMPARED
 
 
 def read(config: Mapping[str, object]) -> Shape | Unknown:

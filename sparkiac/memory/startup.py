@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.memory.values import GIB
+from sparkiac.memory import overhead
+from sparkiac.memory.values import GIB, not_negative
 from sparkiac.model.inventory import Measured
 
 if TYPE_CHECKING:
@@ -92,16 +93,11 @@ def calibrate(startup: Startup, *, requested_bytes: int | None = None) -> Measur
     is unknown, or if it is negative.
     """
     requested = startup.requested_bytes if startup.requested_bytes is not None else requested_bytes
-    parts = (requested, startup.weights_bytes, startup.pool_bytes)
-    overhead = None
-    if requested is not None and startup.weights_bytes is not None and startup.pool_bytes is not None:
-        overhead = requested - startup.weights_bytes - startup.pool_bytes
-    sound = None not in parts and overhead is not None and overhead >= 0
     return Measured(
-        weights_bytes=_valid(startup.weights_bytes),
-        overhead_bytes=overhead if sound else None,
-        graphs_bytes=_valid(startup.graphs_bytes),
-        pool_bytes=_valid(startup.pool_bytes),
+        weights_bytes=not_negative(startup.weights_bytes),
+        overhead_bytes=overhead.measured_bytes(requested, startup.weights_bytes, startup.pool_bytes),
+        graphs_bytes=not_negative(startup.graphs_bytes),
+        pool_bytes=not_negative(startup.pool_bytes),
         tokens=startup.tokens,
         context=startup.context,
     )
@@ -135,10 +131,6 @@ def _last_start(log: str) -> str:
     """Return the part of a log that belongs to the last start with a KV cache pool; the whole log if there is none."""
     starts = log.split(_STARTS)
     return next((start for start in reversed(starts) if _HAS_POOL in start), log)
-
-
-def _valid(size_bytes: int | None) -> int | None:
-    return None if size_bytes is None or size_bytes < 0 else size_bytes
 
 
 def _size(name: str, found: list[str]) -> int:

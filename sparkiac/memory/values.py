@@ -50,3 +50,8 @@ def unknown_of(*results: object) -> Unknown | None:
 def ceil_div(whole: int, size: int) -> int:
     """Return the quotient, rounded up."""
     return -(-whole // size)
+
+
+def not_negative(size_bytes: int | None) -> int | None:
+    """Return the size; None if it is unknown or negative, as rounded figures of a log can be."""
+    return None if size_bytes is None or size_bytes < 0 else size_bytes

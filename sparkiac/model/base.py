@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 from ipaddress import IPv4Address, ip_interface
-from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from sparkiac.model import forms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pydantic import ValidationError
-
 T = TypeVar("T")
-
-
-def first_fault(error: ValidationError) -> str:
-    """Return the first fault of a JSON file that sparkiac wrote: its key and what is wrong."""
-    fault = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, fault['loc'])) or 'the file'}: {fault['msg']}"
 
 
 class Model(BaseModel):
@@ -34,6 +26,16 @@ class Model(BaseModel):
         defer_build=True,
         protected_namespaces=(),
     )
+
+    @classmethod
+    def from_json(cls, raw: str | bytes) -> Self:
+        """Read a JSON text. Raises ValueError with the first fault: a file that a person edited can have several."""
+        try:
+            return cls.model_validate_json(raw)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            message = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+            raise ValueError(message) from None
 
 
 SECRET_KEYS: Final = frozenset(

@@ -1,4 +1,4 @@
-"""A bench record: everything that a run of the bench measured, and on what.
+"""A bench record: everything that a run of the bench measured, and the server and hosts.
 
 It contains no prompt, no answer and no secret.
 """
@@ -53,6 +53,11 @@ class Subject(Model):
     argv: tuple[str, ...] = ()
     """Command in the container."""
     max_model_len: int | None = None
+
+    @property
+    def title(self) -> str:
+        """Return its name for people."""
+        return self.deployment or self.model
 
 
 class RoundRecord(Model):

@@ -80,7 +80,7 @@ class Fabric(Model):
     """The direct links of one host to other hosts."""
 
     links: Annotated[tuple[FabricLink, ...], Field(min_length=1)]
-    """Links of the host; the first one carries the traffic of groups."""
+    """Links; `sparkiac fabric discover` finds them if `fabric` is left out. The first one carries group traffic."""
     netplan: bool = False
     """Whether a netplan file with these links is generated; `network.yml` installs it."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from sparkiac.model.base import Model, first_fault
+from sparkiac.model.base import Model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,14 +58,6 @@ class LinkRecord(Model):
     """Format of the file."""
     links: tuple[LinkSpeed, ...] = ()
     """Speeds, sorted by hosts, interface and tool."""
-
-
-def read(raw: bytes) -> LinkRecord:
-    """Read a record. Raises ValueError."""
-    try:
-        return LinkRecord.model_validate_json(raw)
-    except ValidationError as error:
-        raise ValueError(first_fault(error)) from None
 
 
 def text(record: LinkRecord) -> str:

@@ -1,4 +1,4 @@
-"""A recorded start: what one start of one server took and reached, where the figures come from, and on what it ran.
+"""A recorded start: the server that was started, its memory and speeds, and the source of these figures.
 
 The catalog ships records of public starts; `measurements/` beside an inventory holds those of the user's servers, which
 `sparkiac memory` and `sparkiac bench` write. A figure that the source does not state is None, never zero.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from ipaddress import ip_interface
 from typing import TYPE_CHECKING
 
-from sparkiac.resolve.fabric import links_of
+from sparkiac.resolve.fabric import links_of, networks_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sparkiac.model.base import Bind
     from sparkiac.model.resolved import ResolvedHost
 
@@ -28,3 +30,10 @@ def bind_address(host: ResolvedHost, bind: Bind) -> str:
 def fabric_address(host: ResolvedHost) -> str:
     """Return the address of a host's first high-speed link. Resolve has checked that the host has one."""
     return str(ip_interface(links_of(host)[0].address).ip)
+
+
+def address_towards(host: ResolvedHost, others: Iterable[ResolvedHost]) -> str:
+    """Return the address of a host on its first link in a network that all others share, else its LAN address."""
+    shared = set.intersection(*(networks_of(links_of(other)) for other in others))
+    own = (ip_interface(link.address) for link in links_of(host))
+    return next((str(each.ip) for each in own if each.network in shared), host.address)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Final
 
+from sparkiac.plan.addresses import address_towards
 from sparkiac.plan.contract import ChangeGroup
-from sparkiac.resolve.fabric import links_of, networks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,12 +28,5 @@ def change_groups(
 
 def _group(members: tuple[str, ...], hosts: Mapping[str, ResolvedHost]) -> ChangeGroup:
     coordinator = members[0]
-    address = _shared_address(coordinator, members, hosts) or hosts[coordinator].address
+    address = address_towards(hosts[coordinator], [hosts[name] for name in members])
     return ChangeGroup(members, coordinator, address, _PORT)
-
-
-def _shared_address(coordinator: str, members: tuple[str, ...], hosts: Mapping[str, ResolvedHost]) -> str | None:
-    """Return the coordinator's address on the first of its links whose network all members share."""
-    shared = set.intersection(*(networks_of(links_of(hosts[name])) for name in members))
-    own = (ip_interface(link.address) for link in links_of(hosts[coordinator]))
-    return next((str(link.ip) for link in own if link.network in shared), None)

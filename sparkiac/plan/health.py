@@ -24,8 +24,8 @@ def checks(engine: Engine, part: Part, url: str | None) -> Checks:
     """Return the health checks; `url` is None for the worker of a group, which serves no HTTP to clients.
 
     The probe checks what the unit promises; its timeout is long enough for the first, slow answer. An image without
-    Python gets a check of the health endpoint and of the other nodes only, and the playbook checks the rest from the
-    host.
+    Python can only check the health endpoint and the connections to the other nodes; the playbook checks the rest from
+    the host.
     """
     command = _probe(url) if engine.python else _shell(part, url, engine.health)
     return Checks(Health(command, interval_s=15, timeout_s=150), engine.health if url else None)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ipaddress import ip_address, ip_interface
 from typing import TYPE_CHECKING
 
-from sparkiac.plan.addresses import fabric_address
+from sparkiac.plan.addresses import address_towards, fabric_address
 from sparkiac.plan.contract import FabricLookup, GroupPorts, RdmaLink
-from sparkiac.resolve.fabric import links_of, networks_of
+from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ def addresses(hosts: tuple[ResolvedHost, ...], *, mesh: bool, pairs: bool) -> tu
         return tuple(map(fabric_address, hosts))
     if not pairs:
         return tuple(host.address for host in hosts)
-    return (leader.address, *(_towards(host, leader) for host in hosts[1:]))
+    return (leader.address, *(address_towards(host, [leader]) for host in hosts[1:]))
 
 
 def group_ports(
@@ -44,15 +44,9 @@ def group_ports(
     """Return the ports that a node opens and for whom; None if an address is a name, which cannot be filtered."""
     if not ports:
         return None
-    found = tuple(_towards(other, node) for other in others) if pairs else addresses(others, mesh=mesh, pairs=False)
+    towards = tuple(address_towards(other, [node]) for other in others)
+    found = towards if pairs else addresses(others, mesh=mesh, pairs=False)
     return GroupPorts(ports, found) if all(map(_is_address, (node.address, *found))) else None
-
-
-def _towards(host: ResolvedHost, other: ResolvedHost) -> str:
-    """Return the address of a host in the first network that it shares with another one, else that of the LAN."""
-    shared = networks_of(links_of(other))
-    own = (ip_interface(link.address) for link in links_of(host))
-    return next((str(each.ip) for each in own if each.network in shared), host.address)
 
 
 def _is_address(text: str) -> bool:

@@ -103,7 +103,7 @@ class DeploymentMemory(NamedTuple):
     assumes: str | None
     """Assumption behind all figures, such as a vLLM version; with one, they are an estimate and not a proof."""
     record: str | None
-    """Recorded start that the figures lean on."""
+    """Recorded start that the figures are based on."""
     unused_records: tuple[str, ...]
     """Why recorded starts beside the inventory do not count."""
     compared: bool

@@ -92,14 +92,15 @@ def _proof(container: Container, total: int | Unknown, known: Models, begun: Sta
         prefill=_prefill(container, found, begun.exact),
         assumption=_assumed(container),
         subject=begun.subject,
-        record=_leans_on(container, begun),
+        record=_record_used(container, begun),
         unused=begun.unused,
-        compared=locked is None or not locked.config or shapes.met(locked.config),
+        compared=locked is None or not locked.config or shapes.is_compared(locked.config),
         config=locked.config if locked else {},
     )
 
 
-def _leans_on(container: Container, begun: Starts) -> str | None:
+def _record_used(container: Container, begun: Starts) -> str | None:
+    """Return the recorded start that the figures are based on; measurements of the inventory replace it."""
     if container.server.measured is not None:
         return None
     found = begun.exact or begun.near
@@ -177,8 +178,10 @@ def _decode(
 
 def _busy(container: Container, found: Prediction, server: Server, known: Models, servers: int) -> float | None:
     """Return the lower bound of decode at a short context while all servers of the host decode."""
+    if servers < 2:  # noqa: PLR2004  two share a memory
+        return None
     facts_of_speed = _speed(container, found, server, known, None)
-    if servers < 2 or isinstance(facts_of_speed, Unknown):  # noqa: PLR2004  two share a memory
+    if isinstance(facts_of_speed, Unknown):
         return None
     return facts_of_speed.at(min(_SHORT, facts_of_speed.layout.context), servers=servers).low
 

@@ -1,7 +1,7 @@
 """Recorded starts of a deployment.
 
-Those of the user count if nothing that changes memory differs; those of the catalog correct the formulas for the same
-model.
+Those of the user count only for a server with the same image, model, commit and options; those of the catalog correct
+the formulas for the same model.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sparkiac.catalog import measurements
 from sparkiac.memory import recorded
 from sparkiac.model.records import MEMORY_OPTIONS, Drafts, Subject
-from sparkiac.plan import recording
+from sparkiac.plan import start_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Starts(NamedTuple):
-    """The recorded starts that matter for a deployment."""
+    """The recorded starts that apply to a deployment."""
 
     subject: Subject
     """The server as it is planned."""
@@ -73,7 +73,7 @@ def starts(wanted: Subject, records: Iterable[StartRecord]) -> Starts:
         if differing:
             unused.append(f"{record.source.link}: {'; '.join(differing)}")
         else:
-            exact = recording.joined(exact, record) if exact else record
+            exact = start_records.joined(exact, record) if exact else record
     near = [each for each in measurements.of_model(wanted.model, wanted.platform) if _counts(each, wanted)]
     near.sort(key=lambda each: _method(each.subject) != _method(wanted))
     return Starts(wanted, exact, near[0] if near else None, () if exact else tuple(unused))

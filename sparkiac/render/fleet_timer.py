@@ -23,4 +23,4 @@ def render(timer: FleetTimer) -> tuple[Artifact, ...]:
 
 def unit(timer: FleetTimer) -> GenerationUnit:
     """Return the timer as a unit of its generation."""
-    return timers.unit(_NAME, CONFIG, timer.secrets)
+    return timers.unit(_NAME, CONFIG, secrets=timer.secrets)

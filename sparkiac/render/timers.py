@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 
 def render(name: str, config: str, content: object, values: Mapping[str, Any]) -> tuple[Artifact, ...]:
     """Render the files of the timer `name`; `content` is what its program reads from `config`."""
-    units = (Artifact(path, fill(f"host/{path}.j2", values)) for path in _units(name))
+    units = (Artifact(path, fill(f"host/{path}.j2", values)) for path in paths(name))
     return (Artifact(config, jsontext.dump(content)), *units)
 
 
-def unit(name: str, config: str, secrets: tuple[str, ...] = ()) -> GenerationUnit:
-    """Return the timer as a unit of its generation. Its service is no unit of it: the timer starts the service."""
+def unit(name: str, *configs: str, secrets: tuple[str, ...] = ()) -> GenerationUnit:
+    """Return the timer as a unit of its generation; `configs` are the files that its program reads.
+
+    Its service is no unit of the generation: the timer starts it.
+    """
     return GenerationUnit(
         name=f"{name}.timer",
-        files=(config, *_units(name)),
+        files=(*configs, *paths(name)),
         secrets=secrets,
         memory_bytes=None,
         listen=None,
@@ -35,5 +38,6 @@ def unit(name: str, config: str, secrets: tuple[str, ...] = ()) -> GenerationUni
     )
 
 
-def _units(name: str) -> tuple[str, ...]:
-    return tuple(f"etc/systemd/system/{name}.{kind}" for kind in ("service", "timer"))
+def paths(name: str) -> tuple[str, str]:
+    """Return the paths of the service and the timer."""
+    return f"etc/systemd/system/{name}.service", f"etc/systemd/system/{name}.timer"

@@ -188,7 +188,8 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
             yield _error(_TWICE, f"host {host} is listed twice", document.at_value(path), "list each host once")
         elif len(chosen) > 1 and known[host].get("fabric") is None:
             message = f"host {host} has no fabric link, but {base[-1]} runs on {len(chosen)} hosts"
-            yield _error(_NEEDED, message, document.at_value(path), f"add hosts.{host}.fabric.links")
+            hint = f"run sparkiac fabric discover, or add hosts.{host}.fabric.links"
+            yield _error(_NEEDED, message, document.at_value(path), hint)
         seen.add(host)
     special = entry.get("per_host")
     for host in special if isinstance(special, dict) and chosen else ():

@@ -25,6 +25,8 @@ _OF_DEPLOYMENT: Final = (
     *(("container", "ipc"), ("container", "tmp_size_gib"), ("container", "read_only")),
     *TIMEOUTS,
 )
+_ENDED: Final = {"drop_caches_for_s": "drop_caches_every_s", "read_ahead_for_s": "read_ahead_kib"}
+"""Time under `load_memory` → the change that ends after it."""
 
 
 def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) -> Iterator[Finding]:
@@ -88,7 +90,17 @@ def store(
 def _loading(
     inventory: Source[Inventory], base: Path, values: dict[str, Any], host: dict[str, Any]
 ) -> Iterator[Finding]:
-    """Find kernel settings that apply while a model loads and also always: they would count as changed by hand."""
+    """Find times without the change that they end, and kernel settings that apply during a load and also always.
+
+    These settings would count as changed by hand.
+    """
+    assert inventory.value is not None  # noqa: S101  the pipeline's order
+    written = inventory.value.deployments[str(base[1])].load_memory
+    for key, needed in _ENDED.items():
+        if getattr(written, key, None) is not None and values["load_memory"].get(needed) is None:
+            message = f"load_memory.{key} of {base[1]} has no effect without {needed}"
+            place = inventory.document.at_value((*base[:2], "load_memory", key))
+            yield _error(_VALUE, message, place, f"add {needed}, or remove {key}")
     always = host.get("sysctl", {})
     for key in (each for each in values.get("load_memory", {}).get("sysctl", {}) if each in always):
         message = f"load_memory of {base[1]} sets {key}, which {base[2]} sets to {always[key]} for good"

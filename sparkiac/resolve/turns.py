@@ -1,4 +1,4 @@
-"""Check the turns of an inventory: that every name exists, and that switching between them changes something.
+"""Check the turns of an inventory: every name exists, and no unit is in every turn.
 
 Names are read from the document, so that an invalid file gets these findings as well.
 """

@@ -181,9 +181,13 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
 
 
 def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], document: Document) -> str:
-    """Return a hint for a number out of range: the value in the unit of the key, or the meaning of the key."""
-    given, context = details[0]["input"], details[0].get("ctx", {})
-    if not isinstance(given, int | float) or details[0]["type"] not in _RANGES or " or " in context.get("expected", ""):
+    """Return a hint for a value of another kind or size: its keys, the value in the unit of the key, or its meaning."""
+    given, context, kind = details[0]["input"], details[0].get("ctx", {}), details[0]["type"]
+    if len(details) == 1 and kind in _MAPPINGS and (owners := _models_at(model, path, document.data)):
+        return f"its keys are {', '.join(sorted(owners[0].model_fields))}"
+    if kind == "too_short":
+        return _description(model, path, document)
+    if not isinstance(given, int | float) or kind not in _RANGES or " or " in context.get("expected", ""):
         return ""
     if str(path[-1]).endswith("_gib") and given / _MIB_PER_GIB <= context.get("le", 0):
         return f"the unit is GiB: {given:g} MiB are {given / _MIB_PER_GIB:g} GiB"

@@ -27,8 +27,8 @@ def files(folder: Path, revision: str, paths: Iterable[str]) -> dict[str, bytes]
     A path with a slash at its end stands for the files of that directory. Content is as committed: no filter and no
     conversion of line ends. Raises GitError.
     """
-    if revision.startswith("-"):
-        message = f"{revision} is not a revision; name a commit, a branch or a tag, such as main"
+    if not revision or revision.startswith("-"):
+        message = f"{revision or 'an empty text'} is not a revision; name a commit, a branch or a tag, such as main"
         raise GitError(message)
     commit = _output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", unknown=revision)
     name = commit.decode().strip()

@@ -52,6 +52,7 @@ def _run(action: str, raw: bytes, password: Path) -> bytes:
         raise VaultError(str(error)) from None
     if done.returncode != 0:
         reason = ssh.last_line(done.stderr.decode(errors="replace"), f"exit code {done.returncode}")
-        message = f"{_PROGRAM} {action} with the password of {password}: {reason}"
+        hint = f"the first line of {password} must be the password"
+        message = f"{_PROGRAM} {action} with the password of {password} failed: {reason}; {hint}"
         raise VaultError(message)
     return done.stdout

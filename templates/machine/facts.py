@@ -13,22 +13,12 @@ import os
 from typing import Any, Callable  # noqa: UP035 - Python 3.8
 
 import ports
-from preflight_host import LocalHost, parse_gpus, parse_meminfo
+from preflight_host import LocalHost  # noqa: TC002 - the program that is sent takes it from here
 
 
 def name(host: LocalHost) -> str:
     """Return the host name without its domain."""
     return host.read("/proc/sys/kernel/hostname").strip().partition(".")[0]
-
-
-def memory_bytes(host: LocalHost) -> int:
-    """Return MemTotal in bytes."""
-    return parse_meminfo(host.read("/proc/meminfo"))["MemTotal"]
-
-
-def gpus(host: LocalHost) -> list[list[str]]:
-    """Return name, compute capability and driver version of each GPU."""
-    return parse_gpus(host.run("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"))
 
 
 def links(host: LocalHost) -> list[dict[str, Any]]:
@@ -61,18 +51,13 @@ def facts(host: LocalHost, paths: list[str]) -> dict[str, Any]:
     probes: dict[str, Callable[[], Any]] = {
         "name": lambda: name(host),
         "architecture": lambda: host.machine,
-        "memory_bytes": lambda: memory_bytes(host),
-        "gpus": lambda: gpus(host),
+        "memory_bytes": lambda: ports.memory_bytes(host),
+        "gpus": lambda: ports.gpus(host),
         "links": lambda: links(host),
         "disks": lambda: disks(host, paths),
     }
     found: dict[str, Any] = {}
-    unknown: dict[str, str] = {}
-    for key, probe in probes.items():
-        try:
-            found[key] = probe()
-        except Exception as error:  # noqa: BLE001 - one failed probe must not stop the others
-            found[key], unknown[key] = None, str(error) or type(error).__name__
+    unknown = ports.answered(probes, found)
     return {**found, "unknown": unknown}
 
 

@@ -104,30 +104,40 @@ def memlock() -> int:
     return -1 if limit == resource.RLIM_INFINITY else limit
 
 
-def driver(host: LocalHost) -> str:
-    """Return the version of the GPU driver."""
-    query = "--query-gpu=name,compute_cap,driver_version"
-    return parse_gpus(host.run("nvidia-smi", query, "--format=csv,noheader"))[0][2]
+def gpus(host: LocalHost) -> list[list[str]]:
+    """Return name, compute capability and driver version of each GPU."""
+    return parse_gpus(host.run("nvidia-smi", "--query-gpu=name,compute_cap,driver_version", "--format=csv,noheader"))
 
 
-def facts(host: LocalHost, named: tuple[str, ...] = (), *, ask: bool = False) -> dict[str, Any]:
-    """Return all facts; one that cannot be read is null, and `unknown` gives the reason."""
-    found: dict[str, Any] = {"neighbours": {}}
-    unknown: dict[str, str] = {}
-    probes: dict[str, Callable[[], Any]] = {
-        "ports": lambda: ports(host, named),
-        "driver": lambda: driver(host),
-        "memory_bytes": lambda: parse_meminfo(host.read("/proc/meminfo"))["MemTotal"],
-        "memlock_bytes": memlock,
-        "tools": lambda: [each for each in TOOLS if shutil.which(each)],
-    }
-    if ask:
-        probes["neighbours"] = lambda: neighbours(host, [each["interface"] for each in found["ports"] if each["up"]])
+def memory_bytes(host: LocalHost) -> int:
+    """Return MemTotal in bytes."""
+    return parse_meminfo(host.read("/proc/meminfo"))["MemTotal"]
+
+
+def answered(probes: dict[str, Callable[[], Any]], found: dict[str, Any]) -> dict[str, str]:
+    """Add the answer of each probe to `found`, null if there is none; return the reasons for those."""
+    unknown = {}
     for key, probe in probes.items():
         try:
             found[key] = probe()
         except Exception as error:  # noqa: BLE001 - one failed probe must not stop the others
             found[key], unknown[key] = None, str(error) or type(error).__name__
+    return unknown
+
+
+def facts(host: LocalHost, named: tuple[str, ...] = (), *, ask: bool = False) -> dict[str, Any]:
+    """Return all facts; one that cannot be read is null, and `unknown` gives the reason."""
+    found: dict[str, Any] = {"neighbours": {}}
+    probes: dict[str, Callable[[], Any]] = {
+        "ports": lambda: ports(host, named),
+        "driver": lambda: gpus(host)[0][2],
+        "memory_bytes": lambda: memory_bytes(host),
+        "memlock_bytes": memlock,
+        "tools": lambda: [each for each in TOOLS if shutil.which(each)],
+    }
+    if ask:
+        probes["neighbours"] = lambda: neighbours(host, [each["interface"] for each in found["ports"] if each["up"]])
+    unknown = answered(probes, found)
     return {**found, "unknown": unknown}
 
 

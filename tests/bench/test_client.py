@@ -14,6 +14,7 @@ from sparkiac.bench.client import Chat, Endpoint
 from sparkiac.model.bench import BenchRecord, PointRecord, RoundRecord, Subject
 from sparkiac.upstream.streaming import ServerError, ServerRequest, StoppedError, fetch, stream
 from tests.host.probed import Service
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,14 +27,9 @@ COMPLETIONS = "/v1/chat/completions"
 
 @pytest.fixture
 def server() -> Iterator[Service]:
-    with Service() as found:
+    with serving(Service()) as found:
         found.authorization = f"Bearer {KEY}"
-        thread = threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
         yield found
-        found.hang.set()
-        found.shutdown()
-        thread.join()
 
 
 def events(*listed: object) -> bytes:

@@ -41,3 +41,13 @@ def test_the_records_of_a_model_are_found() -> None:
     found = measurements.of_model("nvidia/Qwen3.6-35B-A3B-NVFP4", "dgx-spark")
     assert [each.terms.pool_bytes for each in found] == [round(71.59 * GIB), round(76.49 * GIB)]
     assert measurements.of_model("nvidia/Qwen3.6-35B-A3B-NVFP4", "pc") == ()
+
+
+def test_each_record_is_in_the_folder_of_its_model() -> None:
+    for record in RECORDS:
+        subject = record.subject
+        assert record in measurements.of_model(subject.model, subject.platform)
+
+
+def test_a_model_without_records_reads_no_folder() -> None:
+    assert measurements.of_model("..", "dgx-spark") == ()

@@ -8,7 +8,7 @@ import pytest
 
 from sparkiac import catalog
 from sparkiac.__main__ import run
-from tests.commands import small
+from tests.commands import fleet, small
 from tests.conftest import Outcome
 from tests.plan.fleets import LOCK, deployment
 
@@ -46,6 +46,18 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
         return Outcome(code, said.out, said.err)
 
     return call
+
+
+@pytest.fixture
+def hosts(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let Ansible run the stand-in playbooks of `fleet`; give the folder of what the hosts answer."""
+    made = tmp_path_factory.mktemp("hosts")
+    fleet.make(made)
+    fleet.use(made, monkeypatch)
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("logs")))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    yield made
+    fleet.forget()
 
 
 @pytest.fixture

@@ -88,6 +88,7 @@ def test_a_second_one_of_the_same_model_gets_another_name(fleet: Path, cli: Cli)
     ("words", "message"),
     [
         ((*NEW, "--on", "spark-9"), "unknown host 'spark-9'"),
+        ((*NEW, "--on", "spark-01, spark-9"), "unknown host 'spark-9'"),
         ((*NEW, "--on", "spark-01,spark-02"), "base/single-spark needs 1 host, but --on names 2"),
         ((*NEW, "--on", "spark-01", "--name", "chat"), "--name chat: the inventory has a deployment or service"),
         (("add", "base/single-spark", "--to", "lab.yaml", "--on", "spark-01"), "has no model of its own: add --model"),

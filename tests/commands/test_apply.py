@@ -21,7 +21,7 @@ from tests.conftest import ROOT
 from tests.plan.fleets import service
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tests.conftest import Outcome
 
@@ -49,19 +49,11 @@ exec sh -c "$last"
 
 
 @pytest.fixture
-def root(
-    folder: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def root(folder: Path, hosts: Path, cli: Cli) -> Path:
     """Stand in a folder with a generated fleet of two hosts; give the folder of what the hosts answer."""
-    made = tmp_path_factory.mktemp("hosts")
-    fleet.make(made)
-    fleet.use(made, monkeypatch)
-    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("logs")))
-    monkeypatch.setattr("tempfile.tempdir", None)
     fleet.write(folder)
     assert cli("generate", "lab.yaml").code == 0
-    yield made
-    fleet.forget()
+    return hosts
 
 
 def logs() -> list[Path]:

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 import xml.etree.ElementTree as ET
@@ -18,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from sparkiac.bench import records
+from sparkiac.model.bench import BenchRecord
 from tests.conftest import ROOT
 from tests.host.probed import Service
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sparkiac.model.bench import BenchRecord
     from tests.conftest import Outcome
 
     Cli = Callable[..., Outcome]
@@ -93,7 +93,7 @@ def measured(cli: Cli, *arguments: str, code: int = 0) -> BenchRecord:
     data: dict[str, Any] = json.loads(outcome.out)
     text = Path(data["path"]).read_text()
     assert KEY not in text + outcome.text
-    found = records.read(text)
+    found = BenchRecord.from_json(text)
     assert found.model_dump(mode="json") == data["record"]
     return found
 
@@ -221,16 +221,12 @@ def test_a_server_that_serves_clients_is_left_alone(cli: Cli) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_server_without_metrics_needs_a_yes(cli: Cli) -> None:
-    with Service() as service:
-        thread = threading.Thread(target=service.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with serving(Service()) as service:
         service.authorization = f"Bearer {KEY}"
         service.answers["/v1/models"] = (200, {"data": [{"id": "m"}]})
         outcome = cli("bench", "--url", service.url)
         assert outcome.code == 5
         assert "unknown whether it serves clients" in outcome.err
-        service.shutdown()
-        thread.join()
 
 
 def test_an_interrupt_keeps_what_was_measured(tmp_path: Path) -> None:
@@ -258,7 +254,7 @@ def test_an_interrupt_keeps_what_was_measured(tmp_path: Path) -> None:
             out, err = bench.communicate(timeout=SOON_S)
         assert bench.returncode == 130, err
         [file] = (tmp_path / "measurements/bench").iterdir()
-        record = records.read(file.read_text())
+        record = BenchRecord.from_json(file.read_text())
         assert record.interrupted
         assert len(record.points[0].rounds) >= 1
         assert "interrupted: fewer rounds than requested" in out

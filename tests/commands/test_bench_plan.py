@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ from tests.bench.test_parts import LOG as PHASES
 from tests.commands.test_bench_tune import Handler, Server
 from tests.commands.test_memory import LOG
 from tests.plan.fleets import LOCK, deployment
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,10 +52,8 @@ def fast(folder: Path, cli: Cli, running: list[str | None], tmp_path_factory: py
     """Stand in a folder with an inventory, its lock, and a server that generates a token in a millisecond."""
     made = tmp_path_factory.mktemp("hosts")
     (made / "applied").write_text("--max-num-batched-tokens=16384")
-    with Server(made) as server:
+    with serving(Server(made)) as server:
         server.RequestHandlerClass = Slow
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
         options = "set: {gpu_memory_utilization: 0.5, max_model_len: 8192}"
         text = deployment(options, "bind: any", host="spark-01: {address: 127.0.0.1}")
         (folder / "lab.yaml").write_text(text.replace("8001", str(server.server_port)))
@@ -63,8 +61,6 @@ def fast(folder: Path, cli: Cli, running: list[str | None], tmp_path_factory: py
         assert cli("generate", "lab.yaml").code == 0
         running[0] = generation_in((folder / "generated/lab/host_vars/spark-01.yml").read_bytes())
         yield
-        server.shutdown()
-        thread.join()
 
 
 def bench(cli: Cli, *arguments: str) -> dict[str, Any]:
@@ -126,7 +122,7 @@ def test_a_startup_log_that_the_bench_reads_is_in_the_plan_as_well(cli: Cli, fol
     ("generation", "reason"),
     [
         ("0" * 64, "spark-01 runs another generation than lab.yaml gives; run sparkiac apply, then measure"),
-        (None, "spark-01 did not say which generation it runs"),
+        (None, "spark-01 did not report its generation"),
     ],
 )
 def test_a_host_that_runs_something_else_tells_the_plan_nothing(

@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from sparkiac import pipeline
-from sparkiac.bench import records, tuning
+from sparkiac.bench import tuning
 from sparkiac.bench.target import leading
 from sparkiac.bench.tuning import Change
+from sparkiac.model.bench import BenchRecord
 from sparkiac.pipeline import InputFile
 from sparkiac.report import Edit
 from tests.bench.test_noise import record
 from tests.commands import fleet
 from tests.commands.fleet import LOCAL
 from tests.plan.fleets import LOCK, deployment
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sparkiac.model.bench import BenchRecord
     from sparkiac.plan import Container
     from tests.conftest import Outcome
 
@@ -162,27 +163,17 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def root(
-    folder: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def root(folder: Path, hosts: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Stand in a folder with a generated fleet of one host, which is this machine; give the folder of its answers."""
-    made = tmp_path_factory.mktemp("hosts")
-    fleet.make(made)
-    fleet.use(made, monkeypatch)
-    fleet.answers(made, "spark-01", "services", APPLIED)
-    with Server(made) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    fleet.answers(hosts, "spark-01", "services", APPLIED)
+    with serving(Server(hosts)) as server:
         options = "set: {max_num_batched_tokens: 8192, max_model_len: 8192}"
         text = deployment(options, "bind: any", host="spark-01: {address: 127.0.0.1}")
         (folder / "lab.yaml").write_text(text.replace("8001", str(server.server_port)))
         (folder / "lab.lock.yaml").write_text(LOCK)
         assert cli("generate", "lab.yaml").code == 0
         monkeypatch.setattr("sparkiac.bench.target.host_facts", lambda _: {})  # no ssh in this test
-        yield made
-        server.shutdown()
-        thread.join()
-    fleet.forget()
+        yield hosts
 
 
 def tuned(cli: Cli, *arguments: str) -> Outcome:
@@ -209,8 +200,8 @@ def test_a_better_option_is_found_and_the_hosts_go_back(root: Path, cli: Cli, fo
         "the-present-options-again.json",
     ]
     [trial] = (folder / "measurements/bench").glob("*-trial-1.json")
-    assert records.read(trial.read_text()).subject.options["max_num_batched_tokens"] == 16384
-    assert "Not used by the next plan: spark-01 did not say which generation it runs" in outcome.err
+    assert BenchRecord.from_json(trial.read_text()).subject.options["max_num_batched_tokens"] == 16384
+    assert "Not used by the next plan: spark-01 did not report its generation" in outcome.err
 
 
 def test_a_trial_that_the_gate_refuses_is_left_out(root: Path, cli: Cli) -> None:

@@ -284,6 +284,7 @@ def test_records_are_taken_from_the_commit(cli: Cli, repository: Path) -> None:
     [
         ("nope", "nope is not a commit, branch or tag of this repository"),
         ("--output=x", "--output=x is not a revision"),
+        ("", "an empty text is not a revision; name a commit, a branch or a tag"),
     ],
 )
 def test_a_revision_that_does_not_exist(cli: Cli, repository: Path, revision: str, reason: str) -> None:
@@ -291,6 +292,15 @@ def test_a_revision_that_does_not_exist(cli: Cli, repository: Path, revision: st
     assert outcome.code == 2
     assert reason in outcome.err
     assert sorted(path.name for path in repository.iterdir()) == [".git", "inventories"]
+
+
+@pytest.mark.usefixtures("repository")
+def test_a_revision_instead_of_a_path(cli: Cli) -> None:
+    outcome = cli("diff", "HEAD", "inventories/lab.yaml")
+    assert outcome.code == 2
+    assert "HEAD does not exist; " in outcome.err
+    assert "to compare with a commit: sparkiac diff --git HEAD inventories/lab.yaml" in outcome.err
+    assert "--git" not in cli("diff", "inventories/lba.yaml", "inventories/lab.yaml").err
 
 
 @pytest.mark.usefixtures("repository")

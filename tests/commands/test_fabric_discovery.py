@@ -228,3 +228,8 @@ def test_former_links_are_replaced_in_their_layout(cli: Cli, sparks: list[Spark]
     assert [link["interface"] for n in (1, 2) for link in links(text, f"spark-0{n}")] == ["enp1s0f1np1", "enp1s0f0np0"]
     assert "      netplan: true\n" in text
     assert "    address: 10.9.0.1\n" in text
+
+
+def test_verify_without_links_says_how_to_find_them(cli: Cli) -> None:
+    done = cli("fabric", "verify", "inventories/lab.yaml")
+    assert (done.code, done.out) == (0, "no host has links; sparkiac fabric discover INVENTORY finds them\n")

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests.namespaces import namespaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.conftest import Outcome
+    from tests.namespaces import Namespaces
 
     Cli = Callable[..., Outcome]
 
-MISSING = [name for name in ("ip", "tc", "ping", "iperf3") if shutil.which(name) is None]
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root"),
-    pytest.mark.skipif(bool(MISSING) and "CI" not in os.environ, reason=f"not installed: {', '.join(MISSING)}"),
-]
 SSH = """\
 #!/bin/sh
 # Stands in for ssh: it runs the command in the network namespace that is named after the address.
@@ -44,35 +41,22 @@ deployments:
 """
 
 
-def ip(*words: str) -> None:
-    subprocess.run(("ip", *words), check=True, capture_output=True)
-
-
 @pytest.fixture
-def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Namespaces]:
     """Make two namespaces with a cable of MTU 9000 between them, and a stand-in of ssh that enters them."""
-    name = f"fab{os.getpid()}-"
-    one, other = f"{name}10.99.0.1", f"{name}10.99.0.2"
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    (tools / "ssh").write_text(SSH.format(prefix=name))
-    (tools / "ssh").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    one, other = "10.99.0.1", "10.99.0.2"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pair.yaml").write_text(INVENTORY)
-    try:
-        ip("netns", "add", one)
-        ip("netns", "add", other)
-        ip("-n", one, "link", "add", "left", "mtu", "9000", "type", "veth", "peer", "name", "right", "netns", other)
-        ip("-n", other, "link", "set", "right", "mtu", "9000")
-        for space, device, address in ((one, "left", "10.98.0.1/24"), (other, "right", "10.98.0.2/24")):
-            ip("-n", space, "address", "add", address, "dev", device)
-            ip("-n", space, "link", "set", device, "up")
-            ip("-n", space, "link", "set", "lo", "up")
-        yield name
-    finally:
-        for space in (one, other):
-            subprocess.run(("ip", "netns", "delete", space), check=False, capture_output=True)
+    with namespaces("fab", one, other, tools=("tc", "ping", "iperf3")) as found:
+        tools = tmp_path / "tools"
+        tools.mkdir()
+        (tools / "ssh").write_text(SSH.format(prefix=found.prefix))
+        (tools / "ssh").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+        found.cable((one, "left", "10.98.0.1/24"), (other, "right", "10.98.0.2/24"))
+        found.ip_of(one, "link", "set", "left", "mtu", "9000")
+        found.ip_of(other, "link", "set", "right", "mtu", "9000")
+        yield found
 
 
 def steps(cli: Cli, *options: str) -> dict[str, tuple[bool | None, str]]:
@@ -84,7 +68,7 @@ PING = "spark-01: full-size packets to spark-02 over left"
 IPERF = "spark-01: iperf3 to spark-02 over left"
 
 
-@pytest.mark.usefixtures("prefix")
+@pytest.mark.usefixtures("spaces")
 def test_a_good_pair_is_measured_and_recorded(cli: Cli, tmp_path: Path) -> None:
     found = steps(cli)
     assert found["spark-01: link left"] == (True, "up")
@@ -98,12 +82,12 @@ def test_a_good_pair_is_measured_and_recorded(cli: Cli, tmp_path: Path) -> None:
     assert (speed["source"], speed["target"], speed["tool"]) == ("spark-01", "spark-02", "iperf3")
 
 
-def test_a_later_slower_link_is_found_by_check(cli: Cli, prefix: str, tmp_path: Path) -> None:
+def test_a_later_slower_link_is_found_by_check(cli: Cli, spaces: Namespaces, tmp_path: Path) -> None:
     steps(cli)
     assert "MN104" not in cli("check", "pair.yaml").err
     before = json.loads((tmp_path / "pair.links.json").read_text())["links"][0]["best_gbit"]
     limit = ("qdisc", "add", "dev", "left", "root", "tbf", "rate", "50mbit", "burst", "64kb", "latency", "50ms")
-    subprocess.run(("ip", "netns", "exec", f"{prefix}10.99.0.1", "tc", *limit), check=True, capture_output=True)
+    subprocess.run(spaces.within("10.99.0.1", "tc", *limit), check=True, capture_output=True)
     assert steps(cli)[IPERF][0] is True
     [speed] = json.loads((tmp_path / "pair.links.json").read_text())["links"]
     assert speed["latest_gbit"] < before == speed["best_gbit"]
@@ -112,16 +96,16 @@ def test_a_later_slower_link_is_found_by_check(cli: Cli, prefix: str, tmp_path: 
     assert f"{before} Gbit/s" in said
 
 
-def test_a_smaller_mtu_in_between_is_found(cli: Cli, prefix: str) -> None:
-    ip("-n", f"{prefix}10.99.0.2", "link", "set", "right", "mtu", "1500")
+def test_a_smaller_mtu_in_between_is_found(cli: Cli, spaces: Namespaces) -> None:
+    spaces.ip_of("10.99.0.2", "link", "set", "right", "mtu", "1500")
     found = steps(cli)
     assert found["spark-02: MTU of right"] == (False, "1500")
     assert found[PING][0] is False
     assert IPERF not in found
 
 
-def test_a_link_that_is_down_and_a_wrong_name_are_found(cli: Cli, prefix: str, tmp_path: Path) -> None:
-    ip("-n", f"{prefix}10.99.0.2", "link", "set", "right", "down")
+def test_a_link_that_is_down_and_a_wrong_name_are_found(cli: Cli, spaces: Namespaces, tmp_path: Path) -> None:
+    spaces.ip_of("10.99.0.2", "link", "set", "right", "down")
     (tmp_path / "pair.yaml").write_text(INVENTORY.replace("interface: left", "interface: enp9"))
     found = steps(cli, "--no-speed")
     assert found["spark-02: link right"] == (False, "down")

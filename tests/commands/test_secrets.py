@@ -147,6 +147,28 @@ def test_a_symbolic_link_gets_no_secret(fleet: Path, cli: Cli, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("wrong", "message"),
+    [("secrets", "secrets must be a directory: move away"), (PATH, "secrets/lab.json must be a file: move away")],
+)
+def test_something_else_in_its_place_stays(fleet: Path, cli: Cli, wrong: str, message: str) -> None:
+    if wrong == PATH:
+        (fleet / PATH).mkdir(parents=True)
+    else:
+        (fleet / wrong).write_text("mine\n")
+    outcome = cli("secrets", "new", "lab.yaml")
+    assert (outcome.code, message in outcome.err) == (2, True), outcome.err
+    assert (fleet / PATH).is_dir() if wrong == PATH else (fleet / wrong).read_text() == "mine\n"
+
+
+def test_an_empty_password_file(fleet: Path, cli: Cli) -> None:
+    (fleet / "password").touch()
+    outcome = cli("secrets", "new", "lab.yaml", "--vault-password-file", "password")
+    assert outcome.code == 2
+    assert "; the first line of password must be the password" in outcome.err
+    assert not (fleet / PATH).exists()
+
+
+@pytest.mark.parametrize(
     "text", ["", "[]", "sparkiac_secrets: {}", '{"vllm_key": "hunter22"}', '{"sparkiac_secrets": {"a": 1}}']
 )
 def test_another_file_is_not_overwritten_or_quoted(fleet: Path, cli: Cli, text: str) -> None:

@@ -11,7 +11,7 @@ from tests.commands import fleet
 from tests.commands.fleet import LOCAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Outcome
@@ -25,23 +25,15 @@ BACK: Final = """echo '{"outcome": "back", "changed": true, "generation": "a", "
 
 
 @pytest.fixture
-def root(
-    folder: Path, cli: Cli, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def root(folder: Path, hosts: Path, cli: Cli) -> Path:
     """Stand in a folder with a generated fleet of two hosts; give the folder of what the hosts answer."""
-    made = tmp_path_factory.mktemp("hosts")
-    fleet.make(made)
-    fleet.use(made, monkeypatch)
-    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("logs")))
-    monkeypatch.setattr("tempfile.tempdir", None)
     fleet.write(folder)
     (folder / "lab.yaml").write_text(TURNS)
     outcome = cli("generate", "lab.yaml")
     assert outcome.code == 0, outcome.text
     for host in ("spark-01", "spark-02"):
-        fleet.answers(made, host, "services", SWITCHED)
-    yield made
-    fleet.forget()
+        fleet.answers(hosts, host, "services", SWITCHED)
+    return hosts
 
 
 @pytest.mark.usefixtures("root")
@@ -69,7 +61,7 @@ def test_a_turn_that_fails_is_a_finding_with_its_reason(root: Path, cli: Cli) ->
     ("words", "message"),
     [
         (["noon", "--yes"], "unknown turn 'noon'; "),
-        (["night"], "--yes is missing, and there is no terminal to ask on"),
+        (["night"], "--yes is missing, and there is no terminal to ask on; -- --check only shows"),
         (["night", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
     ],
 )
@@ -77,6 +69,14 @@ def test_wrong_usage(cli: Cli, words: list[str], message: str) -> None:
     outcome = cli("turn", "lab.yaml", *words)
     assert outcome.code == 2
     assert message in outcome.err
+
+
+@pytest.mark.usefixtures("root")
+def test_an_inventory_without_turns(folder: Path, cli: Cli) -> None:
+    (folder / "lab.yaml").write_text(fleet.INVENTORY)
+    assert cli("generate", "lab.yaml").code == 0
+    outcome = cli("turn", "lab.yaml", "night", "--yes")
+    assert (outcome.code, "unknown turn 'night'; there is no turn" in outcome.err) == (2, True), outcome.err
 
 
 @pytest.mark.usefixtures("root")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from tests.host.conftest import SCRIPTS
 from tests.host.probed import Service
 from tests.plan.fleets import LOCK, deployment
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,15 +45,10 @@ sed "s,http://chat:8000,$SERVER," | "$@"
 @pytest.fixture
 def server() -> Iterator[Service]:
     """Run a server that requires the key."""
-    with Service() as found:
+    with serving(Service()) as found:
         found.authorization = f"Bearer {KEY}"
         found.answers["/v1/models"] = (200, {"data": [{"id": "example/model", "max_model_len": 65536}]})
-        thread = threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
         yield found
-        found.hang.set()
-        found.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -8,19 +8,24 @@ import io
 import json
 import os
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.host import receivers
 from tests.host.probed import Service, promise
+from tests.host.traffic import Network
+from tests.namespaces import namespaces
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import ModuleType
 
+    from tests.host.fleet import Timer
     from tests.host.probed import Ask
+    from tests.host.receivers import Receiver
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "playbooks/roles/programs/files/usr/local/lib/sparkiac"
@@ -76,13 +81,51 @@ def answers(probe: ModuleType) -> ModuleType:
 @pytest.fixture
 def service() -> Iterator[Service]:
     """Run a server for the probe."""
-    with Service() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with serving(Service()) as server:
         yield server
-        server.hang.set()
-        server.shutdown()
-        thread.join()
+
+
+@pytest.fixture
+def timer(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Timer:
+    """Return a fleet timer without endpoints."""
+    from tests.host.fleet import Timer  # noqa: PLC0415 - it loads its programs with `load`
+
+    return Timer(tmp_path, capsys, monkeypatch)
+
+
+@pytest.fixture
+def bot(timer: Timer) -> Iterator[Receiver]:
+    """Give Telegram's Bot API, to which the fleet timer sends its messages."""
+    with receivers.http(receivers.bot_api) as found:
+        timer.telegram(found)
+        yield found
+    assert found.faults == []
+
+
+@pytest.fixture
+def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write without waiting for the disk."""
+    monkeypatch.setattr(os, "fsync", lambda _handle: None)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    """Give a host between a client and a container, with servers on the host and in the container."""
+    load("switch_drain.py")
+    with namespaces("drain", "host", "client", "container", tools=("nft",)) as spaces:
+
+        class Machine(sys.modules["units_host"].LocalHost):  # type: ignore[name-defined, misc]
+            """A host in a network namespace."""
+
+            def run(self, *argv: str) -> Any:  # noqa: ANN401
+                return super().run(*spaces.within("host", *argv))
+
+        found = Network(spaces, Machine(tmp_path_factory.mktemp("drain")))
+        try:
+            found.build()
+            yield found
+        finally:
+            found.end()
 
 
 @pytest.fixture

@@ -81,3 +81,8 @@ class Service(ThreadingHTTPServer):
             "/v1/models": (200, {"data": [{"id": "chat"}, {"id": "fast"}]}),
             "/v1/chat/completions": (200, {"choices": [{"message": {"content": "371"}}]}),
         }
+
+    def shutdown(self) -> None:
+        """End, also the requests that hang."""
+        self.hang.set()
+        super().shutdown()

@@ -8,11 +8,12 @@ import json
 import re
 import socketserver
 import ssl
-import threading
 from dataclasses import dataclass, field
 from email import message_from_bytes, policy
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
+
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,11 +137,10 @@ def http(answer: Any) -> Iterator[Receiver]:  # noqa: ANN401  one of the two fun
         def log_message(self, *_: object) -> None:
             """Write no log."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as server:
         receiver.port = server.server_port
         receiver.url = f"http://127.0.0.1:{server.server_port}"
-        with _serving(server):
-            yield receiver
+        yield receiver
 
 
 @contextlib.contextmanager
@@ -159,10 +159,9 @@ def mail_server(authority: Authority) -> Iterator[Receiver]:
     class Server(socketserver.ThreadingTCPServer):
         daemon_threads = True
 
-    with Server(("127.0.0.1", 0), Handler) as server:
+    with serving(Server(("127.0.0.1", 0), Handler)) as server:
         receiver.port = server.server_address[1]
-        with _serving(server):
-            yield receiver
+        yield receiver
 
 
 class _Session:
@@ -222,14 +221,3 @@ class _Session:
 
     def do_quit(self, _rest: str) -> None:
         self.say("221 bye")
-
-
-@contextlib.contextmanager
-def _serving(server: socketserver.BaseServer) -> Iterator[None]:
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        thread.join()

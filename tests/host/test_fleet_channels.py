@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.host import receivers
-from tests.host.fleet import SECRETS, Timer, channels, state
+from tests.host.fleet import SECRETS, channels, state
 from tests.host.receivers import CHAT, HOOK, PASSWORD, TOKEN
 from tests.upstream.registry.servers import Authority, authority
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from tests.host.fleet import Ran
+    from tests.host.fleet import Ran, Timer
     from tests.host.probed import Service
     from tests.host.receivers import Receiver
 
@@ -23,21 +22,10 @@ DOWN = (503, "down")
 
 
 @pytest.fixture
-def timer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, service: Service
-) -> Timer:
+def timer(timer: Timer, service: Service) -> Timer:
     """Return a timer with one external endpoint."""
-    made = Timer(tmp_path, capsys, monkeypatch)
-    made.watch_url("other", f"{service.url}/health")
-    return made
-
-
-@pytest.fixture
-def bot(timer: Timer) -> Iterator[Receiver]:
-    with receivers.http(receivers.bot_api) as found:
-        timer.telegram(found)
-        yield found
-    assert found.faults == []
+    timer.watch_url("other", f"{service.url}/health")
+    return timer
 
 
 @pytest.fixture

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host import receivers
-from tests.host.fleet import KEY, PROGRAM, Timer, ask, messages
+from tests.host.fleet import KEY, PROGRAM, ask, messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.host.fleet import Timer
     from tests.host.probed import Service
     from tests.host.receivers import Receiver
 
@@ -27,19 +27,6 @@ CHAT = "/v1/chat/completions"
 STANDIN = Path(__file__).parents[1] / "standin/vllm"
 DOWN = (503, "down")
 SILENT = (0, "", "")
-
-
-@pytest.fixture
-def timer(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Timer:
-    return Timer(tmp_path, capsys, monkeypatch)
-
-
-@pytest.fixture
-def bot(timer: Timer) -> Iterator[Receiver]:
-    with receivers.http(receivers.bot_api) as found:
-        timer.telegram(found)
-        yield found
-    assert found.faults == []
 
 
 def test_seven_endpoints_that_work_send_nothing(timer: Timer, bot: Receiver, service: Service) -> None:

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.host import receivers
-from tests.host.fleet import Timer, state
+from tests.host.fleet import state
 from tests.host.switching import KilledError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from tests.host.fleet import Timer
     from tests.host.probed import Service
     from tests.host.receivers import Receiver
 
@@ -24,20 +22,10 @@ OWN = "state of the fleet timer"
 
 
 @pytest.fixture
-def timer(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, service: Service
-) -> Timer:
+def timer(timer: Timer, service: Service) -> Timer:
     """Return a timer with one external endpoint."""
-    made = Timer(tmp_path, capsys, monkeypatch)
-    made.watch_url("other", f"{service.url}/health")
-    return made
-
-
-@pytest.fixture
-def bot(timer: Timer) -> Iterator[Receiver]:
-    with receivers.http(receivers.bot_api) as found:
-        timer.telegram(found)
-        yield found
+    timer.watch_url("other", f"{service.url}/health")
+    return timer
 
 
 class Kills:

@@ -141,6 +141,14 @@ def test_a_host_without_links_gets_its_file_removed(host: Host) -> None:
     assert host.run("try", "-", "90") == (0, "unchanged")
 
 
+def test_no_links_after_an_unconfirmed_file_are_confirmed_as_well(host: Host) -> None:
+    (host.root / f"etc/netplan/{NAME}").unlink()
+    host.attempt(WANTED)
+    assert host.run("try", "-", "90")[0] == 0
+    assert host.run("confirm") == (0, "confirmed")
+    assert (host.read(f"run/netplan/{NAME}"), host.read(f"etc/netplan/{NAME}")) == (None, None)
+
+
 @pytest.mark.skipif(shutil.which("netplan") is None and "CI" not in os.environ, reason="netplan is not installed")
 def test_netplan_prefers_the_tried_file(tmp_path: Path) -> None:
     """The whole procedure depends on this: a file in /run/netplan hides the one of the same name in /etc/netplan."""
@@ -155,7 +163,8 @@ def test_netplan_prefers_the_tried_file(tmp_path: Path) -> None:
     assert "10.1.0.1" not in found
 
 
-def test_wrong_arguments_print_the_usage(host: Host) -> None:
-    code, said = host.run("trial")
+@pytest.mark.parametrize("words", [("trial",), ("try", "-"), ("try", "-", "soon")])
+def test_wrong_arguments_print_the_usage(host: Host, words: tuple[str, ...]) -> None:
+    code, said = host.run(*words)
     assert code == 2
     assert "usage: network try FILE SECONDS" in said

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 from tests.host.conftest import load
 from tests.host.test_preflight_start import DOCKER, FILES, prepared
-from tests.host.test_switch_drain import Caller, network  # noqa: F401 - a fixture
+from tests.host.traffic import Caller
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from tests.host.test_switch_drain import Network
+    from tests.host.traffic import Network
 
     Make = Callable[..., Any]
 
@@ -51,40 +50,34 @@ def test_uninstall_finds_the_tables(preflight: ModuleType) -> None:
     assert load("switch_uninstall.py").STORES == sys.modules["preflight_rendezvous"].PREFIX
 
 
-def test_real_nftables_refuse_other_hosts(preflight: ModuleType, network: Network) -> None:  # noqa: F811
+def test_real_nftables_refuse_other_hosts(preflight: ModuleType, network: Network) -> None:
     assert preflight
     rules = sys.modules["preflight_rendezvous"].commands("big", {"ports": ["9000"], "peers": ["10.77.1.2"]})
-    host = ["ip", "netns", "exec", f"{network.name}-host"]
-    subprocess.run([*host, "nft", "-f", "-"], input="\n".join(rules), text=True, check=True)
+    network.nft("-f", "-", rules="\n".join(rules))
     try:
         assert Caller(network, "client").call("once", "10.77.1.1:9000") == "ok"
         assert Caller(network, "host").call("once", "127.0.0.1:9000") == "ok"
         assert Caller(network, "container").call("once", "10.77.2.1:9000") == "TimeoutError"
         assert Caller(network, "container").call("once", "10.77.2.1:9001") == "ok"
     finally:
-        subprocess.run([*host, "nft", "delete", "table", "inet", "sparkiac_store_big"], check=True)
+        network.nft("delete", "table", "inet", "sparkiac_store_big")
 
 
 def test_real_nftables_load_the_rules_again_and_leave_other_tables(
     preflight: ModuleType,
-    network: Network,  # noqa: F811
+    network: Network,
 ) -> None:
     assert preflight
     rules = "\n".join(sys.modules["preflight_rendezvous"].commands("big", STORE))
     assert "flush" not in rules
-    host = ["ip", "netns", "exec", f"{network.name}-host", "nft"]
-
-    def ruleset() -> str:
-        return subprocess.run([*host, "list", "ruleset"], capture_output=True, text=True, check=True).stdout
-
-    subprocess.run([*host, "add", "table", "inet", "mine"], check=True)
+    network.nft("add", "table", "inet", "mine")
     try:
-        subprocess.run([*host, "-f", "-"], input=rules, text=True, check=True)
-        once = ruleset()
-        subprocess.run([*host, "-f", "-"], input=rules, text=True, check=True)
-        assert ruleset() == once
+        network.nft("-f", "-", rules=rules)
+        once = network.rules()
+        network.nft("-f", "-", rules=rules)
+        assert network.rules() == once
         assert "table inet mine" in once
         assert "ip6 saddr fd00::12 accept" in once
     finally:
         for table in ("sparkiac_store_big", "mine"):
-            subprocess.run([*host, "delete", "table", "inet", table], check=True)
+            network.nft("delete", "table", "inet", table)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import shutil
-import subprocess
 import sys
-import tempfile
 import threading
-import time
 from pathlib import Path
 from socket import create_server
 from typing import TYPE_CHECKING, Final
@@ -18,13 +14,15 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from tests.host.conftest import load
+from tests.host.nodes import pair
 from tests.plan.fleets import PAIR, containers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-LIBRARY: Final = Path(__file__).parents[2] / "playbooks/roles/programs/files/usr/local/lib/sparkiac"
+    from tests.host.nodes import Nodes
+
 RAY: Final = shutil.which("ray")
 
 
@@ -86,100 +84,25 @@ def test_wrong_words_print_the_usage(module: ModuleType, capsys: pytest.CaptureF
     assert "ray_group.py nodes COUNT HOST:PORT" in capsys.readouterr().err
 
 
-class Hosts:
-    """Two network namespaces as two hosts, and the processes in them."""
-
-    def __init__(self) -> None:
-        """Connect them by a cable with the addresses of the rendered group."""
-        self.name, self.root = f"ray{os.getpid()}", Path(tempfile.mkdtemp(prefix="r", dir="/tmp"))
-        self.running: list[subprocess.Popen[str]] = []
-        for host in "ab":
-            self.ip("netns", "add", f"{self.name}{host}")
-            self.ip("-n", f"{self.name}{host}", "link", "set", "lo", "up")
-        self.ip(
-            "-n",
-            f"{self.name}a",
-            "link",
-            "add",
-            "cable",
-            "type",
-            "veth",
-            "peer",
-            "name",
-            "cable",
-            "netns",
-            f"{self.name}b",
-        )
-        for host, address in (("a", "192.168.177.12"), ("b", "192.168.177.11")):
-            self.ip("-n", f"{self.name}{host}", "addr", "add", f"{address}/24", "dev", "cable")
-            self.ip("-n", f"{self.name}{host}", "link", "set", "cable", "up")
-
-    def ip(self, *words: str) -> None:
-        """Run ip."""
-        subprocess.run(["ip", *words], check=True, capture_output=True)
-
-    def start(self, host: str, *commands: tuple[str, ...], variables: dict[str, str]) -> subprocess.Popen[str]:
-        """Run commands on a host as the entrypoint of its container does, in a PID namespace that ends with it."""
-        lines = "; ".join(("set -eu", *(shlex.join(words) for words in commands)))
-        own = lines.replace("/run/sparkiac/lib", str(LIBRARY))
-        python = Path(RAY or "").resolve().parent
-        env = {**os.environ, **variables, "PATH": f"{python}:{os.environ['PATH']}", "RAY_TMPDIR": str(self.root)}
-        argv = [
-            "ip",
-            "netns",
-            "exec",
-            f"{self.name}{host}",
-            "unshare",
-            "--pid",
-            "--fork",
-            "--kill-child",
-            "--mount-proc",
-        ]
-        log = (self.root / f"{host}.log").open("a")
-        found = subprocess.Popen([*argv, "sh", "-c", own], env=env, stdout=log, stderr=log, text=True)
-        self.running.append(found)
-        return found
-
-    def log(self, host: str) -> str:
-        """Return the log of a host."""
-        return (self.root / f"{host}.log").read_text()
-
-    def wait(self, host: str, text: str) -> None:
-        """Wait for a line in the log of a host; the limit only ends a test that fails."""
-        end = time.monotonic() + 120
-        while text not in self.log(host):
-            assert time.monotonic() < end, self.log(host)
-            time.sleep(0.2)
-
-    def remove(self) -> None:
-        """End the processes and remove the hosts."""
-        for each in self.running:
-            each.kill()
-            each.wait()
-        for host in "ab":
-            subprocess.run(["ip", "netns", "del", f"{self.name}{host}"], check=False, capture_output=True)
-        shutil.rmtree(self.root, ignore_errors=True)
-
-
 @pytest.fixture
-def hosts() -> Iterator[Hosts]:
+def hosts() -> Iterator[Nodes]:
     """Give two hosts with the fabric of PAIR."""
     if RAY is None:
         pytest.skip("opt-in: needs Ray: put the directory of a `ray` program into PATH")
-    if os.getuid() != 0 or not shutil.which("ip"):
-        pytest.skip("needs root and ip, to build network namespaces")
-    found = Hosts()
-    try:
+    with pair() as found:
         yield found
-    finally:
-        found.remove()
 
 
-def test_a_real_head_and_worker_join_with_the_rendered_commands(hosts: Hosts) -> None:
+def test_a_real_head_and_worker_join_with_the_rendered_commands(hosts: Nodes) -> None:
     """The worker starts first and waits. When the head ends, the worker's Ray ends too."""
     nodes = containers(PAIR + "    executor: ray\n")
     head, worker = nodes["spark-02/big"], nodes["spark-01/big"]
-    config = {"VLLM_CONFIG_ROOT": str(hosts.root / "config"), "RAY_gcs_rpc_server_reconnect_timeout_s": "5"}
+    config = {
+        "VLLM_CONFIG_ROOT": str(hosts.root / "config"),
+        "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
+        "RAY_TMPDIR": str(hosts.root),
+        "PATH": f"{Path(str(RAY)).resolve().parent}:{os.environ['PATH']}",
+    }
     joins = worker.argv[worker.argv.index("ray") :]
     working = hosts.start("b", *worker.command.pre_start, joins, variables={**worker.command.env, **config})
     hosts.wait("b", "waiting for the head at 192.168.177.12:29501")

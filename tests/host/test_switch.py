@@ -22,14 +22,10 @@ from tests.host.switching import (
     switch,
 )
 
+pytestmark = pytest.mark.usefixtures("no_fsync")
 PROGRAMS = Path(__file__).parents[2] / "playbooks/roles/programs/files"
 FIRST = generation({"a": "a 1", "b": "b 1"}, sysctls=[{"key": "vm.swappiness", "value": "1"}])
 SECOND = generation({"a": "a 2", "c": "c 2"})
-
-
-@pytest.fixture(autouse=True)
-def _without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durable.os, "fsync", lambda _handle: None)
 
 
 @pytest.fixture

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.host.switching import Host, Unit, committed, durable, generation, runs, starts, state, store, switch
+from tests.host.switching import Host, Unit, committed, generation, runs, starts, state, store, switch
 
+pytestmark = pytest.mark.usefixtures("no_fsync")
 TREE = Path(__file__).parent / "data/host-9229867.tar.gz"
 NAME = "sparkiac-qwen36"
 
 
 @pytest.fixture
-def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+def older(tmp_path: Path) -> Host:
     """Return a host that serves from files of the older version."""
-    monkeypatch.setattr(durable.os, "fsync", lambda _handle: None)
     found = Host(tmp_path)
     with tarfile.open(TREE) as tree:
         tree.extractall(tmp_path, filter="data")

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
-import subprocess
 import sys
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.host.conftest import load
+from tests.host.traffic import Caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
     from types import ModuleType
 
     from tests.host.probed import Service
+    from tests.host.traffic import Network
 
 VLLM = """\
 # HELP vllm:num_requests_running Number of requests in model execution batches.
@@ -191,139 +188,6 @@ def test_metrics_that_trickle_are_given_up(module: ModuleType, machine: Any, ser
     assert time.monotonic() - began < 10
 
 
-SERVE = """
-import socket, sys, threading
-def echo(connection):
-    while data := connection.recv(100):
-        connection.sendall(data)
-for place in sys.argv[1:]:
-    address, _, port = place.rpartition(":")
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    listening = socket.create_server((address, int(port)), family=family)
-    def serve(listening=listening):
-        while True:
-            threading.Thread(target=echo, args=(listening.accept()[0],), daemon=True).start()
-    threading.Thread(target=serve, daemon=True).start()
-print("ready", flush=True)
-sys.stdin.read()
-"""
-CALL = """
-import encodings.idna, os, socket, sys  # an interpreter below /root can load no more modules after setuid
-os.setuid(int(sys.argv[1]))
-held = {}
-for line in sys.stdin:
-    verb, place = line.split()
-    address, _, port = place.rpartition(":")
-    try:
-        connection = held[place] if verb == "again" else socket.create_connection((address, int(port)), timeout=5)
-        connection.sendall(b"x")
-        print("ok" if connection.recv(1) == b"x" else "end", flush=True)
-        if verb == "hold":
-            held[place] = connection
-    except OSError as error:
-        print(type(error).__name__, flush=True)
-"""
-PUBLISH = """\
-table ip docker {
-  chain pre { type nat hook prerouting priority dstnat; ip daddr 10.77.1.1 tcp dport 8001 dnat to 10.77.2.2:8000; }
-  chain out { type nat hook output priority -100; ip daddr 10.77.1.1 tcp dport 8001 dnat to 10.77.2.2:8000; }
-}
-"""
-
-
-@dataclass
-class Network:
-    """Three network namespaces: a host between a client and a container whose port 8000 it publishes as 8001."""
-
-    name: str
-    machine: Any
-    running: list[subprocess.Popen[str]] = field(default_factory=list)
-
-    def ip(self, *words: str) -> None:
-        """Run ip."""
-        subprocess.run(["ip", *words], check=True, capture_output=True)
-
-    def start(self, where: str, program: str, *words: str) -> subprocess.Popen[str]:
-        """Start a Python program in a namespace."""
-        argv = ["ip", "netns", "exec", f"{self.name}-{where}", sys.executable, "-ISc", program, *words]
-        pipe = subprocess.PIPE
-        self.running.append(subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True))
-        return self.running[-1]
-
-    def build(self) -> None:
-        """Connect the namespaces and publish the port of the container."""
-        host = f"{self.name}-host"
-        for where in ("host", "client", "container"):
-            self.ip("netns", "add", f"{self.name}-{where}")
-            self.ip("-n", f"{self.name}-{where}", "link", "set", "lo", "up")
-        for number, where in ((1, "client"), (2, "container")):
-            other = f"{self.name}-{where}"
-            self.ip("-n", host, "link", "add", where, "type", "veth", "peer", "name", "up0", "netns", other)
-            for there, link, last in ((host, where, 1), (other, "up0", 2)):
-                self.ip("-n", there, "addr", "add", f"10.77.{number}.{last}/24", "dev", link)
-                self.ip("-n", there, "addr", "add", f"fd77:{number}::{last}/64", "dev", link, "nodad")
-                self.ip("-n", there, "link", "set", link, "up")
-            self.ip("-n", other, "route", "add", "default", "via", f"10.77.{number}.1")
-        self.ip("-n", host, "addr", "add", "10.77.1.9/24", "dev", "client")
-        run = ["ip", "netns", "exec", host]
-        subprocess.run([*run, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward"], check=True)
-        subprocess.run([*run, "nft", "-f", "-"], input=PUBLISH, text=True, check=True)
-
-    def rules(self) -> str:
-        """Return all rules of the host."""
-        return str(self.machine.run("nft", "list", "ruleset").output)
-
-    def remove(self) -> None:
-        """End the programs and remove the namespaces."""
-        for each in self.running:
-            each.kill()
-            each.communicate()
-        for where in ("host", "client", "container"):
-            subprocess.run(["ip", "netns", "del", f"{self.name}-{where}"], check=False, capture_output=True)
-
-
-@pytest.fixture(scope="module")
-def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
-    """Build the namespaces, with servers on the host and in the container."""
-    if os.getuid() != 0 or not shutil.which("nft") or not shutil.which("ip"):
-        pytest.skip("needs root, ip and nft, to build network namespaces")
-    load("switch_drain.py")
-    name = f"drain{os.getpid()}"
-
-    class Machine(sys.modules["units_host"].LocalHost):  # type: ignore[name-defined, misc]
-        """A host in a network namespace."""
-
-        def run(self, *argv: str) -> Any:  # noqa: ANN401
-            return super().run("ip", "netns", "exec", f"{name}-host", *argv)
-
-    found = Network(name, Machine(tmp_path_factory.mktemp("drain")))
-    try:
-        found.build()
-        for where, places in (("container", ["0.0.0.0:8000"]), ("host", ["0.0.0.0:9000", ":::9006", "0.0.0.0:9001"])):
-            server = found.start(where, SERVE, *places)
-            assert server.stdout
-            assert server.stdout.readline() == "ready\n"
-        yield found
-    finally:
-        found.remove()
-
-
-class Caller:
-    """A client that opens connections."""
-
-    def __init__(self, network: Network, where: str, uid: int = 0) -> None:
-        """Start it in a namespace, as a user."""
-        self.process = network.start(where, CALL, str(uid))
-
-    def call(self, verb: str, place: str) -> str:
-        """Open a connection (`once`, `hold`), or use a held one (`again`); return ok or the error."""
-        assert self.process.stdin
-        assert self.process.stdout
-        self.process.stdin.write(f"{verb} {place}\n")
-        self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
-
-
 PUBLISHED, OWN, OTHER, SIXTH = "10.77.1.1:8001", "10.77.1.1:9000", "10.77.1.1:9001", "fd77:1::1:9006"
 REFUSED = "ConnectionRefusedError"
 
@@ -376,9 +240,7 @@ def test_refusing_reads_no_state_that_does_not_exist_yet(module: ModuleType, net
         assert (client.call("again", OWN), client.call("once", OWN)) == ("ok", REFUSED)
     finally:
         module.undrain(machine)
-        subprocess.run(
-            ["ip", "netns", "exec", f"{network.name}-host", "nft", "-f", "-"], input=PUBLISH, text=True, check=True
-        )
+        network.publish()
 
 
 def test_rules_load_as_one_transaction(module: ModuleType, network: Network) -> None:

@@ -33,8 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-"""The threads of a killed program end in the middle."""
+pytestmark = [
+    pytest.mark.usefixtures("no_fsync"),
+    # The threads of a killed program end in the middle.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
 NAMES = ("spark-01", "spark-02")
 FAULTS = ("program", "host", "cut", "both")
 
@@ -136,7 +139,6 @@ class Fleet:
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
     """Return two hosts of a group that run the first generation."""
-    monkeypatch.setattr(durable.os, "fsync", lambda _handle: None)
     monkeypatch.setattr(votes, "POLL_S", 0.02)
     plain_join, plain_ask = runs.join, votes.ask
     made: list[Fleet] = []

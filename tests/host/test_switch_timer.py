@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.host.switching import TIMER, Host, Result, durable, generation, switch
+from tests.host.switching import TIMER, Host, Result, generation, switch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("no_fsync")
 NAME = "sparkiac-fleet.timer"
 WITHOUT = generation({"a": "a 1"})
 FIRST = generation({"a": "a 1"}, timer="every 15 min")
 SECOND = generation({"a": "a 1"}, timer="every 30 min")
 BAD = generation({"a": "crash"}, timer="every 60 min")
 look, owned, uninstall = (sys.modules[name] for name in ("units_look", "switch_owned", "switch_uninstall"))
-
-
-@pytest.fixture(autouse=True)
-def _without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durable.os, "fsync", lambda _handle: None)
 
 
 @pytest.fixture

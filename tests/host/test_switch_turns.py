@@ -15,7 +15,6 @@ from tests.host.switching import (
     KilledError,
     Made,
     committed,
-    durable,
     generation,
     runs,
     starts,
@@ -28,17 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.usefixtures("no_fsync")
 TURNS = {"day": ["qwen36", "gemma4"], "night": ["ds4"]}
 FLEET = generation({"ds4": "ds4 1", "gemma4": "gemma4 1", "qwen36": "qwen36 1", "web": "web 1"}, turns=TURNS)
 BAD = generation({"ds4": "crash", "gemma4": "gemma4 1", "qwen36": "qwen36 1", "web": "web 1"}, turns=TURNS)
 WRONG = generation({"ds4": "wrong", "gemma4": "gemma4 1", "qwen36": "qwen36 1", "web": "web 1"}, turns=TURNS)
 DAY = {"sparkiac-gemma4": "gemma4 1", "sparkiac-qwen36": "qwen36 1", "sparkiac-web": "web 1"}
 NIGHT = {"sparkiac-ds4": "ds4 1", "sparkiac-web": "web 1"}
-
-
-@pytest.fixture(autouse=True)
-def _no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(durable.os, "fsync", lambda _handle: None)
 
 
 @pytest.fixture

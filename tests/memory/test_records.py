@@ -13,7 +13,7 @@ from sparkiac.memory.overhead import UNIFIED
 from sparkiac.memory.speed import Range
 from sparkiac.memory.values import GIB
 from sparkiac.model.records import StartRecord
-from sparkiac.plan import recording, starts
+from sparkiac.plan import start_records, starts
 from tests.memory.known import QWEN, network
 
 LEAST = {
@@ -143,10 +143,10 @@ def test_speeds_of_two_records_are_joined_and_the_newer_of_the_same_quantity_cou
     newer = {"kind": "decode", "rate": 55.0, "context": 1000, "source": "bench/b.json"}
     wide = {"kind": "aggregate", "rate": 300.0, "context": 1000, "concurrency": 8}
     first, second = record(), record(terms={}, cached={}, speeds=[newer, wide], source=bench)
-    found = recording.merged(first, second)
+    found = start_records.merged(first, second)
     assert [each.rate for each in found.speeds] == [55.0, 2000.0, 300.0]
     assert (found.terms, found.source.link) == (first.terms, "start.log")
-    assert recording.merged(second, first).source.link == "start.log"
+    assert start_records.merged(second, first).source.link == "start.log"
 
 
 def test_an_equal_record_without_memory_figures_does_not_hide_one_that_has_them() -> None:
@@ -160,9 +160,9 @@ def test_an_equal_record_without_memory_figures_does_not_hide_one_that_has_them(
 
 def test_two_records_of_one_server_are_one() -> None:
     first, second = record(), record(terms={"host_bytes": 7}, speeds=[], cached={}, acceptance=0.7)
-    found = recording.merged(first, second)
+    found = start_records.merged(first, second)
     assert (found.terms.host_bytes, found.terms.pool_bytes) == (7, 27 * GIB)
     assert (found.speeds, found.acceptance, found.cached.tokens) == (first.speeds, 0.7, 1000)
     other = record(subject={"model": "n", "platform": "dgx-spark"})
-    assert recording.merged(first, other) == other
-    assert StartRecord.model_validate_json(recording.text(found)) == found
+    assert start_records.merged(first, other) == other
+    assert StartRecord.model_validate_json(start_records.text(found)) == found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import time
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.host.test_ray_group import Hosts
+from tests.host.nodes import pair
 from tests.plan.test_executors import LLAMA, nodes
 from tests.real import tiny_gguf
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container
+    from tests.host.nodes import Nodes
 
 SERVER, WORKER = shutil.which("llama-server"), shutil.which("ggml-rpc-server")
 ASK = (
@@ -31,28 +31,23 @@ ASK = (
 
 
 @pytest.fixture
-def hosts() -> Iterator[Hosts]:
+def hosts() -> Iterator[Nodes]:
     """Give two hosts with the fabric of the group, and the LAN address of the leader."""
     if SERVER is None or WORKER is None:
         pytest.skip("opt-in: needs llama-server and ggml-rpc-server in PATH")
-    if os.getuid() != 0 or not shutil.which("ip"):
-        pytest.skip("needs root and ip, to build network namespaces")
-    found = Hosts()
-    found.ip("-n", f"{found.name}a", "addr", "add", "192.168.1.12/24", "dev", "lo")
-    try:
+    with pair() as found:
+        found.spaces.ip_of("a", "address", "add", "192.168.1.12/24", "dev", "lo")
         yield found
-    finally:
-        found.remove()
 
 
-def healthy(hosts: Hosts, host: str, node: Container) -> bool:
+def healthy(hosts: Nodes, host: str, node: Container) -> bool:
     """Return whether the health check of a container succeeds on its host."""
     assert node.checks.health is not None
-    words = ["ip", "netns", "exec", f"{hosts.name}{host}", *node.checks.health.command[1:]]
+    words = hosts.spaces.within(host, *node.checks.health.command[1:])
     return subprocess.run(words, check=False, capture_output=True).returncode == 0
 
 
-def until(hosts: Hosts, host: str, node: Container, *, state: bool) -> None:
+def until(hosts: Nodes, host: str, node: Container, *, state: bool) -> None:
     """Wait for a state of the health check; the limit only ends a test that fails."""
     end = time.monotonic() + 60
     while healthy(hosts, host, node) != state:
@@ -60,7 +55,7 @@ def until(hosts: Hosts, host: str, node: Container, *, state: bool) -> None:
         time.sleep(0.2)
 
 
-def test_a_leader_waits_uses_its_worker_and_notices_its_end(hosts: Hosts) -> None:
+def test_a_leader_waits_uses_its_worker_and_notices_its_end(hosts: Nodes) -> None:
     """The leader starts first. A dead worker is invisible in /health while no request runs, but not in the check."""
     model = hosts.root / "model.gguf"
     tiny_gguf.write(model)
@@ -71,14 +66,14 @@ def test_a_leader_waits_uses_its_worker_and_notices_its_end(hosts: Hosts) -> Non
     lends = hosts.start("b", (str(WORKER), *worker.argv[1:]), variables={})
     until(hosts, "b", worker, state=True)
     until(hosts, "a", leader, state=True)
-    asked = ["ip", "netns", "exec", f"{hosts.name}a", *ASK]
+    asked = hosts.spaces.within("a", *ASK)
     said = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
     assert json.loads(said).get("tokens_predicted") == 4, said + hosts.log("a")
     lends.kill()
     lends.wait()
     until(hosts, "a", leader, state=False)
     until(hosts, "b", worker, state=False)
-    health = ["ip", "netns", "exec", f"{hosts.name}a", "curl", "-fsS", "http://192.168.1.12:8001/health"]
+    health = hosts.spaces.within("a", "curl", "-fsS", "http://192.168.1.12:8001/health")
     assert subprocess.run(health, check=False, capture_output=True).returncode == 0
     hosts.start("b", (str(WORKER), *worker.argv[1:]), variables={})
     until(hosts, "b", worker, state=True)

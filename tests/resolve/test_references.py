@@ -78,7 +78,7 @@ def test_a_group_needs_the_fabric() -> None:
     text = PAIR.replace(link, "")
     assert text != PAIR
     assert faults(text) == ["REF003 13:10 host spark-02 has no fabric link, but big runs on 2 hosts"]
-    assert hints(text) == ["add hosts.spark-02.fabric.links"]
+    assert hints(text) == ["run sparkiac fabric discover, or add hosts.spark-02.fabric.links"]
 
 
 def test_a_group_of_one_needs_no_fabric() -> None:

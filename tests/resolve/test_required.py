@@ -69,6 +69,16 @@ def test_a_deployment_that_mounts_the_store_needs_to_know_where_it_is() -> None:
     assert faults(deployment(defaults="{}", host="spark-01: {address: 192.168.1.11, model_store: /data}")) == []
 
 
+@pytest.mark.parametrize(
+    ("time", "change"), [("drop_caches_for_s", "drop_caches_every_s"), ("read_ahead_for_s", "read_ahead_kib")]
+)
+def test_the_time_of_a_change_needs_the_change(time: str, change: str) -> None:
+    assert faults(deployment(f"load_memory: {{{time}: 60}}")) == [
+        f"INV002 10:{21 + len(time)} load_memory.{time} of chat has no effect without {change}"
+    ]
+    assert faults(deployment(f"load_memory: {{{time}: 60, {change}: 1}}")) == []
+
+
 def test_a_kernel_setting_cannot_apply_while_a_model_loads_and_always() -> None:
     host = "spark-01: {address: 192.168.1.11, sysctl: {vm.dirty_ratio: 10}}"
     [found] = faults(deployment("load_memory: {sysctl: {vm.dirty_ratio: 5, vm.vfs_cache_pressure: 200}}", host=host))

@@ -125,7 +125,13 @@ def test_a_wrong_value(keys: str, message: str) -> None:
         (f"{FLEET}defaults: {{user: “a”}}\n", (4, 18), "defaults.user: '“a”' is not", "use straight quotation marks"),
         (f"{FLEET}\u00a0x: 1\n", (4, 1), "unknown key '\\xa0x' in the top level", "remove the character before"),
         (f"{FLEET}defaults:\n  image: >\n    a\n    b\n", (5, 3), "defaults.image: 'a b\\n' is not an image", ""),
-        ("name: lab\nhosts: {}\n", (2, 8), "hosts: it has 0 entries; the minimum is 1", ""),
+        ("name: lab\nhosts: {}\n", (2, 8), "hosts: it has 0 entries; the minimum is 1", "Hosts of the fleet, by name."),
+        (
+            f"{FLEET}defaults: {{load_memory: true}}\n",
+            (4, 25),
+            "defaults.load_memory: must be a mapping, not the boolean true",
+            "its keys are drop_caches_every_s, drop_caches_for_s, read_ahead_for_s, read_ahead_kib, sysctl",
+        ),
     ],
 )
 def test_place_and_hint(text: str, place: tuple[int, int], message: str, hint: str) -> None:

@@ -44,11 +44,11 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
         return Exit.BAD_INPUT
     former = files[0].raw.decode()
     builds = tuple(names(former, "builds"))
-    wanted = draft.DeploymentDraft(recipe, tuple(on.split(",")), name, model, port, builds)
+    wanted = draft.DeploymentDraft(recipe, tuple(each.strip() for each in on.split(",")), name, model, port, builds)
     name, values = draft.deployment(wanted, outcome.plan, names(former, "deployments", "services"))
     try:
         text = with_deployment(former, name, values)
     except CannotEdit as reason:
         message = f"{inventory}: {name} must be added by hand: {reason}"
         raise click.UsageError(message) from None
-    return editing.save(inventory, files, text, output_format)
+    return editing.save(inventory, files, outcome.report, text, output_format)

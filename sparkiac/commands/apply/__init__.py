@@ -11,8 +11,8 @@ import click
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY
 
-_ASK: Final = "--yes is missing, and there is no terminal to ask on; --check only shows what would change"
-_JSON: Final = "--format json asks no question: add --yes or --check"
+_ASK: Final = "--yes is missing, and there is no terminal to ask on; {} only shows what would change"
+_JSON: Final = "--format json asks no question: add --yes or {}"
 
 
 class AnsibleCommand(click.Command):
@@ -23,7 +23,7 @@ class AnsibleCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            message = f"{error.message} Options of ansible-playbook go after --, for example: -- --limit spark-01"
+            message = f"{error.message} Options of ansible-playbook go after --, for example: `-- --limit spark-01`."
             raise click.NoSuchOption(error.option_name, message, error.possibilities, ctx) from None
 
 
@@ -70,9 +70,9 @@ def apply(  # noqa: PLR0913  one parameter for each option
     return in_session(fleet, given, output_format, lambda session: session.run(asks=asks, only_check=only_check))
 
 
-def require_answer(output_format: str, *, asks: bool) -> None:
-    """Raise a usage error if a question would be asked that nobody can answer."""
+def require_answer(output_format: str, *, asks: bool, check: str = "--check") -> None:
+    """Raise a usage error if a question would be asked that nobody can answer; `check` are the words that ask none."""
     if asks and output_format == "json":
-        raise click.UsageError(_JSON)
+        raise click.UsageError(_JSON.format(check))
     if asks and not os.isatty(0):
-        raise click.UsageError(_ASK)
+        raise click.UsageError(_ASK.format(check))

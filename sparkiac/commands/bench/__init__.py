@@ -31,8 +31,8 @@ class _Bench(CommandGroup):
 def bench() -> None:
     """Measure a model server: sparkiac bench INVENTORY DEPLOYMENT [MODE], or sparkiac bench --url URL [MODE].
 
-    Each run writes a record to the directory measurements/bench beside the inventory, with everything that it was
-    measured on. `sparkiac bench run --help` explains the modes and options.
+    Each run writes a record to the directory measurements/bench beside the inventory: the measured values, and the
+    software, options and hosts that they are of. `sparkiac bench run --help` explains the modes and options.
     """
 
 

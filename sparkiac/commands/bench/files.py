@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,21 +26,18 @@ def now() -> str:
 def place(inventory: Path | None, record: BenchRecord) -> Path:
     """Return the path of a new record."""
     subject = record.subject
-    name = "".join(each if each in _SAFE else "-" for each in (subject.deployment or subject.model).lower())
+    name = "".join(each if each in _SAFE else "-" for each in subject.title.lower())
     moment = record.taken.replace(":", "").replace("-", "")
     folder = (inventory.parent if inventory else Path()) / "measurements/bench"
     return folder / f"{name}-{record.mode}-{moment}.json"
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file as a whole, or not at all. Raises OSError."""
+def store(path: Path, text: str) -> None:
+    """Write a file and its directory. The file is complete or unchanged. Raises OSError."""
+    from sparkiac import write
+
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        new.write_text(text, encoding="utf-8")
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)
+    write.replace(path, text.encode())
 
 
 def read(path: Path) -> BenchRecord:
@@ -67,7 +63,7 @@ def plot(path: Path, listed: Sequence[tuple[str, BenchRecord]]) -> Exit:
         click.echo("the record has no samples to draw", err=True)
         return Exit.FINDINGS
     try:
-        write(path, drawn)
+        store(path, drawn)
     except OSError as error:
         click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
         return Exit.IO

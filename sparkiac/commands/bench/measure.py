@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _KEY: Final = "SPARKIAC_API_KEY"
 _SERVER: Final = re.compile(r"https?://[^/]")
-_MODES: Final = ("single", "scenarios", "sweep", "rate", "depth", "speculation", "tools", "startup")
 _BUSY: Final = (
     "{count} requests run or wait on the server: a measurement would slow these clients down, and the result would be "
     "wrong. Wait, or measure anyway with --yes. Nothing was sent."
@@ -66,7 +65,7 @@ def run(words: tuple[str, ...], output_format: str, options: dict[str, Any]) -> 
 
 
 def is_busy(target: Target) -> bool:
-    """Return whether the server may serve clients, and say so."""
+    """Return whether the server may serve clients; print a message if so."""
     from sparkiac.bench import counters
 
     found = counters.read(target.endpoint)
@@ -82,7 +81,9 @@ def _parsed(words: tuple[str, ...], url: str | None) -> Words:
     if not names <= len(words) <= names + 1:
         message = "name INVENTORY and DEPLOYMENT, or --url, and then at most one mode"
         raise click.UsageError(message)
-    mode = known("mode", words[names], _MODES) if len(words) > names else "single"
+    from sparkiac.bench.points import MODES
+
+    mode = known("mode", words[names], MODES) if len(words) > names else "single"
     return Words(None, None, mode) if url else Words(Path(words[0]), words[1], mode)
 
 

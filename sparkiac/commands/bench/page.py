@@ -22,14 +22,14 @@ _STYLES: Final = {"faster": "bold green", "slower": "bold red"}
 
 
 def page(record: BenchRecord) -> Iterator[RenderableType]:
-    """Yield the tables of a record, and what is to be known about it."""
+    """Yield the tables of a record, and its notes."""
     subject = record.subject
     where = f" on {', '.join(subject.hosts)}" if subject.hosts else ""
-    yield terminal.heading(f"{subject.deployment or subject.model}{where}: {record.mode}, {record.tool}")
+    yield terminal.heading(f"{subject.title}{where}: {record.mode}, {record.tool}")
     for table in tables.tables(record):
         yield Text()
         yield _table(table)
-    notes = [*filter(None, (tables.knee(record),)), *record.notes]
+    notes = tables.notes(record)
     if record.interrupted:
         notes.append("interrupted: fewer rounds than requested")
     if notes:

@@ -114,7 +114,7 @@ def _report(bed: Bed, found: Better, output: Path | None) -> Exit:
         click.echo(patch, nl=False)
         return Exit.OK
     try:
-        files.write(output, patch)
+        files.store(output, patch)
     except OSError as error:
         click.echo(f"{click.format_filename(output)}: {error.strerror}", err=True)
         return Exit.IO

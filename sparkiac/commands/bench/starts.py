@@ -1,4 +1,4 @@
-"""What a run tells the next plan: its recorded start, if the hosts run what the inventory says."""
+"""Write a bench record, and the recorded start for the next plan if the hosts run what the inventory describes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def report(of: Deployed | None, found: BenchRecord, path: Path, output_format: s
     from sparkiac.formats import terminal
 
     try:
-        files.write(path, records.text(found))
+        files.store(path, records.text(found))
         kept = None if of is None else keep(of, found, path, log)
     except OSError as error:
         click.echo(f"{click.format_filename(path)}: {error.strerror}", err=True)
@@ -100,27 +100,27 @@ def report(of: Deployed | None, found: BenchRecord, path: Path, output_format: s
 def keep(of: Deployed, found: BenchRecord, path: Path, log: str | None = None) -> Kept:
     """Write what the next plan uses of a run: speeds, or the memory figures of a log. Raises OSError.
 
-    Whether the hosts run what the inventory says is unknown for a log from a file: then the user says so.
+    A log from a file has no facts of the hosts: the user is responsible that it is a log of this inventory.
     """
     reason = _unpinned(of) or ("" if found.mode == "startup" and not found.before else _differing(of, found))
     if reason:
         return Kept(reason=reason)
     if log is not None:
         return _memory(of, log, _link(of, path))
-    from sparkiac.bench import starting
+    from sparkiac.bench import start_records
 
-    record = starting.start(of.subject, found, _link(of, path))
+    record = start_records.start(of.subject, found, _link(of, path))
     return _stored(of, record) if record else Kept(reason=_NOTHING)
 
 
 def _memory(of: Deployed, log: str, link: str) -> Kept:
-    from sparkiac.plan import recording, startup_log
+    from sparkiac.plan import start_records, startup_log
 
     compared = startup_log.compare_log(of.name, of.host, log)
     if compared is None:
         return Kept(reason="the log has no memory figures")
     requested = compared.requested_bytes
-    return _stored(of, recording.from_log(of.subject, compared.found, requested_bytes=requested, link=link))
+    return _stored(of, start_records.from_log(of.subject, compared.found, requested_bytes=requested, link=link))
 
 
 def _stored(of: Deployed, record: StartRecord) -> Kept:
@@ -146,7 +146,7 @@ def _differing(of: Deployed, found: BenchRecord) -> str:
         for facts in (found.before.get(name), found.after.get(name, found.before.get(name))):
             running = facts.generation if facts else None
             if running is None:
-                return f"{name} did not say which generation it runs"
+                return f"{name} did not report its generation"
             if running != wanted.get(name):
                 return (
                     f"{name} runs another generation than {of.inventory.name} gives; run sparkiac apply, then measure"

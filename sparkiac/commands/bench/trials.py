@@ -139,7 +139,7 @@ def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
         return Exit.BUSY
     with progress.Progress(text=True) as shown:
         result = measuring.measure(found, bed.wanted, files.now(), shown.heard)
-    files.write(_place(bed, result.record, what), records.text(result.record))
+    files.store(_place(bed, result.record, what), records.text(result.record))
     if result.record.interrupted:
         raise KeyboardInterrupt
     return result.record

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import print_json, read, show
+
+_TWO: Final = "name two inventories, OLD and NEW; or one with --git REV, which takes OLD from a commit"
 
 
 @click.command()
@@ -31,14 +34,14 @@ def diff(inventories: tuple[Path, ...], revision: str | None, output_format: str
     """
     wanted = 1 if revision is not None else 2
     if len(inventories) != wanted:
-        message = "--git REV takes one inventory" if revision is not None else "name two inventories, OLD and NEW"
+        message = "--git REV takes one inventory" if revision is not None else _TWO
         raise click.UsageError(message)
     from sparkiac.commands.diff import changes, page, side
     from sparkiac.report import Report
 
     new_path = inventories[-1]
     new_files = read(new_path)
-    old_files = read(inventories[0]) if revision is None else side.from_git(revision, new_path)
+    old_files = side.from_disk(inventories[0], new_path) if revision is None else side.from_git(revision, new_path)
     old, new = side.checked(old_files), side.checked(new_files)
     if not isinstance(old, side.Side) or not isinstance(new, side.Side):
         refused = Report.of(each for one in (old, new) if isinstance(one, Report) for each in one.findings)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _HASH: Final = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28,52}\b")
 """A commit or a hash; text shows its beginning, JSON all of it."""
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>#|~])")
-_ACTIONS: Final = {"start": "start", "restart": "restart", "stop": "stop"}
+_ACTIONS: Final = ("start", "restart", "stop")
 _UNIT: Final = "sparkiac-"
 _SAME: Final = "No difference: an apply changes no host."
 
@@ -91,7 +91,7 @@ def _summary(found: FleetDiff) -> str:
     total = len(found.look.hosts)
     steps = Counter(step.action for look in found.look.hosts for step in look.units)
     changing = f"{len(found.look.changing)} of {number_of_hosts(total)} change{'s' if total == 1 else ''}"
-    done = [f"{steps[action]} to {word}" for action, word in _ACTIONS.items() if steps[action]]
+    done = [f"{steps[action]} to {action}" for action in _ACTIONS if steps[action]]
     return f"{changing}. Units: {', '.join(done) or 'none restarts'}."
 
 

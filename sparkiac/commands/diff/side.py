@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import click
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     Files: TypeAlias = tuple[InputFile, InputFile | None]
     """An inventory and its lock."""
 
+_SUFFIXES: Final = frozenset({".yaml", ".yml"})
+
 
 class Side(NamedTuple):
     """An inventory that can be compared."""
@@ -28,6 +30,18 @@ class Side(NamedTuple):
     plan: Plan
     artifacts: tuple[Artifact, ...]
     report: Report
+
+
+def from_disk(inventory: Path, other: Path) -> Files:
+    """Read an inventory; a word that is no path may be a revision to compare the `other` one with."""
+    try:
+        return read(inventory)
+    except click.UsageError as error:
+        if inventory.exists() or inventory.suffix in _SUFFIXES:
+            raise
+        named = " ".join(map(click.format_filename, (inventory, other)))
+        message = f"{error.message}; to compare with a commit: sparkiac diff --git {named}"
+        raise click.UsageError(message) from None
 
 
 def from_git(revision: str, inventory: Path) -> Files:

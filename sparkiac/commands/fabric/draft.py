@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sparkiac.fleet.fabric.discovery import lasting_address
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sparkiac.fleet.fabric.discovery import FoundLink
+    from sparkiac.fleet.fabric.reading import Half
     from sparkiac.model.inventory import FabricLink
 
 _NOTHING = "no link: no port with an RDMA device is up"
@@ -41,15 +44,13 @@ def edited(
 
     refused: dict[str, str] = {}
     for name, links in found.items():
-        written = [data(link) for link in links if link.address is not None]
-        if any(link.address is None for link in links):
-            left = ", ".join(link.interface for link in links if link.address is None)
+        stated = [link for link in links if link.address is not None]
+        written = [data(link) for link in stated]
+        if left := ", ".join(link.interface for link in links if link.address is None):
             refused[name] = f"{left} has no IPv4 address, and its other end is unknown; give it an address"
         if not written or written == [_former(link) for link in former[name]]:
             continue
-        comments = {
-            index: _PROPOSED for index, link in enumerate(each for each in links if each.address) if link.proposed
-        }
+        comments = {index: _PROPOSED for index, link in enumerate(stated) if link.proposed}
         try:
             text = with_links(text, name, written, comments)
         except CannotEdit as reason:
@@ -65,15 +66,13 @@ def data(link: FoundLink) -> dict[str, Any]:
         "address": link.address,
         "mtu": link.mtu,
         "speed_gbit": link.speed_gbit,
-        "twin": None if link.twin is None else _twin(link),
+        "twin": None if link.twin is None else _twin(link.twin),
     }
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _twin(link: FoundLink) -> dict[str, Any]:
-    assert link.twin is not None  # noqa: S101
-    own = next((each for each in link.twin.addresses if not each.startswith("169.254.")), None)
-    values = {"interface": link.twin.interface, "hca": link.twin.hca, "address": own}
+def _twin(twin: Half) -> dict[str, Any]:
+    values = {"interface": twin.interface, "hca": twin.hca, "address": lasting_address(twin)}
     return {key: value for key, value in values.items() if value is not None}
 
 

@@ -36,7 +36,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     from sparkiac import pipeline
     from sparkiac.commands.memory import tables
     from sparkiac.formats import terminal
-    from sparkiac.plan import recording, startup_log
+    from sparkiac.plan import start_records, startup_log
 
     source = _one(log, page)
     files = read(inventory)
@@ -50,7 +50,7 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
     assert subject is not None, "a planned deployment has one"  # noqa: S101  for the type checker
     text, name = _text(source), "standard input" if str(source) == "-" else source.name
     found = startup_log.compare_log(deployment, host, text) if log else None
-    record = _of_log(subject, found, name) if log else recording.from_metrics(subject, text, link=name)
+    record = _of_log(subject, found, name) if log else start_records.from_metrics(subject, text, link=name)
     if record is None:
         what = tables.NOTHING if log else tables.NO_METRICS
         click.echo(f"{click.format_filename(source)} {what}", err=True)
@@ -74,11 +74,11 @@ def _one(log: Path | None, page: Path | None) -> Path:
 
 
 def _of_log(subject: Subject, found: StartupComparison | None, name: str) -> StartRecord | None:
-    from sparkiac.plan import recording
+    from sparkiac.plan import start_records
 
     if found is None:
         return None
-    return recording.from_log(subject, found.found, requested_bytes=found.requested_bytes, link=name)
+    return start_records.from_log(subject, found.found, requested_bytes=found.requested_bytes, link=name)
 
 
 def _stored(inventory: Path, deployment: str, record: StartRecord, records: tuple[StartRecord, ...]) -> Path | Exit:

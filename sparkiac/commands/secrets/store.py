@@ -58,6 +58,10 @@ def _prepare(path: Path) -> None:
     if path.is_symlink() or path.parent.is_symlink():
         message = f"{path} must not be behind a symbolic link, which could lead to a directory that Git tracks"
         raise click.UsageError(message)
+    for place, wrong, kind in ((path.parent, path.parent.is_file(), "directory"), (path, path.is_dir(), "file")):
+        if wrong:
+            message = f"{place} must be a {kind}: move away what is there"
+            raise click.UsageError(message)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     ignore = path.with_name(".gitignore")
     if not ignore.exists():

@@ -32,9 +32,7 @@ class Step(NamedTuple):
 
 def of_host(host: HostPlan, read: HostPorts) -> Iterator[Step]:
     """Check each link of a host, and the limit on locked memory."""
-    known: dict[str, Half] = {}
-    for port in read.ports or ():
-        known |= {each.interface: each for each in (port, port.twin) if each is not None}
+    known = read.halves
     for link in host.links:
         yield from _link(host.name, link, known)
         if link.twin is not None:
@@ -95,10 +93,10 @@ def _memlock(host: HostPlan, read: HostPorts) -> Step:
 def of_groups(plan: Plan, read: Mapping[str, HostPorts]) -> Iterator[Step]:
     """Check that the hosts of each group are alike: driver, firmware and memory."""
     for group, hosts in groups(plan).items():
-        names = [host.name for host in hosts if host.name in read]
-        yield _same(group, "driver", {name: read[name].driver for name in names})
-        yield _same(group, "firmware", {name: _firmware(read[name]) for name in names})
-        yield _memory(group, hosts, {name: read[name].memory_bytes for name in names})
+        found = {host.name: read.get(host.name) for host in hosts}
+        yield _same(group, "driver", {name: each.driver if each else None for name, each in found.items()})
+        yield _same(group, "firmware", {name: _firmware(each) if each else None for name, each in found.items()})
+        yield _memory(group, hosts, {name: each.memory_bytes if each else None for name, each in found.items()})
 
 
 def _firmware(read: HostPorts) -> str | None:

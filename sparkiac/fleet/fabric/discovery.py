@@ -56,7 +56,7 @@ def _link(host: HostPorts, port: Port, owner: Mapping[str, End], name: str) -> F
     return FoundLink(
         port.interface,
         port.hca,
-        _address(port),
+        lasting_address(port),
         port.mtu,
         None if port.speed_mbit is None else port.speed_mbit / 1000,
         port.twin,
@@ -65,7 +65,7 @@ def _link(host: HostPorts, port: Port, owner: Mapping[str, End], name: str) -> F
     )
 
 
-def _address(port: Half) -> str | None:
+def lasting_address(port: Half) -> str | None:
     """Return the address that stays the same: not a link-local one."""
     return next((each for each in port.addresses if not each.startswith(_LINK_LOCAL)), None)
 
@@ -85,23 +85,19 @@ def _proposed(found: Mapping[str, list[FoundLink]]) -> dict[End, str]:
     )
     hosts = {name: _FIRST_HOST + index for index, name in enumerate(found)}
     proposed: dict[End, str] = {}
-    for ends in _segments(found):
-        if any(_by_end(found)[end].address is None for end in ends):
+    known = {(name, link.interface): link for name, each in found.items() for link in each}
+    for ends in _segments(known):
+        if any(known[end].address is None for end in ends):
             number = next(free)
             proposed |= {end: f"192.168.{number}.{hosts[end[0]]}/24" for end in ends}
     return proposed
 
 
-def _segments(found: Mapping[str, list[FoundLink]]) -> Iterator[tuple[End, ...]]:
-    """Return the ends that see each other, at least two."""
-    known = _by_end(found)
+def _segments(known: Mapping[End, FoundLink]) -> Iterator[tuple[End, ...]]:
+    """Return the groups of ends that reach each other, each of at least two."""
     done: set[End] = set()
     for end, link in known.items():
         ends = tuple(sorted({end, *(peer for peer in link.peers or () if peer in known)}))
         if end not in done and len(ends) > 1:
             done |= set(ends)
             yield ends
-
-
-def _by_end(found: Mapping[str, list[FoundLink]]) -> dict[End, FoundLink]:
-    return {(name, link.interface): link for name, each in found.items() for link in each}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sparkiac.fleet.fabric.pairs import End, Pair
-    from sparkiac.fleet.fabric.reading import Half, HostPorts
+    from sparkiac.fleet.fabric.reading import HostPorts
 
 _HEADERS_BYTES: Final = 28
 """Of IPv4 and ICMP, which a ping adds to its data."""
@@ -95,9 +95,7 @@ def _ib_write_bw(pair: Pair, read: Mapping[str, HostPorts]) -> float | str:
 
 def _rdma(end: End, read: Mapping[str, HostPorts]) -> str | None:
     """Return the options that name the RDMA device of an end and its GID."""
-    port: Half | None = next(
-        (each for each in read[end.host.name].ports or () if each.interface == end.link.interface), None
-    )
+    port = read[end.host.name].halves.get(end.link.interface)
     index = None if port is None else gid_index(port, end.link.address)
     return None if port is None or port.hca is None or index is None else f"--ib-dev {port.hca} --gid-index {index}"
 

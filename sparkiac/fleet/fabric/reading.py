@@ -60,6 +60,12 @@ class HostPorts(_Read):
     tools: tuple[Text, ...] | None
     unknown: dict[Text, Text]
 
+    @property
+    def halves(self) -> dict[str, Half]:
+        """Return interface → half of a port."""
+        both = ((port, port.twin) for port in self.ports or ())
+        return {half.interface: half for pair in both for half in pair if half is not None}
+
 
 def read_all(hosts: Mapping[Endpoint, Links], *, neighbours: bool = False) -> dict[str, HostPorts | Failure]:
     """Read all hosts at the same time: their ports with an RDMA device, and the interfaces that their links name."""

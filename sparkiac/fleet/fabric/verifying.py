@@ -36,5 +36,5 @@ def verify(plan: Plan, read: Mapping[str, HostPorts], *, speed: bool) -> tuple[l
 
 def _mtu(end: End, read: Mapping[str, HostPorts]) -> int | None:
     """Return the stated MTU of a link, otherwise that of the interface."""
-    found = (port.mtu for port in read[end.host.name].ports or () if port.interface == end.link.interface)
-    return end.link.mtu or next(found, None)
+    port = read[end.host.name].halves.get(end.link.interface)
+    return end.link.mtu or (port.mtu if port else None)

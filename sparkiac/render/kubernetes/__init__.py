@@ -9,6 +9,8 @@ from sparkiac.render.kubernetes.objects import Node, Unsupported
 from sparkiac.render.kubernetes.pods import Files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sparkiac.artifact import Artifact
     from sparkiac.plan import Plan
 
@@ -24,13 +26,14 @@ class Rendering(NamedTuple):
 
 def render(plan: Plan) -> Rendering:
     """Render all objects and kustomization.yaml, sorted by path. Raises Unsupported."""
-    _check_names(plan)
+    units = _nodes(plan)
+    _check_names(plan, units)
     users = _users(plan)
     resources = [files.namespace(plan.name)]
     configured: list[Artifact] = []
     rendered: list[list[Node]] = []
     refused: dict[str, str] = {}
-    for name, nodes in _nodes(plan).items():
+    for name, nodes in units.items():
         own = (*files.promises(nodes, plan.name), *groups.variables_of_nodes(nodes))
         probe = files.probe() if files.is_probed(nodes[0]) else ()
         try:
@@ -84,9 +87,9 @@ def _users(plan: Plan) -> dict[str, list[str]]:
     return {name: sorted(users) for name, users in found.items()}
 
 
-def _check_names(plan: Plan) -> None:
+def _check_names(plan: Plan, units: Iterable[str]) -> None:
     """Raise Unsupported if a name is not one of Kubernetes, where none ends with a hyphen."""
-    names = {plan.name, *(host.name for host in plan.hosts), *_nodes(plan)}
+    names = {plan.name, *(host.name for host in plan.hosts), *units}
     bad = sorted(name for name in names if name.endswith("-"))
     if bad:
         message = f"names of Kubernetes do not end with a hyphen: rename {', '.join(bad)}"

@@ -20,7 +20,7 @@ PROBE: Final = "sparkiac-probe"
 NODES: Final = "/run/sparkiac/nodes"
 """Directory in the pods of a group with a file of environment variables for each node."""
 _READABLE: Final = 0o444
-"""The user of a container may be any; nothing else sees its files."""
+"""Readable by every user: the container may run as any of them, and nothing else mounts its files."""
 
 
 class Mounted(NamedTuple):

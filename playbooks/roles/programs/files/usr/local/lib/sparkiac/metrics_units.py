@@ -18,7 +18,7 @@ ALERT = "sparkiac-alert:"
 
 
 def samples(machine: LocalHost, units: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, str], float]]:
-    """Return state and restarts of each unit; of a unit of another turn only that it rests."""
+    """Return state and restarts of each unit. For a unit of another turn, return only that it is not to run."""
     found = shown(machine, [each["unit"] for each in units])
     resting = names_of_other_turns(machine)
     for each in units:

@@ -122,7 +122,7 @@ def blocks(output: str) -> list[dict[str, str]]:
 def shown(
     machine: LocalHost, names: list[str], properties: Iterable[str], *, within_s: int
 ) -> tuple[CommandResult, dict[str, dict[str, str]]]:
-    """Ask systemd for properties of units within a time, with one call; return the call, and unit → properties."""
+    """Ask systemd once for properties of units, within a time; return the command's result, and unit → properties."""
     argv = ("timeout", str(within_s), "systemctl", "show", "--property=" + ",".join(["Id", *properties]))
     done = machine.run(*argv, *map(unit_file, names))
     return done, {planned_name(block["Id"]): block for block in blocks(done.output) if "Id" in block}

@@ -43,13 +43,13 @@ def restart(machine: LocalHost, plan: dict[str, Any], also: list[str], turn: str
 
 
 def rest(machine: LocalHost, unit: dict[str, Any], step: UnitAction) -> None:
-    """Stop a unit of another turn when its requests have ended, and let it not start at boot."""
+    """Stop a unit of another turn when its running requests have ended, and disable its start at boot."""
     say(step)
     leave(machine, unit, "disable", "--now")
 
 
 def leave(machine: LocalHost, unit: dict[str, Any], *words: str) -> None:
-    """Stop a unit with these words of systemctl when its running requests have ended, or after `drain_s`."""
+    """Run systemctl with `words` to stop a unit, when its running requests have ended or after `drain_s`."""
     if unit["drain_s"]:
         switch_drain.drain(machine, [unit], unit["drain_s"])
     machine.run("systemctl", *words, unit_file(unit["name"]))

@@ -1,11 +1,11 @@
-"""The recorded start of a run: speeds of a server, from which the next plan takes its own."""
+"""Make a recorded start from a bench record: the measured speeds, which the next plan uses."""
 
 from __future__ import annotations
 
 import statistics
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.bench import comparison, records, summary
+from sparkiac.bench import comparison, summary
 from sparkiac.model.records import FASTEST, Source, Speed, StartRecord
 
 if TYPE_CHECKING:
@@ -81,8 +81,7 @@ def _speed(point: PointRecord, quantity: Quantity, kind: str, link: str) -> Iter
 
 def _prompt(point: PointRecord) -> int:
     """Return the tokens of the prompts: as they were requested, because each round has a few more or fewer."""
-    samples = (sample for each in point.rounds for sample in records.samples(each))
-    return point.prompt_tokens or round(statistics.median(sample.prompt_tokens for sample in samples))
+    return point.prompt_tokens or round(statistics.median(sample.prompt_tokens for sample in summary.samples(point)))
 
 
 def _rounded(rate: float) -> float:

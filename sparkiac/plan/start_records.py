@@ -6,6 +6,8 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Final
 
+from sparkiac.catalog import metrics
+from sparkiac.memory.values import not_negative
 from sparkiac.model.records import Cached, Source, StartRecord, Terms
 
 if TYPE_CHECKING:
@@ -13,11 +15,8 @@ if TYPE_CHECKING:
     from sparkiac.model.records import Speed, Subject
 
 _ID: Final = 8
-_CACHE: Final = re.compile(r"^vllm:cache_config_info\{([^}]*)\}", re.MULTILINE)
 _LABEL: Final = re.compile(r'\b(\w++)="([^"]*)"')
-_SAMPLE: Final = r"^{name}(?:\{{[^}}]*\}})? (\S+)$"
-_DRAFTED: Final = "vllm:spec_decode_num_draft_tokens_total"
-_ACCEPTED: Final = "vllm:spec_decode_num_accepted_tokens_total"
+_VLLM: Final = metrics.METRICS["vllm"]
 _RESIDENT: Final = "process_resident_memory_bytes"
 
 
@@ -30,10 +29,10 @@ def from_log(subject: Subject, found: Startup, *, requested_bytes: int | None, l
             requested_bytes=requested_bytes,
             weights_bytes=found.weights_bytes,
             activations_bytes=found.activations_bytes,
-            non_torch_bytes=_positive(found.runtime_bytes),
-            graphs_estimate_bytes=_positive(found.graphs_estimate_bytes),
-            graphs_bytes=_positive(found.graphs_bytes),
-            pool_bytes=_positive(found.pool_bytes),
+            non_torch_bytes=not_negative(found.runtime_bytes),
+            graphs_estimate_bytes=not_negative(found.graphs_estimate_bytes),
+            graphs_bytes=not_negative(found.graphs_bytes),
+            pool_bytes=not_negative(found.pool_bytes),
         ),
         cached=Cached(
             tokens=found.tokens,
@@ -48,16 +47,20 @@ def from_log(subject: Subject, found: Startup, *, requested_bytes: int | None, l
 
 def from_metrics(subject: Subject, page: str, *, link: str) -> StartRecord | None:
     """Return the record of a page of metrics of vLLM; None if it is no such page."""
-    found = _CACHE.search(page)
-    if found is None:
+    sums, caches = dict[str, float](), list[str]()
+    for name, labels, value in metrics.samples(page):
+        sums[name] = sums.get(name, 0.0) + value
+        if name == _VLLM["cache_config"].name:
+            caches.append(labels)
+    if not caches:
         return None
-    labels = dict(_LABEL.findall(found[1]))
-    drafted, accepted = _sum(page, _DRAFTED), _sum(page, _ACCEPTED)
-    resident = _sum(page, _RESIDENT)
+    cache = dict(_LABEL.findall(caches[0]))
+    drafted, accepted = (sums.get(_VLLM[each].name) for each in ("draft_tokens", "accepted_tokens"))
+    resident = sums.get(_RESIDENT)
     return StartRecord(
         subject=subject,
         terms=Terms(host_bytes=None if resident is None else round(resident)),
-        cached=Cached(blocks=_count(labels.get("num_gpu_blocks")), block_tokens=_count(labels.get("block_size"))),
+        cached=Cached(blocks=_count(cache.get("num_gpu_blocks")), block_tokens=_count(cache.get("block_size"))),
         acceptance=accepted / drafted if drafted and accepted is not None else None,
         source=Source(grade="metrics", link=link),
         notes=("host_bytes is the API server alone",) if resident is not None else (),
@@ -101,14 +104,5 @@ def _measured(speed: Speed) -> tuple[object, ...]:
     return speed.kind, speed.context, speed.concurrency, speed.note
 
 
-def _positive(size_bytes: int | None) -> int | None:
-    return None if size_bytes is None or size_bytes < 0 else size_bytes
-
-
 def _count(value: str | None) -> int | None:
     return int(value) if value and value.isdigit() else None
-
-
-def _sum(page: str, name: str) -> float | None:
-    found = re.findall(_SAMPLE.format(name=re.escape(name)), page, re.MULTILINE)
-    return sum(map(float, found)) if found else None

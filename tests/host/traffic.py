@@ -1,0 +1,116 @@
+"""A host between a client and a container, in network namespaces, and programs that connect to each other in them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.namespaces import Namespaces
+
+SERVE = """
+import socket, sys, threading
+def echo(connection):
+    while data := connection.recv(100):
+        connection.sendall(data)
+for place in sys.argv[1:]:
+    address, _, port = place.rpartition(":")
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listening = socket.create_server((address, int(port)), family=family)
+    def serve(listening=listening):
+        while True:
+            threading.Thread(target=echo, args=(listening.accept()[0],), daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+CALL = """
+import encodings.idna, os, socket, sys  # an interpreter below /root can load no more modules after setuid
+os.setuid(int(sys.argv[1]))
+held = {}
+for line in sys.stdin:
+    verb, place = line.split()
+    address, _, port = place.rpartition(":")
+    try:
+        connection = held[place] if verb == "again" else socket.create_connection((address, int(port)), timeout=5)
+        connection.sendall(b"x")
+        print("ok" if connection.recv(1) == b"x" else "end", flush=True)
+        if verb == "hold":
+            held[place] = connection
+    except OSError as error:
+        print(type(error).__name__, flush=True)
+"""
+PUBLISH = """\
+table ip docker {
+  chain pre { type nat hook prerouting priority dstnat; ip daddr 10.77.1.1 tcp dport 8001 dnat to 10.77.2.2:8000; }
+  chain out { type nat hook output priority -100; ip daddr 10.77.1.1 tcp dport 8001 dnat to 10.77.2.2:8000; }
+}
+"""
+
+
+@dataclass
+class Network:
+    """A host between a client and a container whose port 8000 it publishes as 8001."""
+
+    spaces: Namespaces
+    machine: Any
+    running: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, where: str, program: str, *words: str) -> subprocess.Popen[str]:
+        """Start a Python program in a namespace."""
+        argv = self.spaces.within(where, sys.executable, "-ISc", program, *words)
+        pipe = subprocess.PIPE
+        self.running.append(subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True))
+        return self.running[-1]
+
+    def build(self) -> None:
+        """Connect the namespaces, publish the port of the container, and start servers on the host and in it."""
+        for number, where in ((1, "client"), (2, "container")):
+            one, two = ((f"10.77.{number}.{last}/24", f"fd77:{number}::{last}/64") for last in (1, 2))
+            self.spaces.cable(("host", where, *one), (where, "up0", *two))
+            self.spaces.ip_of(where, "route", "add", "default", "via", f"10.77.{number}.1")
+        self.spaces.ip_of("host", "address", "add", "10.77.1.9/24", "dev", "client")
+        forward = self.spaces.within("host", "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward")
+        subprocess.run(forward, check=True)
+        self.publish()
+        for where, places in (("container", ["0.0.0.0:8000"]), ("host", ["0.0.0.0:9000", ":::9006", "0.0.0.0:9001"])):
+            server = self.start(where, SERVE, *places)
+            assert server.stdout
+            assert server.stdout.readline() == "ready\n"
+
+    def nft(self, *words: str, rules: str | None = None) -> str:
+        """Run nft on the host."""
+        argv = self.spaces.within("host", "nft", *words)
+        return subprocess.run(argv, input=rules, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+    def publish(self) -> None:
+        """Publish the port of the container."""
+        self.nft("-f", "-", rules=PUBLISH)
+
+    def rules(self) -> str:
+        """Return all rules of the host."""
+        return self.nft("list", "ruleset")
+
+    def end(self) -> None:
+        """End the programs."""
+        for each in self.running:
+            each.kill()
+            each.communicate()
+
+
+class Caller:
+    """A client that opens connections."""
+
+    def __init__(self, network: Network, where: str, uid: int = 0) -> None:
+        """Start it in a namespace, as a user."""
+        self.process = network.start(where, CALL, str(uid))
+
+    def call(self, verb: str, place: str) -> str:
+        """Open a connection (`once`, `hold`), or use a held one (`again`); return ok or the error."""
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(f"{verb} {place}\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
