@@ -56,6 +56,7 @@ platforms:
         "port: 8001",
         "port: 8001, image: 'vllm/vllm-openai:v0.20.0', set: {option_one: 1}, env: {VLLM_ONE: 1}",
     ),
+    "host memory": _CHAT.replace("port: 8001", "port: 8001, load_memory: {drop_caches_every_s: 2, read_ahead_kib: 64}"),
     "no recipe": _HEAD
     + """\
 deployments:

@@ -183,7 +183,7 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
 def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], document: Document) -> str:
     """Return a hint for a value of another kind or size: its keys, the value in the unit of the key, or its meaning."""
     given, context, kind = details[0]["input"], details[0].get("ctx", {}), details[0]["type"]
-    if len(details) == 1 and kind in _MAPPINGS and (owners := _models_at(model, path, document.data)):
+    if len(details) == 1 and kind in _MAPPINGS and len(owners := _models_at(model, path, document.data)) == 1:
         return f"its keys are {', '.join(sorted(owners[0].model_fields))}"
     if kind == "too_short":
         return _description(model, path, document)

@@ -65,7 +65,7 @@ BOUNDARIES: Final = (
     Boundary("kv:_SPARSE_IS_FP8", "vllm/v1/attention/backends/registry.py", "SM120"),
     Boundary("options:_KNOWS_VERY_LARGE", "vllm/engine/arg_utils.py", r"160 \* GiB"),
     Boundary("options:_COUNTS_IN_FLIGHT", PAGES, "in_flight"),
-    Boundary("options:_NINETY_TWO", CACHE, r"gpu_memory_utilization: float = Field\(default=0\.92"),
+    Boundary("options:_HIGHER_UTILIZATION", CACHE, r"gpu_memory_utilization: float = Field\(default=0\.92"),
     Boundary("packed:_OVERLAID", UTILS, "overlaid|overlay"),
     Boundary("packed:_BY_ANCHOR", UTILS, "anchor"),
     Boundary("pages:_ALIGNS_TO_BLOCK", "vllm/platforms/interface.py", "kernel_block_alignment|lcm"),
