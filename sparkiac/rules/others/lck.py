@@ -206,9 +206,8 @@ Pull the image where it was captured before, and capture it again; or remove the
         """\
 The lock is an example: its pins are made up.
 
-sparkiac ships locks with `example: true` beside its example inventories, so that there is something to look at before
-anything is pinned. Their digests, commits and hashes refer to nothing real. `check` refuses them with this one error,
-whatever else the lock contains. `generate` writes the files, warns, and marks them: the playbook stops in its first
+`example: true` marks a lock whose digests, commits and hashes refer to nothing real, such as one for a demonstration.
+`check` refuses it with this one error, whatever else the lock contains. `generate` writes the files, warns, and marks them: the playbook stops in its first
 task, before it connects to any host. `sparkiac lock` replaces all pins and removes the mark. Pins that are missing
 (IMG003, MDL001, FIL001) and are rendered with `--allow-unlocked` stop the playbook as well.
 """,
