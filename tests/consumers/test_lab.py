@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent.parent
 FOUND = {
-    **{"lab": ["MEM100"], "solo": [], "pair": ["ENT100", "IMG003"]},
-    **{"ring3": ["MEM100"], "switch4": ["MEM100"]},
+    "lab": ["MEM100"],
+    "solo": [],
+    "pair": ["ENT100", "IMG003"],
+    "ring3": ["MEM100"],
+    "switch4": ["MEM100"],
 }
 """Inventory → warnings and errors with its shipped lock."""
 BIN = Path(sys.executable).parent

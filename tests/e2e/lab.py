@@ -1,4 +1,4 @@
-"""An inventory of two hosts and two models, moved to the bed's hosts: other addresses, platform, user, mirror and digests."""
+"""Two hosts and two models, moved to the bed's hosts: other addresses, platform, user, mirror and digests."""
 
 from __future__ import annotations
 
