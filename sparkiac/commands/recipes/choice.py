@@ -6,26 +6,30 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from sparkiac.catalog.library import SHIPPED
 from sparkiac.commands.inputs import known
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from sparkiac.catalog.library import Library
     from sparkiac.resolve.catalogued import Catalogued
 
 _SET: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
 """Keys that a recipe leaves open and that the commands set."""
 
 
-def deployable(name: str, command: str, builds: Container[str] = ()) -> Catalogued:
-    """Return a recipe of the catalog whose open values the command can set; refuse any other.
+def deployable(name: str, command: str, builds: Container[str] = (), *, library: Library = SHIPPED) -> Catalogued:
+    """Return a recipe whose open values the command can set; refuse any other.
 
     `builds` are the images that the inventory builds already.
     """
     from sparkiac.commands.recipes import data
     from sparkiac.resolve import catalogued
 
-    chosen = catalogued.named(known("recipe", name, [each.name for each in catalogued.everything() if each.usable]))
+    chosen = catalogued.named(
+        known("recipe", name, [each.name for each in catalogued.everything(library) if each.usable]), library
+    )
     snippet = data.snippet(chosen)
     set_already = {"builds"} if chosen.values.get("image") in builds else set()
     left = sorted({key for part in (snippet, *snippet["deployments"].values()) for key in part} - _SET - set_already)
