@@ -355,7 +355,14 @@ def test_on_a_terminal_six_questions_are_asked(folder: Path) -> None:
     """An empty line takes what stands in brackets."""
     done = answered(folder, "", "spark-01=192.168.1.11", "", RECIPE, "milo", "")
     assert done.returncode == 0, done.stderr
-    asked = ["Name of the fleet [lab]", "First host", "Another host", "Recipe for spark-01", "Login name", "Directory of weights"]
+    asked = [
+        "Name of the fleet [lab]",
+        "First host",
+        "Another host",
+        "Recipe for spark-01",
+        "Login name",
+        "Directory of weights",
+    ]
     assert [done.stderr.count(each) for each in asked] == [1, 1, 1, 1, 1, 1]
     assert yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["defaults"]["model_store"] == "/srv/models"
 
