@@ -13,7 +13,7 @@ from sparkiac.commands.recipes.tables import weights
 from sparkiac.formats import terminal
 from sparkiac.memory.fit import Fit
 from sparkiac.memory.values import Unknown
-from sparkiac.plan import build, memory_use
+from sparkiac.plan import memory_use
 from sparkiac.plan.numbers import gib, span
 from sparkiac.resolve import catalogued
 from sparkiac.upstream.machine import MeasuredLink
@@ -86,9 +86,9 @@ def _plan(found: Catalogued, hosts: Sequence[FleetHost]) -> Plan:
     )
     fleet = repository.FleetDraft("fleet", chosen, None, "/srv/models")
     raw = repository.from_recipes(fleet, [repository.Placement(found, chosen, None)]).encode()
-    report, resolved = pipeline.resolve_inventory(pipeline.InputFile(found.name, raw), None)
-    assert resolved is not None, f"a recipe of the catalog resolves: {report.findings}"  # noqa: S101
-    return build(resolved)
+    outcome = pipeline.check(pipeline.InputFile(found.name, raw), None, allow_unlocked=True)
+    assert outcome.plan is not None, f"a recipe of the catalog has a plan: {outcome.report.findings}"  # noqa: S101
+    return outcome.plan
 
 
 def _exceeds(use: HostMemoryUse) -> bool:
