@@ -112,7 +112,7 @@ def server(  # noqa: PLR0913  the facts of one server, each under its name
         name,
         requested,
         inside,
-        Term("KV cache", None if left is None else max(0, left), "what the other terms leave", _any_assumed(inside)),
+        _pool(left, inside),
         outside,
         Term("shortage", None if left is None else max(0, -left), "bytes over the share"),
     )
@@ -136,6 +136,17 @@ def host(
     """Return the terms of one host; `reserve` is kept free."""
     taken = (term for each in servers for term in each.taken)
     return HostBudget(total, (*taken, *services, *((reserve,) if reserve else ())))
+
+
+def _pool(left: int | None, inside: tuple[Term, ...]) -> Term:
+    """Return the KV cache, with its sizes if all terms are as large, or as small, as recorded starts allow."""
+    pool = Term("KV cache", None if left is None else max(0, left), "what the other terms leave", _any_assumed(inside))
+    sizes = [(each.low_bytes, each.size_bytes, each.high_bytes) for each in inside]
+    if left is None or not any(low is not None for low, _, _ in sizes):
+        return pool
+    more = sum(size - low for low, size, _ in sizes if low is not None and size is not None)
+    less = sum(high - size for _, size, high in sizes if high is not None and size is not None)
+    return pool._replace(low_bytes=max(0, left - less), high_bytes=max(0, left + more))
 
 
 def _any_assumed(terms: tuple[Term, ...]) -> bool:

@@ -25,6 +25,9 @@ _MIB: Final = 1 << 20
 _GRAPHS_BYTES: Final = 100 * _MIB
 _GRAPH_BYTES: Final = 11 * _MIB
 """CUDA graphs: a fixed part, and one for each captured batch size. Starts on an H100: 0.16 to 0.60 GiB."""
+GRAPHS_SPREAD: Final = (0.59, 1.55)
+ACTIVATIONS_SPREAD: Final = (0.75, 1.14)
+"""Recorded sizes of starts on an H100, as shares of what these formulas give."""
 _NCCL_BYTES: Final = 550 * _MIB
 """Buffers of NCCL on each rank, before the request: 0.53 GiB (two ranks, vLLM 0.23.0)."""
 
@@ -38,9 +41,13 @@ class Device(NamedTuple):
 
     non_torch_bytes: int
     source: str
+    low_bytes: int | None = None
+    """Smallest size in recorded starts."""
+    high_bytes: int | None = None
+    """Largest size in recorded starts."""
 
 
-UNIFIED: Final = Device(3 * GIB, "starts on DGX Spark: 1.0 to 3.8 GiB, with what the host allocates meanwhile")
+UNIFIED: Final = Device(3 * GIB, "starts on DGX Spark, with what the host allocates meanwhile", GIB, 38 * GIB // 10)
 
 
 class Facts(NamedTuple):
@@ -85,16 +92,22 @@ def _profiled(facts: Facts) -> tuple[Term, ...]:
     language += drafter_bytes(batch, shape=shape, speculation=facts.speculation)
     encoder = encoder_bytes(batch, shape=shape, options=options)
     what = "the largest images through the encoder" if encoder > language else "the widest layer and the logits"
-    device = facts.device
     terms = [
-        Term("runtime", device.non_torch_bytes, f"CUDA context and libraries; {device.source}", assumed=True),
-        Term("activations", max(language, encoder), f"{what}, for one batch of {batch} tokens", assumed=True),
+        _runtime(facts.device),
+        Term("activations", max(language, encoder), f"{what}, for one batch of {batch} tokens", assumed=True).between(
+            *ACTIVATIONS_SPREAD
+        ),
     ]
     if waiting := encoded_bytes(batch, shape=shape, options=options):
         terms.append(Term("encoder cache", waiting, "encoded images of one batch", assumed=True))
     if options.graph_sizes and measures_graphs(options, shape, facts.speculation):
         terms.append(_graphs(options))
     return tuple(terms)
+
+
+def _runtime(device: Device) -> Term:
+    source = f"CUDA context and libraries; {device.source}"
+    return Term("runtime", device.non_torch_bytes, source, True, device.low_bytes, device.high_bytes)  # noqa: FBT003
 
 
 def _outside(facts: Facts) -> Iterator[Term]:
@@ -109,4 +122,5 @@ def _outside(facts: Facts) -> Iterator[Term]:
 
 def _graphs(options: ServerOptions) -> Term:
     size = _GRAPHS_BYTES + options.graph_sizes * _GRAPH_BYTES
-    return Term("CUDA graphs", size, f"an estimate for {options.graph_sizes} batch sizes", assumed=True)
+    estimate = Term("CUDA graphs", size, f"an estimate for {options.graph_sizes} batch sizes", assumed=True)
+    return estimate.between(*GRAPHS_SPREAD)

@@ -84,7 +84,9 @@ def corrected(device: Device, record: StartRecord, *, shape: Shape, release: tup
     terms = overhead.inside(overhead.Facts(read, shape, speculation, device._replace(non_torch_bytes=0), None))
     # The formulas can exceed the record at its batch size, and not at another one: what is certain is never left out.
     rest = max(took - known_bytes(terms), record.terms.non_torch_bytes or 0)
-    return device._replace(non_torch_bytes=rest, source=f"a recorded start: {record.source.link}")
+    return device._replace(
+        non_torch_bytes=rest, source=f"a recorded start: {record.source.link}", low_bytes=None, high_bytes=None
+    )
 
 
 def decode(record: StartRecord, *, context: int, expected: Range, at: dict[int, Range]) -> Range | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -27,6 +28,15 @@ class Term(NamedTuple):
     """Source of the size."""
     assumed: bool = False
     """Whether the size is an assumption, not a measurement of this model on this host."""
+    low_bytes: int | None = None
+    """Smallest size, if this server differs from the formula as recorded starts do; None if nothing is known of it."""
+    high_bytes: int | None = None
+    """Largest size, likewise."""
+
+    def between(self, low: float, high: float) -> Term:
+        """Return the term with its smallest and largest size, as shares of its size."""
+        size = self.size_bytes
+        return self if size is None else self._replace(low_bytes=int(size * low), high_bytes=math.ceil(size * high))
 
 
 def total_bytes(terms: Iterable[Term]) -> int | Unknown:

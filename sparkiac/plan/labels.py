@@ -150,6 +150,8 @@ def remedies(found: Unknown) -> tuple[str, ...]:
 def _line(part: MemorySegment) -> MemoryRow:
     unset = part.size_bytes is None and part.kind == "service"
     source = f"unknown: {_SET_SERVICE}" if unset else part.source
+    if part.low_bytes is not None and part.high_bytes is not None:
+        source = f"{source}; {gib(part.low_bytes)} to {gib(part.high_bytes)} if it differs as recorded starts do"
     return MemoryRow(label(part), part.kind, gib(part.size_bytes), source, part.assumed)
 
 

@@ -47,6 +47,9 @@ class MemorySegment(NamedTuple):
     size_bytes: int | None
     source: str
     assumed: bool = False
+    low_bytes: int | None = None
+    """Smallest size as recorded starts differ from the formula; None if unknown."""
+    high_bytes: int | None = None
 
 
 class Decode(NamedTuple):

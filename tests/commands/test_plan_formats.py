@@ -118,7 +118,8 @@ def test_json_has_the_proof_under_stable_keys(cli: Cli, written: Callable[[str],
     written(deployment("set: {gpu_memory_utilization: 0.5}", "workload: {users: 2, context: 65536}", MEASURED))
     memory = host(cli)
     assert sorted(memory) == ["accounts", "headroom_bytes", "most_bytes", "parts", "total_bytes"]
-    assert sorted(memory["parts"][0]) == ["assumed", "kind", "name", "owner", "size_bytes", "source"]
+    part = ["assumed", "high_bytes", "kind", "low_bytes", "name", "owner", "size_bytes", "source"]
+    assert sorted(memory["parts"][0]) == part
     [account] = memory["accounts"]
     assert sorted(account) == [
         *("advice", "assumes", "busy", "compared", "context", "decode", "first_token", "fit", "inside", "leads"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CODER: Final = "Qwen/Qwen3-Coder-Next"
 DENSE: Final = "Qwen/Qwen3-8B"
 GEMMA: Final = "google/gemma-3-12b-it"
-DISCRETE: Final = Device(GIB // 4, "starts on an H100: 0.22 to 0.24 GiB")
+DISCRETE: Final = Device(GIB // 4, "starts on an H100", GIB // 13, GIB // 4)
 
 
 class Start(NamedTuple):

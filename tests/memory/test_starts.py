@@ -76,3 +76,40 @@ def _graphs(record: StartRecord) -> tuple[int, int]:
     read = options.read(record.subject.options, release=(0, 23, 0), gpu_bytes=80 * GIB)
     assert isinstance(read, ServerOptions)
     return record.terms.graphs_estimate_bytes or 0, read.graph_sizes
+
+
+
+@pytest.mark.parametrize(
+    ("term", "spread"), [("activations", overhead.ACTIVATIONS_SPREAD), ("CUDA graphs", overhead.GRAPHS_SPREAD)]
+)
+def test_the_spread_of_a_term_is_that_of_the_recorded_starts(term: str, spread: tuple[float, float]) -> None:
+    shares = [_share(start, term) for start in STARTS if "Spark" not in start.name]
+    assert len(shares) == 12
+    assert spread[0] <= min(shares) < spread[0] + 0.02
+    assert spread[1] - 0.02 < max(shares) <= spread[1]
+
+
+def _share(start: Start, term: str) -> float:
+    """Return the recorded size of a term as a share of the predicted one."""
+    [record] = [each for each in measurements.records() if _pool(each) == start.pool and _is_h100(each)]
+    [found] = [each for each in (*start.predicted.inside, *start.predicted.outside) if each.name == term]
+    graphs = record.terms.graphs_bytes if start.graphs is not None else record.terms.graphs_estimate_bytes
+    size = {"activations": record.terms.activations_bytes, "CUDA graphs": graphs}[term]
+    assert size is not None
+    assert found.size_bytes
+    assert (found.low_bytes or 0) <= size <= (found.high_bytes or 0)
+    return size / found.size_bytes
+
+
+def _is_h100(record: StartRecord) -> bool:
+    return record.subject.platform == "h100-80gb"
+
+
+def _pool(record: StartRecord) -> float:
+    return round((record.terms.pool_bytes or 0) / GIB, 2)
+
+
+@each_start
+def test_the_logged_pool_is_within_the_range_of_the_predicted_one(start: Start) -> None:
+    pool = start.predicted.pool
+    assert (pool.low_bytes or 0) <= round(start.pool * GIB) <= (pool.high_bytes or 0)
