@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}
 """Target → folder of its output below generated/. No name has a dot, so the folders of two inventories differ."""
+_MARKS: Final = {"ansible": "ansible.cfg", "kubernetes": "kustomization.yaml"}
+"""Target → a file that only its output has."""
 _RESULTS: Final = {"ansible": hints.PLAYBOOK_STOPS, "kubernetes": hints.PODS_FAIL}
 
 
@@ -78,6 +80,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
         return _refuse(outcome, inventory, output_format)
     artifacts, uncovered = _render(outcome.plan, target)
     folder = printable(output or _folder(outcome.plan, target))
+    _refuse_other_target(folder, target)
     act = write.survey if (planned := only_check or show_diff) else write.commit
     try:
         changes = act(artifacts, folder, inputs=hashes(files), generator=__version__, force=force)
@@ -108,6 +111,20 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
 
 def _folder(plan: Plan, target: str) -> Path:
     return Path("generated") / _FOLDERS[target].format(plan.name)
+
+
+def _refuse_other_target(folder: Path, target: str) -> None:
+    """Refuse a directory with the output of another target, which this one would remove."""
+    from sparkiac import write
+
+    found = write.written_files(folder)
+    for other in _MARKS.keys() - {target}:
+        if _MARKS[other] in found:
+            message = (
+                f"{folder} contains the files for {other}, which those for {target} would replace; "
+                f"choose another directory for --output, or remove {folder} first"
+            )
+            raise click.UsageError(message)
 
 
 def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:
