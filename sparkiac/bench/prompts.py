@@ -7,20 +7,21 @@ drafter predicts their continuation: code, structured data (JSON), and filler (p
 from __future__ import annotations
 
 import random
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Kind = Literal["filler", "code", "structured"]
 KINDS: Final[tuple[Kind, ...]] = ("code", "structured", "filler")
-CALIBRATION: Final = (8, 64)
-"""Units of the two prompts from which the tokens of a unit are computed."""
 _WORDS: Final = """
 the a memory model host time water line number light house river small large quick early open green
 table paper street answer market winter music person reason window garden letter island summer
 office bridge morning story engine signal copper valley season corner metal forest travel
-""".split()  # noqa: SIM905  a list of 60 lines is no clearer
+""".split()  # noqa: SIM905  a list of 40 lines is no clearer
+CALIBRATION: Final = (len(_WORDS), 2 * len(_WORDS))
+"""Units of the two prompts from which the tokens of a unit are computed: each contains all words equally often."""
 _TASKS: Final[dict[Kind, str]] = {
     "filler": "Continue this text in the same style:",
     "code": "Continue this Python module with more functions of the same form:",
@@ -49,8 +50,16 @@ class Prompts:
     def text(self, kind: Kind, units: int) -> str:
         """Return a new prompt with this many units: words, lines of code, or records."""
         made, joint = _FORMS[kind]
-        content = joint.join(made(self._random) for _ in range(units))
+        content = joint.join(made(word, self._random) for word in islice(self._words(), units))
         return f"{self._random.getrandbits(40):010x} {_TASKS[kind]}\n{content}"
+
+    def _words(self) -> Iterator[str]:
+        """Yield all words in random order, again and again.
+
+        Prompts of the same length then have nearly the same number of tokens, although words differ in theirs.
+        """
+        while True:
+            yield from self._random.sample(_WORDS, len(_WORDS))
 
 
 def length(tokens: tuple[int, int]) -> Length:
@@ -60,21 +69,21 @@ def length(tokens: tuple[int, int]) -> Length:
     return Length(tokens[0] - few * per_unit, per_unit)
 
 
-def _word(source: random.Random) -> str:
-    return source.choice(_WORDS)
+def _word(word: str, _: random.Random) -> str:
+    return word
 
 
-def _code(source: random.Random) -> str:
-    name, value = source.choice(_WORDS), source.randrange(100, 1000)
+def _code(name: str, source: random.Random) -> str:
+    value = source.randrange(100, 1000)
     return f"def {name}_{value}(value: int) -> int:\n    return value * {value} + {source.randrange(10)}\n"
 
 
-def _structured(source: random.Random) -> str:
-    number, name = source.randrange(1000, 10_000), source.choice(_WORDS)
+def _structured(name: str, source: random.Random) -> str:
+    number = source.randrange(1000, 10_000)
     return f'{{"id": {number}, "name": "{name}", "active": true, "size": {source.randrange(100)}}}'
 
 
-_FORMS: Final[dict[Kind, tuple[Callable[[random.Random], str], str]]] = {
+_FORMS: Final[dict[Kind, tuple[Callable[[str, random.Random], str], str]]] = {
     "filler": (_word, " "),
     "code": (_code, "\n"),
     "structured": (_structured, "\n"),

@@ -10,7 +10,7 @@ import pytest
 from sparkiac.bench import counters, points, tool_calls
 from sparkiac.bench.phases import phases
 from sparkiac.bench.points import Point, Sizes
-from sparkiac.bench.prompts import KINDS, Kind, Prompts, length
+from sparkiac.bench.prompts import CALIBRATION, KINDS, Kind, Prompts, length
 
 PAGE = """\
 # TYPE vllm:num_requests_running gauge
@@ -48,10 +48,20 @@ def test_prompts_are_unique_and_of_the_requested_length() -> None:
         assert len({text[:10] for text in texts}) == 20
         assert Prompts("seed").text(kind, 5) == Prompts("seed").text(kind, 5)
         assert Prompts("other").text(kind, 5) != Prompts("seed").text(kind, 5)
-    counted = length((30, 142))  # 8 and 64 units: two tokens each, and 14 around them
+    few, many = CALIBRATION
+    counted = length((14 + 2 * few, 14 + 2 * many))  # two tokens for each unit, and 14 around them
     assert (counted.base, counted.per_unit) == (14, 2)
     assert counted.units(2014) == 1000
     assert counted.units(3) == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_prompts_have_the_requested_length_although_words_have_different_numbers_of_tokens(kind: Kind) -> None:
+    """A stand-in for a tokenizer that knows no word: each character is a token."""
+    source = Prompts("seed")
+    few, many = (len(source.text(kind, units)) for units in CALIBRATION)
+    units = length((few, many)).units(20_000)
+    assert all(abs(len(source.text(kind, units)) - 20_000) < 200 for _ in range(20))
 
 
 def test_the_points_of_each_mode() -> None:

@@ -30,6 +30,9 @@ registry, upstream = conftest.registry, conftest.upstream
 """Fixtures: a real registry, the model hub's stand-in."""
 BIN: Final = Path(sys.executable).parent
 RECIPE: Final = "redhatai/qwen3.6-35b-a3b-nvfp4"
+GROUP: Final = "nvidia/minimax-m2.7-nvfp4"
+"""A recipe for two hosts."""
+LINKS: Final = tuple(f"spark-0{number}=enp1s0f1np1,rocep1s0f1,192.168.177.1{number}/24" for number in (1, 2))
 SERVED: Final = "--host", "spark-01=192.168.1.11", "--recipe", RECIPE
 FILES: Final = [
     ".editorconfig",
@@ -281,7 +284,19 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
             "odd.txt:1:1: error IMP001 unreadable: format not recognised; set it ",
         ),
         (["--host", "a=192.168.1.11", "--recipe", "base/single-spark"], "--model ORGANISATION/NAME is missing, and"),
-        ([*SERVED, "--model", "qwen"], "--model 'qwen' is not a model handle"),
+        (
+            ["--host", "a=192.168.1.11", "--recipe", "base/single-spark", "--model", "qwen"],
+            "--model 'qwen' is not a model handle",
+        ),
+        ([*SERVED, "--model", "acme/qwen"], "--model acme/qwen: no chosen recipe leaves its model open"),
+        ([*SERVED, "--recipe", RECIPE], f"--recipe {RECIPE}: each host has a recipe already; add --host or --from-h"),
+        (["--host", "a=192.168.1.11", "--recipe", GROUP], f"{GROUP} needs 2 hosts, but there are 1; add --host"),
+        (
+            ["--host", "a=192.168.1.11", "--host", "b=192.168.1.12", "--recipe", GROUP],
+            "--from-host, which reads the links that are up, or --link HOST=INTERFACE,DEVICE,ADDRESS/PREFIX",
+        ),
+        ([*SERVED, "--link", LINKS[1]], "unknown host 'spark-02'"),
+        ([*SERVED, "--link", "spark-01=enp1,mlx5_0,192.168.1"], "--link 'enp1,mlx5_0,192.168.1' is not HOST="),
     ],
 )
 def test_a_wrong_answer_makes_no_file(folder: Path, cli: Cli, arguments: list[str], said: str) -> None:
@@ -340,7 +355,14 @@ def test_on_a_terminal_six_questions_are_asked(folder: Path) -> None:
     """An empty line takes what stands in brackets."""
     done = answered(folder, "", "spark-01=192.168.1.11", "", RECIPE, "milo", "")
     assert done.returncode == 0, done.stderr
-    asked = ["Name of the fleet [lab]", "First host", "Another host", "Recipe", "Login name", "Directory of weights"]
+    asked = [
+        "Name of the fleet [lab]",
+        "First host",
+        "Another host",
+        "Recipe for spark-01",
+        "Login name",
+        "Directory of weights",
+    ]
     assert [done.stderr.count(each) for each in asked] == [1, 1, 1, 1, 1, 1]
     assert yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["defaults"]["model_store"] == "/srv/models"
 
@@ -348,16 +370,62 @@ def test_on_a_terminal_six_questions_are_asked(folder: Path) -> None:
 def test_on_a_terminal_a_wrong_answer_is_asked_for_again(folder: Path) -> None:
     """What was answered before it stays."""
     named = ("My Lab", "lab", "spark-01", "spark-01=192.168.1.300", "spark-01=192.168.1.11")
-    more = ("spark-01=192.168.1.12", "spark-02=192.168.1.12", "")
-    served = ("base/sglang", "base/single-sparc", "base/single-spark", "qwen", "acme/qwen", "Milo", "milo", "m", "/srv")
-    done = answered(folder, *named, *more, *served)
+    more = ("spark-01=192.168.1.12", "spark-02=192.168.1.12", "", "both", "each", "0", "999", GROUP)
+    served = ("base/sglang", "base/single-sparc", "base/single-spark", "", "qwen", "acme/qwen", "Milo", "milo")
+    done = answered(folder, *named, *more, *served, "m", "/srv")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("Error: ") == 9
+    assert done.stderr.count("Error: ") == 13
+    assert "Error: 'both' is neither together nor each" in done.stderr
+    assert "Error: 999 is not in the list; enter a number from 1 to " in done.stderr
+    assert f"Error: {GROUP} needs 2 hosts, not 1" in done.stderr
     assert "Error: unknown recipe 'base/single-sparc'; did you mean 'base/single-spark'?" in done.stderr
     data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
     assert data["hosts"] == {"spark-01": {"address": "192.168.1.11"}, "spark-02": {"address": "192.168.1.12"}}
     assert data["defaults"]["user"] == "milo"
     assert data["deployments"]["qwen"].items() >= {"recipe": "base/single-spark", "model": "acme/qwen"}.items()
+
+
+def test_on_a_terminal_one_model_over_both_is_chosen_by_number_and_its_links_are_asked(folder: Path) -> None:
+    hosts = ("spark-01=192.168.1.11", "spark-02=192.168.1.12", "")
+    links = ("enp1,mlx5_0", LINKS[0].partition("=")[2], LINKS[1].partition("=")[2])
+    done = answered(folder, "", *hosts, "together", "1", *links, "", "")
+    assert done.returncode in {0, 1}, done.stderr
+    first = done.stderr.partition("memory:\n  1  ")[2].split(",")[0]
+    data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
+    [deployment] = data["deployments"].values()
+    assert deployment[True] == ["spark-01", "spark-02"]
+    assert first.partition("#")[0] == deployment["recipe"]
+    assert f"{first}, 2 hosts\n" in done.stderr
+    assert "Error: --link 'enp1,mlx5_0' is not HOST=INTERFACE,DEVICE,ADDRESS/PREFIX" in done.stderr
+    assert [host["fabric"]["links"][0]["address"] for host in data["hosts"].values()] == [
+        "192.168.177.11/24",
+        "192.168.177.12/24",
+    ]
+
+
+def test_each_recipe_of_the_command_line_gets_the_first_hosts_that_are_free(folder: Path, cli: Cli) -> None:
+    hosts = [word for number in (1, 2, 3) for word in ("--host", f"spark-0{number}=192.168.1.1{number}")]
+    links = [word for link in LINKS for word in ("--link", link)]
+    served = ("--recipe", GROUP, "--recipe", "base/single-spark", "--model", "acme/qwen")
+    outcome = cli("init", "lab", *hosts, *links, *served)
+    assert outcome.code == 0, outcome.err
+    assert "serves nothing yet" not in outcome.out
+    data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
+    first, second = data["deployments"].values()
+    assert (first["recipe"], first[True]) == (GROUP, ["spark-01", "spark-02"])
+    assert (second["recipe"], second["model"], second[True]) == ("base/single-spark", "acme/qwen", "spark-03")
+    link = {"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": "192.168.177.11/24"}
+    assert data["hosts"]["spark-01"]["fabric"] == {"links": [link]}
+    assert "fabric" not in data["hosts"]["spark-03"]
+
+
+def test_the_same_recipe_on_two_hosts_has_two_names(folder: Path, cli: Cli) -> None:
+    assert cli("init", "lab", *SERVED, "--host", "spark-02=192.168.1.12", "--recipe", RECIPE).code == 0
+    deployments = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["deployments"]
+    assert {name: each[True] for name, each in deployments.items()} == {
+        "qwen3-6-35b-a3b-nvfp4": "spark-01",
+        "qwen3-6-35b-a3b-nvfp4-2": "spark-02",
+    }
 
 
 def test_an_import_says_what_it_lost(folder: Path, cli: Cli) -> None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sparkiac.importers.draft import DraftEntry
     from sparkiac.pipeline import Outcome
     from sparkiac.plan import Plan
-    from sparkiac.resolve.catalogued import Catalogued
 
 _STORE: Final = "/srv/models"
 _NEXT: Final = """\
@@ -40,8 +39,6 @@ _SECRETS: Final = "  sparkiac secrets new inventories/{name}.yaml\n"
 _IDLE: Final = "{host} serves nothing yet: sparkiac add RECIPE --on {host} --to inventories/{name}.yaml\n"
 _VALUES: Final = " -- -e @secrets/{name}.json"
 _BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model and --model-store"
-_WHICH: Final = "Recipe, see `sparkiac recipes list`"
-_ANOTHER: Final = "Another host, or empty to continue"
 _GIT: Final = "  git init\n"
 
 
@@ -52,8 +49,27 @@ _GIT: Final = "  git init\n"
 @click.option(
     "--from-host", "targets", metavar="[USER@]ADDRESS", multiple=True, help="Host to read over ssh. May be repeated."
 )
-@click.option("--recipe", metavar="RECIPE", help="Recipe to serve: vendor/name or vendor/name#variant of the catalog.")
-@click.option("--model", metavar="MODEL", help="Model, organisation/name, if the recipe has none.")
+@click.option(
+    "--link",
+    "links",
+    metavar="HOST=INTERFACE,DEVICE,ADDRESS/PREFIX",
+    multiple=True,
+    help="Direct link of a --host to other hosts, with its RDMA device. May be repeated.",
+)
+@click.option(
+    "--recipe",
+    "recipes",
+    metavar="RECIPE",
+    multiple=True,
+    help="Recipe to serve, vendor/name or vendor/name#variant, on the first hosts that have none. May be repeated.",
+)
+@click.option(
+    "--model",
+    "models",
+    metavar="MODEL",
+    multiple=True,
+    help="Model, organisation/name, of a recipe that has none. May be repeated.",
+)
 @click.option(
     "--import", "source", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="File to import instead."
 )
@@ -64,35 +80,37 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     name: str | None,
     hosts: tuple[str, ...],
     targets: tuple[str, ...],
-    recipe: str | None,
-    model: str | None,
+    links: tuple[str, ...],
+    recipes: tuple[str, ...],
+    models: tuple[str, ...],
     source: Path | None,
     user: str | None,
     store: str | None,
 ) -> int:
     """Create a repository for a fleet in DIR; default: the current directory.
 
-    Its inventory serves a recipe of the catalog, or what a file of another tool starts (--import, with the report of
+    Its inventory serves recipes of the catalog, or what a file of another tool starts (--import, with the report of
     `sparkiac import`). --from-host reads memory, driver, links and disks of a host over ssh. On a terminal, missing
-    options are prompted for. Existing files are never overwritten, and after an error no new file is left.
+    options are prompted for, and the recipes that fit the hosts are listed. Existing files are never overwritten, and
+    after an error no new file is left.
 
     Exit codes: 0 done, 1 the inventory has errors or the import lost something, 2 bad input, 6 a file cannot be
     written.
     """
-    from sparkiac.commands.init import repository
+    from sparkiac.commands.init import hosts as machines
+    from sparkiac.commands.init import repository, serving
 
-    if source is not None and any(each is not None for each in (recipe, model, store)):
+    if source is not None and (recipes or models or store is not None):
         raise click.UsageError(_BOTH)
     target = printable(directory.resolve())
     name = _name(name, target)
     _refuse_taken(target, name)
-    found = _hosts(hosts, targets, store or _STORE)
+    found = machines.with_links(machines.read(hosts, targets, store or _STORE), links)
     if source is not None:
         return _imported(source, found, target, name=name, user=user)
-    chosen = prompts.value(recipe, _WHICH, lambda text: _recipe(text, found), "--recipe RECIPE")
-    model = _model(model, chosen)
+    found, placements = serving.chosen(found, recipes, models)
     fleet = repository.FleetDraft(name, found, _user(user, found), _store(store))
-    return _write(fleet, target, repository.from_recipe(fleet, chosen, model))
+    return _write(fleet, target, repository.from_recipes(fleet, placements))
 
 
 def _name(given: str | None, target: Path) -> str:
@@ -115,14 +133,6 @@ def _store(given: str | None) -> str:
     return prompts.value(given, "Directory of weights on the hosts", parse, default=_STORE)
 
 
-def _model(given: str | None, chosen: Catalogued) -> str | None:
-    """Return the model of --model or the prompt; None if the recipe has one."""
-    if given is None and "model" in chosen.values:
-        return None
-    label = "Model, organisation/name as on the model hub"
-    return prompts.value(given, label, prompts.parser("--model", "HANDLE"), "--model ORGANISATION/NAME")
-
-
 def _refuse_taken(target: Path, name: str) -> None:
     from sparkiac.commands.init import repository
 
@@ -135,73 +145,9 @@ def _refuse_taken(target: Path, name: str) -> None:
         raise click.UsageError(message)
 
 
-def _hosts(named: Sequence[str], targets: Sequence[str], store: str) -> tuple[FleetHost, ...]:
-    """Return the hosts of --host and --from-host, or of the prompt; at least one."""
-    found: list[FleetHost] = []
-    for text in named:
-        found.append(_named(text, found))
-    for target in targets:
-        found.append(_measured(target, store, [host.name for host in found]))
-    if not found:
-        options = "--host NAME=ADDRESS or --from-host [USER@]ADDRESS"
-        found.append(prompts.value(None, "First host, NAME=ADDRESS", lambda text: _named(text, ()), options))
-        while more := prompts.value(None, _ANOTHER, lambda text: _named(text, found) if text else None, default=""):
-            found.append(more)
-    return tuple(found)
-
-
-def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
-    from sparkiac.commands.init.repository import FleetHost
-
-    name, address = prompts.host(text)
-    for host in before:
-        if name == host.name or address == host.address:
-            message = f"--host names {name if name == host.name else address} twice"
-            raise click.UsageError(message)
-    return FleetHost(name, address)
-
-
-def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
-    from sparkiac.commands.init.repository import FleetHost
-    from sparkiac.importers import naming
-    from sparkiac.upstream import machine
-
-    user, _, address = target.rpartition("@")
-    if user:
-        prompts.parser("--from-host", "USER")(user)
-    prompts.address("--from-host", address)
-    try:
-        found = machine.inspect(target, store=store)
-    except machine.MachineError as error:
-        raise click.UsageError(str(error)) from None
-    return FleetHost(naming.unused(naming.slug(found.name, "spark"), taken), address, found, user or None)
-
-
-def _recipe(name: str, hosts: Sequence[FleetHost]) -> Catalogued:
-    """Return a recipe that these hosts can serve and for which init can set all open values."""
-    from sparkiac.commands.recipes import choice
-
-    chosen = choice.deployable(name, "init")
-    _enough(hosts, chosen.nodes, name)
-    return chosen
-
-
-def _enough(hosts: Sequence[FleetHost], nodes: int, what: str) -> None:
-    """Refuse a recipe or file that needs more hosts than there are, or hosts with unknown links."""
-    if len(hosts) < nodes:
-        message = f"{what} needs {nodes} hosts, but there are {len(hosts)}; add --host or --from-host"
-        raise click.UsageError(message)
-    without = [host.name for host in hosts[:nodes] if host.machine is None or not host.machine.links]
-    if nodes > 1 and without:
-        message = (
-            f"{what} needs {nodes} hosts, and the direct links of {', '.join(without)} are unknown; "
-            "use --from-host, which reads the links that are up"
-        )
-        raise click.UsageError(message)
-
-
 def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: str, user: str | None) -> int:
     """Create a repository from a file of another tool."""
+    from sparkiac.commands.init import hosts as machines
     from sparkiac.commands.init import repository
     from sparkiac.report import Report
 
@@ -209,7 +155,7 @@ def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: s
     if findings:
         show(Report.of(findings), "text")
         return Exit.BAD_INPUT
-    _enough(hosts, max((entry.nodes for _, entry in entries), default=1), source.name)
+    hosts = machines.grouped(hosts, max((entry.nodes for _, entry in entries), default=1), source.name)
     fleet = repository.FleetDraft(name, tuple(hosts), _user(user, hosts), _STORE)
     return _write(fleet, target, _drafted(fleet, entries), entries)
 

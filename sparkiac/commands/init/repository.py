@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sparkiac.resolve.catalogued import Catalogued
-    from sparkiac.upstream.machine import Machine
+    from sparkiac.upstream.machine import Machine, MeasuredLink
 
 _MODELINE: Final = "# yaml-language-server: $schema=../schema/inventory.schema.json\n"
 _HEAD: Final = "#\n# `sparkiac recipes list` shows what can be served, `sparkiac plan` what runs where.\n"
@@ -36,6 +36,13 @@ class FleetHost(NamedTuple):
     machine: Machine | None = None
     user: str | None = None
     """Login name of --from-host, if it has one."""
+    typed_links: tuple[MeasuredLink, ...] = ()
+    """Links of --link or of the prompt."""
+
+    @property
+    def links(self) -> tuple[MeasuredLink, ...]:
+        """Return the direct links: typed ones, else those that were read."""
+        return self.typed_links or (self.machine.links if self.machine else ())
 
 
 class FleetDraft(NamedTuple):
@@ -47,30 +54,47 @@ class FleetDraft(NamedTuple):
     store: str
 
 
-def from_recipe(fleet: FleetDraft, chosen: Catalogued, model: str | None) -> str:
-    """Return an inventory that serves a recipe, with a model if given, on the first hosts."""
-    from sparkiac import engines
-    from sparkiac.importers import naming, yamlwrite
+class Placement(NamedTuple):
+    """A recipe with the hosts that serve it, the leader first, and a model if the recipe has none."""
 
-    recipe, _, variant = chosen.name.partition("#")
-    keyed = engines.named(chosen.recipe.engine).key_variable is not None
+    chosen: Catalogued
+    hosts: tuple[FleetHost, ...]
+    model: str | None
+
+
+def from_recipes(fleet: FleetDraft, placements: Sequence[Placement]) -> str:
+    """Return an inventory that serves these recipes."""
+    from sparkiac import engines
+    from sparkiac.importers import yamlwrite
+
+    keyed = any(engines.named(each.chosen.recipe.engine).key_variable is not None for each in placements)
     key = {"api_key": {"secret": _SECRET}} if keyed else {}
-    names = [host.name for host in fleet.hosts[: chosen.nodes]]
-    named = _is_named(fleet.hosts[: chosen.nodes])
-    deployment: dict[str, Any] = {"recipe": recipe} | ({"variant": variant} if variant else {})
-    deployment |= {"model": model} if model else {}
-    deployment["on"] = tuple(names) if chosen.nodes > 1 else names[0]
-    deployment |= {} if "port" in chosen.values else {"port": _PORT}
+    named = _is_named([host for each in placements for host in each.hosts])
     user = {"user": fleet.user} if fleet.user else {}
     data = {
         "name": fleet.name,
         "defaults": user | {"model_store": fleet.store, "bind": "lan" if keyed and not named else "loopback"} | key,
         "hosts": {host.name: _host(host, fleet.user) for host in fleet.hosts},
-        "deployments": {naming.slug(model or recipe): deployment},
+        "deployments": _deployments(placements),
     }
     comments = _comments(fleet.hosts) | ({("defaults", "api_key"): [_KEYED]} if keyed else {})
     comments |= {("defaults", "bind"): [_NAMED]} if keyed and named else {}
     return _MODELINE + _HEAD + yamlwrite.dump(data, comments)
+
+
+def _deployments(placements: Sequence[Placement]) -> dict[str, dict[str, Any]]:
+    from sparkiac.importers import naming
+
+    made: dict[str, dict[str, Any]] = {}
+    for chosen, hosts, model in placements:
+        recipe, _, variant = chosen.name.partition("#")
+        names = tuple(host.name for host in hosts)
+        deployment: dict[str, Any] = {"recipe": recipe} | ({"variant": variant} if variant else {})
+        deployment |= {"model": model} if model else {}
+        deployment["on"] = names if len(names) > 1 else names[0]
+        deployment |= {} if "port" in chosen.values else {"port": _PORT}
+        made[naming.unused(naming.slug(model or recipe), made)] = deployment
+    return made
 
 
 def from_draft(fleet: FleetDraft, draft: str) -> str:
@@ -101,14 +125,12 @@ def _host(host: FleetHost, user: str | None) -> dict[str, Any]:
     data: dict[str, Any] = {"address": host.address}
     if host.user not in {None, user}:
         data["ssh"] = {"user": host.user}
-    if machine is None:
-        return data
-    if machine.memory_bytes is not None:
+    if machine is not None and machine.memory_bytes is not None:
         data["memory"] = {"total_gib": int(machine.memory_bytes * 10 / GIB) / 10}
-    if machine.driver is not None:
+    if machine is not None and machine.driver is not None:
         data["driver"] = machine.driver
-    if machine.links:
-        links = [{key: value for key, value in link._asdict().items() if value is not None} for link in machine.links]
+    if host.links:
+        links = [{key: value for key, value in link._asdict().items() if value is not None} for link in host.links]
         data["fabric"] = {"links": links}
     return data
 

@@ -22,14 +22,10 @@ def deployable(name: str, command: str, builds: Container[str] = ()) -> Catalogu
 
     `builds` are the images that the inventory builds already.
     """
-    from sparkiac.commands.recipes import data
     from sparkiac.resolve import catalogued
 
     chosen = catalogued.named(known("recipe", name, [each.name for each in catalogued.everything() if each.usable]))
-    snippet = data.snippet(chosen)
-    set_already = {"builds"} if chosen.values.get("image") in builds else set()
-    left = sorted({key for part in (snippet, *snippet["deployments"].values()) for key in part} - _SET - set_already)
-    if left:
+    if left := left_open(chosen, builds):
         another = "start with another recipe, and " if command == "init" else ""
         message = (
             f"{name} requires {', '.join(left)} in the inventory, which {command} does not set: {another}"
@@ -37,3 +33,12 @@ def deployable(name: str, command: str, builds: Container[str] = ()) -> Catalogu
         )
         raise click.UsageError(message)
     return chosen
+
+
+def left_open(chosen: Catalogued, builds: Container[str] = ()) -> list[str]:
+    """Return the keys that a recipe leaves open and that the commands do not set."""
+    from sparkiac.commands.recipes import data
+
+    snippet = data.snippet(chosen)
+    set_already = {"builds"} if chosen.values.get("image") in builds else set()
+    return sorted({key for part in (snippet, *snippet["deployments"].values()) for key in part} - _SET - set_already)

@@ -1,0 +1,136 @@
+"""Recipes whose memory fits the hosts of a new fleet, as a numbered list with size, speed and source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from rich.text import Text
+
+from sparkiac import pipeline
+from sparkiac.commands.init import repository
+from sparkiac.commands.recipes import choice, data
+from sparkiac.commands.recipes.tables import weights
+from sparkiac.formats import terminal
+from sparkiac.memory.fit import Fit
+from sparkiac.memory.values import Unknown
+from sparkiac.plan import memory_use
+from sparkiac.plan.numbers import gib, span
+from sparkiac.resolve import catalogued
+from sparkiac.upstream.machine import MeasuredLink
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Sequence
+
+    from sparkiac.commands.init.repository import FleetHost
+    from sparkiac.model.catalog import Measurement
+    from sparkiac.plan import Plan
+    from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
+    from sparkiac.resolve.catalogued import Catalogued
+
+_HEAD: Final = "Recipes for {hosts}, without those that are known to exceed the memory:"
+_FOOT: Final = (
+    "`sparkiac lock` reads missing sizes from the model hub; `check` and `plan` prove the memory again with them."
+)
+_FITS, _PARTLY, _OPEN = range(3)
+"""Order of the list: what is proved comes first."""
+
+_LINK: Final = MeasuredLink("eth0", "mlx5_0", "192.0.2.{}/24")
+"""Stands in for the links of hosts whose links are unknown."""
+
+
+class Candidate(NamedTuple):
+    """A recipe that is not known to exceed the memory of the hosts."""
+
+    order: int
+    found: Catalogued
+    memory: str
+    speed: str
+
+
+def fitting(hosts: tuple[FleetHost, ...], nodes: Container[int]) -> tuple[Candidate, ...]:
+    """Return the recipes for one of these numbers of hosts that fit the first hosts, those with a proof first."""
+    found = (_candidate(each, hosts) for each in catalogued.everything() if _is_listed(each, nodes))
+    return tuple(sorted(filter(None, found), key=lambda each: (each.order, each.found.name)))
+
+
+def text(candidates: Sequence[Candidate], hosts: Sequence[FleetHost]) -> str:
+    """Return the numbered list."""
+    rows = [(str(number), terminal.stacked(*_lines(each))) for number, each in enumerate(candidates, 1)]
+    head = _HEAD.format(hosts=", ".join(host.name for host in hosts))
+    return terminal.drawn([Text(head), terminal.grid(rows), Text(_FOOT)])
+
+
+def _is_listed(found: Catalogued, nodes: Container[int]) -> bool:
+    """Return whether init can serve an entry; a variant is listed only if it is for another number of hosts."""
+    differs = found.variant is None or found.nodes != found.recipe.nodes
+    return found.usable and differs and found.nodes in nodes and not choice.left_open(found)
+
+
+def _candidate(found: Catalogued, hosts: Sequence[FleetHost]) -> Candidate | None:
+    """Return an entry with its memory and speed; None if it does not fit."""
+    if "model" not in found.values:
+        return Candidate(_OPEN, found, "memory and speed depend on the model", "")
+    used = [memory_use.of(host) for host in _plan(found, hosts).hosts]
+    if any(map(_exceeds, used)):
+        return None
+    order, memory = _memory(used)
+    leader = next(each for use in used for each in use.accounts if each.leads)
+    return Candidate(order, found, memory, _speed(found.entry.measured, leader))
+
+
+def _plan(found: Catalogued, hosts: Sequence[FleetHost]) -> Plan:
+    """Return the plan of a fleet that serves this entry alone; its memory does not depend on addresses or links."""
+    chosen = tuple(
+        host if host.links else host._replace(typed_links=(_LINK._replace(address=_LINK.address.format(number)),))
+        for number, host in enumerate(hosts[: found.nodes], 1)
+    )
+    fleet = repository.FleetDraft("fleet", chosen, None, "/srv/models")
+    raw = repository.from_recipes(fleet, [repository.Placement(found, chosen, None)]).encode()
+    outcome = pipeline.check(pipeline.InputFile(found.name, raw), None, allow_unlocked=True)
+    assert outcome.plan is not None, f"a recipe of the catalog has a plan: {outcome.report.findings}"  # noqa: S101
+    return outcome.plan
+
+
+def _exceeds(use: HostMemoryUse) -> bool:
+    """Return whether it is known that a host has too little memory."""
+    short = any(each.shortage_bytes or (isinstance(each.fit, Fit) and not each.fit.one) for each in use.accounts)
+    return short or (use.most_bytes is not None and use.most_bytes < 0)
+
+
+def _memory(used: Sequence[HostMemoryUse]) -> tuple[int, str]:
+    accounts = [each for use in used for each in use.accounts]
+    if not all(map(_weighed, accounts)) or any(use.most_bytes is None for use in used):
+        return _OPEN, "memory unknown"
+    if any(isinstance(each.fit, Unknown) for each in accounts):
+        return _PARTLY, "weights fit, KV cache unknown"
+    left = min(use.most_bytes or 0 for use in used)
+    return _FITS, f"fits, {gib(left)} left free"
+
+
+def _weighed(account: DeploymentMemory) -> bool:
+    """Return whether the weights are known and fit into the memory that the server requests."""
+    sizes = [term.size_bytes for term in account.inside if term.name == "weights"]
+    return account.shortage_bytes is not None and bool(sizes) and None not in sizes
+
+
+def _speed(measured: Sequence[Measurement], leader: DeploymentMemory) -> str:
+    """Return the first decode rate that a source measured, else the estimate."""
+    stated = next((each for each in measured if each.what.startswith("decode")), None)
+    if stated is not None:
+        return f"decode {stated.value} ({stated.source})"
+    if isinstance(leader.decode, Unknown):
+        return "decode unknown"
+    first = leader.decode[0]
+    return f"decode {span(first.low, first.high, 'tokens/s')} (estimate)"
+
+
+def _lines(each: Candidate) -> Iterator[str]:
+    hosts = f", {each.found.nodes} hosts" if each.found.nodes > 1 else ""
+    yield f"{each.found.name}{hosts}"
+    yield "; ".join(filter(None, (_size(each.found), each.memory, each.speed)))
+    source, _, _ = str(each.found.entry.sources[0]).partition(": ")
+    yield f"source: {source}"
+
+
+def _size(found: Catalogued) -> str:
+    return weights(data.summary(found)) if found.facts.weights else ""

@@ -1,0 +1,106 @@
+"""The hosts of a new fleet: typed or read over ssh, with the direct links that groups need."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from sparkiac.commands import prompts
+from sparkiac.commands.init.repository import FleetHost
+from sparkiac.upstream.machine import MeasuredLink
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ANOTHER: Final = "Another host, or empty to continue"
+_LINK: Final = "HOST=INTERFACE,DEVICE,ADDRESS/PREFIX"
+_SUCH: Final = "enp1s0f1np1,rocep1s0f1,192.168.177.11/24"
+
+
+def read(named: Sequence[str], targets: Sequence[str], store: str) -> tuple[FleetHost, ...]:
+    """Return the hosts of --host and --from-host, or of the prompt; at least one."""
+    found: list[FleetHost] = []
+    for text in named:
+        found.append(_named(text, found))
+    for target in targets:
+        found.append(_measured(target, store, [host.name for host in found]))
+    if not found:
+        options = "--host NAME=ADDRESS or --from-host [USER@]ADDRESS"
+        found.append(prompts.value(None, "First host, NAME=ADDRESS", lambda text: _named(text, ()), options))
+        while more := prompts.value(None, _ANOTHER, lambda text: _named(text, found) if text else None, default=""):
+            found.append(more)
+    return tuple(found)
+
+
+def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
+    name, address = prompts.host(text)
+    for host in before:
+        if name == host.name or address == host.address:
+            message = f"--host names {name if name == host.name else address} twice"
+            raise click.UsageError(message)
+    return FleetHost(name, address)
+
+
+def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
+    from sparkiac.importers import naming
+    from sparkiac.upstream import machine
+
+    user, _, address = target.rpartition("@")
+    if user:
+        prompts.parser("--from-host", "USER")(user)
+    prompts.address("--from-host", address)
+    try:
+        found = machine.inspect(target, store=store)
+    except machine.MachineError as error:
+        raise click.UsageError(str(error)) from None
+    return FleetHost(naming.unused(naming.slug(found.name, "spark"), taken), address, found, user or None)
+
+
+def with_links(hosts: Sequence[FleetHost], given: Sequence[str]) -> tuple[FleetHost, ...]:
+    """Return the hosts with the links of --link."""
+    from sparkiac.commands.inputs import known
+
+    typed: dict[str, list[MeasuredLink]] = {}
+    for text in given:
+        name, _, link = text.partition("=")
+        typed.setdefault(known("host", name, [host.name for host in hosts]), []).append(_link(link))
+    return tuple(host._replace(typed_links=tuple(typed.get(host.name, ()))) for host in hosts)
+
+
+def grouped(hosts: Sequence[FleetHost], nodes: int, what: str) -> tuple[FleetHost, ...]:
+    """Return the hosts; if `what` spans several, the first ones have links, from a prompt where they are unknown.
+
+    Raises click.UsageError if there are too few hosts, or links are unknown and there is no terminal.
+    """
+    if len(hosts) < nodes:
+        message = f"{what} needs {nodes} hosts, but there are {len(hosts)}; add --host or --from-host"
+        raise click.UsageError(message)
+    without = [host.name for host in hosts[:nodes] if nodes > 1 and not host.links]
+    if without and not sys.stdin.isatty():
+        message = (
+            f"{what} needs {nodes} hosts, and the direct links of {', '.join(without)} are unknown; "
+            f"use --from-host, which reads the links that are up, or --link {_LINK}"
+        )
+        raise click.UsageError(message)
+    return tuple(_with_link(host) if host.name in without else host for host in hosts)
+
+
+def _with_link(host: FleetHost) -> FleetHost:
+    label = f"Direct link of {host.name}, INTERFACE,DEVICE,ADDRESS/PREFIX, such as {_SUCH}"
+    return host._replace(typed_links=(prompts.value(None, label, _link, "--link"),))
+
+
+def _link(text: str) -> MeasuredLink:
+    from pydantic import ValidationError
+
+    from sparkiac.model.inventory import FabricLink
+
+    parts = text.split(",")
+    try:
+        link = FabricLink.model_validate(dict(zip(("interface", "hca", "address"), parts, strict=True)))
+    except (ValueError, ValidationError):
+        message = f"--link {text!r} is not {_LINK}, such as spark-01={_SUCH}"
+        raise click.UsageError(message) from None
+    return MeasuredLink(link.interface, str(link.hca), str(link.address))

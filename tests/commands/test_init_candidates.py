@@ -1,0 +1,55 @@
+"""The list of `sparkiac init`: what fits stands first, and what is known not to fit is left out."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from sparkiac.commands.init import candidates
+from sparkiac.commands.init.repository import FleetHost
+from sparkiac.memory.values import GIB
+from sparkiac.upstream.machine import Machine
+
+SPARK: Final = FleetHost("spark-01", "192.168.1.11")
+SMALL: Final = FleetHost("small", "192.168.1.12", Machine(None, None, 24 * GIB, None, None, (), (), ()))
+
+
+@pytest.fixture(scope="module")
+def fitting() -> tuple[candidates.Candidate, ...]:
+    return candidates.fitting((SPARK,), (1,))
+
+
+def test_what_the_sizes_prove_stands_before_what_is_unknown(fitting: tuple[candidates.Candidate, ...]) -> None:
+    words = [each.memory for each in fitting]
+    assert words[0].startswith("fits, ")
+    kinds = [2 if "unknown" in each and "weights fit" not in each else int("weights fit" in each) for each in words]
+    open_ = [2 if "depend on" in each else kind for each, kind in zip(words, kinds, strict=True)]
+    assert open_ == sorted(open_)
+    assert {0, 1, 2} == set(open_)
+
+
+def test_recipes_that_exceed_the_memory_or_need_more_values_are_left_out(
+    fitting: tuple[candidates.Candidate, ...],
+) -> None:
+    names = {each.found.name for each in fitting}
+    assert "sakamakismile/gemma-4-12b-coder-nvfp4" not in names, "2.4 GiB over budget"
+    assert "base/sglang" not in names, "it names no image"
+    small = {each.found.name: each for each in candidates.fitting((SMALL,), (1,))}
+    assert "qwen/qwen3-coder-next-fp8" in names - small.keys()
+    assert "nvidia/nemotron-3-nano-4b-fp8" in small
+
+
+def test_a_list_for_several_hosts_has_recipes_of_that_size_and_their_variants() -> None:
+    pair = (SPARK, FleetHost("spark-02", "192.168.1.13"))
+    found = candidates.fitting(pair, (2,))
+    assert {each.found.nodes for each in found} == {2}
+    assert "nvidia/qwen3.6-27b-nvfp4#dual-spark" in {each.found.name for each in found}
+
+
+def test_an_entry_shows_size_memory_speed_and_source(fitting: tuple[candidates.Candidate, ...]) -> None:
+    text = " ".join(candidates.text(fitting, (SPARK,)).split())
+    assert text.startswith("Recipes for spark-01, without those that are known to exceed the memory: 1 ")
+    said = "google/gemma-4-26b-a4b-it-fp8 49 GB loaded; fits, 11.9 GiB left free; decode 64.7 tok/s (dual-Spark post "
+    assert said in text
+    assert "source: dual-Spark post L62-102 " in text
