@@ -59,7 +59,6 @@ class _Node(NamedTuple):
     """The hosts of the group, the leader first; the host itself if there is only one."""
     rank: int
     number: int
-    """Number of the group, which decides on its ports."""
     engine: Engine
     address: str
     """Address of the host that its port is published on."""
@@ -87,10 +86,7 @@ class _Node(NamedTuple):
 
 
 def container(resolved: Resolved, *, name: str, host: str, number: int, shared: str | None) -> Container:
-    """Plan the container of deployment `name` on `host`.
-
-    `number` is that of its group; `shared` is the Docker network that it shares with clients.
-    """
+    """Plan the container of deployment `name` on `host`; `shared` is the Docker network that it shares with clients."""
     node = _node(resolved, name, host, number)
     part, values = _part(node), node.values
     options = _options(node, part)
