@@ -79,8 +79,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
     if outcome.plan is None or outcome.report.failed:
         return _refuse(outcome, inventory, output_format)
     artifacts, uncovered = _render(outcome.plan, target)
-    folder = printable(output or _folder(outcome.plan, target))
-    _refuse_other_target(folder, target)
+    folder = _output(outcome.plan, target, output)
     act = write.survey if (planned := only_check or show_diff) else write.commit
     try:
         changes = act(artifacts, folder, inputs=hashes(files), generator=__version__, force=force)
@@ -109,14 +108,11 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
         raise click.UsageError(str(error)) from None
 
 
-def _folder(plan: Plan, target: str) -> Path:
-    return Path("generated") / _FOLDERS[target].format(plan.name)
-
-
-def _refuse_other_target(folder: Path, target: str) -> None:
-    """Refuse a directory with the output of another target, which this one would remove."""
+def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
+    """Return the output directory. One with the files for another target, which would be removed, is refused."""
     from sparkiac import write
 
+    folder = printable(chosen or Path("generated") / _FOLDERS[target].format(plan.name))
     found = write.written_files(folder)
     for other in _MARKS.keys() - {target}:
         if _MARKS[other] in found:
@@ -125,6 +121,7 @@ def _refuse_other_target(folder: Path, target: str) -> None:
                 f"choose another directory for --output, or remove {folder} first"
             )
             raise click.UsageError(message)
+    return folder
 
 
 def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:
