@@ -29,6 +29,7 @@ FAMILIES = {
     "YML": "Text of the file",
     "INV": "Keys and values",
     "REF": "Names",
+    "RCP": "Recipes of the repository",
     "WVR": "Waivers",
     "IMP": "Files of other tools",
     "OPN": "Placeholders",

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from sparkiac import catalog, rules, source
+from sparkiac.catalog import library
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock
 from sparkiac.plan import Plan, build
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from sparkiac.artifact import Artifact
     from sparkiac.catalog.interfaces import Interface
+    from sparkiac.catalog.library import RecipeText
     from sparkiac.lock import Key, LockEntry, PinChange, RequiredPin
     from sparkiac.model.link_record import LinkRecord
     from sparkiac.model.records import StartRecord
@@ -44,6 +46,8 @@ class InputFile(NamedTuple):
     """For an inventory: the recorded starts beside it."""
     links: LinkRecord | None = None
     """For an inventory: speeds of links that were measured."""
+    recipes: tuple[RecipeText, ...] = ()
+    """For an inventory: the recipes of its repository."""
 
 
 class Outcome(NamedTuple):
@@ -124,12 +128,13 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
     """Read and resolve an inventory; return None instead of a result if the input is not valid."""
     loaded = read_inventory(inventory)
     pins = read_lock(lock) if lock else None
-    faults = (*loaded.findings, *(pins.findings if pins else ()))
+    shelf, unfit = library.read(inventory.recipes)
+    faults = (*loaded.findings, *(pins.findings if pins else ()), *unfit)
     if loaded.value is None and (foreign := _foreign(inventory, loaded)):
         return Report.of((foreign,)), None
     if faults or loaded.value is None:
-        return Report.of((*faults, *check_names(loaded))), None
-    findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces)
+        return Report.of((*faults, *check_names(loaded, shelf))), None
+    findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces, library=shelf)
     return Report.of(findings), result._replace(records=inventory.records) if result else None
 
 

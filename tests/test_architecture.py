@@ -33,7 +33,9 @@ PURE: Final = (
     *("engines", "fix", "model", "plan", "render", "resolve"),
 )
 STAGES: Final = {
-    "sparkiac.source": {"load": {"sparkiac/catalog/__init__.py", "sparkiac/pipeline.py"}},
+    "sparkiac.source": {
+        "load": {"sparkiac/catalog/__init__.py", "sparkiac/catalog/library.py", "sparkiac/pipeline.py"}
+    },
     "sparkiac.resolve": {"resolve": {"sparkiac/pipeline.py"}},
     "sparkiac.plan": {"build": {"sparkiac/pipeline.py"}},
     "sparkiac.rules": {"check": {"sparkiac/pipeline.py"}},

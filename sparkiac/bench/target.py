@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sparkiac import catalog
 from sparkiac.bench import client
 from sparkiac.bench.client import Endpoint
 from sparkiac.fleet import ask, probing, verify
@@ -94,10 +93,7 @@ def expected(host: HostPlan, container: Container) -> Iterator[Expected]:
         value = f"{found.low:.1f} to {found.high:.1f} tokens/s"
         what = f"decode after {context} tokens"
         yield Expected(what=what, value=value, source=f"plan: {found.source}", low=found.low, high=found.high)
-    recipe, _, variant = (container.server.recipe or "").partition("#")
-    entries = (catalog.variant(recipe, variant) if variant else None, catalog.recipe(recipe) if recipe else None)
-    measured = next((each.value.measured for each in entries if each and each.value and each.value.measured), ())
-    for each in measured:
+    for each in container.server.published:
         yield Expected(what=each.what, value=each.value, source=each.source)
 
 

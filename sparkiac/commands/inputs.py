@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sparkiac.catalog.interfaces import Captured, Interface
+    from sparkiac.catalog.library import RecipeText
     from sparkiac.model.link_record import LinkRecord
     from sparkiac.model.records import StartRecord
     from sparkiac.pipeline import InputFile, Outcome
@@ -79,10 +80,10 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
         message = f"{click.format_filename(inventory)} is a lock; name its inventory, {click.format_filename(fitting)}"
         raise click.UsageError(message)
     lock = lock_path(inventory)
+    own = recipe_files(recipes_path(inventory))
+    beside = captured(inventory), measured(inventory), link_speeds(inventory), own
     return (
-        InputFile(
-            str(inventory), inventory.read_bytes(), captured(inventory), measured(inventory), link_speeds(inventory)
-        ),
+        InputFile(str(inventory), inventory.read_bytes(), *beside),
         InputFile(str(lock), lock.read_bytes()) if lock.is_file() else None,
     )
 
@@ -138,6 +139,26 @@ def measured(inventory: Path) -> tuple[StartRecord, ...]:
 def measurements_path(inventory: Path) -> Path:
     """Return the folder of recorded starts; inventories in one folder share it."""
     return inventory.with_name("measurements")
+
+
+def recipes_path(inventory: Path) -> Path:
+    """Return the folder of recipes: beside the folder `inventories`, or beside an inventory that is not in one."""
+    folder = inventory.parent
+    if folder.resolve().name != "inventories":
+        return folder / "recipes"
+    return (folder.parent if folder.name == "inventories" else folder / "..") / "recipes"
+
+
+def recipe_files(folder: Path) -> tuple[RecipeText, ...]:
+    """Read the recipes and variants below a folder, each recipe before its variants."""
+    found = []
+    for path in sorted(each for suffix in ("yaml", "yml") for each in folder.glob(f"**/*.{suffix}")):
+        from sparkiac.catalog.library import RecipeText
+
+        found.append(
+            RecipeText(str(printable(path)), path.relative_to(folder).with_suffix("").parts, path.read_bytes())
+        )
+    return tuple(sorted(found, key=lambda file: file.parts))
 
 
 def interfaces_path(inventory: Path) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from sparkiac import catalog
 from sparkiac.catalog import interfaces
 from sparkiac.model import forms
 from sparkiac.model.references import hub_file
@@ -233,8 +232,8 @@ def _source_commits(use: _Use, resolved: Resolved) -> Iterator[str]:
     deployment = written.deployments[use.user]
     if deployment.recipe is None:
         return
-    recipe = catalog.recipe(deployment.recipe)
-    variant = catalog.variant(deployment.recipe, deployment.variant) if deployment.variant else None
+    recipe = resolved.library.recipe(deployment.recipe)
+    variant = resolved.library.variant(deployment.recipe, deployment.variant) if deployment.variant else None
     for entry in (recipe.value if recipe else None, variant.value if variant else None):
         if entry is not None and entry.model == use.name and entry.facts is not None and entry.facts.revision:
             yield entry.facts.revision

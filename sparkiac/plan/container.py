@@ -9,6 +9,7 @@ from sparkiac.plan.image import AddedNames
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sparkiac.model.catalog import Measurement
     from sparkiac.model.facts import ModelFacts
     from sparkiac.model.inventory import Measured, Workload
     from sparkiac.plan.contract import FabricLookup, GroupPorts
@@ -129,6 +130,10 @@ class ModelServer(NamedTuple):
     """Values that a server start measured."""
     recipe: str | None = None
     """Catalog entry: vendor/name, or vendor/name#variant."""
+    recipe_options: Mapping[str, Any] = {}
+    """Engine options of that entry, without those of the inventory."""
+    published: tuple[Measurement, ...] = ()
+    """Measurements that the sources of that entry published."""
     superseded: tuple[SupersededEntry, ...] = ()
     """Catalog entries in use that are superseded."""
     pulls: tuple[str, ...] = ()

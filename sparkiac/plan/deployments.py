@@ -6,13 +6,13 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sparkiac import catalog, engines
+from sparkiac import engines
 from sparkiac.catalog import interfaces
 from sparkiac.engines import Member, Part
 from sparkiac.memory.options import default_utilization
 from sparkiac.memory.values import GIB
 from sparkiac.model.speculative import Ngram, Suffix
-from sparkiac.plan import command, health, links, settings
+from sparkiac.plan import command, entries, health, links, settings
 from sparkiac.plan.addresses import bind_address
 from sparkiac.plan.builds import image_of
 from sparkiac.plan.container import (
@@ -26,7 +26,7 @@ from sparkiac.plan.container import (
 )
 from sparkiac.plan.facts import facts
 from sparkiac.plan.image import AddedNames
-from sparkiac.plan.parts import BindMount, Export, Published, Secret, SupersededEntry, stated_bytes
+from sparkiac.plan.parts import BindMount, Export, Published, Secret, stated_bytes
 from sparkiac.plan.values import Container
 from sparkiac.plan.weights import commits, handle
 from sparkiac.resolve import fabric, hosts_of
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.engines import Engine
-    from sparkiac.model.catalog import CatalogEntry
     from sparkiac.model.inventory import Deployment
     from sparkiac.model.resolved import ResolvedDeployment, ResolvedHost
     from sparkiac.plan.image import Image
@@ -106,7 +105,7 @@ def container(resolved: Resolved, *, name: str, host: str, number: int, shared: 
         checks=_checks(node, part, options),
         timeouts=settings.timeouts(values.timeouts),
         load_guard=settings.load_guard(values) if part.loads else None,
-        server=_server(node, part, options),
+        server=_server(resolved, node, part, options),
         weights=weights,
         secrets=() if values.api_key is None or part.program else (Secret(values.api_key.secret, _KEY_FILE),),
         memory_bytes=_memory_bytes(node, options, image),
@@ -242,15 +241,15 @@ def _drafter(values: ResolvedDeployment) -> str | None:
             return method.model
 
 
-def _server(node: _Node, part: Part, options: Mapping[str, Any]) -> ModelServer:
+def _server(resolved: Resolved, node: _Node, part: Part, options: Mapping[str, Any]) -> ModelServer:
     values, written, extra = node.values, node.written, node.values.extra_flags
-    variant = f"#{written.variant}" if written.variant else ""
+    recipe = entries.used(resolved, node.name)
     return ModelServer(
         engine=node.engine.name,
         options=options,
         model=values.model,
         served=command.served(values) if node.leads else (),
-        facts=facts(written.recipe, written.variant, model=values.model),
+        facts=facts(recipe.entries, model=values.model),
         speculative=command.speculative(values),
         node=None if node.alone else (node.rank, len(node.group)),
         executor=node.executor,
@@ -259,8 +258,10 @@ def _server(node: _Node, part: Part, options: Mapping[str, Any]) -> ModelServer:
         extra=AddedNames(extra.options or (), extra.variables or ()) if extra else AddedNames(),
         workload=values.workload,
         measured=values.measured,
-        recipe=f"{written.recipe}{variant}" if written.recipe else None,
-        superseded=tuple(_superseded(written, node.name)),
+        recipe=recipe.name,
+        recipe_options=recipe.options,
+        published=next((each.measured for each in reversed(recipe.entries) if each.measured), ()),
+        superseded=tuple(entries.superseded(resolved, node.name, recipe)),
     )
 
 
@@ -281,20 +282,3 @@ def _memory_bytes(node: _Node, options: Mapping[str, Any], image: Image) -> int 
     if share is None and node.engine.name == "vllm" and options.get("kv_cache_memory_bytes") is None:
         share = default_utilization(interfaces.assumed(image.vllm))
     return None if share is None or total_gib is None else int(share * total_gib * GIB)
-
-
-def _superseded(deployment: Deployment, name: str) -> Iterator[SupersededEntry]:
-    """Return the catalog entries in use whose status is `superseded`."""
-    base = ("deployments", name)
-    entries: list[tuple[str, Any, tuple[str | int, ...]]] = []
-    if deployment.recipe:
-        entries.append((deployment.recipe, catalog.recipe(deployment.recipe), (*base, "recipe")))
-    if deployment.recipe and deployment.variant:
-        found = catalog.variant(deployment.recipe, deployment.variant)
-        entries.append((f"{deployment.recipe}#{deployment.variant}", found, (*base, "variant")))
-    for index, chosen in enumerate(deployment.fragments):
-        entries.append((f"fragment {chosen}", catalog.fragment(chosen), (*base, "fragments", index)))
-    for label, found, path in entries:
-        entry: CatalogEntry = found.value
-        if entry.status == "superseded":
-            yield SupersededEntry(path, label, entry.why or "", entry.instead)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from sparkiac.catalog.library import SHIPPED, Library
 from sparkiac.model import resolved
 from sparkiac.resolve import (
     alerting,
@@ -50,6 +51,8 @@ class Resolved(NamedTuple):
     """Digest of an image → the options of its vLLM, captured from the image."""
     records: tuple[StartRecord, ...] = ()
     """Recorded starts beside the inventory."""
+    library: Library = SHIPPED
+    """The recipes that the inventory can use."""
 
     @property
     def written(self) -> Inventory:
@@ -59,26 +62,30 @@ class Resolved(NamedTuple):
 
 
 def resolve(
-    inventory: Source[Inventory], lock: Lock | None, interfaces: Mapping[str, Interface] = MappingProxyType({})
+    inventory: Source[Inventory],
+    lock: Lock | None,
+    interfaces: Mapping[str, Interface] = MappingProxyType({}),
+    *,
+    library: Library = SHIPPED,
 ) -> tuple[tuple[Finding, ...], Resolved | None]:
-    """Resolve a valid inventory; return None if there are errors. Reads only the catalog's files."""
+    """Resolve a valid inventory; return None if there are errors. Reads only files of the catalog."""
     assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
-    findings = check_names(inventory)
+    findings = check_names(inventory, library)
     if findings:
         return findings, None
     findings = tuple(alerting.check(inventory))
     if findings:
         return findings, None
-    leaves = merged_layers(inventory)
+    leaves = merged_layers(inventory, library)
     values = nest(leaves)
     checks = (required.check, services.check, monitoring.check, builds.check)
     findings = tuple(finding for check in checks for finding in check(inventory, leaves, values))
     if findings:
         return findings, None
-    return (), Resolved(inventory, lock, leaves, resolved.fleet(values), interfaces)
+    return (), Resolved(inventory, lock, leaves, resolved.fleet(values), interfaces, library=library)
 
 
-def merged_layers(inventory: Source[Inventory]) -> Leaves:
+def merged_layers(inventory: Source[Inventory], library: Library = SHIPPED) -> Leaves:
     """Merge the layers of every host, deployment, service and build. Names must be checked before."""
     written = inventory.value
     assert written is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
@@ -87,17 +94,19 @@ def merged_layers(inventory: Source[Inventory]) -> Leaves:
         leaves |= _at(("hosts", name), merge(*stacks.host(inventory, name)))
     for name, deployment in written.deployments.items():
         for host in hosts_of(deployment):
-            leaves |= _at(("deployments", name, host), merge(*stacks.deployment(inventory, name, host, leaves)))
+            layers = stacks.deployment(inventory, name, host, leaves, library)
+            leaves |= _at(("deployments", name, host), merge(*layers))
     for name in written.services:
         leaves |= _at(("services", name), merge(*stacks.service(inventory, name, leaves)))
     leaves |= monitoring.resolve(inventory)
     return leaves | builds.resolve(inventory, leaves)
 
 
-def check_names(inventory: Source[Inventory]) -> tuple[Finding, ...]:
+def check_names(inventory: Source[Inventory], library: Library = SHIPPED) -> tuple[Finding, ...]:
     """Check the names of an inventory, also of an invalid one, so that all findings are shown together."""
-    checks = (references.check, fragments.check, uses.check, turns.check)
-    return tuple(finding for check in checks for finding in check(inventory.document))
+    document = inventory.document
+    found = (*references.check(document, library), *fragments.check(document, library))
+    return (*found, *uses.check(document), *turns.check(document))
 
 
 def hosts_of(deployment: Deployment) -> tuple[str, ...]:

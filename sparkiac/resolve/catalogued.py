@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import catalog, engines
+from sparkiac.catalog.library import SHIPPED
 from sparkiac.model.settings import Serving, Settings
 from sparkiac.resolve import speculation
 from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, nest
@@ -12,6 +13,7 @@ from sparkiac.resolve.leaves import Leaves, constant, from_document, merge, nest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sparkiac.catalog.library import Library
     from sparkiac.model.catalog import Recipe, Status, Variant
     from sparkiac.model.facts import ModelFacts
 
@@ -33,6 +35,11 @@ class Catalogued(NamedTuple):
     def entry(self) -> Recipe | Variant:
         """Return the catalog entry: the variant if there is one, else the recipe."""
         return self.variant or self.recipe
+
+    @property
+    def entries(self) -> tuple[Recipe | Variant, ...]:
+        """Return the recipe and the variant, if there is one."""
+        return tuple(filter(None, (self.recipe, self.variant)))
 
     @property
     def status(self) -> Status:
@@ -60,32 +67,41 @@ class Catalogued(NamedTuple):
         return (self.variant.facts if self.variant else None) or self.recipe.facts
 
 
-def layers(recipe: str | None, variant: str | None, fragments: tuple[str, ...] = ()) -> Iterator[Leaves]:
+def layers(
+    recipe: str | None, variant: str | None, fragments: tuple[str, ...] = (), *, library: Library = SHIPPED
+) -> Iterator[Leaves]:
     """Return the layers of a recipe, its variant and fragments; the names must exist."""
     if recipe is not None:
-        known = catalog.recipe(recipe)
+        known = library.recipe(recipe)
         assert known is not None, "references were checked"  # noqa: S101
         yield from_document(known.document, (), layer=f"recipe {recipe}", keys=(*_SERVING, "engine", "nodes"))
     if recipe is not None and variant is not None:
-        edited = catalog.variant(recipe, variant)
+        edited = library.variant(recipe, variant)
         assert edited is not None, "references were checked"  # noqa: S101
         yield from_document(edited.document, (), layer=f"variant {recipe}#{variant}", keys=(*_SERVING, "nodes"))
     yield from map(of_fragment, fragments)
 
 
-def merged(recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves) -> Leaves:
+def merged(
+    recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves, library: Library = SHIPPED
+) -> Leaves:
     """Merge engine, catalog, speculation and the inventory's `own` layers."""
-    return merge(*stack(recipe, variant, fragments, *own))
+    return merge(*stack(recipe, variant, fragments, *own, library=library))
 
 
 def stack(
-    recipe: str | None, variant: str | None, fragments: tuple[str, ...], *own: Leaves, group: Leaves | None = None
+    recipe: str | None,
+    variant: str | None,
+    fragments: tuple[str, ...],
+    *own: Leaves,
+    group: Leaves | None = None,
+    library: Library = SHIPPED,
 ) -> tuple[Leaves, ...]:
     """Return these layers, lowest first; `group` is what a node of a group needs.
 
     Without a recipe, one of the `own` layers must set the engine.
     """
-    chosen = tuple(layers(recipe, variant, fragments))
+    chosen = tuple(layers(recipe, variant, fragments, library=library))
     engine = engines.named(merge(*chosen, *own)["engine",][0])
     below = (constant(engine.defaults, layer=f"engine {engine.name}"), group or {}, *chosen)
     leaves = merge(*below, *own)
@@ -102,30 +118,30 @@ def of_fragment(name: str) -> Leaves:
     return from_document(known.document, (), layer=f"fragment {name}", keys=_SETTINGS)
 
 
-def names() -> tuple[str, ...]:
+def names(library: Library = SHIPPED) -> tuple[str, ...]:
     """Return the names of all recipes and variants, each recipe before its variants."""
-    return tuple(name for recipe in catalog.recipe_names() for name in (recipe, *variants(recipe)))
+    return tuple(name for recipe in library.recipe_names() for name in (recipe, *variants(recipe, library)))
 
 
-def variants(recipe: str) -> tuple[str, ...]:
+def variants(recipe: str, library: Library = SHIPPED) -> tuple[str, ...]:
     """Return the full names of a recipe's variants, sorted."""
-    return tuple(f"{recipe}#{variant}" for variant in catalog.variant_names(recipe))
+    return tuple(f"{recipe}#{variant}" for variant in library.variant_names(recipe))
 
 
-def named(name: str) -> Catalogued:
+def named(name: str, library: Library = SHIPPED) -> Catalogued:
     """Return the entry of a name; the name must exist."""
     recipe, _, variant = name.partition("#")
-    known, edited = catalog.recipe(recipe), catalog.variant(recipe, variant) if variant else None
+    known, edited = library.recipe(recipe), library.variant(recipe, variant) if variant else None
     assert known is not None and known.value is not None, "the name is known"  # noqa: S101, PT018
-    leaves = merged(recipe, variant or None, ())
+    leaves = merged(recipe, variant or None, (), library=library)
     return Catalogued(name, known.value, edited.value if edited else None, leaves, nest(leaves))
 
 
 def serving(model: str) -> Iterator[Catalogued]:
-    """Return the recipes and variants that serve a model handle, each recipe before its variants."""
+    """Return the shipped recipes and variants that serve a model handle, each recipe before its variants."""
     return (each for each in map(named, catalog.holding(model)) if each.values.get("model") == model)
 
 
-def everything() -> tuple[Catalogued, ...]:
+def everything(library: Library = SHIPPED) -> tuple[Catalogued, ...]:
     """Return all recipes and variants, each recipe before its variants."""
-    return tuple(named(name) for name in names())
+    return tuple(named(name, library) for name in names(library))

@@ -28,7 +28,7 @@ def explain(resolved: Resolved, asked: str) -> tuple[Explained, ...]:
     found: dict[str, dict[Path, tuple[tuple[object, Origin], ...]]] = {}
     for path in resolved.leaves:
         if any(_within(each, asked) for each in (_dotted(path), _short(path))):
-            values = stacks.history(resolved.inventory, path, resolved.leaves)
+            values = stacks.history(resolved.inventory, path, resolved.leaves, resolved.library)
             found.setdefault(_short(path), {})[path] = values
     return tuple(each for short in sorted(found) for each in _joined(short, found[short]))
 

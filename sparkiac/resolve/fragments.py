@@ -16,6 +16,7 @@ from sparkiac.report import Finding, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sparkiac.catalog.library import Library
     from sparkiac.model.catalog import Fragment
     from sparkiac.report import Path
     from sparkiac.source.document import Document
@@ -24,7 +25,7 @@ _UNKNOWN: Final = ("REF001", "unknown-name")
 _NEEDED: Final = ("REF003", "needed")
 
 
-def check(document: Document) -> Iterator[Finding]:
+def check(document: Document, library: Library) -> Iterator[Finding]:
     """Return a finding for every fragment that a deployment lists and cannot use."""
     data: Any = document.data
     deployments = data.get("deployments") if isinstance(data, dict) else None
@@ -33,12 +34,12 @@ def check(document: Document) -> Iterator[Finding]:
         listed = given if isinstance(given, tuple) else ()
         for index, fragment in enumerate(listed):
             path: Path = ("deployments", name, "fragments", index)
-            for code, message, hint in _faults(fragment, name, deployment, listed[:index]):
+            for code, message, hint in _faults(fragment, name, deployment, listed[:index], library):
                 yield Finding(*code, Severity.ERROR, message, document.at_value(path), hint)
 
 
 def _faults(
-    name: object, deployment: str, values: dict[str, Any], before: tuple[object, ...]
+    name: object, deployment: str, values: dict[str, Any], before: tuple[object, ...], library: Library
 ) -> Iterator[tuple[tuple[str, str], str, str]]:
     """Return code, message and hint of everything that is wrong with one fragment."""
     if not isinstance(name, str):
@@ -48,13 +49,15 @@ def _faults(
         known = catalog.fragment_names()
         yield _UNKNOWN, f"unknown fragment {name!r}", nearest(name, known)
     elif found.value is not None:
-        yield from ((_NEEDED, *fault) for fault in _misfits(name, found.value, deployment, values))
+        yield from ((_NEEDED, *fault) for fault in _misfits(name, found.value, deployment, values, library))
         yield from ((_NEEDED, *fault) for fault in _unmet(name, found.value, deployment, before))
 
 
-def _misfits(name: str, fragment: Fragment, deployment: str, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _misfits(
+    name: str, fragment: Fragment, deployment: str, values: dict[str, Any], library: Library
+) -> Iterator[tuple[str, str]]:
     """Return a fault if a deployment runs another engine, or on another number of hosts, than a fragment is for."""
-    engine, on = _engine(values), values.get("on")
+    engine, on = _engine(values, library), values.get("on")
     if fragment.engine is not None and engine not in {None, fragment.engine}:
         yield f"fragment {name} is for {fragment.engine}, but deployment {deployment} runs {engine}", "remove it"
     hosts = len(on) if isinstance(on, tuple) else 1
@@ -71,11 +74,11 @@ def _unmet(name: str, fragment: Fragment, deployment: str, before: tuple[object,
             yield message, f"add {needed} before it: fragments: [{', '.join([*fragment.needs, name])}]"
 
 
-def _engine(values: dict[str, Any]) -> str | None:
+def _engine(values: dict[str, Any], library: Library) -> str | None:
     """Return the engine of a deployment; None if its recipe is unknown, which is reported elsewhere."""
     recipe = values.get("recipe")
     if isinstance(recipe, str):
-        found = catalog.recipe(recipe) if re.fullmatch(forms.RECIPE, recipe) else None
+        found = library.recipe(recipe) if re.fullmatch(forms.RECIPE, recipe) else None
         return found.value.engine if found is not None and found.value is not None else None
     engine = values.get("engine")
     return engine if isinstance(engine, str) else None

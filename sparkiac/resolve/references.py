@@ -17,6 +17,7 @@ from sparkiac.report import Finding, Loc, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from sparkiac.catalog.library import Library
     from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
     from sparkiac.report import Path
     from sparkiac.source.document import Document
@@ -28,7 +29,7 @@ _NEEDED: Final = ("REF003", "needed")
 _NO_RECIPE: Final = ("REF004", "no-recipe")
 
 
-def check(document: Document) -> Iterator[Finding]:
+def check(document: Document, library: Library) -> Iterator[Finding]:
     """Return a finding for every name in the inventory that is unknown or used twice."""
     hosts, deployments = _entries(document, "hosts"), _entries(document, "deployments")
     platforms = {*_entries(document, "platforms"), *catalog.platform_names()}
@@ -40,7 +41,7 @@ def check(document: Document) -> Iterator[Finding]:
     yield from _same_machine(document, hosts)
     yield from _retired(document, hosts)
     for name, deployment in deployments.items():
-        yield from _recipe(document, name, deployment)
+        yield from _recipe(document, name, deployment, library)
         yield from _hosts(document, ("deployments", name), deployment, known=hosts)
     yield from _canaries(document, hosts)
     yield from _monitoring(document, hosts)
@@ -117,7 +118,7 @@ def _images(document: Document, name: str, host: dict[str, Any], hosts: Entries)
         yield _error(_NEEDED, message, place, f"use the host that pulls the images: {hosts[peer]['images_from']}")
 
 
-def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterator[Finding]:
+def _recipe(document: Document, name: str, deployment: dict[str, Any], library: Library) -> Iterator[Finding]:
     base: Path = ("deployments", name)
     recipe, variant = _name(forms.RECIPE, deployment.get("recipe")), _name(forms.NAME, deployment.get("variant"))
     if recipe is None:
@@ -126,15 +127,15 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any]) -> Iterat
     if "engine" in deployment:
         message = f"deployment {name} sets both recipe and engine; the recipe sets the engine"
         yield _error(_TWICE, message, document.at_key((*base, "engine")), "remove `engine` or `recipe`")
-    known = catalog.recipe(recipe)
+    known = library.recipe(recipe)
     if known is None or known.value is None:
-        place = document.at_value((*base, "recipe"))
-        yield _unknown("recipe", recipe, catalog.recipe_names(), place)
+        if known is None:  # a file that is not valid has findings of its own
+            yield _unknown("recipe", recipe, library.recipe_names(), document.at_value((*base, "recipe")))
         return
     yield from _usable(known.value, recipe, document.at_value((*base, "recipe")))
-    chosen = None if variant is None else catalog.variant(recipe, variant)
-    if variant is not None and (chosen is None or chosen.value is None):
-        yield _unknown("variant", variant, catalog.variant_names(recipe), document.at_value((*base, "variant")))
+    chosen = None if variant is None else library.variant(recipe, variant)
+    if variant is not None and chosen is None:
+        yield _unknown("variant", variant, library.variant_names(recipe), document.at_value((*base, "variant")))
     elif chosen is not None and chosen.value is not None:
         yield from _usable(chosen.value, f"{recipe}#{variant}", document.at_value((*base, "variant")))
     yield from _nodes(document, base, deployment.get("on"), (known.value, chosen.value if chosen else None))

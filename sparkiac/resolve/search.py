@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac import catalog
+from sparkiac.catalog.library import SHIPPED
 from sparkiac.memory import sharing
 from sparkiac.memory.values import GIB, Term
 from sparkiac.resolve import catalogued
@@ -12,6 +13,7 @@ from sparkiac.resolve import catalogued
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from sparkiac.catalog.library import Library
     from sparkiac.memory.sharing import Room
     from sparkiac.resolve.catalogued import Catalogued
 
@@ -43,12 +45,12 @@ class SearchResult(NamedTuple):
     """Memory that it needs together with the recipes of --fits-beside."""
 
 
-def search(query: RecipeQuery, beside: tuple[str, ...] = ()) -> tuple[SearchResult, ...]:
+def search(query: RecipeQuery, beside: tuple[str, ...] = (), *, library: Library = SHIPPED) -> tuple[SearchResult, ...]:
     """Return all usable entries that match, except those known not to fit beside the others."""
-    chosen = [found for found in catalogued.everything() if found.usable and matches(found, query)]
+    chosen = [found for found in catalogued.everything(library) if found.usable and matches(found, query)]
     if not beside:
         return _grouped((found, None) for found in chosen)
-    others = [load(catalogued.named(name)) for name in beside]
+    others = [load(catalogued.named(name, library)) for name in beside]
     rooms = ((found, sharing.on_one_machine([*others, load(found)], total_bytes=total_bytes())) for found in chosen)
     return _grouped((found, room) for found, room in rooms if room.fits is not False and found.nodes == 1)
 

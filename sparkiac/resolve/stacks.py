@@ -13,6 +13,7 @@ from sparkiac.resolve import builds, catalogued, fabric, monitoring, services
 from sparkiac.resolve.leaves import Leaves, from_document
 
 if TYPE_CHECKING:
+    from sparkiac.catalog.library import Library
     from sparkiac.model.inventory import Inventory
     from sparkiac.report import Origin, Path
     from sparkiac.source import Source
@@ -39,7 +40,7 @@ def host(inventory: Source[Inventory], name: str) -> tuple[Leaves, ...]:
     return _platform(inventory, name), defaults, login, own, measured, ssh
 
 
-def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves) -> tuple[Leaves, ...]:
+def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, library: Library) -> tuple[Leaves, ...]:
     """Return the layers of a deployment on one host; the host must be resolved."""
     assert inventory.value is not None  # noqa: S101
     chosen = inventory.value.deployments[name]
@@ -52,16 +53,17 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves) 
         _store(hosts, on),
         _from_inventory(inventory, base, _DEPLOYMENT),
         _from_inventory(inventory, (*base, "per_host", on), _SETTINGS),
-        group=_group(inventory.value, chosen, on),
+        group=_group(inventory.value, chosen, on, library),
+        library=library,
     )
 
 
-def _group(inventory: Inventory, deployment: Deployment, on: str) -> Leaves:
+def _group(inventory: Inventory, deployment: Deployment, on: str, library: Library) -> Leaves:
     """Return what the node of a group needs on a host with links; nothing for a deployment on one host."""
     if isinstance(deployment.on, str) or len(deployment.on) == 1:
         return {}
     members = [fabric.links_of(inventory.hosts[name]) for name in deployment.on]
-    known = catalog.recipe(deployment.recipe) if deployment.recipe else None
+    known = library.recipe(deployment.recipe) if deployment.recipe else None
     name = deployment.engine or (known.value.engine if known and known.value else None)
     groups = engines.named(name).groups if name else None
     if groups is None or not all(members):
@@ -76,13 +78,15 @@ def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Lea
     return services.stack(inventory.document, name, chosen.kind, store=_store(hosts, chosen.on))
 
 
-def history(inventory: Source[Inventory], path: Path, leaves: Leaves) -> tuple[tuple[object, Origin], ...]:
+def history(
+    inventory: Source[Inventory], path: Path, leaves: Leaves, library: Library
+) -> tuple[tuple[object, Origin], ...]:
     """Return the value of each layer for a path, lowest first; the last one is used."""
     match path:
         case ("hosts", str(name), *rest):
             found = host(inventory, name)
         case ("deployments", str(name), str(on), *rest):
-            found = deployment(inventory, name, on, leaves)
+            found = deployment(inventory, name, on, leaves, library)
         case ("services", str(name), *rest):
             found = service(inventory, name, leaves)
         case ("monitoring", "exporters", str(name), *rest):

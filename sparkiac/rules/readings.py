@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
 from sparkiac.resolve import catalogued
@@ -29,11 +29,6 @@ def quantity(value: object) -> float | None:
     return float(found[1]) * _UNITS[found[2]] if found else None
 
 
-def own(container: Container) -> dict[str, Any]:
-    """Return the values of the recipe without the inventory; empty for a service."""
-    return values_of(container.server.recipe) if container.server.recipe is not None else {}
-
-
 @cache
 def served_from_directory(model: str) -> str | None:
     """Return the first catalog entry that serves a model, if all such entries serve it from a directory.
@@ -48,9 +43,3 @@ def served_from_directory(model: str) -> str | None:
             return None
         first = first or each.name
     return first
-
-
-@cache
-def values_of(entry: str) -> dict[str, Any]:
-    """Return the values of a recipe or variant as it would be deployed."""
-    return catalogued.named(entry).values

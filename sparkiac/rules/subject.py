@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.plan import facts
 from sparkiac.rules import deployments
-from sparkiac.rules.readings import own
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +50,7 @@ class Subject:
             "set": partial(_inside, server.options),
             "env": command.env.get,
             "speculative": partial(_inside, server.speculative or {}),
-            "recipe": lambda key: own(self.container).get("set", {}).get(key),
+            "recipe": server.recipe_options.get,
             "network": lambda key: None if self._known is None else NETWORK[key](self._known),
             "config": self._of_config,
         }

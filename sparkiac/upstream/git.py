@@ -24,7 +24,7 @@ class GitError(Exception):
 def files(folder: Path, revision: str, paths: Iterable[str]) -> dict[str, bytes]:
     """Return path → content of the files that `revision` has at `paths`, which are relative to `folder`.
 
-    A path with a slash at its end stands for the files of that directory. Content is as committed: no filter and no
+    A directory stands for all files below it. Content is as committed: no filter and no
     conversion of line ends. Raises GitError.
     """
     if not revision or revision.startswith("-"):
@@ -32,7 +32,7 @@ def files(folder: Path, revision: str, paths: Iterable[str]) -> dict[str, bytes]
         raise GitError(message)
     commit = _output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", unknown=revision)
     name = commit.decode().strip()
-    listed = _output(folder, "ls-tree", "-z", name, "--", *paths).split(b"\0")
+    listed = _output(folder, "ls-tree", "-r", "-z", name, "--", *paths).split(b"\0")
     found = {}
     for entry in filter(None, listed):
         about, _, raw = entry.partition(b"\t")

@@ -115,6 +115,7 @@ def test_the_list_as_json(cli: Cli) -> None:
     assert data["recipes"][0] == {
         "name": "acme/small",
         "title": "Small model",
+        "file": None,
         "status": "recipe",
         "why": None,
         "instead": None,

@@ -85,5 +85,5 @@ def test_what_is_not_there_has_no_explanation() -> None:
 def test_the_history_of_every_value_ends_with_what_holds(text: str) -> None:
     found = resolved(text)
     for path, (value, origin) in found.leaves.items():
-        assert history(found.inventory, path, found.leaves)[-1] == (value, origin)
-    assert history(found.inventory, ("fleet", "x"), found.leaves) == ()
+        assert history(found.inventory, path, found.leaves, found.library)[-1] == (value, origin)
+    assert history(found.inventory, ("fleet", "x"), found.leaves, found.library) == ()

@@ -19,7 +19,7 @@ def test_every_value_has_an_origin_and_a_history() -> None:
         ("monitoring", "exporters", "gpu"),
     }
     for path in paths:
-        layers = history(found.inventory, path, found.leaves)
+        layers = history(found.inventory, path, found.leaves, found.library)
         assert layers[-1] == found.leaves[path]
 
 

@@ -30,8 +30,14 @@ WITHOUT_EXAMPLES = {"YML001", "YML009", "INT001"}
 """What no text can show in a few lines: bytes that are no text, a hundred faults, a defect of sparkiac."""
 ON_HOSTS = {other.rule.code for other in OTHERS if other.rule.phase == "preflight"}
 """What is found on a host, and in no inventory."""
-BY_LOCK = {other.rule.code for other in OTHERS if other.rule.phase == "lock"} | {"IMP001", "MN104"}
-"""What is found by asking upstream, in a file that is imported, or in a record of measurements."""
+BY_LOCK = {other.rule.code for other in OTHERS if other.rule.phase == "lock"} | {
+    "IMP001",
+    "MN104",
+    "RCP001",
+    "RCP002",
+    "RCP003",
+}
+"""What is found by asking upstream, in an imported file, in a record of measurements, or in a path of a recipe."""
 HOST_CODE = re.compile(r"\b(?:[A-Z]{3}|MN)[0-9]{3}\b")
 
 

@@ -10,6 +10,7 @@ import pytest
 from sparkiac import catalog, pipeline, rules
 from sparkiac.memory.values import GIB
 from sparkiac.plan.facts import facts
+from sparkiac.resolve.catalogued import named
 from sparkiac.rules.others import OTHERS
 from tests.conftest import ROOT
 from tests.plan.fleets import checked, deployment, planned
@@ -46,8 +47,8 @@ def test_no_container_has_a_cap_of_memory(key: str) -> None:
 
 def test_sizes_in_gb_and_gib_are_bytes_at_once() -> None:
     """MEM022: 10^9 and 2^30 differ by 7%."""
-    in_gib = facts("nvidia/qwen3.6-35b-a3b-nvfp4", None, model="nvidia/Qwen3.6-35B-A3B-NVFP4")
-    in_gb = facts("redhatai/qwen3.6-35b-a3b-nvfp4", None, model="RedHatAI/Qwen3.6-35B-A3B-NVFP4")
+    in_gib = facts(named("nvidia/qwen3.6-35b-a3b-nvfp4").entries, model="nvidia/Qwen3.6-35B-A3B-NVFP4")
+    in_gb = facts(named("redhatai/qwen3.6-35b-a3b-nvfp4").entries, model="RedHatAI/Qwen3.6-35B-A3B-NVFP4")
     assert in_gib is not None
     assert in_gb is not None
     assert (in_gib.weights_bytes, in_gb.weights_bytes) == (int(21.94 * GIB), 23_500_000_000)

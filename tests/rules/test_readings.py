@@ -6,7 +6,7 @@ import pytest
 
 from sparkiac.resolve import catalogued
 from sparkiac.rules import readings
-from tests.plan.fleets import container, deployment, service
+from tests.plan.fleets import container, deployment
 
 
 @pytest.mark.parametrize(
@@ -24,15 +24,6 @@ from tests.plan.fleets import container, deployment, service
 def test_counts_are_read_as_vllm_reads_them(written: str, number: int | None) -> None:
     assert readings.count(container(deployment(f"set: {{max_model_len: {written}}}")), "max_model_len") == number
     assert readings.count(container(deployment()), "block_size") is None
-
-
-def test_a_variant_says_more_than_its_recipe() -> None:
-    low = readings.values_of("nvidia/nemotron-3-nano-30b-a3b-nvfp4#low-utilization")
-    assert (low["set"]["gpu_memory_utilization"], low["set"]["max_num_seqs"]) == (0.5, 8)
-
-
-def test_a_service_has_no_recipe() -> None:
-    assert readings.own(container(service())) == {}
 
 
 def test_what_the_texts_of_entries_say_of_directories_is_what_their_values_say() -> None:

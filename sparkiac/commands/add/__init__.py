@@ -25,13 +25,14 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
 ) -> int:
     """Add a deployment of RECIPE to an inventory and print the diff; all other lines stay as they are.
 
-    RECIPE is vendor/name or vendor/name#variant of the catalog. It is refused if the inventory would have new errors:
-    too little memory, a taken port, missing links.
+    RECIPE is vendor/name or vendor/name#variant, of the catalog or of the repository's `recipes`. It is refused if the
+    inventory would have new errors: too little memory, a taken port, missing links.
 
     Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed meanwhile, 6 it cannot be
     read or written.
     """
     from sparkiac import pipeline
+    from sparkiac.catalog import library
     from sparkiac.commands import editing
     from sparkiac.commands.add import draft
     from sparkiac.fix.nodes import CannotEdit
@@ -44,7 +45,9 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
         return Exit.BAD_INPUT
     former = files[0].raw.decode()
     builds = tuple(names(former, "builds"))
-    wanted = draft.DeploymentDraft(recipe, tuple(each.strip() for each in on.split(",")), name, model, port, builds)
+    shelf, _ = library.read(files[0].recipes)
+    hosts = tuple(each.strip() for each in on.split(","))
+    wanted = draft.DeploymentDraft(recipe, hosts, name, model, port, builds, shelf)
     name, values = draft.deployment(wanted, outcome.plan, names(former, "deployments", "services"))
     try:
         text = with_deployment(former, name, values)

@@ -15,6 +15,7 @@ from sparkiac.importers import naming
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sparkiac.catalog.library import Library
     from sparkiac.plan import Plan
     from sparkiac.resolve.catalogued import Catalogued
 
@@ -31,11 +32,13 @@ class DeploymentDraft(NamedTuple):
     port: int | None
     builds: tuple[str, ...]
     """Images that the inventory builds."""
+    library: Library
+    """The recipes that the inventory can use."""
 
 
 def deployment(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """Return the name, which is not `taken`, and the values of the deployment. Raises click.UsageError."""
-    chosen = choice.deployable(wanted.recipe, "add", wanted.builds)
+    chosen = choice.deployable(wanted.recipe, "add", wanted.builds, library=wanted.library)
     _check_hosts(wanted, chosen, plan)
     model = _model(wanted.model, chosen)
     recipe, _, variant = chosen.name.partition("#")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import click
 
 from sparkiac.characters import escaped_line
-from sparkiac.commands.inputs import interfaces_path, links_path, lock_path, measurements_path, read
+from sparkiac.commands.inputs import interfaces_path, links_path, lock_path, measurements_path, read, recipes_path
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
@@ -50,7 +51,8 @@ def from_git(revision: str, inventory: Path) -> Files:
 
     single = (inventory, lock_path(inventory), links_path(inventory))
     folders = (interfaces_path(inventory), measurements_path(inventory))
-    wanted = [*(path.name for path in single), *(f"{path.name}/" for path in folders)]
+    recipes = os.path.relpath(recipes_path(inventory), inventory.parent)
+    wanted = [*(path.name for path in single), *(f"{path.name}/" for path in folders), f"{recipes}/"]
     try:
         found = git.files(inventory.parent, revision, wanted)
     except git.GitError as error:
@@ -65,16 +67,18 @@ def from_git(revision: str, inventory: Path) -> Files:
 
 def _read_copy(folder: Path, found: dict[str, bytes], revision: str, inventory: Path) -> Files:
     """Write the files to a folder and read them as from disk; messages name the revision instead of the folder."""
+    base = folder / inventory.resolve().parent.name
     for name, content in found.items():
-        path = folder / name
-        path.parent.mkdir(exist_ok=True)
+        path = Path(os.path.normpath(base / name))
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    place = f"{revision}:{inventory.parent}"
     try:
-        main, lock = read(folder / inventory.name)
+        main, lock = read(base / inventory.name)
     except click.UsageError as error:
-        raise click.UsageError(error.message.replace(str(folder), place)) from None
-    named = main._replace(name=f"{revision}:{inventory}")
+        raise click.UsageError(error.message.replace(str(base), f"{revision}:{inventory.parent}")) from None
+    own = recipes_path(base / inventory.name), f"{revision}:{recipes_path(inventory)}"
+    recipes = tuple(each._replace(path=each.path.replace(str(own[0]), own[1], 1)) for each in main.recipes)
+    named = main._replace(name=f"{revision}:{inventory}", recipes=recipes)
     return named, lock._replace(name=f"{revision}:{lock_path(inventory)}") if lock else None
 
 

@@ -8,14 +8,21 @@ import click
 
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, CommandGroup, known, print_json
+from sparkiac.commands.recipes.own import own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sparkiac.catalog.library import Library
+    from sparkiac.resolve.catalogued import Catalogued
+
 
 @click.group(cls=CommandGroup)
 def recipes() -> None:
-    """List and search the catalog: models with options that a source has shown to work."""
+    """List and search recipes: models with options that a source has shown to work.
+
+    They are those of sparkiac's catalog and those in the folder `recipes` of the current directory.
+    """
 
 
 @recipes.command("list")
@@ -34,10 +41,12 @@ def list_(output_format: str, *, everything: bool, only_fragments: bool) -> int:
     from sparkiac.formats import terminal
     from sparkiac.resolve import search
 
-    usable = [data.hit(each) for each in search.search(search.RecipeQuery())] if not only_fragments else []
+    library = own()
+    found = search.search(search.RecipeQuery(), library=library) if not only_fragments else ()
+    usable = [data.hit(each, library) for each in found]
     fragments = [data.fragment(name) for name in catalog.fragment_names()]
     fragments = [each for each in fragments if everything or each["status"] == "recipe"]
-    aside = data.set_aside() if everything and not only_fragments else []
+    aside = data.set_aside(library) if everything and not only_fragments else []
     if output_format == "json":
         shown = {"recipes": usable, "fragments": fragments, "set_aside": aside}
         print_json({key: value for key, value in shown.items() if not only_fragments or key == "fragments"})
@@ -62,7 +71,8 @@ def show(name: tuple[str, ...], output_format: str) -> int:
     from sparkiac.commands.recipes import data, page
     from sparkiac.formats import terminal
 
-    found = data.named(_entry(name))
+    library = own()
+    found = data.named(_entry(name, library), library)
     if output_format == "json":
         print_json({"entry": found})
     else:
@@ -95,15 +105,16 @@ def search(output_format: str, *, beside: tuple[str, ...], **criteria: Any) -> i
     """
     from sparkiac.commands.recipes import data, tables
     from sparkiac.formats import terminal
-    from sparkiac.resolve import catalogued
     from sparkiac.resolve import search as finding
 
     for use_case in criteria["use_cases"]:
         known("use case", use_case, data.USE_CASES)
     if criteria["engine"] is not None:
         known("engine", criteria["engine"], data.ENGINES)
-    others = [data.load(finding.load(catalogued.named(_one_machine(name)))) for name in beside]
-    hits = [data.hit(each) for each in finding.search(finding.RecipeQuery(**criteria), beside)]
+    library = own()
+    others = [data.load(finding.load(_one_machine(name, library))) for name in beside]
+    matching = finding.search(finding.RecipeQuery(**criteria), beside, library=library)
+    hits = [data.hit(each, library) for each in matching]
     if output_format == "json":
         print_json({"recipes": hits, "beside": others})
     elif not hits:
@@ -115,20 +126,20 @@ def search(output_format: str, *, beside: tuple[str, ...], **criteria: Any) -> i
     return Exit.OK
 
 
-def _entry(words: Iterable[str]) -> str:
+def _entry(words: Iterable[str], library: Library) -> str:
     """Return the name of an existing entry; accept `fragment NAME`, as findings print it."""
     from sparkiac.commands.recipes import data
 
     parts = list(words)
     name = parts[1] if parts[0] == "fragment" and len(parts) == 2 else " ".join(parts)  # noqa: PLR2004
-    return known("recipe, variant or fragment", name, data.names())
+    return known("recipe, variant or fragment", name, data.names(library))
 
 
-def _one_machine(name: str) -> str:
+def _one_machine(name: str, library: Library) -> Catalogued:
     from sparkiac.resolve import catalogued
 
-    found = catalogued.named(known("recipe or variant", name, catalogued.names()))
+    found = catalogued.named(known("recipe or variant", name, catalogued.names(library)), library)
     if found.nodes > 1:
         message = f"{name} needs {found.nodes} hosts; --fits-beside accepts only recipes for one host"
         raise click.UsageError(message)
-    return name
+    return found

@@ -6,25 +6,28 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from sparkiac.catalog.library import SHIPPED
 from sparkiac.commands.inputs import known
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
+    from sparkiac.catalog.library import Library
     from sparkiac.resolve.catalogued import Catalogued
 
 _SET: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
 """Keys that a recipe leaves open and that the commands set."""
 
 
-def deployable(name: str, command: str, builds: Container[str] = ()) -> Catalogued:
-    """Return a recipe of the catalog whose open values the command can set; refuse any other.
+def deployable(name: str, command: str, builds: Container[str] = (), *, library: Library = SHIPPED) -> Catalogued:
+    """Return a recipe whose open values the command can set; refuse any other.
 
     `builds` are the images that the inventory builds already.
     """
     from sparkiac.resolve import catalogued
 
-    chosen = catalogued.named(known("recipe", name, [each.name for each in catalogued.everything() if each.usable]))
+    usable = [each.name for each in catalogued.everything(library) if each.usable]
+    chosen = catalogued.named(known("recipe", name, usable), library)
     if left := left_open(chosen, builds):
         another = "start with another recipe, and " if command == "init" else ""
         message = (

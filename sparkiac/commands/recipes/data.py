@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from sparkiac import catalog, engines
+from sparkiac.catalog.library import SHIPPED
 from sparkiac.engines import Member, words
 from sparkiac.memory.values import GIB, Unknown
 from sparkiac.model.catalog import EngineName, UseCase
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from sparkiac.catalog.library import Library
     from sparkiac.engines import Engine
     from sparkiac.memory.sharing import Room
     from sparkiac.memory.values import Term
@@ -55,19 +57,19 @@ _NOT_SETTINGS: Final = {"engine", "nodes", "model", "image"}
 """Leaves that are shown above the settings."""
 
 
-def names() -> tuple[str, ...]:
+def names(library: Library = SHIPPED) -> tuple[str, ...]:
     """Return the names of all recipes, variants and fragments."""
-    return (*catalogued.names(), *catalog.fragment_names())
+    return (*catalogued.names(library), *catalog.fragment_names())
 
 
-def named(name: str) -> dict[str, Any]:
+def named(name: str, library: Library = SHIPPED) -> dict[str, Any]:
     """Return all facts about the entry of a name from `names`; only names of recipes contain a slash."""
-    return entry(catalogued.named(name)) if "/" in name else fragment(name)
+    return entry(catalogued.named(name, library), library) if "/" in name else fragment(name)
 
 
-def set_aside() -> list[dict[str, Any]]:
+def set_aside(library: Library = SHIPPED) -> list[dict[str, Any]]:
     """Return the summaries of all entries that cannot be deployed."""
-    return [summary(found) for found in catalogued.everything() if not found.usable]
+    return [summary(found, library) for found in catalogued.everything(library) if not found.usable]
 
 
 def dumped(model: BaseModel) -> dict[str, Any]:
@@ -76,12 +78,13 @@ def dumped(model: BaseModel) -> dict[str, Any]:
     return data
 
 
-def summary(found: Catalogued) -> dict[str, Any]:
+def summary(found: Catalogued, library: Library = SHIPPED) -> dict[str, Any]:
     """Return the values of an entry that lists show."""
     entry, facts = found.entry, found.facts
     return {
         "name": found.name,
         "title": entry.title,
+        "file": library.file(found.name),
         "status": found.status,
         "why": entry.why or found.recipe.why,
         "instead": entry.instead or found.recipe.instead,
@@ -141,7 +144,7 @@ def _fragment_snippet(name: str, entry: Fragment) -> dict[str, Any]:
     return {"fragments": [*entry.needs, name]}
 
 
-def entry(found: Catalogued) -> dict[str, Any]:
+def entry(found: Catalogued, library: Library = SHIPPED) -> dict[str, Any]:
     """Return all facts about a recipe, or a recipe with its variant."""
     values = found.values
     entries: list[tuple[str, CatalogEntry]] = [("recipe", found.recipe)]
@@ -150,7 +153,7 @@ def entry(found: Catalogued) -> dict[str, Any]:
     drafter = values.get("speculative", {}).get("model")
     return {
         "kind": "variant" if found.variant else "recipe",
-        **summary(found),
+        **summary(found, library),
         "evidence": found.entry.evidence,
         "settings": [each for each in _settings(found.leaves) if found.status != "mention" or each["file"]],
         "start": _start(found),
@@ -164,7 +167,9 @@ def entry(found: Catalogued) -> dict[str, Any]:
         "facts": dumped(found.facts),
         **_told(entries),
         "standing": dumped(catalog.standing()) if found.status != "mention" else None,
-        "variants": [_variant(name) for name in catalogued.variants(found.name)] if found.variant is None else [],
+        "variants": [_variant(name, library) for name in catalogued.variants(found.name, library)]
+        if found.variant is None
+        else [],
         "snippet": snippet(found) if found.usable else None,
     }
 
@@ -179,8 +184,8 @@ def _is(drafter: str | None, other: str | None) -> bool:
     return drafter is not None and drafter == other
 
 
-def _variant(name: str) -> dict[str, Any]:
-    found = summary(catalogued.named(name))
+def _variant(name: str, library: Library) -> dict[str, Any]:
+    found = summary(catalogued.named(name, library))
     return {key: found[key] for key in ("name", "title", "status", "why", "instead")}
 
 
@@ -271,11 +276,11 @@ def _unit(name: str) -> str:
     return (stem if stem[0].isalpha() else f"m-{stem}")[:40].rstrip("-")
 
 
-def hit(found: search.SearchResult) -> dict[str, Any]:
+def hit(found: search.SearchResult, library: Library = SHIPPED) -> dict[str, Any]:
     """Return the values of an entry that a search shows."""
     variants = [each.name for each in found.variants]
     needed = {each.name: needs(each) for each in (found.found, *found.variants) if needs(each)}
-    shown = summary(found.found) | {"variants": variants, "needs": needed}
+    shown = summary(found.found, library) | {"variants": variants, "needs": needed}
     return shown | ({"room": room(found.room)} if found.room else {})
 
 

@@ -100,6 +100,7 @@ def _facts(data: Data) -> Iterator[tuple[str, str]]:
     image = data.get("image")
     release = f" (vLLM {start['vllm']})" if start.get("vllm") else ""
     lines = (
+        ("file", data.get("file")),
         ("engine", data["engine"] or "any"),
         ("model", data["model"] or unknown(data) if "model" in data else None),
         ("image", f"{image}{release}" if image else None),

@@ -1,0 +1,115 @@
+"""The recipes that an inventory can use: the shipped ones, and those in files of the user's repository."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac import catalog
+from sparkiac.model import forms
+from sparkiac.model.catalog import Recipe, Variant
+from sparkiac.report import Finding, Severity
+from sparkiac.source import Source, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+_PATH: Final = ("RCP001", "recipe-path")
+_TAKEN: Final = ("RCP002", "recipe-name-taken")
+_NO_RECIPE: Final = ("RCP003", "variant-without-recipe")
+
+
+class RecipeText(NamedTuple):
+    """One file below a folder of recipes in the user's repository."""
+
+    path: str
+    """The path that messages show."""
+    parts: tuple[str, ...]
+    """The path below the folder, without its suffix: vendor, name and, for a variant, its name."""
+    raw: bytes
+
+    @property
+    def name(self) -> str:
+        """Return the name of the entry: vendor/name or vendor/name#variant."""
+        return "#".join(filter(None, ("/".join(self.parts[:2]), *self.parts[2:])))
+
+
+class Library(NamedTuple):
+    """Recipes and variants by name. Those of the user's repository are additions: they replace no shipped one."""
+
+    recipes: Mapping[str, Source[Recipe]] = MappingProxyType({})
+    """Recipes of the user's repository."""
+    variants: Mapping[str, Source[Variant]] = MappingProxyType({})
+    """Variants of the user's repository, by vendor/name#variant; their recipe can be a shipped one."""
+
+    def recipe(self, name: str) -> Source[Recipe] | None:
+        """Return a recipe, or None if there is none. A recipe of the user has no value if its file is not valid."""
+        return self.recipes.get(name) or catalog.recipe(name)
+
+    def variant(self, recipe: str, name: str) -> Source[Variant] | None:
+        """Return the variant `name` of a recipe, or None if there is none."""
+        return self.variants.get(f"{recipe}#{name}") or catalog.variant(recipe, name)
+
+    def recipe_names(self) -> tuple[str, ...]:
+        """Return the names of all recipes, sorted."""
+        return tuple(sorted({*catalog.recipe_names(), *self.recipes}))
+
+    def variant_names(self, recipe: str) -> tuple[str, ...]:
+        """Return the names of a recipe's variants, sorted."""
+        own = (variant for of, _, variant in (name.partition("#") for name in self.variants) if of == recipe)
+        return tuple(sorted({*catalog.variant_names(recipe), *own}))
+
+    def file(self, name: str) -> str | None:
+        """Return the file of a recipe or variant of the user's repository; None for a shipped one."""
+        found: Source[Any] | None = self.recipes.get(name) or self.variants.get(name)
+        return found.document.name if found else None
+
+
+SHIPPED: Final = Library()
+
+
+def read(files: Iterable[RecipeText]) -> tuple[Library, tuple[Finding, ...]]:
+    """Return the library with the recipes and variants of these files, and the findings about the files."""
+    recipes: dict[str, Source[Recipe]] = {}
+    variants: dict[str, Source[Variant]] = {}
+    findings: list[Finding] = []
+    for file in files:
+        variant = len(file.parts) > 2  # noqa: PLR2004  vendor and name
+        found: Source[Any] = load(file.raw, name=file.path, model=Variant if variant else Recipe)
+        own: dict[str, Source[Any]] = variants if variant else recipes
+        refused = tuple(_misplaced(file, found, own.get(file.name)))
+        findings += (*refused, *found.findings)
+        if not refused:
+            own[file.name] = found
+    library = Library(recipes, variants)
+    return library, (*findings, *_alone(library))
+
+
+def _misplaced(file: RecipeText, found: Source[Any], other: Source[Any] | None) -> Iterator[Finding]:
+    """Refuse a file whose path is no name of an entry, or whose name another entry has."""
+    place = found.document.at_key(())
+    if not re.fullmatch(forms.ENTRY, file.name):
+        message = f"the path of this file is not the name of a recipe: {file.name}"
+        hint = "name it VENDOR/NAME.yaml, or VENDOR/NAME/VARIANT.yaml, in lower-case letters, digits and . _ -"
+        yield Finding(*_PATH, Severity.ERROR, message, place, hint)
+        return
+    taken = other.document.name if other else "the catalog of sparkiac" if _shipped(file) else None
+    if taken:
+        message = f"{file.name} is also in {taken}; one name has one recipe"
+        yield Finding(*_TAKEN, Severity.ERROR, message, place, "rename the file, or its folder")
+
+
+def _shipped(file: RecipeText) -> bool:
+    recipe, _, variant = file.name.partition("#")
+    return (catalog.variant(recipe, variant) if variant else catalog.recipe(recipe)) is not None
+
+
+def _alone(library: Library) -> Iterator[Finding]:
+    """Refuse a variant whose recipe does not exist."""
+    for name, found in library.variants.items():
+        recipe = name.partition("#")[0]
+        if library.recipe(recipe) is None:
+            message = f"{name} is a variant of {recipe}, which does not exist"
+            hint = "add the recipe as a file beside the folder, or move the variant to the folder of its recipe"
+            yield Finding(*_NO_RECIPE, Severity.ERROR, message, found.document.at_key(()), hint)

@@ -1,0 +1,42 @@
+"""Pages of RCP codes: files of recipes in the user's repository."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sparkiac.rules.others.other import Other, other
+
+OTHERS: Final[tuple[Other, ...]] = (
+    other(
+        "RCP001",
+        "recipe-path",
+        """\
+The path of a file below `recipes` is not the name of a recipe.
+
+A recipe is `recipes/VENDOR/NAME.yaml`; its variants are `recipes/VENDOR/NAME/VARIANT.yaml`. An inventory uses it as
+`recipe: VENDOR/NAME`. Names consist of lower-case letters, digits and `. _ -`; the name of a variant has no `.` or `_`.
+Rename the file, or move what is not a recipe to another folder.
+""",
+    ),
+    other(
+        "RCP002",
+        "recipe-name-taken",
+        """\
+Two recipes, or two variants of one recipe, have the same name.
+
+A recipe of your repository never replaces one of sparkiac's catalog: an inventory would mean another recipe on each
+machine. Use a vendor of your own, such as the name of your organisation. To change a few values of a recipe of the
+catalog, add a variant: `recipes/VENDOR/NAME/VARIANT.yaml` with the differences.
+""",
+    ),
+    other(
+        "RCP003",
+        "variant-without-recipe",
+        """\
+A file is a variant of a recipe that does not exist.
+
+`recipes/VENDOR/NAME/VARIANT.yaml` contains the differences from the recipe `VENDOR/NAME`, which is a file
+`recipes/VENDOR/NAME.yaml` or a recipe of the catalog. Correct the name of the folder, or add the recipe.
+""",
+    ),
+)
