@@ -91,5 +91,5 @@ def speculation(grown: Counters) -> Speculation | None:
     acceptance, each = accepted / drafted, drafted / drafts
     shares = tuple(grown.positions[place] / drafts for place in sorted(grown.positions))
     return Speculation(
-        acceptance, formulas.waste(acceptance), each, formulas.draft_length(acceptance, round(each)), shares
+        acceptance, formulas.waste(acceptance), each, formulas.draft_length(acceptance, each), shares
     )
