@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 import yaml
 
 from sparkiac import __version__, pipeline
+from sparkiac.commands.init import _wheel
+from sparkiac.upstream import origin
 from tests.catalog.test_reference import ENTRIES, USABLE
 from tests.conftest import ROOT
 from tests.lock import conftest
@@ -81,13 +84,17 @@ command: vllm serve acme/large --port {port} --host {host} --tensor-parallel-siz
 LAUNCH: Final = "docker run -d --gpus all --ipc host -p 8001:8000 -v /srv/hf:/root/.cache/huggingface {image} {words}\n"
 
 
+WHEEL: Final = f"wheels/sparkiac-{__version__}-py3-none-any.whl"
+REQUIREMENT: Final = origin.read().requirement or f"./{WHEEL}"
+"""The sparkiac of these tests is installed from its checkout."""
 STEPS: Final = ("lock", "check", "plan", "secrets", "generate")
 """Commands of sparkiac that init prints before `apply`."""
 
 
 def printed(outcome: Outcome) -> list[str]:
-    """Return the commands that init prints."""
-    return [line.strip() for line in outcome.out.splitlines() if line.startswith("  ")]
+    """Return the commands that init prints, without the one that builds a wheel."""
+    lines = [line.strip() for line in outcome.out.splitlines() if line.startswith("  ")]
+    return [line for line in lines if "--wheel-dir" not in line]
 
 
 def files(folder: Path) -> list[str]:
@@ -123,7 +130,7 @@ def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, 
     text = (folder / "lab/inventories/lab.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=../schema/inventory.schema.json\n")
     assert text.partition("name: lab\n")[2] == INVENTORY
-    assert (folder / "lab/requirements.txt").read_text().endswith(f"\nsparkiac=={__version__}\n")
+    assert (folder / "lab/requirements.txt").read_text().splitlines()[1:] == [REQUIREMENT]
     assert (folder / "lab/schema/inventory.schema.json").read_text() == cli("schema").out
     assert "{{" not in "".join((folder / "lab" / each).read_text() for each in FILES if "schema" not in each)
 
@@ -504,6 +511,37 @@ def test_hook_and_workflow_run_the_same_script(folder: Path, cli: Cli) -> None:
     assert [hook["entry"] for hook in repository["hooks"]] == ["sh ci/check.sh"]
     assert workflow["jobs"]["check"]["steps"][-1] == {"run": "sh ci/check.sh"}
     assert workflow["permissions"] == {"contents": "read"}
+    actions = [step["uses"] for step in workflow["jobs"]["check"]["steps"] if "uses" in step]
+    assert [re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", each) is not None for each in actions] == [True, True]
+
+
+GIT: Final = {"url": "https://example.org/sparkiac.git", "vcs_info": {"vcs": "git", "commit_id": "a" * 40}}
+FETCHED: Final = {"url": "https://example.org/s.whl", "archive_info": {"hashes": {"sha256": "b" * 64}}}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "requirement", "path"),
+    [
+        ({}, f"sparkiac=={__version__}", None),
+        (GIT, f"sparkiac @ git+https://example.org/sparkiac.git@{'a' * 40}", None),
+        (GIT | {"url": "file:///srv/s"}, None, Path("/srv/s")),
+        (FETCHED, f"sparkiac @ https://example.org/s.whl#sha256={'b' * 64}", None),
+        ({"url": "file:///my%20files/s.whl", "archive_info": {}}, None, Path("/my files/s.whl")),
+        ({"url": "file:///work/s", "dir_info": {"editable": True}}, None, Path("/work/s")),
+    ],
+)
+def test_ci_installs_what_this_sparkiac_was_installed_from(
+    recorded: dict[str, object], requirement: str | None, path: Path | None
+) -> None:
+    assert origin.of(recorded) == origin.Origin(requirement, path)
+
+
+def test_a_local_wheel_or_directory_is_put_into_the_repository(folder: Path) -> None:
+    (folder / "a b.whl").write_text("wheel\n")
+    assert run("sh", "-ec", _wheel(folder / "a b.whl"), cwd=folder).returncode == 0
+    assert (folder / WHEEL).read_text() == "wheel\n"
+    assert _wheel(ROOT) == f"  python3 -m pip wheel --quiet --no-deps --wheel-dir wheels {ROOT}\n"
+    assert _wheel(None) == ""
 
 
 def test_an_import_without_a_model_has_hosts_and_user_all_the_same(folder: Path, cli: Cli) -> None:

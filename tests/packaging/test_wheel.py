@@ -16,6 +16,7 @@ import zipfile
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+import yaml
 
 from sparkiac import __version__, assets
 from tests.commands.looks import contents
@@ -165,6 +166,32 @@ def test_every_page_of_the_documentation_is_inside(built: Built) -> None:
     pages = {f"sparkiac/_assets/docs/{path}" for path, _ in assets.files("docs") if path.endswith(".md")}
     assert "sparkiac/_assets/docs/adr/README.md" in pages
     assert pages - {"sparkiac/_assets/docs/rules.md"} <= built.in_wheel()  # rules.md is written by `make docs`
+
+
+def test_the_requirements_of_a_new_repository_install_the_wheel_that_is_in_it(command: Path, tmp_path: Path) -> None:
+    """The steps of its workflow, as a runner starts them; the sparkiac that made it was installed from a wheel."""
+    arguments = ("--host", "spark-01=192.168.1.11", "--recipe", "redhatai/qwen3.6-35b-a3b-nvfp4")
+    done = subprocess.run(
+        [command, "init", "lab", *arguments], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    [step] = [line.strip() for line in done.stdout.splitlines() if "wheels" in line]
+    assert step.startswith("mkdir -p wheels && cp ")
+    subprocess.run(["sh", "-ec", step], cwd=tmp_path / "lab", check=True)
+    workflow = yaml.safe_load((tmp_path / "lab/.github/workflows/check.yml").read_text())
+    install, check = [each["run"] for each in workflow["jobs"]["check"]["steps"] if "run" in each]
+    venv.create(tmp_path / "runner", symlinks=True)
+    python = tmp_path / "runner/bin/python"
+    pip = f"{sys.executable} -m pip --python {python}"
+    commands = f"{install.replace('pip', pip, 1)} --no-deps --no-index"
+    subprocess.run(["bash", "-ec", commands], cwd=tmp_path / "lab", env=os.environ | NO_NETWORK, check=True)
+    [site] = (tmp_path / "runner").glob("lib/python3*/site-packages")
+    (site / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    path = {"PATH": f"{python.parent}:/usr/bin:/bin"}
+    checked = subprocess.run(
+        ["bash", "-ec", check], cwd=tmp_path / "lab", env=path, capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 1
+    assert checked.stderr.endswith("the lock is incomplete: run sparkiac lock inventories/lab.yaml and commit it\n")
 
 
 @pytest.mark.parametrize("page", ["apply", "reference", "adr/0002-whole-tree-exchange"])

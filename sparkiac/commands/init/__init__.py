@@ -26,6 +26,7 @@ _NEXT: Final = """\
 created {target}: {count} files. Next steps:
   cd {quoted}
 {git}\
+{wheel}\
   sparkiac lock inventories/{name}.yaml
   sparkiac check inventories/{name}.yaml
   sparkiac plan inventories/{name}.yaml
@@ -40,6 +41,8 @@ _IDLE: Final = "{host} serves nothing yet: sparkiac add RECIPE --on {host} --to 
 _VALUES: Final = " -- -e @secrets/{name}.json"
 _BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model and --model-store"
 _GIT: Final = "  git init\n"
+_BUILT: Final = "  python3 -m pip wheel --quiet --no-deps --wheel-dir wheels {path}\n"
+_COPIED: Final = "  mkdir -p wheels && cp {path} {wheel}\n"
 
 
 @click.command()
@@ -190,13 +193,25 @@ def _write(fleet: FleetDraft, target: Path, text: str, entries: Sequence[tuple[s
 def _next(name: str, target: Path, plan: Plan) -> str:
     """Return the commands that follow, each of which works as printed once those above it have succeeded."""
     from sparkiac.commands.init import repository
+    from sparkiac.upstream import origin
 
     git = "" if any((folder / ".git").exists() for folder in (target, *target.parents)) else _GIT
     wanted = any(host.secrets for host in plan.hosts)
     secrets, values = (each.format(name=name) if wanted else "" for each in (_SECRETS, _VALUES))
     idle = "".join(_IDLE.format(host=host.name, name=name) for host in plan.hosts if not host.containers)
     head = {"target": target, "count": len(repository.files(name)), "quoted": shlex.quote(str(target)), "git": git}
+    head["wheel"] = _wheel(origin.read().path)
     return _NEXT.format(**head, name=name, secrets=secrets, values=values, idle=idle)
+
+
+def _wheel(source: Path | None) -> str:
+    """Return the command that puts the wheel for CI into the repository; empty if CI can install from elsewhere."""
+    from sparkiac.commands.init import repository
+
+    if source is None:
+        return ""
+    step = _COPIED if source.suffix == ".whl" else _BUILT
+    return step.format(path=shlex.quote(str(source)), wheel=repository.WHEEL)
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import __version__, assets
 from sparkiac.memory.values import GIB
+from sparkiac.upstream import origin
 from sparkiac.write import scratch
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _KEYED: Final = "its value is never here: `sparkiac secrets new` generates it"
 _NAMED: Final = "lan needs an IP address of each host, but a host has a name"
 _HOSTS: Final = re.compile(r"^hosts:\n(?:(?: .*|#.*|)\n)*?(?=^[a-z]|\Z)", re.MULTILINE)
 _TEMPLATE: Final = "templates/init"
+WHEEL: Final = f"wheels/sparkiac-{__version__}-py3-none-any.whl"
+"""Path in the repository of the wheel that CI installs, if sparkiac was installed from a file or directory."""
 _PORT: Final = 8000
 
 
@@ -175,7 +178,7 @@ def _filled(folder: Path, name: str, inventory: str) -> Path:
     template = assets.directory("templates") / "init"
     values: Mapping[str, str] = {
         "name": name,
-        "_version": __version__,
+        "_requirement": origin.read().requirement or f"./{WHEEL}",
         "_inventory": inventory,
         "_ansible": _ansible(name),
         "_schema": _schema(),
