@@ -58,7 +58,7 @@ def text() -> str:
         ],
         [
             "## Symptoms\n\nWhat `sparkiac diagnose` finds in logs; `sparkiac rules explain CODE` explains each one.\n",
-            *table(("symptom", "severity", "line or look", "change of the inventory"), symptoms()),
+            *table(("symptom", "severity", "line, or found by", "change of the inventory"), symptoms()),
         ],
         ["## What differs from every source\n", *table(("what", "why"), standing())],
         ["## Not verified, whatever the recipe\n", *(f"- {each}" for each in catalog.standing().not_verified)],
@@ -93,7 +93,7 @@ def counted(usable: list[Data], aside: list[Data], fragments: list[Data], famili
 def symptoms() -> Iterator[tuple[str, ...]]:
     """Write each symptom."""
     for each in catalog.symptoms():
-        how = "line" if each.pattern else "look"
+        how = "line" if each.pattern else ", ".join(each.found_by)
         yield f"{each.code}<br>{plain_text(each.title)}", each.severity, how, "yes" if each.change else ""
 
 

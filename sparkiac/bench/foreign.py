@@ -30,6 +30,7 @@ _BENCHY_ROW: Final = re.compile(
     re.MULTILINE,
 )
 _BENCHY: Final = re.compile(r"llama-benchy \(([\d.]+)\)")
+_BENCHY_LATENCY: Final = re.compile(r"\| latency mode: (\w+)")
 _BENCHY_MODEL: Final = re.compile(r"^\|\s*([\w.-]+/[\w.-]+)\s*\|\s*pp\d+", re.MULTILINE)
 _CASE: Final = re.compile(
     r"^[ \t]*+●[ \t]++(TC-\d++)[ \t]++(\S++(?: \S++)*+)[ \t]++\S++[ \t]++(PASS|PARTIAL|FAIL)[ \t]++(\d)/(\d)",
@@ -129,10 +130,10 @@ def _benchy(text: str) -> BenchRecord:
         name = f"depth {depth or 0}"
         former = points.get(name, PointRecord(name=name))
         points[name] = former.model_copy(update={"reported": {**former.reported, **reported}})
-    version, model = _BENCHY.search(text), _BENCHY_MODEL.search(text)
+    version, latency, model = (each.search(text) for each in (_BENCHY, _BENCHY_LATENCY, _BENCHY_MODEL))
     return BenchRecord(
         mode="depth",
-        tool=f"llama-benchy {version[1]}" if version else "llama-benchy",
+        tool=f"llama-benchy{f' {version[1]}' if version else ''}{f', latency mode {latency[1]}' if latency else ''}",
         taken=_UNDATED,
         subject=Subject(url="", model=model[1] if model else "unknown"),
         points=tuple(points.values()),

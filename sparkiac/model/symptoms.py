@@ -26,6 +26,9 @@ def _compiles(value: str) -> str:
 Pattern = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_compiles)]
 """A regular expression that is searched in one line. Every repetition in it is bounded, so that no line takes long."""
 
+Finder = Annotated[str, StringConstraints(pattern=r"^(verify|alert|status|bench) [A-Za-z][A-Za-z ]*$", max_length=60)]
+"""A check of sparkiac: a step of `verify`, an alert, a column of `status`, or a mode or command of `bench`."""
+
 
 class Threshold(Model):
     """A limit that a source states, and on which side of it the symptom is present."""
@@ -123,6 +126,8 @@ class Symptom(Model):
     """Pattern that a line there matches."""
     probe: Observation | None = None
     """What to look at there, if no log line shows the symptom, or not every time."""
+    found_by: tuple[Finder, ...] = ()
+    """Checks of sparkiac that find the symptom or exclude it. A symptom without a pattern has one."""
     cause: ShortText
     """Cause of the symptom."""
     remedy: Annotated[tuple[ShortText, ...], Field(min_length=1)]
@@ -148,8 +153,8 @@ class Symptom(Model):
 
     @model_validator(mode="after")
     def _shows(self) -> Self:
-        if self.pattern is None and self.probe is None:
-            message = "a symptom has a pattern or a probe"
+        if self.pattern is None and (self.probe is None or not self.found_by):
+            message = "a symptom has a pattern, or a probe and a check that finds it"
             raise ValueError(message)
         groups = re.compile(self.pattern or "").groupindex
         unknown = [each for each in _groups(self.change) if each not in groups]

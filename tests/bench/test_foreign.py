@@ -27,6 +27,7 @@ BENCHY = """\
 | deepseek-ai/DeepSeek-V4-Flash | tg128 @ d4096 | 34.44 ± 2.38 | 39.33 ± 2.05 | | | |
 
 llama-benchy (0.3.7)
+date: 2026-05-27 12:52:56 | latency mode: api
 """
 """A table that a user of two Sparks published."""
 BASELINE = (
@@ -87,12 +88,20 @@ def test_the_requests_of_a_detailed_result_are_samples() -> None:
 
 def test_the_table_of_llama_benchy() -> None:
     record = foreign.read(BENCHY)
-    assert (record.tool, record.subject.model) == ("llama-benchy 0.3.7", "deepseek-ai/DeepSeek-V4-Flash")
+    assert record.tool == "llama-benchy 0.3.7, latency mode api"
+    assert record.subject.model == "deepseek-ai/DeepSeek-V4-Flash"
     assert [point.name for point in record.points] == ["depth 0", "depth 4096"]
     assert record.points[1].reported == {
         "pp2048, tokens/s": 1213.82, "pp2048 standard deviation, tokens/s": 3.55, "TTFR, ms": 4565.25,
         "prompt time, ms": 4562.75, "tg128, tokens/s": 34.44, "tg128 standard deviation, tokens/s": 2.38,
     }  # fmt: skip
+
+
+def test_tables_of_two_latency_modes_are_told_apart() -> None:
+    other = foreign.read(BENCHY.replace("latency mode: api", "latency mode: generation"))
+    assert comparison.compare(foreign.read(BENCHY), other).differences == (
+        "tool: llama-benchy 0.3.7, latency mode api → llama-benchy 0.3.7, latency mode generation",
+    )
 
 
 def test_v35_the_rate_of_llama_benchy_counts_the_depth() -> None:

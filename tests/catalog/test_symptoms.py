@@ -11,6 +11,7 @@ import yaml
 from pydantic import ValidationError
 
 from sparkiac import catalog, rules
+from sparkiac.bench.points import MODES
 from sparkiac.catalog import interfaces
 from sparkiac.model.symptoms import Symptom
 from tests.catalog.lines import NestedError, alternatives, ways
@@ -20,12 +21,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE: Final = Path(__file__).parent
-FILES: Final = sorted((HERE.parents[1] / "sparkiac/catalog/symptoms").iterdir())
+ROOT: Final = HERE.parents[1]
+FILES: Final = sorted((ROOT / "sparkiac/catalog/symptoms").iterdir())
 SYMPTOMS: Final = {symptom.code: symptom for symptom in catalog.symptoms()}
 PATTERNS: Final = {code: symptom.pattern for code, symptom in SYMPTOMS.items() if symptom.pattern is not None}
 RECORDED: Final = yaml.safe_load((HERE / "symptoms.yaml").read_text())
 LINES: Final = RECORDED["lines"]
 SNIPPETS: Final = {code: [each["line"] for each in LINES[code]["shows"]] for code in LINES}
+WITHOUT_LINE: Final[dict[str, dict[str, str]]] = RECORDED["without_line"]
+CHECKS: Final = {
+    "verify": set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/verify.md").read_text(), re.MULTILINE)),
+    "alert": {alert.name for group in catalog.alert_groups().values() for alert in group.alerts},
+    "status": {"page cache", "KV", "run"},
+    "bench": {*MODES, "compare"},
+}
+"""What `verify`, Prometheus, `status` and `bench` can find."""
 HEALTHY: Final = (HERE / "healthy.log").read_text().splitlines()
 FURTHER: Final = {
     "LOG100": "permission denied ... docker.sock",
@@ -140,7 +150,23 @@ def test_a_probe_names_metrics_that_every_release_of_vllm_has(symptom: Symptom) 
 
 def test_each_pattern_has_lines_and_each_symptom_without_a_pattern_says_why() -> None:
     assert list(SNIPPETS) == list(PATTERNS)
-    assert sorted([*PATTERNS, *RECORDED["without_line"]]) == sorted(SYMPTOMS)
+    assert sorted([*PATTERNS, *WITHOUT_LINE]) == sorted(SYMPTOMS)
+    assert len(WITHOUT_LINE) == 14
+    assert all(each["because"].endswith(".") for each in WITHOUT_LINE.values())
+
+
+@every_symptom
+def test_the_checks_that_find_a_symptom_exist(symptom: Symptom) -> None:
+    assert bool(symptom.pattern or symptom.found_by)
+    for check in symptom.found_by:
+        kind, _, name = check.partition(" ")
+        assert name in CHECKS[kind], check
+
+
+@pytest.mark.parametrize("code", WITHOUT_LINE)
+def test_a_test_shows_that_a_check_finds_a_symptom_without_a_line(code: str) -> None:
+    file, name = WITHOUT_LINE[code]["test"].split("::")
+    assert f"\ndef {name}(" in (ROOT / file).read_text()
 
 
 @every_pattern
@@ -223,15 +249,19 @@ def test_a_pattern_is_cut_at_its_outer_bars_only() -> None:
         {},
         {"pattern": "a("},
         {"pattern": ""},
-        {"probe": {}},
+        {"probe": {}, "found_by": ("verify answer",)},
+        {"probe": {"look": "There."}},
+        {"probe": {"look": "There."}, "found_by": ("somebody",)},
         {"pattern": "a", "change": {"set": {"max_model_len": {"group": "fits"}}}},
     ],
-    ids=["neither", "broken", "empty", "no look", "no such group"],
+    ids=["neither", "broken", "empty", "no look", "no check", "no such check", "no such group"],
 )
 def test_a_symptom_shows_in_a_line_or_in_something_to_look_at(ways_to_show: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Symptom.model_validate({**MINIMAL, **ways_to_show})
     assert Symptom.model_validate({**MINIMAL, "pattern": "a", "probe": {"look": "There."}}).pattern == "a"
+    found = Symptom.model_validate({**MINIMAL, "probe": {"look": "There."}, "found_by": ("status KV",)})
+    assert found.found_by == ("status KV",)
 
 
 @pytest.mark.parametrize(

@@ -89,14 +89,15 @@ def test_plan_shows_units_ports_memory_and_digests(cli: Cli) -> None:
     assert "no real image" not in outcome.out
 
 
-def test_plan_shows_what_is_not_known_and_what_is_only_an_example(cli: Cli, lab: Path) -> None:
+def test_plan_shows_what_is_not_known(cli: Cli, lab: Path) -> None:
     (lab / "lab.yaml").write_text(service("port: 80") + "allow: []\n")
     outcome = cli("plan", "lab.yaml")
     assert "unknown" in outcome.out
-    example = cli("plan", str(ROOT / "inventories/solo.yaml"))
-    assert example.code == 0
-    assert "Cannot be applied: " in example.out
-    assert "warning LCK033" in example.err
+    shipped = cli("plan", str(ROOT / "inventories/lab.yaml"))
+    assert shipped.code == 0
+    assert "unknown, missing: size of the Gated" in shipped.out
+    assert "Cannot be applied" not in shipped.out
+    assert "warning MEM100" in shipped.err
     host = "spark-01: {address: 192.168.1.11, driver: null}"
     (lab / "lab.yaml").write_text(service(host=host))
     assert "driver" not in cli("plan", "lab.yaml").out

@@ -164,6 +164,13 @@ def test_a_symptom_has_a_page_by_code_and_by_name(cli: Cli) -> None:
     assert as_json(cli("rules", "explain", "MON003", "--format", "json"))["symptom"]["probe"]["metrics"]
 
 
+def test_a_symptom_without_a_line_says_which_check_finds_it(cli: Cli) -> None:
+    found = "**Found by:** `sparkiac status`, column KV, the alert KvCacheNearlyFull\n"
+    assert found in cli("rules", "explain", "MON003").out
+    assert "**Found by:** `sparkiac verify`, step stream\n" in cli("rules", "explain", "API011").out
+    assert "**Found by:** `sparkiac bench compare`\n" in cli("rules", "explain", "BEN001").out
+
+
 def test_every_symptom_has_a_page_and_no_code_or_name_of_a_rule(cli: Cli) -> None:
     rules = {name for page in pages().values() for name in (page.rule.code, page.rule.slug)}
     for each in catalog.symptoms():

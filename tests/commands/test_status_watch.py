@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.commands.exits import Exit
+from sparkiac.commands.status import live
+from sparkiac.fleet.ask import Answer, Failure
+from sparkiac.fleet.status import HostStatus
 from tests.conftest import ROOT
 from tests.fleet import hosts
 from tests.fleet.hosts import GENERATION, Fleet, host, unit
@@ -78,6 +81,26 @@ def test_it_follows_the_hosts_until_an_interrupt(tmp_path: Path, fleet: Fleet) -
     assert "1 host, 1 unit: all healthy and as generated\n" in plain
     assert re.search(r"^spark-01 +chat +ready ", plain, re.MULTILINE)
     assert "\x1b[32m" in said
+    assert re.search(r"[0-9]{2}:[0-9]{2}:[0-9]{2}; Ctrl-C ends this view", before)
+    assert "Ctrl-C ends" not in after
+
+
+def test_a_host_that_no_longer_answers_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    now = [100.0]
+    monkeypatch.setattr(live.time, "monotonic", lambda: now[0])
+    answer = Answer("spark-01", None, Failure("no route to host", "", reachable=False), 0, 0)
+    with live.LiveView(["spark-01"]) as view:
+        view.update(HostStatus("spark-01", ADDRESS, None, answer, None, (), ()))
+        now[0] += 9
+        view.update(None)
+        assert "last answer is old" not in capsys.readouterr().out
+        now[0] += 9
+        view.update(None)
+        assert "last answer is old: spark-01 (18 s)" in capsys.readouterr().out
 
 
 def test_without_colours(tmp_path: Path, fleet: Fleet) -> None:

@@ -24,6 +24,13 @@ _SEEN: Final = {
     "bench": "the output of a benchmark",
 }
 
+_FINDERS: Final = {
+    "verify": "`sparkiac verify`, step {}",
+    "alert": "the alert {}",
+    "status": "`sparkiac status`, column {}",
+    "bench": "`sparkiac bench {}`",
+}
+
 
 def names() -> tuple[str, ...]:
     """Return all codes and slugs."""
@@ -54,6 +61,8 @@ def _parts(symptom: Symptom) -> Iterator[str]:
         yield f"**Lines:** `{symptom.pattern}`"
     if symptom.probe is not None:
         yield _look(symptom.probe)
+    if symptom.found_by:
+        yield f"**Found by:** {', '.join(map(_finder, symptom.found_by))}"
     yield f"**Cause:** {symptom.cause}"
     yield _listed("Remedy", symptom.remedy)
     if symptom.rule in pages():
@@ -73,6 +82,11 @@ def _look(probe: Observation) -> str:
     metrics = f" Metrics: {', '.join(probe.metrics)}." if probe.metrics else ""
     lines = (f"- {_threshold(each)}" for each in probe.thresholds)
     return "\n".join((f"**Look at:** {probe.look}{metrics}", *(("", *lines) if probe.thresholds else ())))
+
+
+def _finder(check: str) -> str:
+    kind, _, name = check.partition(" ")
+    return _FINDERS[kind].format(name)
 
 
 def _threshold(each: Threshold) -> str:

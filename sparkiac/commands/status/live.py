@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _DRAW_S: Final = 0.25
 """Least time between two drawings."""
+_OLD_S: Final = 10
+"""A host is asked every 2 s. Its name is shown if its last answer is older than this."""
 
 
 class LiveView:
@@ -32,6 +34,7 @@ class LiveView:
         self._console = Console(highlight=False, emoji=False, markup=False)
         self._live = Live(console=self._console, auto_refresh=False, screen=True, vertical_overflow="ellipsis")
         self._drawn_s = 0.0
+        self._answered_s: dict[str, float] = {}
 
     def __enter__(self) -> Self:
         """Use the whole terminal."""
@@ -47,9 +50,16 @@ class LiveView:
         """Take a new answer, if there is one, and draw."""
         if found:
             self._found[found.name] = found
+            self._answered_s[found.name] = time.monotonic()
         if time.monotonic() - self._drawn_s >= _DRAW_S:
-            self._live.update(Group(*self._view()), refresh=True)
+            self._live.update(Group(*self._ages(), *self._view()), refresh=True)
             self._drawn_s = time.monotonic()
+
+    def _ages(self) -> Iterator[RenderableType]:
+        ages = {name: time.monotonic() - answered for name, answered in self._answered_s.items()}
+        yield Text(f"{time.strftime('%H:%M:%S')}; Ctrl-C ends this view", style="dim")
+        if old := [f"{name} ({age:.0f} s)" for name, age in ages.items() if age > _OLD_S]:
+            yield Text(f"last answer is old: {', '.join(old)}", style="yellow")
 
     def _view(self) -> Iterator[RenderableType]:
         statuses = [self._found[name] for name in self._hosts if name in self._found]
