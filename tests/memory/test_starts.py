@@ -78,7 +78,6 @@ def _graphs(record: StartRecord) -> tuple[int, int]:
     return record.terms.graphs_estimate_bytes or 0, read.graph_sizes
 
 
-
 @pytest.mark.parametrize(
     ("term", "spread"), [("activations", overhead.ACTIVATIONS_SPREAD), ("CUDA graphs", overhead.GRAPHS_SPREAD)]
 )
