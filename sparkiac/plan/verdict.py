@@ -35,7 +35,8 @@ def of(use: HostMemoryUse) -> Verdict:
         return Verdict("unknown", missing)
     left = use.headroom_bytes
     assert not isinstance(left, Unknown)  # noqa: S101  it would be among the unknown values
-    return Verdict("tight" if left < TIGHT_BYTES else "fits", f"{gib(left)} left free")
+    estimate = ", an estimate" if any(each.assumes for each in use.accounts) else ""
+    return Verdict("tight" if left < TIGHT_BYTES else "fits", f"{gib(left)} left free{estimate}")
 
 
 def _failures(use: HostMemoryUse) -> Iterator[str]:

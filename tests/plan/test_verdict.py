@@ -56,6 +56,14 @@ def test_a_server_that_does_not_start_does_not_fit() -> None:
     assert "weights and overhead of chat exceed its memory by " in found.reason
 
 
+def test_figures_of_an_assumed_release_are_called_an_estimate() -> None:
+    use, found = of(deployment("set: {gpu_memory_utilization: 0.5}"))
+    [account] = use.accounts
+    assumed = use._replace(accounts=(account._replace(assumes="vLLM 0.33.0"),))
+    assert account.assumes is None
+    assert verdict.of(assumed).reason == f"{found.reason}, an estimate"
+
+
 def test_an_unknown_kv_cache_is_unknown() -> None:
     use, found = of(deployment())
     [account] = use.accounts
