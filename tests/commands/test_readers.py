@@ -161,6 +161,16 @@ def test_the_committed_schema_is_up_to_date(cli: Cli) -> None:
 
 
 @pytest.mark.usefixtures("lab")
+def test_the_schema_of_an_inventory_has_its_hosts(cli: Cli, folder: Path) -> None:
+    made = json.loads(cli("schema", "lab.yaml").out)
+    assert made["$defs"]["Deployment"]["properties"]["on"]["anyOf"][0]["anyOf"][0] == {"enum": ["spark-01"]}
+    (folder / "bad.yaml").write_text("name: lab\n")
+    bad = cli("schema", "bad.yaml")
+    assert (bad.code, bad.out) == (2, "")
+    assert "bad.yaml:1:1: error INV003" in bad.err
+
+
+@pytest.mark.usefixtures("lab")
 def test_plan_explains_where_a_value_comes_from(cli: Cli) -> None:
     outcome = cli("plan", "lab.yaml", "--explain", "deployments.chat.model")
     assert (outcome.code, outcome.out, outcome.err) == (

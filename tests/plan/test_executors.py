@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.plan.links import group_numbers
+from sparkiac.report import Severity
 from tests.plan.fleets import LOCK, ONES, PAIR, checked, containers, faults
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ def nodes(text: str) -> tuple[Container, Container]:
 
 
 def test_a_head_starts_ray_waits_for_all_nodes_and_then_starts_vllm() -> None:
+    """(row 15.1)."""
     head, _ = nodes(RAY)
     start, wait = head.command.pre_start
     assert start[:3] == ("ray", "start", "--head")
@@ -49,6 +52,7 @@ def test_a_worker_of_ray_runs_ray_instead_of_the_image_s_vllm() -> None:
 
 
 def test_both_halves_of_ray_bound_its_memory_and_name_its_ports() -> None:
+    """(row 15.1)."""
     head, worker = nodes(RAY)
     for words in (head.command.pre_start[0], worker.argv):
         assert {"--object-store-memory=1073741824", "--num-gpus=1", "--object-manager-port=29503"} < {*words}
@@ -62,6 +66,7 @@ def test_both_halves_of_ray_bound_its_memory_and_name_its_ports() -> None:
 
 
 def test_vllm_s_own_processes_open_one_port_on_the_leader() -> None:
+    """(row 15.2)."""
     leader, worker = nodes(PAIR)
     assert leader.network.group_ports == (("29501",), ("192.168.177.11",))
     assert worker.network.group_ports is None
@@ -167,3 +172,117 @@ def test_ray_in_an_image_without_it() -> None:
     for image in ("nvcr.io/nvidia/vllm:26.04-py3", "vllm/vllm-openai:v0.25.1"):
         found = checked(f"{PAIR}    executor: ray\n    image: {image}\n", locked=LOCKED, allow_unlocked=True)
         assert [each.code for each in found.report.findings if each.code == "IMG005"], image
+
+
+def together(*entries: str) -> dict[str, Container]:
+    """Return the nodes of several deployments on the hosts of PAIR."""
+    head, _, _ = PAIR.partition("deployments:\n")
+    return containers(f"{head}deployments:\n" + "".join(f"  {entry}\n" for entry in entries), locked=LOCKED)
+
+
+_MP = "{recipe: base/single-spark, model: example/big, on: [spark-02, spark-01], port: PORT}"
+_RAY = _MP.replace("}", ", executor: ray, image: 'vllm/vllm-openai:gemma4-0505-arm64-cu130'}")
+_SGLANG = _MP.replace("base/single-spark", "base/sglang").replace("}", ", image: 'lmsysorg/sglang:v0.5.23'}")
+_LLAMA = _MP.replace("base/single-spark", "base/llama-cpp").replace(
+    "}", ", image: 'example.org/llama.cpp:rpc', model_file: m.gguf, api_key: {secret: k}}"
+)
+
+
+def test_groups_on_the_same_hosts_have_different_ports_of_every_executor() -> None:
+    entries = [text.replace("PORT", str(8000 + n)) for n, text in enumerate([_MP, _RAY, _RAY, _SGLANG, _LLAMA, _LLAMA])]
+    found = together(*(f"{name}: {text}" for name, text in zip("fedcba", entries, strict=True)))
+    for host in ("spark-01", "spark-02"):
+        ports = [port for name in "fedcba" for _, port in found[f"{host}/{name}"].network.opened if port != "10001"]
+        assert len(ports) == len({*ports})
+    assert "--master-port=29501" in found["spark-01/f"].argv
+    assert [found[f"spark-01/{name}"].server.store for name in "fedc"] == [
+        f"192.168.177.12:{port}" for port in (29501, 29601, 29701, 29801)
+    ]
+    head = found["spark-02/e"].command.pre_start
+    assert {"--port=29601", "--node-manager-port=29602", "--max-worker-port=29699"} < {*head[0]}
+    assert head[1][-1] == "192.168.177.12:29601"
+    assert found["spark-02/a"].argv[found["spark-02/a"].argv.index("--rpc") + 1] == "192.168.177.11:50057"
+    assert "192.168.177.11:50056" in found["spark-02/b"].argv
+    checks = [found[f"spark-01/{name}"].checks.health for name in "ba"]
+    assert [":C388 " in check.command[3] for check in checks if check] == [True, False]
+
+
+def test_a_group_at_the_end_of_the_inventory_moves_no_port() -> None:
+    first = together("z: " + _MP.replace("PORT", "8001"))
+    both = together("z: " + _MP.replace("PORT", "8001"), "a: " + _MP.replace("PORT", "8002"))
+    assert first["spark-01/z"].argv == both["spark-01/z"].argv
+    assert "--master-port=29601" in both["spark-01/a"].argv
+
+
+def test_groups_without_a_common_host_use_the_same_port() -> None:
+    placed = {"one": ("a", "b"), "alone": ("a",), "two": ("c", "d"), "three": ("b", "c")}
+    assert group_numbers(placed) == {"one": 0, "alone": 0, "two": 0, "three": 1}
+
+
+@pytest.mark.parametrize(
+    ("group", "host", "bind", "port", "collides"),
+    [
+        (_MP, "spark-02", "lan", 29501, True),
+        (_MP, "spark-01", "lan", 29501, False),
+        (_MP, "spark-02", "lan", 29502, False),
+        (_RAY, "spark-01", "lan", 29555, True),
+        (_LLAMA, "spark-01", "any", 50052, True),
+        (_LLAMA, "spark-01", "lan", 50052, False),
+    ],
+)
+def test_a_unit_that_takes_a_port_of_a_group_is_found(
+    group: str, host: str, bind: str, port: int, *, collides: bool
+) -> None:
+    head, _, _ = PAIR.partition("deployments:\n")
+    service = f"{{kind: container, image: 'example.org/a@{ONES}', on: {host}, port: {port}, bind: {bind}}}"
+    text = f"{head}deployments:\n  big: {group.replace('PORT', '8001')}\nservices:\n  asr: {service}\n"
+    found = [each.message for each in checked(text, locked=LOCKED).report.findings if each.code == "NET007"]
+    assert found == ([f"port {port} of {host} is used by asr, and by the nodes of group big"] if collides else [])
+
+
+HEADS = "num_attention_heads: 8, num_key_value_heads: 2"
+
+
+@pytest.mark.parametrize(
+    ("options", "config", "fault"),
+    [
+        ("tp_size: 2", HEADS, ""),
+        ("tp_size: 8", HEADS, ""),
+        ("tp_size: 1, pp_size: 2", HEADS, ""),
+        ("tp_size: 3", HEADS, "the 8 attention heads of example/big cannot be divided by tp_size 3"),
+        (
+            "tensor_parallel_size: 3",
+            HEADS,
+            "the 8 attention heads of example/big cannot be divided by tensor_parallel_size 3",
+        ),
+        ("tp_size: 2", HEADS.replace(": 2", ": 1"), ""),
+        ("tp_size: 2", HEADS.replace(": 2", ": 5"), "the 5 KV heads of example/big cannot be divided by tp_size 2"),
+        ("tp_size: 4", HEADS.replace(": 2", ": 8"), ""),
+        ("tp_size: 3, enable_dp_attention: true", HEADS, ""),
+        ("tp_size: 3, attn_cp_size: 3", HEADS, ""),
+        ("tp_size: 3, attention_context_parallel_size: 3", HEADS, ""),
+        ("tp_size: 4", HEADS.replace("8", "null"), ""),
+    ],
+)
+def test_the_heads_of_a_model_of_sglang_are_divided(options: str, config: str, fault: str) -> None:
+    """(ENG010) A group gets tp_size by itself; the same check reads it."""
+    locked = LOCKED.replace(HEADS, config)
+    found = checked(f"{SGLANG}    set: {{{options}}}\n", locked=locked).report.findings
+    shown = [each.message for each in found if each.code == "ENG010"]
+    assert shown == ([f"SGLang 0.5.23 does not start: {fault}"] if fault else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "locked", "severities"),
+    [
+        (SGLANG, LOCKED.replace("num_attention_heads: 8", "num_attention_heads: 9"), [Severity.ERROR]),
+        (SGLANG, LOCKED.replace("num_attention_heads: 8", "num_attention_heads: 9").replace("qwen3", "qwen9"), []),
+        (PAIR, LOCKED.replace("num_attention_heads: 8", "num_attention_heads: 9"), []),
+    ],
+)
+def test_only_models_of_sglang_whose_code_was_read_are_refused(
+    text: str, locked: str, severities: list[Severity]
+) -> None:
+    """(ENG010) tp_size is that of the group."""
+    found = checked(text, locked=locked).report.findings
+    assert [each.severity for each in found if each.code == "ENG010"] == severities
