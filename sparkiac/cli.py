@@ -15,7 +15,7 @@ COMMANDS: Final = {
     "generate": "Render an inventory into reviewed files.",
     "check": "Check an inventory and its lock.",
     "plan": "Show what runs where and how much memory it needs.",
-    "diff": "Tell what a change of an inventory does to the hosts.",
+    "diff": "Show what a change of an inventory does to the hosts.",
     "memory": "Compare the plan with a vLLM startup log.",
     "recipes": "List and search recipes, variants and fragments.",
     "images": "List images: vLLM releases, drivers, limits.",

@@ -70,7 +70,7 @@ def read(endpoint: Endpoint) -> Counters | None:
 
 
 def parse(page: str, engine: str | None) -> Counters | None:
-    """Return the counters of a page for an engine, or for the first engine whose names it has."""
+    """Read a metrics page with the metric names of an engine; if unknown, of the first engine that matches."""
     sums, places = dict[str, float](), dict[int, float]()
     for name, labels, value in metrics.samples(page):
         sums[name] = sums.get(name, 0.0) + value

@@ -69,7 +69,8 @@ def measure(aim: Target, wanted: Wanted, taken: str, heard: Callable[[str], None
     except KeyboardInterrupt:
         found.interrupted = True
     except StoppedError:
-        found.notes.append(f"{wanted.seconds:.0f} s were over during a round, which is left out; see --minutes")
+        text = "the time limit of {:.0f} s ended during a round, which does not count; see --minutes"
+        found.notes.append(text.format(wanted.seconds))
     except ServerError as error:
         if not found.rounds:
             raise

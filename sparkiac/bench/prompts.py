@@ -36,7 +36,7 @@ class Length(NamedTuple):
     per_unit: float
 
     def units(self, tokens: int) -> int:
-        """Return the units of a prompt of about this many tokens."""
+        """Return how many units of text make a prompt of about this many tokens."""
         return max(1, round((tokens - self.base) / self.per_unit))
 
 

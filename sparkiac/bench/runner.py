@@ -30,7 +30,7 @@ _WARM_TOKENS: Final = 8
 _GAIN: Final = 1.05
 """A load with less than 5 % more throughput than the best one before it is flat."""
 _FLAT: Final = 2
-"""A sweep ends after this many flat loads in succession."""
+"""A sweep over increasing loads ends after this many flat ones in succession."""
 
 
 class Round(NamedTuple):
@@ -41,7 +41,7 @@ class Round(NamedTuple):
     """From the first request to the end of the last one."""
     samples: tuple[Sample, ...]
     grown: Counters | None
-    """Growth of the server's counters meanwhile."""
+    """Growth of the server's counters during the round."""
     others: bool
     """Whether the server handled requests of other clients as well."""
 

@@ -79,7 +79,7 @@ def by_round(point: PointRecord, quantity: Quantity) -> list[float]:
 
 
 def quantities(point: PointRecord) -> tuple[Quantity, ...]:
-    """Return the quantities that are compared: prefill follows from TTFT, and latency from both."""
+    """Return the quantities to compare. Prefill speed and latency are derived from them, so they are not compared."""
     many = any(len(each.ttft_s) > 1 for each in point.rounds)
     decodes = point.output_tokens != 1
     return (TTFT, *((DECODE,) if decodes else ()), *((THROUGHPUT,) if many else ()))

@@ -50,13 +50,13 @@ class Releases(NamedTuple):
     """A range of engine releases."""
 
     first: str | None = None
-    """First release of the range; None is unbounded."""
+    """First release of the range; None if there is no lower bound."""
     before: str | None = None
-    """First release after the range; None is unbounded."""
+    """First release after the range; None if there is no upper bound."""
 
 
 class Fact(NamedTuple):
-    """One thing that is known about a combination of model, image, release and options."""
+    """One known fact about a combination of model, image, release and options."""
 
     when: Mapping[str, Any]
     """Condition on the deployment; see `conditions`."""
@@ -70,7 +70,7 @@ class Fact(NamedTuple):
     against: tuple[Evidence, ...] = ()
     """Evidence that contradicts the fact within its scope."""
     releases: Releases | None = None
-    """Releases that it holds for; None is all. Where the release is unknown, a fact with a range is not applied."""
+    """Releases to which the fact applies; None means all. A fact with a range does not apply to an unknown release."""
     engine: str = "vllm"
     hardware: str = "12.1"
     """Compute capability of the GPU; `any` for every machine."""
@@ -79,7 +79,7 @@ class Fact(NamedTuple):
 
     @property
     def proven(self) -> bool:
-        """Return whether a proof supports the fact."""
+        """Return whether the fact is proven, and not only reported."""
         return any(each.kind in PROOF for each in self.evidence)
 
     @property

@@ -1,4 +1,4 @@
-"""AEON-7's vLLM images with DFlash, which are told what to serve by environment variables alone.
+"""AEON-7's vLLM images with DFlash, which are configured by environment variables alone.
 
 Sources: Spark guide L716-741; README of AEON-7/vllm-dflash; the image's start script as a fork has it. The script
 ignores arguments and writes vLLM's command line itself, always on 0.0.0.0:8000. Image, script and README disagree
@@ -39,7 +39,7 @@ OPTIONS: Final[Mapping[str, Option]] = _FIXED | {
 
 
 def start(request: Request) -> Start:
-    """Give the variables; an empty drafter is plain vLLM."""
+    """Return the environment variables; an empty DFLASH_DRAFTER turns speculative decoding off."""
     env = {"MODEL_PATH": request.model, "DFLASH_DRAFTER": ""}
     if request.served:
         env["SERVED_MODEL_NAME"] = request.served[0]

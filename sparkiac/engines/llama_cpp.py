@@ -58,7 +58,7 @@ _TYPES: Final = {
 
 
 def start(request: Request) -> Start:
-    """Write the options, the model's file among them; the names are one word with commas."""
+    """Write the command-line options; `--model` is the model's file, `--alias` the served names with commas."""
     options = {**_speculative(request.speculative or {}), **request.options, "model": request.model}
     if request.served:
         options["alias"] = ",".join(request.served)

@@ -26,7 +26,7 @@ class Refusal(NamedTuple):
     last: str
     wants: str
     kv_cache: str | None = None
-    """KV cache dtype with which it is refused; None is any."""
+    """KV cache dtype with which the backend is refused; None means every dtype."""
 
 
 REFUSALS: Final = (

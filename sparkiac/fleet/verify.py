@@ -97,7 +97,7 @@ def _turn(host: HostPlan) -> str | None:
 
 
 def _resting(check: _Check, turn: str | None) -> Verified:
-    """Return why a unit was not checked although the user named it."""
+    """Return why a unit that the user named was not checked."""
     hint = f"run sparkiac turn INVENTORY {check.turns[0]}"
     reason = f"it does not run in the turn {turn}, which is the current one on {check.host}"
     return Verified(check.name, check.host, (), Failure(reason, hint, reachable=True))

@@ -27,7 +27,7 @@ class Collector:
     """The inventory values, their sources and the notes of one launch."""
 
     def __init__(self, launch: Launch, *, notes: tuple[Note, ...]) -> None:
-        """Start with the launch's own notes and these."""
+        """Collect for a launch; `notes` are added to the notes that the launch already has."""
         self.launch = launch
         self.leaves: dict[Path, Any] = {}
         self.items: list[ImportedValue] = []

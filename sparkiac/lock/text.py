@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sparkiac.source.document import Document
 
 HEADER: Final = """\
-# What every moving name of the inventory stands for: written by `sparkiac lock`, read by `sparkiac generate`.
+# Exact versions of images, models and files: written by `sparkiac lock`, read by `sparkiac generate`.
 # Pins move only with `sparkiac lock --upgrade`. Review the diff like code.
 """
 _EMPTY: Final[dict[str, Any]] = {"version": 1, "images": {}}

@@ -51,11 +51,11 @@ class ServerOptions(NamedTuple):
     kv_cache_dtype: str
     dtype: str
     block_size: int | None
-    """None for the default of the model's attention."""
+    """None: the default for the model's kind of attention."""
     tensor_parallel_size: int
     pipeline_parallel_size: int
     enable_prefix_caching: bool | None
-    """None for the default of the release."""
+    """None: the default of the vLLM release."""
     mamba_cache_mode: str
     mamba_cache_dtype: str
     mamba_ssm_cache_dtype: str

@@ -40,7 +40,7 @@ class Device(NamedTuple):
     source: str
 
 
-UNIFIED: Final = Device(3 * GIB, "starts on DGX Spark: 1.0 to 3.8 GiB, with what the host allocates meanwhile")
+UNIFIED: Final = Device(3 * GIB, "measured on DGX Spark: 1.0 to 3.8 GiB, including other allocations on the host")
 
 
 class Facts(NamedTuple):

@@ -30,7 +30,7 @@ _BY_ANCHOR: Final = (0, 29)
 def grouped(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[Group, ...] | Unknown:
     """Return the groups of layers that share block IDs. Unknown lists what this release cannot pack."""
     if release < _FIRST:
-        return Unknown((f"compressed attention: vLLM {'.'.join(map(str, release))} has none",))
+        return Unknown((f"compressed attention: vLLM {'.'.join(map(str, release))} does not support it",))
     buckets = _buckets(pages)
     if len(buckets) == 1:
         return tuple(buckets)
@@ -90,7 +90,7 @@ def _even(bucket: Group) -> bool:
 
 
 def _count(bucket: Group, buckets: Sequence[Group]) -> int:
-    """Return into how many groups of equal depth the layers of a bucket are divided."""
+    """Return into how many groups with equally many layers vLLM divides layers of one kind."""
     depths = [_depth(each) for each in buckets if _even(each)]
     # Layers with pages of several sizes stay together, so they set the minimum depth of a group.
     least = max((_depth(each) for each in buckets if _even(each) and len(_counts(each)) > 1), default=0)

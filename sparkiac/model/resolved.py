@@ -229,7 +229,7 @@ _UNMONITORED: Final = ResolvedMonitoring.model_construct()
 
 
 class ResolvedBuild(Build):
-    """A complete build of an image: from source, or only of packages on top of its base."""
+    """A build with all its values: of an image from source, or of packages that are added to a base image."""
 
     why: ShortText
 

@@ -48,7 +48,7 @@ class Threshold(Model):
 
 
 class Observation(Model):
-    """A symptom that no single log line shows and that needs a look at metrics or at the host."""
+    """A symptom that no single log line shows: it is visible in metrics or on the host."""
 
     look: ShortText
     """What to look at, and how."""

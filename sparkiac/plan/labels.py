@@ -90,7 +90,7 @@ def label(part: MemorySegment) -> str:
 
 
 def facts(account: DeploymentMemory) -> tuple[LabelledValue, ...]:
-    """Return what the KV cache of a deployment holds and what its workload needs."""
+    """Return how many tokens the KV cache of a deployment stores, and how many its workload needs."""
     estimate = () if account.assumes is None else (LabelledValue("estimated", f"{account.assumes}; {CAPTURE}"),)
     leans = () if account.record is None else (LabelledValue("leans on", account.record),)
     unused = tuple(LabelledValue("record not used", each) for each in account.unused_records)

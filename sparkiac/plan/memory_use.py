@@ -101,7 +101,7 @@ class DeploymentMemory(NamedTuple):
     decode: tuple[Decode, ...] | Unknown
     first_token: tuple[FirstToken, ...] | Unknown
     assumes: str | None
-    """Assumption behind all figures, such as a vLLM version; with one, they are an estimate and not a proof."""
+    """Assumption behind all figures, such as a vLLM version; with one, they are only an estimate."""
     record: str | None
     """Recorded start that the figures are based on."""
     unused_records: tuple[str, ...]

@@ -41,7 +41,7 @@ class BindMount(NamedTuple):
     target: str
     read_only: bool
     follows: bool = False
-    """Whether what is mounted on the host later appears in the container too, and what is unmounted disappears."""
+    """Whether later mounts and unmounts on the host appear in the container (rslave propagation)."""
 
 
 class Document(NamedTuple):
@@ -178,7 +178,7 @@ NO_RATE: Final = Unknown(("published prefill rate",))
 
 
 class Proof(NamedTuple):
-    """The memory proof of one server, with the estimated speeds."""
+    """The memory calculation of one server, with the estimated speeds."""
 
     server: Server
     options: ServerOptions | Unknown
@@ -196,7 +196,7 @@ class Proof(NamedTuple):
     prefill: Prefill | Unknown = Unknown(())
     """Prefill rate, in tokens per second."""
     assumption: str | None = None
-    """Assumption behind the figures, such as a vLLM version; with one, they are an estimate and not a proof."""
+    """Assumption behind the figures, such as a vLLM version; with one, they are only an estimate."""
     config: Mapping[str, object] = {}
     """config.json of the model, if the lock has it."""
     busy: float | None = None

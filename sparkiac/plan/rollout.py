@@ -117,7 +117,7 @@ class _Batches:
         self._after |= dict.fromkeys(names, number + 1)
 
     def _free(self, number: int) -> int:
-        """Return the first batch from this one on that is not full, and remember it for the full ones before it."""
+        """Return the first batch from this one on that is not full; cache it for the full ones before it."""
         full = []
         while number in self._skips:
             full.append(number)

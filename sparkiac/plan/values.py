@@ -127,7 +127,7 @@ class HostPlan(NamedTuple):
     budget: HostBudget = HostBudget(None, ())
     """Its memory budget, with everything that it runs; of a host with turns, see `views`."""
     proofs: Mapping[str, Proof] = {}
-    """Deployment → memory proof."""
+    """Deployment → its memory calculation."""
     promises: Mapping[str, Promise] = {}
     """Unit → what it promises to its clients, for units that listen on a port and for workers of a group."""
     fleet_timer: FleetTimer | None = None

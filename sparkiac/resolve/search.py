@@ -46,7 +46,7 @@ class SearchResult(NamedTuple):
 
 
 def search(query: RecipeQuery, beside: tuple[str, ...] = (), *, library: Library = SHIPPED) -> tuple[SearchResult, ...]:
-    """Return all usable entries that match, except those known not to fit beside the others."""
+    """Return all usable entries that match, except those that do not fit in the memory that other servers leave."""
     chosen = [found for found in catalogued.everything(library) if found.usable and matches(found, query)]
     if not beside:
         return _grouped((found, None) for found in chosen)

@@ -167,7 +167,7 @@ def releases_with(has: Callable[[Interface], bool]) -> str:
 
 
 def anywhere(has: Callable[[Interface], bool]) -> bool:
-    """Return whether any known release has something; the newest is checked first."""
+    """Return whether any known release passes a test, such as `with_option`; the newest is tested first."""
     return any(has(_interface(version)) for version in reversed(interfaces.versions()))
 
 

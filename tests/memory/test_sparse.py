@@ -145,7 +145,7 @@ def test_pages_that_are_larger_than_those_of_the_whole_context_are_refused() -> 
 
 def test_a_release_without_compressed_attention_is_named() -> None:
     found = blocks.cache(network(FLASH), told(release=(0, 19, 0)))
-    assert found == Unknown(("compressed attention: vLLM 0.19.0 has none",))
+    assert found == Unknown(("compressed attention: vLLM 0.19.0 does not support it",))
 
 
 def test_older_releases_count_too_many_blocks_in_their_log() -> None:

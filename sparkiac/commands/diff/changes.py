@@ -152,7 +152,7 @@ def _uses(host: HostPlan) -> dict[str, HostMemoryUse]:
 
 
 def _sizes(use: HostMemoryUse) -> dict[str, MemorySize]:
-    """Return the memory of each user of a host, and what is left free."""
+    """Return the memory of each container on a host, and the rest that stays free."""
     sizes: dict[str, list[int | None]] = {}
     for part in use.parts:
         sizes.setdefault(part.owner or part.name, []).append(part.size_bytes)

@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
 
 
 def fitting(hosts: tuple[FleetHost, ...], nodes: Container[int]) -> tuple[Candidate, ...]:
-    """Return the recipes for one of these numbers of hosts that fit the first hosts, those with a proof first."""
+    """Return the recipes for one of these numbers of hosts that fit, those with exact memory figures first."""
     found = (_candidate(each, hosts) for each in catalogued.everything() if _is_listed(each, nodes))
     return tuple(sorted(filter(None, found), key=lambda each: (each.order, each.found.name)))
 

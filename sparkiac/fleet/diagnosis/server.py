@@ -32,7 +32,7 @@ class Server(NamedTuple):
 
 
 def of_log(lines: Iterable[LogLine]) -> Server:
-    """Return what the lines of one start tell."""
+    """Return the facts that the log lines of one start contain."""
     release, models = None, dict[str, None]()
     for line in lines:
         if "vLLM" in line.text or "LLM engine" in line.text:
@@ -44,7 +44,7 @@ def of_log(lines: Iterable[LogLine]) -> Server:
 
 
 def of_plan(container: Container) -> Server:
-    """Return what the plan tells."""
+    """Return the facts that the plan contains."""
     model = container.server.model
     return Server((model,) if model else (), container.image.reference, container.image.vllm)
 

@@ -56,7 +56,7 @@ def _link(host: str, link: FabricLink, known: Mapping[str, Half]) -> Iterator[St
 
 
 def _end(host: str, end: FabricLink | Twin, known: Mapping[str, Half]) -> Iterator[Step]:
-    """Check the interface, address, RDMA device and GID of one half."""
+    """Check the interface, address, RDMA device and GID at one end of a link."""
     port = known.get(end.interface)
     if port is None:
         yield Step(host, f"link {end.interface}", False, f"this host has {', '.join(sorted(known)) or 'none'}")  # noqa: FBT003

@@ -1,4 +1,4 @@
-"""Send over a pair of links: pings of full size, and the speed that iperf3, ib_write_bw and NCCL measure."""
+"""Test a link between two hosts: with pings of full size, iperf3, ib_write_bw and NCCL."""
 
 from __future__ import annotations
 

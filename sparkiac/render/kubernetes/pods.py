@@ -171,7 +171,7 @@ def _drain_s(container: Container) -> int:
 
 
 def _lifecycle(container: Container) -> dict[str, Any]:
-    """Wait before SIGTERM, so that running requests can end; no new ones arrive from Services meanwhile."""
+    """Wait before SIGTERM, so that running requests can end; Services send no new ones during this time."""
     drain_s = _drain_s(container)
     return {"preStop": {"sleep": {"seconds": drain_s}}} if drain_s else {}
 
