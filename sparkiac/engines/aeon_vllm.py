@@ -27,7 +27,7 @@ _FIXED: Final = {
     "host": Option("text", ("0.0.0.0",)),  # noqa: S104  inside the container
     "port": Option("integer", ("8000",)),
 }
-"""What the script writes itself."""
+"""Options that the image's start script sets."""
 _NAMED: Final = known(
     integer="max_model_len max_num_seqs max_num_batched_tokens",
     number="gpu_memory_utilization",

@@ -94,7 +94,7 @@ def table(engine: str) -> Table:
 
 
 def alone(options: Mapping[str, Option]) -> Table:
-    """Return the table of an engine with unknown releases: a single one without a name has all options."""
+    """Return a table for an engine without known releases: one release, without a name, has all options."""
     return Table(("",), {name: {"": option} for name, option in options.items()})
 
 

@@ -33,7 +33,7 @@ class Device(NamedTuple):
     """What vLLM counts as memory outside PyTorch.
 
     On a discrete GPU it is the CUDA context and the libraries. Where CPU and GPU share one memory, it is also what the
-    processes of the server allocate on the host meanwhile, and files that stay in the page cache.
+    processes of the server allocate on the host at the same time, and files that stay in the page cache.
     """
 
     non_torch_bytes: int

@@ -1,4 +1,4 @@
-"""Predict a start from a recorded one: with its own figures, or with the formulas that they correct."""
+"""Predict the memory of a start from a recorded start: from its figures, or from formulas that they correct."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.model.records import Speed, StartRecord, Subject
 
 _NOISE: Final = 0.05
-"""Share by which a measured speed of one value can differ from the next measurement."""
+"""Relative difference that is expected between two measurements of the same speed."""
 MEASURED: Final = "measured: "
 """Beginning of the source of a measured speed."""
 _NOT_RECORDED: Final = "not recorded"

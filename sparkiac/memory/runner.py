@@ -17,9 +17,9 @@ _FIRST_MEASURES: Final = (0, 20)
 _SECOND_MEASURES: Final = (0, 29)
 _TAKES_QUANTIZED: Final = (0, 24)
 _TAKES_DENSE: Final = (0, 25)
-"""Since this release the second runner serves every network without experts and states."""
+"""Since this release the V2 model runner serves every network without experts and recurrent states."""
 _MIXED_DRAFTERS: Final = (0, 26)
-"""Since this release it serves DFlash drafters of which only some layers have a window."""
+"""Since this release the V2 model runner serves DFlash drafters in which only some layers have a window."""
 _SERVED: Final = {
     "Qwen3ForCausalLM": (0, 22),
     "LlamaForCausalLM": (0, 23),

@@ -212,7 +212,7 @@ class ResolvedExporters(Model):
 
 
 class ResolvedMonitoring(Model):
-    """Containers that monitor the fleet; None does not run."""
+    """Containers that monitor the fleet; None for one that does not run."""
 
     prometheus: ResolvedMonitoringContainer | None = None
     """Prometheus."""
@@ -225,7 +225,7 @@ class ResolvedMonitoring(Model):
 
 
 _UNMONITORED: Final = ResolvedMonitoring.model_construct()
-"""Without validation, which would build the classes of all its containers."""
+"""This field is not validated again, because that would build the classes of all containers."""
 
 
 class ResolvedBuild(Build):

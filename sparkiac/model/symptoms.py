@@ -36,7 +36,7 @@ class Threshold(Model):
     measure: ShortText
     """Metric of the server or other quantity that is compared."""
     comparison: Comparison
-    """Relation of the measured value to the number when the symptom is present."""
+    """How the measured value compares with `number` when the symptom is present, such as above it."""
     number: int | float
     """Limit that the source states."""
     unit: ShortText

@@ -67,7 +67,7 @@ class Profile(Model):
     title: ShortText
     """Purpose."""
     severity: Literal["error", "warning", "info"]
-    """Lowest severity of rules without a profile of their own."""
+    """Lowest severity of the rules in the profile, except rules that name their profile."""
 
 
 class Profiles(Model):

@@ -37,7 +37,7 @@ class ImageDriver(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """Lowest versions of the software on the host; None is not checked."""
+    """Lowest versions of the software on the host; None if a version is not checked."""
 
     docker: str | None
     compose: str | None
@@ -189,7 +189,7 @@ class Sysctl(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """What a unit promises to its clients. The probe (probe.py) checks it step by step."""
+    """What clients can expect of a unit's API. The probe (probe.py) checks it step by step."""
 
     unit: str
     """Name of its systemd unit, without suffix."""

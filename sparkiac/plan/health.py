@@ -16,7 +16,7 @@ INSIDE: Final = "/run/sparkiac"
 
 
 def promise_file(name: str) -> str:
-    """Return the path on the host of what a container promises."""
+    """Return the path of the file on the host with the API checks of a container."""
     return f"/etc/sparkiac/{name}/promise.json"
 
 

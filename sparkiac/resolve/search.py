@@ -27,7 +27,7 @@ class RecipeQuery(NamedTuple):
     model: str | None = None
     """Part of name, model handle or title."""
     use_cases: tuple[str, ...] = ()
-    """An entry must have all of them."""
+    """Use cases; an entry matches if it has all of them."""
     max_weights_gib: float | None = None
     nodes: int | None = None
     quantization: str | None = None

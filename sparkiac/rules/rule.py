@@ -34,7 +34,7 @@ class Hit(NamedTuple):
     message: str
     hint: str
     leaf: Path | None = None
-    """The resolved value that causes it, for its origin."""
+    """Path of the resolved value that causes the finding; the finding shows its origin."""
     host: str | None = None
     """The host that it concerns, for the waivers of that host."""
     severity: Severity | None = None

@@ -49,7 +49,7 @@ class Hosts:
     """Applies trees to the hosts. At the end of the context, the hosts go back to the original tree."""
 
     def __init__(self, bed: Bed) -> None:
-        """Start with the hosts as they are."""
+        """Prepare trials; nothing changes on the hosts yet."""
         self._bed = bed
         self.away = False
         """Whether the hosts have another tree."""

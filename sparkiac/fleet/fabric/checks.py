@@ -74,7 +74,7 @@ def _end(host: str, end: FabricLink | Twin, known: Mapping[str, Half]) -> Iterat
 
 
 def gid_index(port: Half, address: str) -> str | None:
-    """Return the index of the RoCE v2 entry with an address."""
+    """Return the GID index of an address for RoCE v2."""
     ip = ip_interface(address).ip
     wanted = ip if isinstance(ip, IPv6Address) else IPv6Address(f"::ffff:{ip}")
     return next((index for index, gid in port.gids.items() if IPv6Address(gid) == wanted), None)
