@@ -28,7 +28,7 @@ COMMANDS: Final = {
     "apply": "Show what changes on the hosts, ask, and apply it.",
     "turn": "Switch the hosts to another turn: to other models that share them.",
     "status": "Show the state of hosts and servers, and what differs.",
-    "verify": "Check what deployments promise, with evidence.",
+    "verify": "Check the API of each server step by step, with evidence.",
     "bench": "Measure model servers and compare the results.",
     "fabric": "Find, check and measure the links between hosts.",
     "init": "Create a repository for a fleet.",

@@ -38,7 +38,7 @@ class Counters(NamedTuple):
         return round(self.values["running"] + self.values.get("waiting", 0))
 
     def since(self, before: Counters) -> Counters:
-        """Return the growth of the counters, and the gauges as they are."""
+        """Return the increase of the counters, and the current values of the gauges."""
         values = {
             name: value if name in _GAUGES else value - before.values.get(name, 0.0)
             for name, value in self.values.items()
@@ -62,7 +62,7 @@ class Speculation(NamedTuple):
 
 
 def read(endpoint: Endpoint) -> Counters | None:
-    """Return the counters of a server; None if it has no page of metrics."""
+    """Return the counters of a server; None if it exposes no metrics."""
     try:
         return parse(fetch(ServerRequest(f"{endpoint.url}/metrics", endpoint.key)), endpoint.engine)
     except ServerError:

@@ -31,9 +31,9 @@ class Wanted(NamedTuple):
     thinking: bool | None
     runs: int
     seconds: float
-    """Longest time."""
+    """Maximum time of the run, in seconds."""
     tool: str | None = None
-    """Another program that measures."""
+    """Another benchmark program, which measures instead of sparkiac."""
 
 
 class Result(NamedTuple):
@@ -45,7 +45,7 @@ class Result(NamedTuple):
 
 
 class _Found:
-    """What was measured so far."""
+    """The measurements so far."""
 
     def __init__(self) -> None:
         self.rounds = list[Round]()

@@ -27,7 +27,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def p_value(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the probability that two samples of one distribution differ at least so much (two-sided)."""
+    """Return the two-sided p-value: the probability that samples of one distribution differ at least as much."""
     few, many = len(first), len(second)
     if not few or not many:
         return 1.0

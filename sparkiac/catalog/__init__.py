@@ -91,7 +91,7 @@ def doubted_drivers() -> tuple[DriverSeries, ...]:
 
 @cache
 def standing() -> GeneralNotes:
-    """Return what applies to every recipe."""
+    """Return the remarks that apply to every recipe."""
     return _shipped("standing.yaml", GeneralNotes)
 
 

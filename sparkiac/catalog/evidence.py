@@ -25,7 +25,7 @@ PROOF: Final = frozenset({"parser", "source", "format", "arithmetic"})
 TESTIMONY: Final = frozenset({"measured", "maker", "maintainer"})
 """Evidence by a named source: a measurement, a maker's documentation, a statement of a maintainer."""
 HEARSAY: Final = frozenset({"forum", "advice"})
-"""Evidence that supports an info at most."""
+"""Evidence that supports a finding of severity `info` at most."""
 BREAKS: Final = frozenset({"fails", "wrong"})
 """Verdicts of servers that do not start, end, refuse requests, or give wrong answers."""
 VERDICTS: Final = frozenset({*BREAKS, "ignored", "slow", "advice"})
@@ -75,7 +75,7 @@ class Fact(NamedTuple):
     hardware: str = "12.1"
     """Compute capability of the GPU; `any` for every machine."""
     fix: Mapping[str, Any] | None = None
-    """Setting → value that repairs it; null removes the setting. Only for proven facts."""
+    """Setting → value that removes the problem; null removes the setting. Only for proven facts."""
 
     @property
     def proven(self) -> bool:
@@ -130,7 +130,7 @@ def sheets() -> tuple[FactSheet, ...]:
 
 
 def sheet(name: str, raw: dict[str, Any]) -> FactSheet:
-    """Make a sheet of the data of its front matter. A key that is unknown or missing raises TypeError."""
+    """Return a file of facts from the data of its front matter. A key that is unknown or missing raises TypeError."""
     facts = tuple(_fact(dict(each)) for each in raw["facts"])
     return FactSheet(name, facts=facts, **{key: value for key, value in raw.items() if key != "facts"})
 

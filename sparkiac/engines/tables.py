@@ -33,7 +33,7 @@ class Table(NamedTuple):
     options: Mapping[str, Mapping[str, Option]]
     """Name → release → the option in that release."""
     earlier: frozenset[str] = frozenset()
-    """Names that releases before the first one accepted."""
+    """Names that only releases before the first one in this table accepted."""
     aliases: Mapping[str, str] = {}
     """Alias → name of the option."""
     leading: bool = False

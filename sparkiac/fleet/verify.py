@@ -132,7 +132,7 @@ def _checks(host: HostPlan, source: Origin, client: _Client | None, *, only: str
 
 
 def _seen(promise: Promise, url: str | None, source: Origin) -> Promise:
-    """Return a promise as the origin sees it: connections of a group are visible on its hosts only."""
+    """Return the checks for a client at `source`: only a host can check the connections of a group."""
     return promise if source.name == "host" else promise._replace(url=url, store=None, workers=0)
 
 

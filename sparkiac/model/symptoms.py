@@ -51,7 +51,7 @@ class Observation(Model):
     """A symptom that no single log line shows: it is visible in metrics or on the host."""
 
     look: ShortText
-    """What to look at, and how."""
+    """What to examine, and how."""
     metrics: tuple[ShortText, ...] = ()
     """Server metrics to look at."""
     thresholds: tuple[Threshold, ...] = ()

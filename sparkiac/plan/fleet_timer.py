@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sparkiac.resolve import Resolved
 
     Promises = Mapping[str, Mapping[str, Promise]]
-    """Host → unit → what it promises."""
+    """Host → unit → its API checks."""
 
 _BOT_API: Final = "https://api.telegram.org"
 _MINUTE_S: Final = 60

@@ -128,7 +128,7 @@ def speed_sources(account: DeploymentMemory) -> tuple[str, ...]:
 
 
 def basis(account: DeploymentMemory) -> str:
-    """Return the words before the sources of the speeds: whether there is a measurement of this server among them."""
+    """Return the label for the sources of the speeds, which says whether this server was measured."""
     measured = any(each.startswith(MEASURED) for each in speed_sources(account))
     return "sources of the speeds:" if measured else "speeds are estimates:"
 

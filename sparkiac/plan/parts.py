@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FILES: Final = "/var/lib/sparkiac/files"
 """Directory on the host for downloaded extra files."""
 INVENTORY: Final = "the inventory"
-"""Who states the memory of a service, unless the catalog does."""
+"""Source of a service's memory figure, unless it comes from the catalog."""
 UNLOCKED: Final = "UNLOCKED"
 """Replaces a digest or hash that is missing in the lock."""
 
@@ -147,7 +147,7 @@ class ModelRepository(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """Return the size of the download."""
+        """Return the size of the download in bytes."""
         return sum(size for size, _ in self.files.values())
 
 
@@ -200,12 +200,12 @@ class Proof(NamedTuple):
     config: Mapping[str, object] = {}
     """config.json of the model, if the lock has it."""
     busy: float | None = None
-    """Lower bound of decode at a short context while all servers of the host decode; None for a single server."""
+    """Lowest expected decode speed at a short context while all servers of the host decode; None for one server."""
     subject: Subject | None = None
-    """What must be equal in a recorded start before it counts."""
+    """The values that a recorded start must have to be used for this server."""
     record: str | None = None
-    """Recorded start that the figures lean on."""
+    """Recorded start that the figures are based on."""
     unused: tuple[str, ...] = ()
-    """Why recorded starts of the user for this model do not count."""
+    """Why the user's recorded starts for this model are not used."""
     compared: bool = True
-    """Whether figures of this model family were compared with a real server on a GPU, or its family is unknown."""
+    """Whether predictions for this model family were compared with a real server, or the family is unknown."""

@@ -153,7 +153,7 @@ class _OpenPlay:
         self._names = set[str]()
 
     def accepts(self, batch: tuple[str, ...]) -> bool:
-        """Return whether a batch may join."""
+        """Return whether hosts of another batch can be added to this one."""
         if not self.hosts:
             return True
         if len(self._fleet.together[batch[0]]) > 1 or len(self._fleet.together[next(iter(self.hosts))]) > 1:

@@ -20,7 +20,7 @@ class Rule(NamedTuple):
     waivable: bool = True
     """Whether an inventory may waive its findings."""
     profile: str = ""
-    """Smallest profile that includes it, if the severity does not decide."""
+    """Smallest profile that includes the rule; empty if it follows from the severity."""
     phase: str = "generate"
     """When it is reported: `generate`, for the inventory; `preflight`, on a host, before anything is changed there;
     `lock`, for the lock and its upstream requests."""

@@ -12,7 +12,7 @@ from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY
 
 _ASK: Final = "--yes is missing, and there is no terminal to ask on; {} only shows what would change"
-_JSON: Final = "--format json asks no question: add --yes or {}"
+_JSON: Final = "--format json cannot ask for confirmation: add --yes or {}"
 
 
 class AnsibleCommand(click.Command):

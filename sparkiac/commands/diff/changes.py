@@ -46,7 +46,7 @@ class MemorySize(NamedTuple):
 
 
 class MemoryChange(NamedTuple):
-    """Memory of one user of a host, before and after; None if it does not exist."""
+    """Memory of one container on a host, before and after; None if it does not exist."""
 
     host: str
     turn: str

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _HEAD: Final = "Recipes for {hosts}, without those that are known to exceed the memory:"
 _FOOT: Final = (
-    "`sparkiac lock` reads missing sizes from the model hub; `check` and `plan` prove the memory again with them."
+    "`sparkiac lock` reads missing sizes from the model hub; `check` and `plan` then calculate the memory again."
 )
 _FITS, _PARTLY, _OPEN = range(3)
 """Order of the list: what is proved comes first."""

@@ -1,4 +1,4 @@
-"""The plan beside a startup log, and where the record is."""
+"""Tables that compare the plan with a startup log, and the path of the record."""
 
 from __future__ import annotations
 

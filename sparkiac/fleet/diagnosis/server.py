@@ -24,7 +24,7 @@ _HANDLE: Final = re.compile(r"[\w.-]{1,100}/[\w.-]{1,200}")
 
 
 class Server(NamedTuple):
-    """A server, as far as it is known."""
+    """Facts about a server; None or empty if unknown."""
 
     models: tuple[str, ...] = ()
     image: str | None = None
@@ -62,7 +62,7 @@ class Difference(NamedTuple):
 
     text: str
     excludes: bool
-    """Whether the symptom is then another one: with another image, the same line has the same cause."""
+    """Whether the difference excludes the symptom; another image does not, because the line has the same cause."""
 
 
 def differences(conditions: Conditions, server: Server) -> tuple[Difference, ...]:

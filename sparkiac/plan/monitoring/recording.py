@@ -1,4 +1,4 @@
-"""Recording rules: one name for each quantity, whatever the engine and its release call it.
+"""Recording rules: one name for each quantity, independent of the engine and its release.
 
 Alerts and dashboards read these names only, so that no query uses a metric that a release does not have.
 """
