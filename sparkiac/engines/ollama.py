@@ -50,7 +50,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 
 
 def environment(options: Mapping[str, Any]) -> dict[str, str]:
-    """Give the variables that say these options."""
+    """Return the environment variables that set these options."""
     return variables(options, OPTIONS)
 
 

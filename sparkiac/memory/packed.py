@@ -41,7 +41,7 @@ def grouped(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[Group
     if release < _OVERLAID:
         sizes = sorted({page.size_bytes for page in whole})
         if max(page.size_bytes for page in pages) > sizes[-1]:
-            return Unknown(("a page as large as the largest one of the whole context",))
+            return Unknown(("a layer without a sliding window whose page is at least as large as all others",))
         windows = [_padded(bucket, sizes) for bucket in windows]
     depth = _least_padding([_depth(bucket) for bucket in (whole, *windows)], least=_depth(whole))
     return (whole, *(group for bucket in windows for group in _split(bucket, ceil_div(_depth(bucket), depth))))

@@ -36,7 +36,7 @@ class Room(NamedTuple):
     host: HostBudget
     """Weights, overheads and the reserve."""
     portions: tuple[Portion, ...]
-    """One for each model, if all sizes are known."""
+    """Share of each model; empty unless all sizes are known."""
 
     @property
     def fits(self) -> bool | None:

@@ -64,7 +64,7 @@ class Hosts:
         """Go back, also after an interrupt or an error."""
         if not self.away:
             return
-        click.echo("Going back to the present options …", err=True)
+        click.echo("Restoring the original options …", err=True)
         try:
             self.away = bool(_apply(self._bed, self._bed.fleet))
         finally:

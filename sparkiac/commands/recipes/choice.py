@@ -20,7 +20,7 @@ _SET: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
 
 
 def deployable(name: str, command: str, builds: Container[str] = (), *, library: Library = SHIPPED) -> Catalogued:
-    """Return a recipe whose open values the command can set; refuse any other.
+    """Return a recipe whose missing values `add` or `init` can fill in; refuse any other.
 
     `builds` are the images that the inventory builds already.
     """

@@ -133,7 +133,7 @@ def _server(container: Container, process: Process, found: tuple[volumes.Mounted
 
 
 def _ports(container: Container) -> list[dict[str, Any]]:
-    """Return the port, published on the same address of the node as by Docker."""
+    """Return the port; it is published on the address of the node that Docker would publish it on."""
     listen, published = container.network.listen, container.network.published
     if listen is None:
         return []
