@@ -31,8 +31,9 @@ demo: $(INSTALLED) ## install, generate the lab inventory into .demo, show its p
 	  '  $(BIN)/sparkiac init my-fleet' \
 	  '      a repository for your own hosts'
 
-docs: $(INSTALLED) ## write the pages of all rules to docs/rules.md
+docs: $(INSTALLED) ## build the documentation as a site in site/; a broken link or anchor ends it
 	$(BIN)/python docs/rules.py
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going docs site
 
 test: lint unit ## lint, types, architecture contracts and all tests but the deep ones
 
@@ -55,4 +56,4 @@ lock: ## resolve requirements.lock anew (needs uv)
 		--group dev pyproject.toml --output-file requirements.lock --quiet
 
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -69,7 +69,7 @@ def stand_ins(folder: Path) -> None:
     failed = {"active": "activating", "sub": "auto-restart", "restart": crash, "served": None, "readings": None}
     edited = {"files": [{"path": "etc/sparkiac/gemma4/compose.yaml", "kind": "edited"}]}
     found = {
-        "spark-01": hosts.host(hosts.unit("qwen36", served=["RedHatAI/Qwen3.6-35B-A3B-NVFP4"])),
+        "spark-01": hosts.host(hosts.unit("qwen36", served=["nvidia/Qwen3.6-35B-A3B-NVFP4"])),
         "spark-02": hosts.host(hosts.unit("gemma4", **failed), drift=edited),
     }
     for number, (name, facts) in enumerate(found.items(), 1):

@@ -21,7 +21,7 @@ from tests.write.faults import DELETING, WRITING, calls
 
 ROOT: Final = Path("generated/lab")
 INVENTORY: Final = Path("lab.yaml")
-RECIPE: Final = "    recipe: google/gemma-4-26b-a4b-it-fp8"
+RECIPE: Final = "    recipe: unsloth/gemma-4-26b-a4b-it-nvfp4"
 CONTEXTS: Final = (16384, 32768)
 
 

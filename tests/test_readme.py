@@ -83,7 +83,7 @@ SHOWN: Final = {
         "A host with the wrong driver, or a pin that is an example or missing, stops the whole play before "
         "anything is changed."
     ): (
-        "tests/host/test_pins_role.py::test_the_shipped_tree_stops_in_its_first_task",
+        "tests/host/test_pins_role.py::test_a_tree_with_missing_pins_stops_in_its_first_task",
         "tests/host/test_preflight_role.py::test_one_host_that_fails_stops_the_other",
         "tests/e2e/test_apply.py::test_wrong_driver_stops_the_play_before_anything_changed",
     ),
@@ -170,3 +170,13 @@ def test_the_block_for_two_hosts_works_as_printed(tmp_path: Path, monkeypatch: p
         assert f'"--node-rank={rank}"' in text
         assert f'VLLM_HOST_IP: "192.168.177.1{rank + 1}"' in text
         assert 'NCCL_IB_HCA: "rocep1s0f1"' in text
+
+
+def test_the_first_block_needs_only_its_pins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    block = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "home.yaml").write_text(block)
+    assert run(["check", "home.yaml"]) == 1
+    assert set(re.findall(r"(?:error|warning) ([A-Z]+\d+)", capsys.readouterr().err)) == {"MDL001"}

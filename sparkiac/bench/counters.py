@@ -90,6 +90,4 @@ def speculation(grown: Counters) -> Speculation | None:
         return None
     acceptance, each = accepted / drafted, drafted / drafts
     shares = tuple(grown.positions[place] / drafts for place in sorted(grown.positions))
-    return Speculation(
-        acceptance, formulas.waste(acceptance), each, formulas.draft_length(acceptance, round(each)), shares
-    )
+    return Speculation(acceptance, formulas.waste(acceptance), each, formulas.draft_length(acceptance, each), shares)

@@ -38,7 +38,7 @@ def change(before: float, after: float) -> float:
     return after / before - 1
 
 
-def draft_length(acceptance: float, drafted: int) -> float:
+def draft_length(acceptance: float, drafted: float) -> float:
     """Return the accepted tokens per draft of `drafted` tokens, tool-eval-bench's τ."""
     return acceptance * drafted
 

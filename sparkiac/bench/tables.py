@@ -35,7 +35,7 @@ def tables(record: BenchRecord) -> Iterator[Table]:
                 point.name,
                 f"{found.acceptance:.1%}",
                 f"{found.waste:.1%}",
-                f"{found.accepted_length:.2f} of {found.draft_length:g}",
+                f"{found.accepted_length:.2f} of {found.draft_length:.3g}",
                 " ".join(f"{share:.0%}" for share in found.per_position) or _NONE,
             )
             for point, found in speculative

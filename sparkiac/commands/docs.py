@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("page", required=False)
-def docs(page: str | None) -> int:
+@click.option("--man", is_flag=True, help="Print the manual page of this version, for man.")
+def docs(page: str | None, *, man: bool) -> int:
     """Show a PAGE of the documentation, or list the pages. No network is needed.
 
     On a terminal, the page is shown in the program that PAGER names, such as less; otherwise its Markdown is printed.
@@ -25,6 +26,12 @@ def docs(page: str | None) -> int:
     from sparkiac import assets
     from sparkiac.formats import terminal
 
+    if man:
+        if page is not None:
+            message = "--man prints the manual page; remove PAGE"
+            raise click.UsageError(message)
+        click.echo(_manual(), nl=False)
+        return Exit.OK
     pages = {name.removesuffix(".md"): path for name, path in assets.files("docs") if name.endswith(".md")}
     if page is None:
         terminal.show([terminal.grid((name, _title(path)) for name, path in pages.items())])
@@ -37,6 +44,18 @@ def docs(page: str | None) -> int:
     else:
         click.echo(text, nl=False)
     return Exit.OK
+
+
+def _manual() -> str:
+    """Return the manual page."""
+    from sparkiac import __version__
+    from sparkiac.formats import manual
+    from sparkiac.model.schema import descriptions
+
+    root = click.get_current_context().find_root().command
+    assert isinstance(root, click.Group)  # noqa: S101
+    meanings = descriptions(Exit)
+    return manual.page(root, "sparkiac", __version__, {int(each): meanings[each.name] for each in Exit})
 
 
 def _title(path: Path) -> str:

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}
 """Target → folder of its output below generated/. No name has a dot, so the folders of two inventories differ."""
+_MARKS: Final = {"ansible": "ansible.cfg", "kubernetes": "kustomization.yaml"}
+"""Target → a file that only its output has."""
 _RESULTS: Final = {"ansible": hints.PLAYBOOK_STOPS, "kubernetes": hints.PODS_FAIL}
 
 
@@ -77,7 +79,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
     if outcome.plan is None or outcome.report.failed:
         return _refuse(outcome, inventory, output_format)
     artifacts, uncovered = _render(outcome.plan, target)
-    folder = printable(output or _folder(outcome.plan, target))
+    folder = _output(outcome.plan, target, output)
     act = write.survey if (planned := only_check or show_diff) else write.commit
     try:
         changes = act(artifacts, folder, inputs=hashes(files), generator=__version__, force=force)
@@ -106,8 +108,20 @@ def _render(plan: Plan, target: str) -> tuple[tuple[Artifact, ...], tuple[str, .
         raise click.UsageError(str(error)) from None
 
 
-def _folder(plan: Plan, target: str) -> Path:
-    return Path("generated") / _FOLDERS[target].format(plan.name)
+def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
+    """Return the output directory. One with the files for another target, which would be removed, is refused."""
+    from sparkiac import write
+
+    folder = printable(chosen or Path("generated") / _FOLDERS[target].format(plan.name))
+    found = write.written_files(folder)
+    for other in _MARKS.keys() - {target}:
+        if _MARKS[other] in found:
+            message = (
+                f"{folder} contains the files for {other}, which those for {target} would replace; "
+                f"choose another directory for --output, or remove {folder} first"
+            )
+            raise click.UsageError(message)
+    return folder
 
 
 def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:

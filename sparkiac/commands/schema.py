@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 import click
 
@@ -10,14 +10,29 @@ from sparkiac.commands.exits import Exit
 
 
 @click.command()
-def schema() -> int:
+@click.argument("inventory", type=click.Path(path_type=Path, dir_okay=False), required=False)
+def schema(inventory: Path | None) -> int:
     """Print the JSON Schema of the inventory.
 
     Save it as schema/inventory.schema.json and put this line at the top of an inventory:
     `# yaml-language-server: $schema=../schema/inventory.schema.json`.
-    """
-    from sparkiac.model.inventory import Inventory
-    from sparkiac.model.schema import json_schema
 
-    click.echo(json.dumps(json_schema(Inventory), indent=1, sort_keys=True))
+    Editors complete recipes, fragments, platforms and vLLM options, with the releases that accept an option. With
+    INVENTORY, they also complete its hosts, and mark options that the vLLM release of a deployment does not accept.
+
+    Exit codes: 0, 2 the inventory has errors.
+    """
+    from sparkiac.formats import inventory_schema
+
+    if inventory is None:
+        click.echo(inventory_schema.text(inventory_schema.schema()), nl=False)
+        return Exit.OK
+    from sparkiac import pipeline
+    from sparkiac.commands.inputs import read, show
+
+    outcome = pipeline.check(*read(inventory), allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, "text")
+        return Exit.BAD_INPUT
+    click.echo(inventory_schema.text(inventory_schema.schema_of(outcome.plan)), nl=False)
     return Exit.OK

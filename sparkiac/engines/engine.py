@@ -69,6 +69,8 @@ class Member(NamedTuple):
     """One of the executors of the engine's groups."""
     options: Mapping[str, Any] = {}
     """Engine options of the deployment."""
+    number: int = 0
+    """Number of its group. Groups that share a host have different numbers, and thus different ports."""
 
     @property
     def leads(self) -> bool:
@@ -96,6 +98,8 @@ class Part(NamedTuple):
     """address:port to which every worker keeps a connection while the group works."""
     ports: tuple[str, ...] = ()
     """Ports that it opens without a password for the other nodes: numbers, or ranges such as 29510-29599."""
+    listen: str = "0.0.0.0"  # noqa: S104  compared, not bound
+    """Address on which it opens them; 0.0.0.0 is every address."""
     check: str = ""
     """Shell command that succeeds while the node is connected, for images without Python."""
 

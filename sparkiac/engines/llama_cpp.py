@@ -87,22 +87,23 @@ def part(member: Member) -> Part:
     The leader waits for the workers, because it would load the whole model itself without them. A worker accepts one
     connection at a time, so its check reads the kernel's table instead of connecting.
     """
+    port = _RPC_PORT + member.number
     if not member.leads:
         own = member.addresses[member.rank]
-        program = ("/app/ggml-rpc-server", "--host", own, "--port", str(_RPC_PORT))
-        listens = f"grep -q ' {_end(own)} 00000000:0000 0A ' {_TABLE}"
-        return Part(program=program, loads=False, ports=(str(_RPC_PORT),), check=listens)
+        program = ("/app/ggml-rpc-server", "--host", own, "--port", str(port))
+        listens = f"grep -q ' {_end(own, port)} 00000000:0000 0A ' {_TABLE}"
+        return Part(program=program, loads=False, ports=(str(port),), listen=own, check=listens)
     workers = member.addresses[1:]
     return Part(
-        options={"rpc": ",".join(f"{address}:{_RPC_PORT}" for address in workers)},
-        before=tuple(("/bin/sh", "-c", _WAIT, address, str(_RPC_PORT)) for address in workers),
-        check=" && ".join(f"grep -q ' {_end(address)} 01 ' {_TABLE}" for address in workers),
+        options={"rpc": ",".join(f"{address}:{port}" for address in workers)},
+        before=tuple(("/bin/sh", "-c", _WAIT, address, str(port)) for address in workers),
+        check=" && ".join(f"grep -q ' {_end(address, port)} 01 ' {_TABLE}" for address in workers),
     )
 
 
-def _end(address: str) -> str:
+def _end(address: str, port: int) -> str:
     """Return an IPv4 address with the port as the kernel lists it: the bytes of the address in reverse order."""
-    return f"{ip_address(address).packed[::-1].hex().upper()}:{_RPC_PORT:04X}"
+    return f"{ip_address(address).packed[::-1].hex().upper()}:{port:04X}"
 
 
 _WAIT: Final = 'until timeout 2 bash -c ": </dev/tcp/$0/$1" 2>/dev/null; do sleep 1; done'

@@ -100,13 +100,16 @@ def _speculative(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 def part(member: Member) -> Part:
     """Return the options of a node; all nodes connect to the store that the leader opens at --dist-init-addr."""
-    store = f"{member.addresses[0]}:{_STORE_PORT}"
+    port = _STORE_PORT + _STEP * member.number
+    store = f"{member.addresses[0]}:{port}"
     options = {"nnodes": member.size, "node_rank": member.rank, "dist_init_addr": store}
     divided = {} if {*_SPLIT, *_ALIASES} & member.options.keys() else {"tp_size": member.size}
-    return Part(options=divided | options, store=store, ports=(str(_STORE_PORT),) if member.leads else ())
+    return Part(options=divided | options, store=store, ports=(str(port),) if member.leads else ())
 
 
 _STORE_PORT: Final = 29501
+_STEP: Final = 100
+"""As in groups of vLLM, which can share a host with one of SGLang."""
 _SPLIT: Final = ("tp_size", "pp_size")
 _ALIASES: Final = ("tensor_parallel_size", "pipeline_parallel_size")
 GROUPS: Final = Groups(

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MASTER_PORT: Final = 29501
 """Port of the leader to which all nodes connect: vLLM's default for --master-port, with Ray that of its head."""
+_STEP: Final = 100
+"""Distance of the ports of one group to those of the next one on the same host: more than Ray's ports need."""
 _RAY_PORTS: Final = {
     "node_manager_port": 29502,
     "object_manager_port": 29503,
@@ -36,8 +38,6 @@ _RAY_LIMITS: Final = (
     "--num-cpus=1",  # Ray starts a Python process for each processor in advance; vLLM's workers claim none
     "--num-gpus=1",
     f"--object-store-memory={_OBJECT_STORE_BYTES}",
-    *(f"--{name.replace('_', '-')}={port}" for name, port in _RAY_PORTS.items()),
-    "--disable-usage-stats",
 )
 _SPLIT: Final = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 
@@ -48,39 +48,46 @@ def part(member: Member) -> Part:
     return _ray(member, divided) if member.executor == "ray" else _native(member, divided)
 
 
+def _port(member: Member) -> int:
+    return MASTER_PORT + _STEP * member.number
+
+
 def _native(member: Member, divided: dict[str, int]) -> Part:
     """Return the options of vLLM's own multi-node mode: all nodes but the first one serve no HTTP."""
-    leader = member.addresses[0]
+    leader, port = member.addresses[0], _port(member)
     options = divided | {
         "distributed_executor_backend": "mp",
         "nnodes": member.size,
         "node_rank": member.rank,
         "master_addr": leader,
-        "master_port": MASTER_PORT,
+        "master_port": port,
     }
     return Part(
         options=options if member.leads else options | {"headless": True},
-        store=f"{leader}:{MASTER_PORT}",
-        ports=(str(MASTER_PORT),) if member.leads else (),
+        store=f"{leader}:{port}",
+        ports=(str(port),) if member.leads else (),
     )
 
 
 def _ray(member: Member, divided: dict[str, int]) -> Part:
     """Return the commands of Ray: the leader waits for all nodes, a worker for the leader."""
-    leader, own = member.addresses[0], member.addresses[member.rank]
-    started = ("--include-dashboard=false", "--dashboard-host=127.0.0.1", f"--port={MASTER_PORT}")
-    role = ("--head", *started) if member.leads else (f"--address={leader}:{MASTER_PORT}",)
-    ray = ("ray", "start", *role, f"--node-ip-address={own}", *_RAY_LIMITS)
-    single = tuple(str(port) for name, port in _RAY_PORTS.items() if not name.endswith("worker_port"))
-    workers = f"{_RAY_PORTS['min_worker_port']}-{_RAY_PORTS['max_worker_port']}"
-    heads = (str(MASTER_PORT), str(_RAY_CLIENT_PORT)) if member.leads else ()
+    port, own = _port(member), member.addresses[member.rank]
+    store = f"{member.addresses[0]}:{port}"
+    named = {name: number + _STEP * member.number for name, number in _RAY_PORTS.items()}
+    started = ("--include-dashboard=false", "--dashboard-host=127.0.0.1", f"--port={port}")
+    role = ("--head", *started) if member.leads else (f"--address={store}",)
+    ports = (f"--{name.replace('_', '-')}={number}" for name, number in named.items())
+    ray = ("ray", "start", *role, f"--node-ip-address={own}", *_RAY_LIMITS, *ports, "--disable-usage-stats")
+    single = tuple(str(number) for name, number in named.items() if not name.endswith("worker_port"))
+    workers = f"{named['min_worker_port']}-{named['max_worker_port']}"
+    heads = (str(port), str(_RAY_CLIENT_PORT)) if member.leads else ()
     words = ("nodes", str(member.size)) if member.leads else ("head",)
-    wait = (*_JOIN, *words, f"{leader}:{MASTER_PORT}")
+    wait = (*_JOIN, *words, store)
     return Part(
         options=divided | {"distributed_executor_backend": "ray"},
         before=(ray, wait) if member.leads else (wait,),
         program=() if member.leads else (*ray, "--block"),
-        store=f"{leader}:{MASTER_PORT}",
+        store=store,
         ports=(*heads, *single, workers),
     )
 

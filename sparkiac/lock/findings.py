@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.interfaces import Captured
     from sparkiac.lock.merge import PinRequest, UnusedPin
+    from sparkiac.lock.online import Difference
     from sparkiac.lock.required import RequiredPin
     from sparkiac.model.lock import Lock
     from sparkiac.plan import Plan
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _TWO_ARCHITECTURES: Final = ("LCK030", "two-architectures")
 _STALE: Final = ("LCK031", "stale-lock")
+_DIFFERENT: Final = ("LCK034", "pin-differs")
 _OUTDATED: Final = ("LCK032", "stale-interface")
 _LOCK_IT: Final = "run `sparkiac lock {}`"
 _SILENT: Final = frozenset({"LCK004", "LCK013", "LCK021"})
@@ -85,6 +87,25 @@ def outdated(
             message = f"{', '.join(files)} was captured from another digest of {pin.name} and is ignored"
             hint = f"capture it again: sparkiac images capture {pin.name} --inventory {inventory}"
             yield _finding(_OUTDATED, pin, message, hint)._replace(severity=Severity.WARNING)
+
+
+def different(found: Iterable[Difference], *, inventory: str, lock: Document) -> Iterator[Finding]:
+    """Return a finding for each value of the lock that its server does not confirm, with both values."""
+    for each in found:
+        pin, what = each.pin, ".".join(each.path)
+        here, there = ("missing" if value is None else _shown(value) for value in (each.locked, each.upstream))
+        kept = {None: "", True: ", where the pinned one still exists", False: ", where the pinned one is missing"}
+        message = f"{pin.kind} {pin.name}: {what} is {here} in the lock, but {there} upstream{kept[each.kept]}"
+        if each.kept is None and each.path != ("sha256",):
+            hint = f"restore the entry, or remove it and {_LOCK_IT.format(inventory)}"
+        else:
+            hint = f"to pin the current version, {_LOCK_IT.format(f'{inventory} --upgrade {pin.name}')}"
+        loc = lock.at_value((SECTIONS[pin.kind], pin.name, *each.path))
+        yield Finding(*_DIFFERENT, Severity.ERROR, message, loc, hint)
+
+
+def _shown(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def refused(pin: RequiredPin, code: str, message: str, hint: str) -> Finding:

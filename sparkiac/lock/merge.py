@@ -55,7 +55,7 @@ def requests(
     required = tuple(pins)
     repositories = {pin.repository for pin in required if pin.key in upgraded} - {None}
     moving = {pin.key for pin in required if pin.key in upgraded or pin.repository in repositories}
-    kept = {pin.key: entry for pin in required if (entry := _locked(lock, pin)) and pin.key not in moving}
+    kept = {pin.key: entry for pin in required if (entry := locked_entry(lock, pin)) and pin.key not in moving}
     commits = _commits(required, kept)
     found = (each for pin in required for each in _request(lock, pin, upgraded=moving, commits=commits))
     return tuple(each._replace(commit=commits.get(each.pin.repository or "")) for each in found)
@@ -100,7 +100,7 @@ def _finished(response: LockEntry, pin: RequiredPin, old: Mapping[str, Any]) -> 
     return response
 
 
-def _locked(lock: Lock | None, pin: RequiredPin) -> LockEntry | None:
+def locked_entry(lock: Lock | None, pin: RequiredPin) -> LockEntry | None:
     """Return the entry of the lock, or None if there is none or the lock is an example."""
     return getattr(lock, SECTIONS[pin.kind]).get(pin.name) if lock and not lock.example else None
 
@@ -120,7 +120,7 @@ def _commits(pins: Iterable[RequiredPin], kept: Mapping[Key, LockEntry]) -> dict
 def _request(
     lock: Lock | None, pin: RequiredPin, *, upgraded: Collection[Key], commits: Mapping[str, str]
 ) -> Iterator[PinRequest]:
-    locked = _locked(lock, pin)
+    locked = locked_entry(lock, pin)
     if locked is None:
         invented = lock is not None and pin.name in getattr(lock, SECTIONS[pin.kind])
         yield PinRequest(pin, "example" if invented else "missing")

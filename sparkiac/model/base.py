@@ -51,7 +51,12 @@ MAX_ARGUMENT: Final = 130_900
 """Bytes in one argument or environment value: Linux MAX_ARG_STRLEN, 131072, minus room for the name."""
 
 _RESERVED_HOSTS: Final = frozenset({"all", "ungrouped", "localhost"})
-_RESERVED_UNITS: Final = frozenset({"secrets"})
+UNITS_OF_SPARKIAC: Final = frozenset({"answer", "fleet", "metrics", "network-revert", "recover", "share", "switch"})
+"""NAME of each unit sparkiac-NAME of sparkiac itself; those of turns are sparkiac-turn-TURN."""
+DIRECTORIES_OF_SPARKIAC: Final = frozenset(
+    {"files", "generations", "metrics", "models", "network", "programs", "saved", "secrets"}
+)
+"""Directories of sparkiac itself in /etc/sparkiac and /var/lib/sparkiac, beside those that are named after units."""
 
 
 def _host_name(value: str) -> str:
@@ -62,8 +67,11 @@ def _host_name(value: str) -> str:
 
 
 def _unit_name(value: str) -> str:
-    if value in _RESERVED_UNITS:
-        message = f"{value!r} is a directory that sparkiac uses in /etc/sparkiac; choose another name"
+    if value in UNITS_OF_SPARKIAC or value.startswith("turn-"):
+        message = f"sparkiac uses a unit sparkiac-{value} itself; choose another name than {value!r}"
+        raise ValueError(message)
+    if value in DIRECTORIES_OF_SPARKIAC:
+        message = f"sparkiac uses a directory {value!r} itself on each host; choose another name"
         raise ValueError(message)
     return value
 

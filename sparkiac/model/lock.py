@@ -111,7 +111,7 @@ class Lock(Model):
     version: Literal[1]
     """Version of the lock's format. Another number belongs to another version of sparkiac: use that version."""
     example: bool = False
-    """True for the shipped examples, whose digests are made up."""
+    """True for a lock whose digests, commits and hashes are made up."""
     images: dict[ImageReference, LockedImage]
     """Pinned images, by image reference in the inventory or recipe."""
     models: dict[ModelHandle, LockedModel] = {}

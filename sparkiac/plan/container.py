@@ -51,8 +51,11 @@ class ContainerNetwork(NamedTuple):
     """Entries for its /etc/hosts, as name:address."""
     fabric: FabricLookup | None = None
     """What is looked up about the links of the host at each start."""
+    opened: tuple[tuple[str, str], ...] = ()
+    """Address and port of everything that it opens for the other nodes of its group; a port is a number, or a range
+    such as 29510-29599."""
     group_ports: GroupPorts | None = None
-    """Ports that it opens for the other nodes of its group."""
+    """The same ports with the addresses of those nodes; None if nothing can be filtered."""
 
 
 class Confinement(NamedTuple):

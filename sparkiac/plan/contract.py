@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sparkiac.plan.contract_models import StagedStore
+    from sparkiac.plan.contract_models import NodeWeights, StagedStore
 
 
 class ExpectedGpu(NamedTuple):
@@ -132,6 +132,8 @@ class UnitExpectation(NamedTuple):
     cache: str | None
     """Directory of its compile cache, which preflight creates if it is missing."""
     files: tuple[str, ...]
+    weights: tuple[NodeWeights, ...]
+    """Of a node of a group: it must load the same weights as the others."""
     fabric: FabricLookup | None
     group_ports: GroupPorts | None
 

@@ -1,4 +1,4 @@
-"""The models of a host, as `stage` reads them: what is in each store, and the files of each model."""
+"""The models of a host, as `stage` and preflight read them: what is in each store, and the files of each model."""
 
 from __future__ import annotations
 
@@ -24,6 +24,16 @@ class StagedStore(NamedTuple):
 
     path: str
     models: tuple[StagedModel, ...]
+
+
+class NodeWeights(NamedTuple):
+    """A model whose files preflight compares with its manifest before a node of a group starts."""
+
+    path: str
+    """Directory with the files."""
+    commit: str
+    manifest: str
+    """Path of the manifest below /etc/sparkiac."""
 
 
 class ManifestFile(NamedTuple):

@@ -57,6 +57,7 @@ class _Node(NamedTuple):
     group: tuple[ResolvedHost, ...]
     """The hosts of the group, the leader first; the host itself if there is only one."""
     rank: int
+    number: int
     engine: Engine
     address: str
     """Address of the host that its port is published on."""
@@ -83,9 +84,9 @@ class _Node(NamedTuple):
         return self.rank == 0
 
 
-def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -> Container:
+def container(resolved: Resolved, *, name: str, host: str, number: int, shared: str | None) -> Container:
     """Plan the container of deployment `name` on `host`; `shared` is the Docker network that it shares with clients."""
-    node = _node(resolved, name, host)
+    node = _node(resolved, name, host, number)
     part, values = _part(node), node.values
     options = _options(node, part)
     image = image_of(resolved, values.image, host=host)
@@ -111,7 +112,7 @@ def container(resolved: Resolved, *, name: str, host: str, shared: str | None) -
     )
 
 
-def _node(resolved: Resolved, name: str, host: str) -> _Node:
+def _node(resolved: Resolved, name: str, host: str, number: int) -> _Node:
     written, machines = resolved.written.deployments[name], resolved.fleet.hosts
     values, group = resolved.fleet.deployments[name][host], hosts_of(written)
     return _Node(
@@ -122,6 +123,7 @@ def _node(resolved: Resolved, name: str, host: str) -> _Node:
         mesh=len(group) > 1 and fabric.is_mesh([fabric.links_of(machines[each]) for each in group]),
         group=tuple(machines[each] for each in group),
         rank=group.index(host),
+        number=number,
         engine=engines.named(values.engine),
         address=bind_address(machines[host], values.bind),
     )
@@ -133,7 +135,7 @@ def _part(node: _Node) -> Part:
     if node.executor is None or groups is None:
         return Part()
     addresses = links.addresses(node.group, mesh=node.mesh, pairs=groups.pairs)
-    return groups.part(Member(node.rank, addresses, node.executor, node.values.set))
+    return groups.part(Member(node.rank, addresses, node.executor, node.values.set, node.number))
 
 
 def _options(node: _Node, part: Part) -> dict[str, Any]:
@@ -173,6 +175,7 @@ def _network(node: _Node, part: Part, options: Mapping[str, Any], *, shared: str
         host=not node.alone,
         shared=shared,
         fabric=None if not node.nccl else links.lookup(node.host, node.values.env, mesh=node.mesh),
+        opened=tuple((part.listen, port) for port in part.ports),
         group_ports=links.group_ports(part.ports, node.host, others, mesh=node.mesh, pairs=pairs),
     )
 

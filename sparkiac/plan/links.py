@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_address, ip_interface
+from itertools import count
 from typing import TYPE_CHECKING
 
 from sparkiac.plan.addresses import address_towards, fabric_address
@@ -36,6 +37,22 @@ def addresses(hosts: tuple[ResolvedHost, ...], *, mesh: bool, pairs: bool) -> tu
     if not pairs:
         return tuple(host.address for host in hosts)
     return (leader.address, *(address_towards(host, [leader]) for host in hosts[1:]))
+
+
+def group_numbers(placed: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """Return a number for each deployment: the lowest one that no earlier group with a host in common has.
+
+    The order is that of the inventory, so that a group that is added at the end does not move the ports of others.
+    """
+    found = dict.fromkeys(placed, 0)
+    used: dict[str, set[int]] = {}
+    for name, hosts in placed.items():
+        if len(hosts) > 1:
+            taken = [used.setdefault(host, set()) for host in hosts]
+            found[name] = next(number for number in count() if not any(number in each for each in taken))
+            for each in taken:
+                each.add(found[name])
+    return found
 
 
 def group_ports(

@@ -146,6 +146,11 @@ class ModelRepository(NamedTuple):
         return self.model.replace("/", "--")
 
     @property
+    def manifest(self) -> str:
+        """Return the path of the list of its files, in the generated tree and below /etc/sparkiac on a host."""
+        return f"models/{self.slug}.json"
+
+    @property
     def size_bytes(self) -> int:
         """Return the size of the download in bytes."""
         return sum(size for size, _ in self.files.values())

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.model.resolved import ResolvedHermesAgentService
 from sparkiac.model.services import OpenClawService
-from sparkiac.plan import deployments, hermes, monitoring, openclaw, services
+from sparkiac.plan import deployments, hermes, links, monitoring, openclaw, services
 from sparkiac.plan.dependencies import dependencies_of, providers
 from sparkiac.plan.parts import stated_bytes
 from sparkiac.plan.topology import NETWORK
+from sparkiac.resolve import hosts_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,9 +50,12 @@ def place_all(resolved: Resolved) -> tuple[tuple[PlacedHost, ...], tuple[Target,
     containers: dict[str, list[Container]] = {host: [] for host in fleet.hosts}
     programs: dict[str, list[Program]] = {host: [] for host in fleet.hosts}
     config_files: dict[str, list[ConfigFile]] = {host: [] for host in fleet.hosts}
+    numbers = links.group_numbers({name: hosts_of(each) for name, each in resolved.written.deployments.items()})
     for name, nodes in fleet.deployments.items():
         for host in nodes:
-            containers[host].append(deployments.container(resolved, name=name, host=host, shared=shared.get(name)))
+            containers[host].append(
+                deployments.container(resolved, name=name, host=host, number=numbers[name], shared=shared.get(name))
+            )
     for name, service in fleet.services.items():
         match service:
             case ResolvedHermesAgentService():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
 from sparkiac.memory.values import GIB
+from sparkiac.plan import weights
 from sparkiac.plan.contract import (
     Disk,
     DockerAccess,
@@ -20,11 +21,12 @@ from sparkiac.plan.contract import (
     UnitExpectation,
     Versions,
 )
+from sparkiac.plan.contract_models import NodeWeights
 from sparkiac.plan.stores import stores as wanted_stores
 from sparkiac.resolve.fabric import links_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from sparkiac.model.platform import Requirements
     from sparkiac.model.resolved import ResolvedHost
@@ -68,7 +70,7 @@ def expectations(
         secrets=tuple(ExpectedSecret(secret, "0600") for secret in secrets),
         logins=_logins(containers),
         store=wanted_stores(containers, staged=stores, unpinned=unpinned),
-        units={container.name: _unit(container) for container in containers},
+        units={container.name: _unit(container, stores) for container in containers},
     )
 
 
@@ -135,16 +137,28 @@ def secrets_of(units: Iterable[Container | Program]) -> tuple[str, ...]:
     return tuple(sorted({secret.name for each in units for secret in each.secrets}))
 
 
-def _unit(container: Container) -> UnitExpectation:
+def _unit(container: Container, stores: tuple[ModelStore, ...]) -> UnitExpectation:
     return UnitExpectation(
         image=container.image.pull,
         memory_bytes=container.memory_bytes,
         secrets=tuple(secret.name for secret in container.secrets),
         cache=cache_path(container),
         files=tuple(file.path for file in container.storage.files),
+        weights=tuple(_weights(container, stores)) if container.server.node else (),
         fabric=container.network.fabric,
         group_ports=container.network.group_ports,
     )
+
+
+def _weights(container: Container, stores: tuple[ModelStore, ...]) -> Iterator[NodeWeights]:
+    """Yield the pinned models that a container loads, in the order of the stores."""
+    wanted = {*weights.with_layout(container)}
+    for store in stores:
+        for model, layout in store.models:
+            if store.path == container.weights.store and (model.model, layout) in wanted:
+                snapshot = f"hub/models--{model.slug}/snapshots/{model.commit}"
+                place = snapshot if layout == "hub" else model.model
+                yield NodeWeights(f"{store.path}/{place}", model.commit, model.manifest)
 
 
 def fabric_variables_path(container: Container) -> str | None:

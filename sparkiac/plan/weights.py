@@ -46,7 +46,7 @@ def stores(containers: Iterable[Container], known: Mapping[str, ModelRepository]
     """Return the repositories that each model store of a host must contain, for those whose files are known."""
     found: dict[str, dict[tuple[str, str], StoredModel]] = {}
     for container in containers:
-        for name, layout in _with_layout(container):
+        for name, layout in with_layout(container):
             if container.weights.store is not None and name in known:
                 found.setdefault(container.weights.store, {})[name, layout] = StoredModel(known[name], layout)
     return tuple(
@@ -76,10 +76,11 @@ def address_for(server: ResolvedHost, client: ResolvedHost) -> str:
 
 def needed(container: Container) -> tuple[str, ...]:
     """Return the repositories that a container needs."""
-    return tuple(dict.fromkeys(name for name, _ in _with_layout(container)))
+    return tuple(dict.fromkeys(name for name, _ in with_layout(container)))
 
 
-def _with_layout(container: Container) -> Iterator[tuple[str, str]]:
+def with_layout(container: Container) -> Iterator[tuple[str, str]]:
+    """Yield the repositories that a container needs, each with the layout in which its store contains it."""
     yield from ((name, "hub") for name in container.weights.models)
     yield from ((name, "directory") for each in container.weights.directories if (name := handle(each)) is not None)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def render(plan: Plan) -> Iterator[Artifact]:
     """Render the manifest of each repository, which lists its files; it is copied to every host that needs it."""
     for repository in plan.repositories:
-        yield Artifact(_manifest(repository), _files(repository))
+        yield Artifact(repository.manifest, _files(repository))
 
 
 def stores(host: HostPlan) -> tuple[StagedStore, ...]:
@@ -29,7 +29,7 @@ def stores(host: HostPlan) -> tuple[StagedStore, ...]:
 
 def _model(stored: StoredModel) -> StagedModel:
     repository = stored.repository
-    return StagedModel(repository.model, repository.commit, stored.layout, _manifest(repository))
+    return StagedModel(repository.model, repository.commit, stored.layout, repository.manifest)
 
 
 def fetch(host: HostPlan, hub: HubEndpoint) -> dict[str, Any]:
@@ -47,10 +47,6 @@ def image_ids(host: HostPlan) -> dict[str, str]:
     """Return image → image ID, for the images whose ID is in the lock."""
     known = {each.image.pull: each.image.digest if each.image.build else each.image.id for each in host.containers}
     return {pull: image for pull, image in sorted(known.items()) if image is not None}
-
-
-def _manifest(repository: ModelRepository) -> str:
-    return f"models/{repository.slug}.json"
 
 
 def _files(repository: ModelRepository) -> bytes:

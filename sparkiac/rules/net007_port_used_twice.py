@@ -3,6 +3,9 @@
 The second one cannot start, because the port is in use. Ports on different addresses of a host do not collide; 0.0.0.0
 means all addresses. Units of different `turns` never run together, and may use the same port.
 
+The nodes of a group also open ports for each other, such as 29501 of the leader (see docs/cluster.md, "Ports without a
+password"). Groups that share a host get different ones; a port that another unit of the host uses is found.
+
 Bad:
 
 ```yaml
@@ -42,8 +45,8 @@ services:
 
 from __future__ import annotations
 
-from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Hit, Rule
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import HostPlan, Plan
+    from sparkiac.report import Path
 
 RULE: Final = Rule(
     code="NET007",
@@ -66,20 +70,42 @@ _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find pairs of units that listen on the same address and port of a host."""
-    return iter(dict.fromkeys(hit for host in plan.hosts for view in host.views for hit in _collisions(view)))
+    found = (hit for host in plan.hosts for view in host.views for hit in (*_collisions(view), *_of_groups(view)))
+    return iter(dict.fromkeys(found))
 
 
 def _collisions(host: HostPlan) -> Iterator[Hit]:
-    listening = [unit for unit in host.units if unit.network.listen is not None]
-    for first, second in combinations(listening, 2):
-        if (
-            first.network.listen is not None
-            and second.network.listen is not None
-            and _collide(first.network.listen, second.network.listen)
-        ):
-            port = second.network.listen[1]
+    for first, second in combinations(_listening(host), 2):
+        if _collide(first.listen, second.listen):
+            port = second.listen[1]
             message = f"port {port} of {host.name} is used twice, by {first.name} and by {second.name}"
             yield Hit((*second.path, "port"), message, f"give {second.name} another port", host=host.name)
+
+
+def _of_groups(host: HostPlan) -> Iterator[Hit]:
+    """Find units that listen on a port that a node of a group opens for the other nodes."""
+    opening = [each for each in host.containers if each.network.opened]
+    for node, unit in product(opening, _listening(host)):
+        port = unit.listen[1]
+        if any(_collide((opens, port), unit.listen) and _within(port, ports) for opens, ports in node.network.opened):
+            message = f"port {port} of {host.name} is used by {unit.name}, and by the nodes of group {node.name}"
+            yield Hit((*unit.path, "port"), message, f"give {unit.name} another port", host=host.name)
+
+
+class _Listener(NamedTuple):
+    name: str
+    path: Path
+    listen: tuple[str, int]
+
+
+def _listening(host: HostPlan) -> list[_Listener]:
+    found = ((unit.name, unit.path, unit.network.listen) for unit in host.units)
+    return [_Listener(name, path, listen) for name, path, listen in found if listen is not None]
+
+
+def _within(port: int, ports: str) -> bool:
+    first, _, last = ports.partition("-")
+    return int(first) <= port <= int(last or first)
 
 
 def _collide(first: tuple[str, int], second: tuple[str, int]) -> bool:

@@ -66,7 +66,7 @@ class Machine(NamedTuple):
 
 
 def program(*parts: Part) -> str:
-    """Return a program for `python3 -` that runs `main` of the last part."""
+    """Return a program for `python3 -` that contains these modules and runs `main` of the last one."""
     texts = [(name, (directory(kind) / path).read_text(encoding="utf-8")) for name, kind, path in (_BASE, *parts)]
     return _PROGRAM.format(parts=repr(texts))
 

@@ -3,6 +3,7 @@
 from sparkiac.write.comparison import Changes
 from sparkiac.write.errors import Busy, UnsafeTarget, WouldOverwrite, WriteError
 from sparkiac.write.manifest import MANIFEST
+from sparkiac.write.manifest import files as written_files
 from sparkiac.write.patch import diff, diff_of
 from sparkiac.write.preview import survey
 from sparkiac.write.scratch import scratch
@@ -22,4 +23,5 @@ __all__ = [
     "replace",
     "scratch",
     "survey",
+    "written_files",
 ]

@@ -75,6 +75,14 @@ def dump(
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
+def files(root: Path) -> frozenset[str]:
+    """Return the paths of the files that sparkiac wrote into a directory; none if it wrote nothing there."""
+    try:
+        return frozenset(load(root).files)
+    except NotADirectoryError:
+        return frozenset()
+
+
 def load(root: Path) -> Owned:
     """Read the manifest of an existing tree. A missing or damaged one has no files and names the problem."""
     path = root / MANIFEST

@@ -29,8 +29,14 @@ SPECULATION = [
 TTFT and total in ms."""
 
 
-@pytest.mark.parametrize(("prompt", "ttft", "rate"), [(6019, 0.967, 6225), (3097, 0.502, 6172), (6019, 0.965, 6240)])
-def test_v22a_to_v22c_prefill_of_the_guide(prompt: int, ttft: float, rate: float) -> None:
+@pytest.mark.parametrize(
+    ("prompt", "ttft", "rate"),
+    [
+        *((6019, 0.967, 6225), (3097, 0.502, 6172), (6019, 0.965, 6240), (3098, 0.507, 6115)),
+        *((1527, 0.298, 5124), (1527, 0.235, 6498)),
+    ],
+)
+def test_v22a_to_v22e_prefill_of_the_guide(prompt: int, ttft: float, rate: float) -> None:
     """The printed TTFT is rounded to a millisecond."""
     assert formulas.prefill_speed(prompt, ttft) == pytest.approx(rate, rel=0.002)
 

@@ -89,6 +89,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def test_a_healthy_log_is_0_with_what_was_chosen(cli: Cli) -> None:
+    """(row 8.4)."""
     outcome = cli("diagnose", str(ROOT / "tests/catalog/healthy.log"))
     assert outcome.code == 0
     assert "No problem found." in outcome.out
@@ -223,6 +224,7 @@ def test_the_deployment_is_that_with_the_model_of_the_log(cli: Cli) -> None:
 
 
 def test_bisect_writes_valid_configurations_in_the_order_of_the_guide(cli: Cli, lab: Path) -> None:
+    """(row 21.2)."""
     outcome = cli("diagnose", "--inventory", "lab.yaml", "--deployment", "qwen36", "--bisect", "narrow")
     assert (outcome.code, outcome.out) == (0, "")
     steps = sorted(path.stem for path in Path("narrow").glob("*.diff"))

@@ -92,6 +92,7 @@ def test_the_journals_of_all_ranks_are_read_and_the_first_error_of_any_is_the_ca
 
 
 def test_the_kernel_log_is_read_too(cli: Cli, stub: Path) -> None:
+    """(row 8.7)."""
     host(
         stub,
         "192.168.1.12",

@@ -198,6 +198,20 @@ def test_kubernetes_has_a_folder_of_its_own_and_says_what_is_not_covered(cli: Cl
     assert found["not_covered"] == shown
 
 
+@pytest.mark.parametrize("targets", [("ansible", "kubernetes"), ("kubernetes", "ansible")])
+def test_the_files_of_one_target_do_not_replace_those_of_the_other(
+    cli: Cli, lab: Path, targets: tuple[str, str]
+) -> None:
+    first, second = targets
+    assert cli("generate", "lab.yaml", "--target", first, "--output", "out").code == 0
+    before = everything(lab / "out")
+    outcome = cli("generate", "lab.yaml", "--target", second, "--output", "out", "--force")
+    assert outcome.code == 2
+    assert f"out contains the files for {first}, which those for {second} would replace" in outcome.err
+    assert "choose another directory for --output, or remove out first" in outcome.err
+    assert everything(lab / "out") == before
+
+
 def test_a_file_for_kubernetes_that_was_edited_is_not_overwritten(cli: Cli, lab: Path) -> None:
     cli("generate", "lab.yaml", "--target", "kubernetes")
     (lab / "generated/lab.kubernetes/chat/service.yaml").write_text("mine\n")

@@ -44,7 +44,7 @@ def one(folder: Path) -> Path:
         (["gemma.sh", "--from", "dockr-run"], "unknown format 'dockr-run'; did you mean 'docker-run'?"),
         (["gemma.sh", "--host", "spark-01"], "--host 'spark-01' is not NAME=ADDRESS, such as spark-01=192.168.1.11"),
         (["gemma.sh", "--output", "gemma.sh"], "gemma.sh exists; name another file, or remove it"),
-        (["gemma.sh", "gemma.sh", "--as", "recipe"], "--as recipe drafts one recipe, and the files start 2 servers"),
+        (["gemma.sh", "gemma.sh", "--as", "recipe"], "a recipe starts one server, and the files start 2"),
     ],
 )
 def test_wrong_use_ends_with_a_sentence(one: Path, cli: Cli, arguments: list[str], said: str) -> None:

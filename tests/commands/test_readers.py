@@ -89,14 +89,15 @@ def test_plan_shows_units_ports_memory_and_digests(cli: Cli) -> None:
     assert "no real image" not in outcome.out
 
 
-def test_plan_shows_what_is_not_known_and_what_is_only_an_example(cli: Cli, lab: Path) -> None:
+def test_plan_shows_what_is_not_known(cli: Cli, lab: Path) -> None:
     (lab / "lab.yaml").write_text(service("port: 80") + "allow: []\n")
     outcome = cli("plan", "lab.yaml")
     assert "unknown" in outcome.out
-    example = cli("plan", str(ROOT / "inventories/solo.yaml"))
-    assert example.code == 0
-    assert "Cannot be applied: " in example.out
-    assert "warning LCK033" in example.err
+    shipped = cli("plan", str(ROOT / "inventories/lab.yaml"))
+    assert shipped.code == 0
+    assert "unknown, missing: size of the Gated" in shipped.out
+    assert "Cannot be applied" not in shipped.out
+    assert "warning MEM100" in shipped.err
     host = "spark-01: {address: 192.168.1.11, driver: null}"
     (lab / "lab.yaml").write_text(service(host=host))
     assert "driver" not in cli("plan", "lab.yaml").out
@@ -157,6 +158,16 @@ def test_the_schema_describes_every_field(cli: Cli) -> None:
 def test_the_committed_schema_is_up_to_date(cli: Cli) -> None:
     """`sparkiac schema > schema/inventory.schema.json` renews it."""
     assert cli("schema").out == (ROOT / "schema/inventory.schema.json").read_text()
+
+
+@pytest.mark.usefixtures("lab")
+def test_the_schema_of_an_inventory_has_its_hosts(cli: Cli, folder: Path) -> None:
+    made = json.loads(cli("schema", "lab.yaml").out)
+    assert made["$defs"]["Deployment"]["properties"]["on"]["anyOf"][0]["anyOf"][0] == {"enum": ["spark-01"]}
+    (folder / "bad.yaml").write_text("name: lab\n")
+    bad = cli("schema", "bad.yaml")
+    assert (bad.code, bad.out) == (2, "")
+    assert "bad.yaml:1:1: error INV003" in bad.err
 
 
 @pytest.mark.usefixtures("lab")

@@ -78,7 +78,7 @@ def test_host_tuning_renders_the_settings_of_the_thread_for_each_of_its_hosts(cl
 @pytest.mark.parametrize(("name", "hosts"), [("pair", 2), ("ring3", 3), ("switch4", 4)])
 def test_each_host_runs_its_rank_with_the_names_of_its_links(cli: Cli, name: str, hosts: int, tmp_path: Path) -> None:
     path = ROOT / f"inventories/{name}.yaml"
-    assert cli("generate", str(path), "--output", str(tmp_path / "out")).code == 0
+    assert cli("generate", str(path), "--allow-unlocked", "--output", str(tmp_path / "out")).code == 0
     found = sorted((tmp_path / "out").glob("hosts/*/etc/sparkiac/*/compose.yaml"))
     assert len(found) == hosts
     for rank, each in enumerate(found):

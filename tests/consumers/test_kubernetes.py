@@ -19,6 +19,7 @@ from sparkiac.pipeline import InputFile
 from sparkiac.render.kubernetes.objects import Node
 from tests import kubelet
 from tests.conftest import ROOT
+from tests.plan.fleets import ONES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,9 +86,18 @@ Source: kubernetes-sigs/lws, api/leaderworkerset/v1/leaderworkerset_types.go. It
 
 
 def plan_of(inventory: Path) -> Plan:
-    lock = inventory.with_suffix(".lock.yaml")
-    locked = InputFile(lock.name, lock.read_bytes()) if lock.is_file() else None
-    outcome = pipeline.check(InputFile(inventory.name, inventory.read_bytes()), locked, allow_example=True)
+    """Give the plan of an inventory with its lock, to which the records of builds are added."""
+    file = inventory.with_suffix(".lock.yaml")
+    lock = file.read_bytes() if file.is_file() else b"version: 1\nimages: {}\n"
+    plan = planned(inventory, lock)
+    if not plan.builds or b"builds:" in lock:
+        return plan
+    records = (f"  {each.name}: {{id: '{ONES}', spec: '{each.digest}', entrypoint: []}}\n" for each in plan.builds)
+    return planned(inventory, lock + f"builds:\n{''.join(records)}".encode())
+
+
+def planned(inventory: Path, lock: bytes) -> Plan:
+    outcome = pipeline.check(InputFile(inventory.name, inventory.read_bytes()), InputFile("x.lock.yaml", lock))
     assert outcome.plan is not None
     return outcome.plan
 

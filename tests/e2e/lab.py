@@ -1,4 +1,4 @@
-"""The shipped lab inventory, moved to the bed's hosts: other addresses, platform, user, mirror and digests."""
+"""Two hosts and two models, moved to the bed's hosts: other addresses, platform, user, mirror and digests."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Lab:
     def write(self) -> None:
         """Write inventory, lock and secrets, and push the images."""
         self.inventory.parent.mkdir()
-        text = moved((ROOT / "inventories/lab.yaml").read_text())
+        text = moved(Path(__file__).with_name("lab.yaml").read_text())
         for here, there in REQUIRED[self.bed.suite].items():
             assert here in text
             text = text.replace(here, there)

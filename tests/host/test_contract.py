@@ -17,7 +17,12 @@ from tests.host.conftest import load
 from tests.host.expected import complete
 
 ROOT = Path(__file__).parents[2]
-NAMES = {"Mapping": Mapping, "Promise": contract.Promise, "StagedStore": contract_models.StagedStore}
+NAMES = {
+    "Mapping": Mapping,
+    "NodeWeights": contract_models.NodeWeights,
+    "Promise": contract.Promise,
+    "StagedStore": contract_models.StagedStore,
+}
 NAMES |= {"Sysctl": contract.Sysctl}
 FILES = [
     ("preflight", "EXPECTED", contract.Expectations),

@@ -142,3 +142,52 @@ def test_a_page_cache_that_cannot_be_dropped(preflight: ModuleType, machine: Mak
     line = prepared(preflight, machine(DOCKER, **files))[0]
     assert (line.code, line.state, line.found) == ("MEM002", "FAIL", "Is a directory")
     assert "root" in line.hint
+
+
+COMMIT = "3" * 40
+PLACE = f"srv/models/hub/models--o--m/snapshots/{COMMIT}"
+WEIGHTS = {"weights": [{"path": f"/{PLACE}", "commit": COMMIT, "manifest": "models/o--m.json"}]}
+MANIFEST = json.dumps(
+    {"model": "o/m", "commit": COMMIT, "gated": False}
+    | {"files": {name: {"sha256": "0" * 64, "size_bytes": 4} for name in ("a.safetensors", "sub/b.json")}}
+)
+
+
+@pytest.mark.parametrize(
+    ("contents", "result"),
+    [
+        ({"a.safetensors": "1234", "sub/b.json": "{  }"}, "ok complete"),
+        (
+            {"a.safetensors": "123", "sub/b.json": "{  }"},
+            "FAIL 1 of 2 files differ: a.safetensors 3 bytes, not 4 bytes",
+        ),
+        ({"a.safetensors": "1234"}, "FAIL 1 of 2 files differ: sub/b.json missing, not 4 bytes"),
+    ],
+)
+def test_a_node_of_a_group_does_not_start_with_other_weights(
+    preflight: ModuleType, machine: Make, contents: dict[str, str], result: str
+) -> None:
+    """All hosts of a group have the same manifest, so each host alone finds that its files are others."""
+    files = {f"{PLACE}/{name}": text for name, text in contents.items()}
+    host = machine(DOCKER, **FILES, **files, **{"etc/sparkiac/models/o--m.json": MANIFEST})
+    [line] = [line for line in prepared(preflight, host, **WEIGHTS) if line.check.startswith("weights")]
+    assert f"{line.state} {line.found}" == result
+    assert line.code == "MN008"
+
+
+def test_the_manifest_of_a_newer_commit_says_nothing_about_the_former_one(preflight: ModuleType, machine: Make) -> None:
+    """The next generation has been staged, or was tried and is not kept."""
+    newer = {"etc/sparkiac/models/o--m.json": MANIFEST.replace(COMMIT, "4" * 40)}
+    assert f"unknown weights /{PLACE}" in start(preflight, machine(DOCKER, **FILES, **newer), **WEIGHTS)
+
+
+def test_a_node_without_the_manifest_of_its_weights_does_not_start(preflight: ModuleType, machine: Make) -> None:
+    assert "FAIL start" in start(preflight, machine(DOCKER, **FILES), **WEIGHTS)
+
+
+def test_a_node_does_not_start_without_the_image_that_its_generation_names(
+    preflight: ModuleType, machine: Make
+) -> None:
+    """Another image ID, or another content of the tag, has another name: the pinned one is not on the host."""
+    commands = {key: text for key, text in DOCKER.items() if key != "docker image inspect"}
+    assert "FAIL start" in start(preflight, machine(commands, **FILES))

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,11 +26,21 @@ CHAT = "/v1/chat/completions"
 
 
 def test_it_serves_and_is_asked_for_an_answer_once(service: Service, watch: Ask) -> None:
+    """Before the first clients come, so that their first answer is not slow (row 7.1)."""
     assert watch(service.url, models=["chat", "fast"]) == (0, "")
     assert service.asked == ["GET /health", "GET /v1/models", f"POST {CHAT}"]
     service.asked.clear()
     assert watch(service.url) == (0, "")
     assert service.asked == ["GET /health", "GET /v1/models"]
+
+
+def test_it_is_not_ready_before_a_slow_first_answer_has_ended(service: Service, watch: Ask) -> None:
+    """The first answer compiles kernels (row 7.1)."""
+    right = (200, {"choices": [{"message": {"content": "371"}}]})
+    service.answers[CHAT] = lambda _: (time.sleep(0.2), right)[1]
+    began = time.monotonic()
+    assert watch(service.url) == (0, "")
+    assert time.monotonic() - began >= 0.2
 
 
 def test_without_models_health_alone_counts(service: Service, watch: Ask) -> None:

@@ -219,6 +219,7 @@ def test_a_damaged_state_is_no_state(service: Service, watch: Ask, tmp_path: Pat
 
 
 def test_a_request_with_tools_must_be_taken(service: Service, watch: Ask, tmp_path: Path) -> None:
+    """(row 8.3)."""
     message = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
     service.answers[CHAT] = lambda body: refusal(message) if "tools" in body else RIGHT
     code, said = watch(service.url, clients=["tools"])

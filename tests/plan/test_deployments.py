@@ -20,6 +20,7 @@ WATCH = ("CMD", "python3", "/run/sparkiac/lib/probe.py", "watch", "/run/sparkiac
 
 
 def test_the_whole_container() -> None:
+    """Loading may take 20 minutes (row 7.2)."""
     chat = container(deployment())
     assert (chat.kind, chat.name, chat.unit) == ("deployment", "chat", "sparkiac-chat")
     assert (chat.description, chat.path) == ("example/model", ("deployments", "chat"))

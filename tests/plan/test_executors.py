@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sparkiac.plan.links import group_numbers
 from tests.plan.fleets import LOCK, ONES, PAIR, checked, containers, faults
 
 if TYPE_CHECKING:
@@ -167,3 +168,69 @@ def test_ray_in_an_image_without_it() -> None:
     for image in ("nvcr.io/nvidia/vllm:26.04-py3", "vllm/vllm-openai:v0.25.1"):
         found = checked(f"{PAIR}    executor: ray\n    image: {image}\n", locked=LOCKED, allow_unlocked=True)
         assert [each.code for each in found.report.findings if each.code == "IMG005"], image
+
+
+def together(*entries: str) -> dict[str, Container]:
+    """Return the nodes of several deployments on the hosts of PAIR."""
+    head, _, _ = PAIR.partition("deployments:\n")
+    return containers(f"{head}deployments:\n" + "".join(f"  {entry}\n" for entry in entries), locked=LOCKED)
+
+
+_MP = "{recipe: base/single-spark, model: example/big, on: [spark-02, spark-01], port: PORT}"
+_RAY = _MP.replace("}", ", executor: ray, image: 'vllm/vllm-openai:gemma4-0505-arm64-cu130'}")
+_SGLANG = _MP.replace("base/single-spark", "base/sglang").replace("}", ", image: 'lmsysorg/sglang:v0.5.23'}")
+_LLAMA = _MP.replace("base/single-spark", "base/llama-cpp").replace(
+    "}", ", image: 'example.org/llama.cpp:rpc', model_file: m.gguf, api_key: {secret: k}}"
+)
+
+
+def test_groups_on_the_same_hosts_have_different_ports_of_every_executor() -> None:
+    entries = [text.replace("PORT", str(8000 + n)) for n, text in enumerate([_MP, _RAY, _RAY, _SGLANG, _LLAMA, _LLAMA])]
+    found = together(*(f"{name}: {text}" for name, text in zip("fedcba", entries, strict=True)))
+    for host in ("spark-01", "spark-02"):
+        ports = [port for name in "fedcba" for _, port in found[f"{host}/{name}"].network.opened if port != "10001"]
+        assert len(ports) == len({*ports})
+    assert "--master-port=29501" in found["spark-01/f"].argv
+    assert [found[f"spark-01/{name}"].server.store for name in "fedc"] == [
+        f"192.168.177.12:{port}" for port in (29501, 29601, 29701, 29801)
+    ]
+    head = found["spark-02/e"].command.pre_start
+    assert {"--port=29601", "--node-manager-port=29602", "--max-worker-port=29699"} < {*head[0]}
+    assert head[1][-1] == "192.168.177.12:29601"
+    assert found["spark-02/a"].argv[found["spark-02/a"].argv.index("--rpc") + 1] == "192.168.177.11:50057"
+    assert "192.168.177.11:50056" in found["spark-02/b"].argv
+    checks = [found[f"spark-01/{name}"].checks.health for name in "ba"]
+    assert [":C388 " in check.command[3] for check in checks if check] == [True, False]
+
+
+def test_a_group_at_the_end_of_the_inventory_moves_no_port() -> None:
+    first = together("z: " + _MP.replace("PORT", "8001"))
+    both = together("z: " + _MP.replace("PORT", "8001"), "a: " + _MP.replace("PORT", "8002"))
+    assert first["spark-01/z"].argv == both["spark-01/z"].argv
+    assert "--master-port=29601" in both["spark-01/a"].argv
+
+
+def test_groups_without_a_common_host_use_the_same_port() -> None:
+    placed = {"one": ("a", "b"), "alone": ("a",), "two": ("c", "d"), "three": ("b", "c")}
+    assert group_numbers(placed) == {"one": 0, "alone": 0, "two": 0, "three": 1}
+
+
+@pytest.mark.parametrize(
+    ("group", "host", "bind", "port", "collides"),
+    [
+        (_MP, "spark-02", "lan", 29501, True),
+        (_MP, "spark-01", "lan", 29501, False),
+        (_MP, "spark-02", "lan", 29502, False),
+        (_RAY, "spark-01", "lan", 29555, True),
+        (_LLAMA, "spark-01", "any", 50052, True),
+        (_LLAMA, "spark-01", "lan", 50052, False),
+    ],
+)
+def test_a_unit_that_takes_a_port_of_a_group_is_found(
+    group: str, host: str, bind: str, port: int, *, collides: bool
+) -> None:
+    head, _, _ = PAIR.partition("deployments:\n")
+    service = f"{{kind: container, image: 'example.org/a@{ONES}', on: {host}, port: {port}, bind: {bind}}}"
+    text = f"{head}deployments:\n  big: {group.replace('PORT', '8001')}\nservices:\n  asr: {service}\n"
+    found = [each.message for each in checked(text, locked=LOCKED).report.findings if each.code == "NET007"]
+    assert found == ([f"port {port} of {host} is used by asr, and by the nodes of group big"] if collides else [])

@@ -111,7 +111,7 @@ def test_what_the_preflight_expects_of_a_machine() -> None:
     models = ["models--example--code", f"models--example--model@{COMMIT}"]
     unknown: dict[str, object] = {"gated": [], "not_before": {}, "compared": {}}
     assert wanted["store"] == [{"path": "/srv/models", "models": models, **unknown}]
-    bare: dict[str, object] = {"files": [], "fabric": None, "group_ports": None}
+    bare: dict[str, object] = {"files": [], "weights": [], "fabric": None, "group_ports": None}
     assert wanted["units"] == {
         "asr": {"image": f"example.org/asr@{ONES}", "memory_bytes": None, "secrets": [], "cache": None, **bare},
         "chat": {
@@ -138,7 +138,7 @@ def test_what_is_not_known_is_not_expected() -> None:
         "architecture": "x86_64",
         "versions": Versions(None, None, None, None),
         "docker_access": DockerAccess("sparkiac", "docker"),
-        "units": {"asr": UnitExpectation(f"example.org/asr@{ONES}", None, (), None, (), None, None)},
+        "units": {"asr": UnitExpectation(f"example.org/asr@{ONES}", None, (), None, (), (), None, None)},
     }
 
 

@@ -135,3 +135,21 @@ def test_a_pin_of_another_revision_than_the_inventory_wants_is_none() -> None:
     )
     moved = LOCK.replace("example/model: {", "example/model: {revision: v2, ")
     assert container(text, locked=moved).weights.commits == {"example/model": COMMIT}
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("env: {A: b}", f"/srv/models/hub/models--example--big/snapshots/{COMMIT}"),
+        ("model_path: /model", "/srv/models/example/big"),
+    ],
+)
+def test_every_node_of_a_group_compares_the_same_manifest_with_its_files(line: str, place: str) -> None:
+    plan = planned(f"{PAIR}    {line}\n", locked=BIG)
+    found = [host.preflight.units["big"].weights for host in plan.hosts]
+    assert found == [((place, COMMIT, "models/example--big.json"),)] * 2
+
+
+def test_a_deployment_on_one_host_is_not_compared() -> None:
+    [host] = planned(deployment("env: {A: b}"), locked=KNOWN).hosts
+    assert host.preflight.units["chat"].weights == ()

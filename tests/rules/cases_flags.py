@@ -78,7 +78,7 @@ _NO_MTP: Final = (
 
 FLAGS: Final[dict[str, list[Case]]] = {
     "FLG004": [Case(deployment("set: {enforce_eager: false}"))],
-    "FLG005": [
+    "FLG005": [  # row 7.3
         Case(deployment(NIGHTLY, "set: {load_format: fastsafetensors}")),
         Case(deployment(UNKNOWN, "set: {load_format: fastsafetensors}")),
     ],

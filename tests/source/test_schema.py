@@ -15,7 +15,7 @@ from sparkiac.model.schema import DIALECT, descriptions, json_schema
 from tests.source.reading import FLEET, SHIPPED, source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 SCHEMA = json_schema(Inventory)
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -65,12 +65,6 @@ def test_it_accepts_the_shipped_inventories(path: Any) -> None:  # noqa: ANN401
 def test_it_refuses_bad_ones(text: str, where: list[str]) -> None:
     errors = list(VALIDATOR.iter_errors(data(text)))
     assert [list(error.absolute_path) for error in errors] == [where]
-
-
-def test_the_command_prints_it(sparkiac: Callable[..., Any]) -> None:
-    done = sparkiac("schema")
-    assert (done.code, done.err) == (0, "")
-    assert json.loads(done.out) == SCHEMA
 
 
 def test_descriptions() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import pytest
 from pydantic import Field
 
-from sparkiac.model.base import Model
+from sparkiac import assets
+from sparkiac.model.base import DIRECTORIES_OF_SPARKIAC, UNITS_OF_SPARKIAC, Model
 from sparkiac.source import load
 from sparkiac.source.wording import dotted, shown
 from tests.source.reading import FLEET, findings, only
@@ -241,3 +243,30 @@ def test_a_name_of_the_domain_name_system_may_be_long() -> None:
     name = ".".join(["a" * 63] * 3)
     assert not findings(f"name: lab\nhosts:\n  a: {{address: {name}}}\n")
     assert only(f"name: lab\nhosts:\n  a: {{address: {name}.{name}}}\n").code == "INV002"
+
+
+@pytest.mark.parametrize("name", sorted({*UNITS_OF_SPARKIAC, *DIRECTORIES_OF_SPARKIAC, "turn-night"}))
+def test_a_name_that_sparkiac_uses_on_each_host_is_refused(name: str) -> None:
+    finding = only(f"{FLEET}deployments:\n  {name}: {{recipe: a/b, port: 80, on: a}}\n")
+    assert finding.code == "INV002"
+    assert f"'{name}'" in finding.message
+    assert "sparkiac uses a" in finding.message
+    assert "choose another name" in finding.message
+
+
+def test_every_unit_and_directory_of_sparkiac_is_reserved() -> None:
+    """Read the names from the programs and templates that use them."""
+    role = assets.directory("playbooks") / "roles"
+    programs = role / "programs/files/usr/local/lib/sparkiac"
+    text = "".join(path.read_text() for path in programs.iterdir() if path.is_file())
+    text += (role / "stage/defaults/main.yml").read_text()
+    units = set(re.findall(r"^(?:[A-Z]+ = \"|stage_share_unit: )sparkiac-([a-z-]+)\"?$", text, re.MULTILINE))
+    units.remove("probe")  # a boundary of HTTP
+    templates = assets.directory("templates") / "host/etc/systemd/system"
+    units |= {path.name.removeprefix("sparkiac-").split(".")[0] for path in templates.glob("sparkiac-*")}
+    assert units == {*UNITS_OF_SPARKIAC, "turn"}
+    kept = re.search(r"^OWN = \((.*)\)$", text, re.MULTILINE)
+    assert kept is not None
+    directories = {name for name in re.findall(r'"([^"]+)"', kept[1]) if "." not in name}
+    directories |= {*re.findall(r'/?var/lib/sparkiac/([a-z]+)["/]', text)}
+    assert {*DIRECTORIES_OF_SPARKIAC} == directories | {"models", "secrets"}  # these two are in /etc/sparkiac

@@ -80,24 +80,13 @@ def _write(
     text = assemble.inventory(entries, naming.slug(Path(first).stem, "imported"), hosts).text
     report = pipeline.check(pipeline.InputFile(str(output or _DRAFT), text.encode()), None, allow_unlocked=True).report
     if kind == "recipe":
-        text = _recipe(entries)
+        text = foreign.one_recipe(entries)
     if output is None:
         click.echo(text, nl=False)
     else:
         write.replace(output, text.encode())
     _print(entries, found.skipped, report, output_format)
     return Exit.FINDINGS if of_import.lost(entries) or of_import.failed(report) else Exit.OK
-
-
-def _recipe(entries: Sequence[tuple[str, DraftEntry]]) -> str:
-    from sparkiac.importers import assemble
-
-    deployments = [(file, entry) for file, entry in entries if entry.kind == "deployment"]
-    if len(deployments) != 1:
-        names = ", ".join(entry.name for _, entry in deployments) or "none"
-        message = f"--as recipe drafts one recipe, and the files start {len(deployments)} servers: {names}"
-        raise click.UsageError(message)
-    return assemble.recipe(*deployments[0])
 
 
 def _print(

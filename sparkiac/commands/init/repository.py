@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import reduce
 from pathlib import Path
@@ -175,13 +174,15 @@ def _filled(folder: Path, name: str, inventory: str) -> Path:
     """Fill the template with cookiecutter's functions: no hook runs, and no file in the home directory is used."""
     from cookiecutter.generate import generate_context, generate_files  # type: ignore[import-untyped]
 
+    from sparkiac.formats import inventory_schema
+
     template = assets.directory("templates") / "init"
     values: Mapping[str, str] = {
         "name": name,
         "_requirement": origin.read().requirement or f"./{WHEEL}",
         "_inventory": inventory,
         "_ansible": _ansible(name),
-        "_schema": _schema(),
+        "_schema": inventory_schema.text(inventory_schema.schema()),
     }
     context = generate_context(str(template / "cookiecutter.json"), extra_context=dict(values))
     return Path(generate_files(str(template), context, output_dir=str(folder), accept_hooks=False))
@@ -193,13 +194,6 @@ def _ansible(name: str) -> str:
     _, _, settings = own.partition("\n")
     settings = settings.replace("inventory = inventory.yml", f"inventory = generated/{name}/inventory.yml")
     return f"# Ansible reads this file if it is started in this directory, as in generated/{name}.\n{settings}"
-
-
-def _schema() -> str:
-    from sparkiac.model.inventory import Inventory
-    from sparkiac.model.schema import json_schema
-
-    return json.dumps(json_schema(Inventory), indent=1, sort_keys=True) + "\n"
 
 
 def _copy(filled: Path, target: Path) -> None:

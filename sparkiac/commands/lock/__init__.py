@@ -43,7 +43,13 @@ class _Run(NamedTuple):
     "--upgrade", is_flag=True, help="Update pins to the current upstream versions: all, or those of each NAME."
 )
 @click.option(
-    "--check", "only_check", is_flag=True, help="Send no requests and write nothing; exit 3 if the lock is incomplete."
+    "--check",
+    "only_check",
+    is_flag=True,
+    help="Write nothing; exit 3 if the lock is incomplete. Sends no requests without --online.",
+)
+@click.option(
+    "--online", is_flag=True, help="With --check: compare every pin with its server; exit 3 if a value differs."
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing; show what would change; exit 3 if anything would.")
 @click.option("--verify", is_flag=True, help="Verify the signatures of all images and record the results.")
@@ -57,6 +63,9 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
     Requests are sent only for missing pins. Existing pins do not change without --upgrade, which prints each change
     before it is written. NAME is an image, a model or a file as in the inventory, or a deployment, service or build,
     which stands for all its pins.
+
+    --check --online requests every pin and compares digests, commits, sizes and hashes; it names the pins that could
+    not be compared.
 
     Exit codes: 0 the lock is complete, 1 upstream refused a request, 2 bad input, 3 --check or --dry-run found
     changes, 5 the lock changed during the run, 6 no response from upstream, or the lock cannot be written. The lock is
@@ -73,7 +82,7 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
     if state.plan is None:
         return _refuse(run, ())
     if options["only_check"]:
-        return _check(run)
+        return _check(run, online=options["online"])
     found, failed = _requested(run, _named(names, state) if options["upgrade"] else frozenset(), options)
     if failed or state.report.findings:
         return _refuse(run, failed)
@@ -86,6 +95,8 @@ def _refuse_mixtures(names: tuple[str, ...], options: dict[str, Any]) -> None:
     message = ""
     if names and not options["upgrade"]:
         message = f"{names[0]!r} selects pins to upgrade; add --upgrade"
+    if options["online"] and not options["only_check"]:
+        message = "--online needs --check"
     if options["key"] and not options["verify"]:
         message = "--key needs --verify"
     if len(given) > 1 and given[0] in _OPTIONS[:_ALONE]:
@@ -137,17 +148,33 @@ def _refuse(run: _Run, failed: Iterable[Finding]) -> int:
     return Exit.IO if locks.only_silence(findings) else Exit.FINDINGS
 
 
-def _check(run: _Run) -> int:
-    """Print what is missing in the lock."""
+def _check(run: _Run, *, online: bool) -> int:
+    """Print what is missing in the lock, and with `online` what its servers do not confirm."""
     from sparkiac import pipeline
     from sparkiac.report import Report
 
     report = pipeline.stale(run.state)
-    everything = Report.of((*report.findings, *_outdated(run, run.state.lock)))
-    show(everything, run.output_format)
+    outdated = _outdated(run, run.state.lock)
+    if online:
+        return _compare(run, (*report.findings, *outdated), complete=not report.findings)
+    show(Report.of((*report.findings, *outdated)), run.output_format)
     if run.output_format == "text" and not report.findings:
         click.echo(f"{run.path}: complete")
     return Exit.STALE if report.findings else Exit.OK
+
+
+def _compare(run: _Run, findings: Iterable[Finding], *, complete: bool) -> int:
+    """Compare all pins with their servers; print what differs and what was not compared."""
+    from sparkiac.commands.lock import online
+    from sparkiac.report import Report
+
+    found = online.checked(run.state)
+    everything = Report.of((*findings, *found.differences, *found.failures))
+    show(everything, run.output_format, **online.plain(found.comparison))
+    if run.output_format == "text":
+        click.echo(online.text(found.comparison, run.path))
+    code = found.exit_code()
+    return code if complete or code is not Exit.OK else Exit.STALE
 
 
 def _write(run: _Run, new: Locked, *, dry_run: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def recipes() -> None:
-    """List and search recipes: models with options that a source has shown to work.
+    """List, search and write recipes: models with options that a source has shown to work.
 
     They are those of sparkiac's catalog and those in the folder `recipes` of the current directory.
     """
@@ -124,6 +125,28 @@ def search(output_format: str, *, beside: tuple[str, ...], **criteria: Any) -> i
     else:
         terminal.show(tables.listed(hits, width=terminal.width()))
     return Exit.OK
+
+
+@recipes.command()
+@click.argument("name")
+@click.option(
+    "--from", "source", required=True, metavar="FILE|DEPLOYMENT", help="File of another tool, or a deployment."
+)
+@click.option(
+    "--inventory", type=click.Path(path_type=Path), help="Inventory of the deployment; without it, --from is a file."
+)
+def new(name: str, source: str, inventory: Path | None) -> int:
+    """Write the recipe NAME, vendor/name, to recipes/NAME.yaml in the current directory.
+
+    From a file, it contains what the file starts, as `sparkiac import --as recipe` converts it; the report goes to
+    standard error. From a deployment, it contains the values of its recipe, variant, fragments and defaults with those
+    of the deployment. Addresses, port, model store and keys stay in the inventory.
+
+    Exit codes: 0 written, 1 written, but a part of the file was lost, 2 bad input, 6 the file cannot be written.
+    """
+    from sparkiac.commands.recipes import writing
+
+    return writing.write(name, source, inventory)
 
 
 def _entry(words: Iterable[str], library: Library) -> str:

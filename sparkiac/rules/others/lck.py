@@ -206,11 +206,25 @@ Pull the image where it was captured before, and capture it again; or remove the
         """\
 The lock is an example: its pins are made up.
 
-sparkiac ships locks with `example: true` beside its example inventories, so that there is something to look at before
-anything is pinned. Their digests, commits and hashes refer to nothing real. `check` refuses them with this one error,
-whatever else the lock contains. `generate` writes the files, warns, and marks them: the playbook stops in its first
-task, before it connects to any host. `sparkiac lock` replaces all pins and removes the mark. Pins that are missing
-(IMG003, MDL001, FIL001) and are rendered with `--allow-unlocked` stop the playbook as well.
+`example: true` marks a lock whose digests, commits and hashes refer to nothing real, such as one for a demonstration.
+`check` refuses it with this one error, whatever else the lock contains. `generate` writes the files, warns, and marks
+them: the playbook stops in its first task, before it connects to any host. `sparkiac lock` replaces all pins and
+removes the mark. Pins that are missing (IMG003, MDL001, FIL001) and are rendered with `--allow-unlocked` stop the
+playbook as well.
+""",
+    ),
+    _other(
+        "LCK034",
+        "pin-differs",
+        """\
+A pin in the lock differs from what its server has.
+
+`sparkiac lock --check --online` requests each locked tag, branch and URL, and the pinned digest or commit if the name
+refers to another version now. It compares digest, manifest of the architecture, commit, sizes, hashes and config.json,
+and writes nothing. If a tag or branch moved and the pinned version still exists, hosts can pull it:
+`sparkiac lock --upgrade NAME` pins the current version when you want it. If the pinned version is missing, a host
+without it cannot pull it. If another value differs, the lock was changed by hand or a server returns other content for
+the same version: find out which before you apply it.
 """,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import Any, Iterator  # noqa: UP035 - Python 3.8
@@ -11,6 +12,7 @@ import preflight_needs
 import preflight_rendezvous
 from preflight_host import Check, CheckResult, LocalHost, compare, gib, parse_meminfo, run_check
 
+MANIFESTS = "/etc/sparkiac"
 MEMORY_WAIT_S = 60  # the driver releases the memory of a stopped container only after some seconds
 
 
@@ -29,6 +31,8 @@ def check_start(wanted: dict[str, Any], host: LocalHost) -> Iterator[CheckResult
     for path in wanted["files"]:
         there = host.path(path).is_file()
         yield compare(there, "extra file", "present" if there else "missing", path, code="HST014")
+    for model in wanted["weights"]:
+        yield weights(model, host)
     if wanted["fabric"]:
         yield from preflight_fabric.check_fabric(wanted["name"], wanted["fabric"], host)
     if wanted["group_ports"]:
@@ -62,12 +66,34 @@ def memory(need: int, host: LocalHost) -> CheckResult:
     return compare(found >= need, "available memory", gib(found), f">= {gib(need)}", hint, "MEM017")
 
 
+def weights(model: dict[str, Any], host: LocalHost) -> CheckResult:
+    """Compare the sizes of a model's files with its manifest, which is the same on all hosts of a group.
+
+    A generation that was staged since then may have brought the manifest of another commit.
+    """
+    label, want = f"weights {model['path']}", "the sizes in the lock"
+    manifest = json.loads(host.read(f"{MANIFESTS}/{model['manifest']}"))
+    if manifest["commit"] != model["commit"]:
+        return CheckResult("unknown", label, f"the manifest of commit {manifest['commit']}", want, code="MN008")
+    files = manifest["files"]
+    wrong = []
+    for name, file in sorted(files.items()):
+        place = host.path(f"{model['path']}/{name}")
+        size = place.stat().st_size if place.is_file() else None
+        if size != file["size_bytes"]:
+            found = "missing" if size is None else f"{size} bytes"
+            wrong.append(f"{name} {found}, not {file['size_bytes']} bytes")
+    found = f"{len(wrong)} of {len(files)} files differ: {wrong[0]}" if wrong else "complete"
+    return compare(not wrong, label, found, want, "apply again: it downloads what differs", "MN008")
+
+
 EXPECTED = {
     "image": str,
     "memory_bytes": (int, None),
     "secrets": [str],
     "cache": (str, None),
     "files": [str],
+    "weights": [{"path": str, "commit": str, "manifest": str}],
     "fabric": (preflight_fabric.EXPECTED, None),
     "group_ports": (preflight_rendezvous.EXPECTED, None),
 }

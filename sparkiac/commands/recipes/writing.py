@@ -1,0 +1,94 @@
+"""Write a recipe from a file of another tool, or from a deployment."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import known, read, show
+from sparkiac.commands.recipes.own import FOLDER, own
+
+if TYPE_CHECKING:
+    from sparkiac.catalog.library import Library
+
+
+def write(name: str, source: str, inventory: Path | None) -> int:
+    """Write the recipe `name` from a file, or from the deployment `source` of an inventory."""
+    from sparkiac.write import replace
+
+    library = own()
+    path = _path(name, library)
+    text, lost = _imported(source) if inventory is None else (_of_deployment(source, inventory), False)
+    if not _valid(name, path, text):
+        return Exit.BAD_INPUT
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace(path, text.encode())
+    click.echo(f"{path}: written")
+    click.echo(f"next: read it, then sparkiac recipes show {name}", err=True)
+    return Exit.FINDINGS if lost else Exit.OK
+
+
+def _path(name: str, library: Library) -> Path:
+    """Return the file of a new recipe; refuse a name that is taken or has another form."""
+    from sparkiac.model import forms
+
+    if not re.fullmatch(forms.RECIPE, name):
+        message = f"{name!r} is not {forms.FORMS[forms.RECIPE]}"
+        raise click.UsageError(message)
+    path = FOLDER / f"{name}.yaml"
+    if library.recipe(name) is not None or path.exists() or path.is_symlink():
+        message = f"{name} exists in {library.file(name) or 'the catalog of sparkiac'}; choose another name"
+        raise click.UsageError(message)
+    return path
+
+
+def _imported(source: str) -> tuple[str, bool]:
+    """Return the recipe of a file, and whether a part of the file was lost. Print the report."""
+    from sparkiac.commands import foreign
+    from sparkiac.commands.import_ import report as of_import
+    from sparkiac.formats.findings import wants_colour
+    from sparkiac.report import Report
+
+    if not Path(source).exists():
+        message = f"there is no file {source}; to start from a deployment, add --inventory"
+        raise click.UsageError(message)
+    found = foreign.read((Path(source),))
+    if found.findings:
+        show(Report.of(found.findings), "text")
+        raise click.exceptions.Exit(Exit.BAD_INPUT)
+    text = foreign.one_recipe(found.entries)
+    shown = of_import.text(found.entries, found.skipped, Report(), colour=wants_colour(sys.stderr))
+    click.echo(shown, err=True, nl=False)
+    return text, of_import.lost(found.entries)
+
+
+def _of_deployment(name: str, inventory: Path) -> str:
+    """Return the recipe of a deployment; the inventory must be valid."""
+    from sparkiac import pipeline
+    from sparkiac.importers import yamlwrite
+    from sparkiac.resolve import as_recipe
+
+    report, resolved = pipeline.resolve_inventory(*read(inventory))
+    if resolved is None:
+        show(report, "text")
+        raise click.exceptions.Exit(Exit.BAD_INPUT)
+    known("deployment", name, resolved.written.deployments)
+    data = as_recipe.of_deployment(resolved, name, f"deployment {name} of {inventory.name}")
+    return yamlwrite.dump(data, {})
+
+
+def _valid(name: str, path: Path, text: str) -> bool:
+    """Check the text as it will be read; print what is wrong with it."""
+    from sparkiac.catalog import library
+    from sparkiac.report import Report
+
+    _, findings = library.read([library.RecipeText(str(path), tuple(name.split("/")), text.encode())])
+    if findings:
+        show(Report.of(findings), "text")
+        click.echo(f"{path}: nothing was written", err=True)
+    return not findings

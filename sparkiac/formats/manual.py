@@ -1,0 +1,72 @@
+"""The manual page: every command with its options, in the format of man."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+def page(root: click.Group, name: str, version: str, exits: Mapping[int, str]) -> str:
+    """Return the manual page of a program; `exits` are the meanings of its exit codes."""
+    return "\n".join(
+        [
+            f'.TH {name.upper()} 1 "" "{name} {version}"',
+            *(".SH NAME", rf"{name} \- {_escaped(root.get_short_help_str(1000).removesuffix('.'))}"),
+            *(".SH SYNOPSIS", rf"\fB{name}\fR COMMAND [OPTIONS] [ARGUMENTS]"),
+            *(".SH DESCRIPTION", *_prose(root.help or "")),
+            *(".SH COMMANDS", *_commands(root, name)),
+            *(".SH EXIT STATUS", *(line for code, text in exits.items() for line in _item(str(code), text))),
+            *(".SH ENVIRONMENT", *_item("NO_COLOR", "Switches colours off.")),
+            *(".SH SEE ALSO", rf"\fB{name} docs\fR lists the pages of the documentation.", ""),
+        ]
+    )
+
+
+def _commands(group: click.Group, name: str) -> Iterator[str]:
+    """Write the commands of a group, and those below them."""
+    context = click.Context(group, info_name=name)
+    for each in group.list_commands(context):
+        command = group.get_command(context, each)
+        if command is not None and not command.hidden:
+            yield from _command(command, f"{name} {each}")
+
+
+def _command(command: click.Command, name: str) -> Iterator[str]:
+    """Write a command with its options."""
+    context = click.Context(command, info_name=name)
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield from (rf".SS \fB{_escaped(name)}\fR {_escaped(usage)}", *_prose(command.help or ""))
+    for each in command.params:
+        record = each.get_help_record(context)
+        if record is not None and record[1]:
+            yield from _item(*record)
+    if isinstance(command, click.Group):
+        yield from _commands(command, name)
+
+
+def _item(term: str, text: str) -> Iterator[str]:
+    """Write a term in bold with its meaning below it."""
+    yield from (".TP", rf"\fB{_escaped(term)}\fR", _escaped(text))
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Write a help text; paragraphs that keep their lines stay as they are."""
+    for part in inspect.cleandoc(text).split("\n\n"):
+        kept = part.removeprefix("\b\n")
+        if kept == part:
+            yield from (".PP", _escaped(" ".join(part.split())))
+        else:
+            yield from (".PP", ".nf", *(_escaped(line) for line in kept.splitlines()), ".fi")
+
+
+def _escaped(text: str) -> str:
+    """Escape what has a meaning in man: backslashes, hyphens, dots and quotes at the beginning; and non-ASCII text."""
+    escaped = " ".join(text.split("\n")).replace("\\", r"\e").replace("-", r"\-").replace("`", "")
+    ascii_only = re.sub(r"[^\x00-\x7f]", lambda found: rf"\[u{ord(found[0]):04X}]", escaped)
+    return re.sub(r"^(?=[.'])", r"\\&", ascii_only)

@@ -1,0 +1,160 @@
+"""Compare the pins of a lock with the servers: by name, and at the pinned version if the name refers to another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sparkiac.lock.merge import PinRequest, entry, locked_entry
+from sparkiac.model.lock import LockedFile, LockedImage, LockedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sparkiac.lock.merge import Key, LockEntry
+    from sparkiac.lock.required import RequiredPin
+    from sparkiac.model.lock import Lock
+
+_MISSING: Final = frozenset({"LCK001", "LCK012"})
+"""Codes of responses that the server has no such tag, digest, branch or commit."""
+_NOT_COMPARED: Final = frozenset({"revision", "signature"})
+"""Values of an entry that no server sends."""
+
+
+class Failure(NamedTuple):
+    """A request that was refused or got no response."""
+
+    code: str
+    message: str
+    hint: str
+
+
+class Answers(NamedTuple):
+    """Results of requests."""
+
+    found: Mapping[Key, LockEntry]
+    failed: Mapping[Key, Failure]
+
+
+class Difference(NamedTuple):
+    """One value of the lock that the server does not confirm."""
+
+    pin: RequiredPin
+    path: tuple[str, ...]
+    """Path in the entry of the lock."""
+    locked: Any
+    """None if the lock has no such value."""
+    upstream: Any
+    """None if the server has no such value."""
+    kept: bool | None = None
+    """For a name that refers to another version: whether the server still has the pinned one, if that is known."""
+
+
+class Comparison(NamedTuple):
+    """Results for all pins that the lock contains."""
+
+    confirmed: tuple[RequiredPin, ...]
+    differences: tuple[Difference, ...]
+    failed: tuple[tuple[RequiredPin, Failure], ...]
+    """Pins that were not compared, and why."""
+
+
+def by_name(lock: Lock | None, pins: Iterable[RequiredPin]) -> tuple[PinRequest, ...]:
+    """Return a request for each locked pin, by its tag, branch or URL."""
+    found = ((pin, locked_entry(lock, pin)) for pin in pins)
+    return tuple(PinRequest(_at_revision(pin, locked), "upgrade") for pin, locked in found if locked is not None)
+
+
+def by_pin(lock: Lock | None, pins: Iterable[RequiredPin], named: Answers) -> tuple[PinRequest, ...]:
+    """Return a request at the pinned version for each name that refers to another version or to none."""
+    found = ((pin, locked_entry(lock, pin)) for pin in pins)
+    return tuple(
+        _pinned(pin, locked) for pin, locked in found if locked is not None and _needs_second(pin, locked, named)
+    )
+
+
+def compared(lock: Lock | None, pins: Iterable[RequiredPin], named: Answers, pinned: Answers) -> Comparison:
+    """Compare each locked pin with the responses."""
+    confirmed, differences, failed = [], [], []
+    for pin in pins:
+        locked = locked_entry(lock, pin)
+        failure = _failure(pin, named, pinned)
+        if locked is None:
+            continue
+        if failure is not None:
+            failed.append((pin, failure))
+            continue
+        found = [*_differences(pin, locked, named, pinned)]
+        differences += found
+        confirmed += [] if found else [pin]
+    return Comparison(tuple(confirmed), tuple(differences), tuple(failed))
+
+
+def _at_revision(pin: RequiredPin, locked: LockEntry) -> RequiredPin:
+    return pin if isinstance(locked, LockedImage) else pin._replace(revision=locked.revision)
+
+
+def _pinned(pin: RequiredPin, locked: LockEntry) -> PinRequest:
+    """Return the request at the pinned digest or commit."""
+    if isinstance(locked, LockedImage):
+        return PinRequest(pin, "upgrade", locked.digest)
+    if isinstance(locked, LockedModel):
+        return PinRequest(pin, "upgrade", locked.commit)
+    return PinRequest(pin, "upgrade", commit=locked.commit)
+
+
+def _identity(found: LockEntry) -> tuple[str, str]:
+    """Return key and value that name the version; a file outside the model hub has only its hash."""
+    if isinstance(found, LockedImage):
+        return "digest", found.digest
+    if found.commit is not None:
+        return "commit", found.commit
+    assert isinstance(found, LockedFile)  # noqa: S101  a model has a commit
+    return "sha256", found.sha256
+
+
+def _needs_second(pin: RequiredPin, locked: LockEntry, named: Answers) -> bool:
+    key, value = _identity(locked)
+    found, failure = named.found.get(pin.key), named.failed.get(pin.key)
+    other = found is not None and getattr(found, key) != value
+    return key != "sha256" and (other or (failure is not None and failure.code in _MISSING))
+
+
+def _failure(pin: RequiredPin, named: Answers, pinned: Answers) -> Failure | None:
+    """Return why a pin cannot be compared. A missing version is a difference."""
+    for failure in (pinned.failed.get(pin.key), named.failed.get(pin.key)):
+        if failure is not None and failure.code not in _MISSING:
+            return failure
+    return None
+
+
+def _differences(pin: RequiredPin, locked: LockEntry, named: Answers, pinned: Answers) -> Iterator[Difference]:
+    key, value = _identity(locked)
+    found, exact = named.found.get(pin.key), pinned.found.get(pin.key)
+    now = getattr(found, key) if found is not None else None
+    if now != value:
+        asked = exact is not None or pin.key in pinned.failed
+        yield Difference(pin, (key,), value, now, kept=exact is not None if asked else None)
+        found = exact
+    if found is not None:
+        yield from _value_differences(pin, locked, found)
+
+
+def _value_differences(pin: RequiredPin, locked: LockEntry, found: LockEntry) -> Iterator[Difference]:
+    """Return the values that differ at one version. Of an incomplete entry only its own values are compared."""
+    old, new = dict(_leaves(entry(locked), ())), dict(_leaves(entry(found), ()))
+    complete = locked.manifest is not None if isinstance(locked, LockedImage) else _has_files(locked)
+    for path in sorted(old.keys() | new.keys() if complete else old.keys()):
+        if path[0] not in _NOT_COMPARED and old.get(path) != new.get(path):
+            yield Difference(pin, path, old.get(path), new.get(path))
+
+
+def _has_files(locked: LockedModel | LockedFile) -> bool:
+    return bool(locked.files) if isinstance(locked, LockedModel) else locked.size_bytes is not None
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:  # noqa: ANN401  plain data
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, str(key)))
+    else:
+        yield path, value

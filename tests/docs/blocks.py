@@ -1,0 +1,67 @@
+"""The code blocks of README and of the documentation, with the marks of those that are not run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+GENERATED: Final = {"alerts", "catalog", "facts", "reference", "rules"}
+"""Pages that a program writes: their own tests run their examples."""
+PAGES: Final = (
+    ROOT / "README.md",
+    *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.stem not in GENERATED),
+)
+_BLOCK: Final = re.compile(
+    r"^(?:<!-- (?P<mark>not run[^>]*) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+_ENDS: Final = frozenset({"|", "&&", "||", ";", "(", ")", "<", ">", ">>"})
+
+
+class Block(NamedTuple):
+    """A code block."""
+
+    page: Path
+    line: int
+    language: str
+    text: str
+    mark: str | None
+    """Why it is not run."""
+
+    def __str__(self) -> str:
+        """Name its place."""
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def blocks(page: Path, language: str) -> Iterator[Block]:
+    """Return the blocks of a page in one language."""
+    text = page.read_text()
+    for found in _BLOCK.finditer(text):
+        if found["language"] == language:
+            yield Block(page, text.count("\n", 0, found.start("text")) + 1, language, found["text"], found["mark"])
+
+
+def commands(block: Block) -> list[str]:
+    """Return the command lines of a console block; a backslash continues a line."""
+    joined = block.text.replace("\\\n", " ")
+    return [line.removeprefix("$ ") for line in joined.splitlines() if line.startswith("$ ")]
+
+
+def calls(line: str) -> Iterator[list[str]]:
+    """Return the words of each call of sparkiac in a command line of a shell."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="();<>|&")
+    lexer.whitespace_split = True
+    words: list[str] = []
+    for word in [*lexer, ";"]:
+        if word not in _ENDS:
+            words.append(word)
+            continue
+        if words[:1] == ["sparkiac"]:
+            yield words[1:]
+        words = []
