@@ -1,4 +1,4 @@
-"""Layout of the fleet diagram: positions of boxes and lines. Lengths are in pixels; texts are cut to fit their boxes.
+"""Layout of the fleet diagram: positions of boxes and lines, in pixels. Texts are wrapped in their boxes, never cut.
 
 Hosts are arranged in rows. Lines connect hosts that share a direct link, and arrows connect a unit with the units that
 it uses.
@@ -6,6 +6,7 @@ it uses.
 
 from __future__ import annotations
 
+import textwrap
 from ipaddress import ip_interface
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -28,6 +29,10 @@ _SIDE_DISTANCE: Final = 26
 """Distance between a box and a line that runs along it."""
 _HEAD: Final = 62
 _UNIT_HEIGHT: Final = 46
+"""Of a unit with two lines of text."""
+_HOST_STEP: Final = 18
+_UNIT_STEP: Final = 16
+"""Distance of two lines of text."""
 _UNIT_GAP: Final = 10
 _PAD: Final = 14
 _ROW_GAP: Final = 44
@@ -37,18 +42,27 @@ _LETTER: Final = 7.4
 """Average width of a letter at 13 pixels in the widest of the common system fonts; bold letters are a tenth wider."""
 
 
+class TextLine(NamedTuple):
+    """One line of text in a box."""
+
+    kind: str
+    """`name` of a host, `unit`, or `below` for what stands below them."""
+    text: str
+    y: float
+    """Distance from the top of its box."""
+
+
 class UnitBox(NamedTuple):
     """Box of a unit or a configuration file."""
 
     name: str
-    title: str
-    below: str
+    lines: tuple[TextLine, ...]
     kind: str
     """`deployment`, `service`, `program` or `document`."""
     x: float
     y: float
     width: float
-    height: float = _UNIT_HEIGHT
+    height: float
 
     @property
     def middle(self) -> float:
@@ -60,8 +74,7 @@ class HostBox(NamedTuple):
     """Box of a host with the boxes of its units."""
 
     name: str
-    title: str
-    below: str
+    lines: tuple[TextLine, ...]
     x: float
     y: float
     width: float
@@ -99,7 +112,7 @@ def draw(hosts: Sequence[HostPlan], *, columns: int, box: int, gap: int) -> Draw
     boxes, top = [], float(_TOP_SPACE)
     for first in range(0, len(hosts), columns):
         row = hosts[first : first + columns]
-        height = max(_height(host) for host in row)
+        height = max(_height(host, box) for host in row)
         for column, host in enumerate(row):
             place = (_MARGIN + column * (box + gap), top, box, height, column, first // columns)
             boxes.append(_box(host, place))
@@ -119,25 +132,39 @@ def _units(host: HostPlan) -> tuple[Container | Program | ConfigFile, ...]:
     return (*host.units, *host.config_files)
 
 
-def _height(host: HostPlan) -> float:
-    return _HEAD + max(1, len(_units(host))) * (_UNIT_HEIGHT + _UNIT_GAP) + _PAD - _UNIT_GAP
+def _height(host: HostPlan, width: float) -> float:
+    units = sum(chip.height + _UNIT_GAP for chip in _chips(host, 0, _head(host, width), width))
+    return _head(host, width) + (units or _UNIT_HEIGHT + _UNIT_GAP) + _PAD - _UNIT_GAP
+
+
+def _head(host: HostPlan, width: float) -> float:
+    return _HEAD + _HOST_STEP * (len(_host_lines(host, width)) - 2)
+
+
+def _host_lines(host: HostPlan, width: float) -> tuple[TextLine, ...]:
+    texts = (("name", host.name, 1.25), ("below", f"{host.address} · {host.platform_name}", 0.85))
+    return _lines(texts, width - 2 * _PAD, first=28, step=_HOST_STEP)
 
 
 def _box(host: HostPlan, place: tuple[float, float, int, float, int, int]) -> HostBox:
     x, y, width, *_ = place
-    inner = width - 2 * _PAD
-    chips = tuple(
-        _chip(each, x + _PAD, y + _HEAD + number * (_UNIT_HEIGHT + _UNIT_GAP), inner)
-        for number, each in enumerate(_units(host))
-    )
-    title, below = _cut(host.name, inner, 1.25), _cut(f"{host.address} · {host.platform_name}", inner, 0.85)
-    return HostBox(host.name, title, below, *place, chips)
+    chips = tuple(_chips(host, x, y + _head(host, width), width))
+    return HostBox(host.name, _host_lines(host, width), *place, chips)
+
+
+def _chips(host: HostPlan, x: float, y: float, width: float) -> Iterator[UnitBox]:
+    """Place the units of a host below each other, from y on."""
+    for each in _units(host):
+        chip = _chip(each, x + _PAD, y, width - 2 * _PAD)
+        yield chip
+        y += chip.height + _UNIT_GAP
 
 
 def _chip(each: Container | Program | ConfigFile, x: float, y: float, width: float) -> UnitBox:
     kind = "document" if isinstance(each, ConfigFile) else getattr(each, "kind", "program")
-    inner = width - 2 * _PAD
-    return UnitBox(each.name, _cut(each.name, inner, 1.1), _cut(_below(each), inner, 0.85), kind, x, y, width)
+    texts = (("unit", each.name, 1.1), ("below", _below(each), 0.85))
+    lines = _lines(texts, width - 2 * _PAD, first=20, step=_UNIT_STEP)
+    return UnitBox(each.name, lines, kind, x, y, width, _UNIT_HEIGHT + _UNIT_STEP * (len(lines) - 2))
 
 
 def _below(each: Container | Program | ConfigFile) -> str:
@@ -149,10 +176,12 @@ def _below(each: Container | Program | ConfigFile) -> str:
     return " · ".join(word for word in (port, rank or ", ".join(each.server.served)) if word) or each.description
 
 
-def _cut(text: str, width: float, size: float) -> str:
-    """Cut a text to a width, estimated because the font of the viewer is unknown."""
-    most = int(width / (_LETTER * size))
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _lines(texts: Sequence[tuple[str, str, float]], width: float, *, first: float, step: float) -> tuple[TextLine, ...]:
+    """Wrap texts, each with its kind and size, to a width, estimated because the font of the viewer is unknown."""
+    wrapped = [
+        (kind, line) for kind, text, size in texts for line in textwrap.wrap(text, int(width / (_LETTER * size)))
+    ]
+    return tuple(TextLine(kind, line, first + step * number) for number, (kind, line) in enumerate(wrapped))
 
 
 def _linked(hosts: Sequence[HostPlan], boxes: Sequence[HostBox]) -> Iterator[tuple[HostBox, HostBox, str]]:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import hints
-from sparkiac.plan import labels, memory_use
+from sparkiac.plan import labels, memory_use, verdict
 from sparkiac.plan.dependents import ConfigFile, Program
 from sparkiac.plan.numbers import gib
 from sparkiac.render.drawing import draw
@@ -30,7 +30,7 @@ _BLANK: Final = {"file": "", "line": 0, "column": 0, "hint": "", "source": ""}
 def render(plan: Plan, findings: Sequence[Mapping[str, Any]] = ()) -> bytes:
     """Render the page. `findings` has the format of `sparkiac check --format json`."""
     found = Counter(each["severity"] for each in findings)
-    values = {
+    values: dict[str, Any] = {
         "name": plan.name,
         "refused": hints.unpinned_notice(plan.unpinned),
         "counts": _counts(plan),
@@ -42,6 +42,8 @@ def render(plan: Plan, findings: Sequence[Mapping[str, Any]] = ()) -> bytes:
         "hosts": [_host(host) for host in plan.hosts],
         "step_heads": labels.STEP_HEADS,
     }
+    lengths = {seg["letters"] for host in values["hosts"] for view in host["views"] for seg in view["segments"]}
+    values["label_lengths"] = sorted(lengths, key=int)
     return fill("plan.html.j2", values)
 
 
@@ -74,7 +76,7 @@ def _host(host: HostPlan) -> dict[str, Any]:
         "name": host.name,
         "facts": [fact for fact in (host.address, host.platform, host.driver and f"driver {host.driver}") if fact],
         "memory": gib(host.memory_bytes),
-        "left": " / ".join(each["left"].size for each in views),
+        "verdicts": [each["verdict"] for each in views],
         "views": views,
         "units": [_unit(each) for each in (*host.units, *host.config_files)],
         "accounts": [_account(each) for each in memory_use.of(host).accounts],
@@ -86,7 +88,7 @@ def _memory(title: str, account: HostMemoryUse) -> dict[str, Any]:
     lines = labels.lines(account)
     return {
         "title": title,
-        "left": lines[-1],
+        "verdict": verdict.of(account),
         "lines": lines,
         "segments": _segments(account) if account.total_bytes else [],
         "end": _end(account),
@@ -103,6 +105,7 @@ def _segments(account: HostMemoryUse) -> list[dict[str, str]]:
     return [
         {
             "label": line.label,
+            "letters": str(max(len(line.label), len(line.size))),
             "size": line.size,
             "kind": line.kind,
             "assumed": assumed,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkiac import hints
 from sparkiac.artifact import Artifact
-from sparkiac.plan import labels, memory_use
+from sparkiac.plan import labels, memory_use, verdict
 from sparkiac.plan.dependents import Program
 from sparkiac.render.templates import fill
 
@@ -37,7 +37,10 @@ def _host(host: HostPlan) -> dict[str, Any]:
         "platform": host.platform,
         "driver": host.driver,
         "memory_bytes": host.memory_bytes,
-        "memories": [{"title": title, "lines": labels.lines(use)} for title, use in memory_use.by_turn(host)],
+        "memories": [
+            {"title": title, "verdict": verdict.of(use), "lines": labels.lines(use)}
+            for title, use in memory_use.by_turn(host)
+        ],
         "rows": [
             (_program(each) if isinstance(each, Program) else _row(each)) | {"proof": proven.get(each.name)}
             for each in host.units

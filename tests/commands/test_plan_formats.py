@@ -44,7 +44,9 @@ def test_a_bar_is_as_wide_as_the_terminal(
     monkeypatch.setenv("COLUMNS", columns)
     lines = cli("plan", "lab.yaml").out.splitlines()
     assert max(cell_len(line) for line in lines) <= int(columns)
-    bar = lines[lines.index("memory 119.0 GiB, driver 580") + 1]
+    start = lines.index("memory 119.0 GiB, driver 580")
+    verdict, bar = lines[start + 1 : start + 3]
+    assert verdict == "fits: 38.6 GiB left free"
     assert len(bar) == int(columns)
     runs = [(match[0], len(match[0])) for match in re.finditer(r"(.)\1*", bar)]
     assert [run[0] for run, _ in runs] == ["█", "▓", "▒", "▓", "▞", "░", "·"]
@@ -55,7 +57,7 @@ def test_a_bar_is_as_wide_as_the_terminal(
 def test_the_legend_names_every_part_in_the_order_of_the_bar(cli: Cli, written: Callable[[str], None]) -> None:
     written(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED) + ASR)
     lines = cli("plan", "lab.yaml").out.splitlines()
-    start = lines.index("memory 119.0 GiB, driver 580") + 2
+    start = lines.index("memory 119.0 GiB, driver 580") + 3
     assert [" ".join(line.split()) for line in lines[start : start + 7]] == [
         "█ chat weights 14.9 GiB tensors of the locked files",
         "▓ chat runtime 3.0 GiB measured: startup log",
@@ -117,7 +119,8 @@ def host(cli: Cli) -> dict[str, Any]:
 def test_json_has_the_proof_under_stable_keys(cli: Cli, written: Callable[[str], None]) -> None:
     written(deployment("set: {gpu_memory_utilization: 0.5}", "workload: {users: 2, context: 65536}", MEASURED))
     memory = host(cli)
-    assert sorted(memory) == ["accounts", "headroom_bytes", "most_bytes", "parts", "total_bytes"]
+    assert sorted(memory) == ["accounts", "headroom_bytes", "most_bytes", "parts", "total_bytes", "verdict"]
+    assert sorted(memory["verdict"]) == ["reason", "word"]
     assert sorted(memory["parts"][0]) == ["assumed", "kind", "name", "owner", "size_bytes", "source"]
     [account] = memory["accounts"]
     assert sorted(account) == [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.plan.links import group_numbers
+from sparkiac.report import Severity
 from tests.plan.fleets import LOCK, ONES, PAIR, checked, containers, faults
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def nodes(text: str) -> tuple[Container, Container]:
 
 
 def test_a_head_starts_ray_waits_for_all_nodes_and_then_starts_vllm() -> None:
+    """(row 15.1)."""
     head, _ = nodes(RAY)
     start, wait = head.command.pre_start
     assert start[:3] == ("ray", "start", "--head")
@@ -50,6 +52,7 @@ def test_a_worker_of_ray_runs_ray_instead_of_the_image_s_vllm() -> None:
 
 
 def test_both_halves_of_ray_bound_its_memory_and_name_its_ports() -> None:
+    """(row 15.1)."""
     head, worker = nodes(RAY)
     for words in (head.command.pre_start[0], worker.argv):
         assert {"--object-store-memory=1073741824", "--num-gpus=1", "--object-manager-port=29503"} < {*words}
@@ -63,6 +66,7 @@ def test_both_halves_of_ray_bound_its_memory_and_name_its_ports() -> None:
 
 
 def test_vllm_s_own_processes_open_one_port_on_the_leader() -> None:
+    """(row 15.2)."""
     leader, worker = nodes(PAIR)
     assert leader.network.group_ports == (("29501",), ("192.168.177.11",))
     assert worker.network.group_ports is None
@@ -234,3 +238,51 @@ def test_a_unit_that_takes_a_port_of_a_group_is_found(
     text = f"{head}deployments:\n  big: {group.replace('PORT', '8001')}\nservices:\n  asr: {service}\n"
     found = [each.message for each in checked(text, locked=LOCKED).report.findings if each.code == "NET007"]
     assert found == ([f"port {port} of {host} is used by asr, and by the nodes of group big"] if collides else [])
+
+
+HEADS = "num_attention_heads: 8, num_key_value_heads: 2"
+
+
+@pytest.mark.parametrize(
+    ("options", "config", "fault"),
+    [
+        ("tp_size: 2", HEADS, ""),
+        ("tp_size: 8", HEADS, ""),
+        ("tp_size: 1, pp_size: 2", HEADS, ""),
+        ("tp_size: 3", HEADS, "the 8 attention heads of example/big cannot be divided by tp_size 3"),
+        (
+            "tensor_parallel_size: 3",
+            HEADS,
+            "the 8 attention heads of example/big cannot be divided by tensor_parallel_size 3",
+        ),
+        ("tp_size: 2", HEADS.replace(": 2", ": 1"), ""),
+        ("tp_size: 2", HEADS.replace(": 2", ": 5"), "the 5 KV heads of example/big cannot be divided by tp_size 2"),
+        ("tp_size: 4", HEADS.replace(": 2", ": 8"), ""),
+        ("tp_size: 3, enable_dp_attention: true", HEADS, ""),
+        ("tp_size: 3, attn_cp_size: 3", HEADS, ""),
+        ("tp_size: 3, attention_context_parallel_size: 3", HEADS, ""),
+        ("tp_size: 4", HEADS.replace("8", "null"), ""),
+    ],
+)
+def test_the_heads_of_a_model_of_sglang_are_divided(options: str, config: str, fault: str) -> None:
+    """(ENG010) A group gets tp_size by itself; the same check reads it."""
+    locked = LOCKED.replace(HEADS, config)
+    found = checked(f"{SGLANG}    set: {{{options}}}\n", locked=locked).report.findings
+    shown = [each.message for each in found if each.code == "ENG010"]
+    assert shown == ([f"SGLang 0.5.23 does not start: {fault}"] if fault else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "locked", "severities"),
+    [
+        (SGLANG, LOCKED.replace("num_attention_heads: 8", "num_attention_heads: 9"), [Severity.ERROR]),
+        (SGLANG, LOCKED.replace("num_attention_heads: 8", "num_attention_heads: 9").replace("qwen3", "qwen9"), []),
+        (PAIR, LOCKED.replace("num_attention_heads: 8", "num_attention_heads: 9"), []),
+    ],
+)
+def test_only_models_of_sglang_whose_code_was_read_are_refused(
+    text: str, locked: str, severities: list[Severity]
+) -> None:
+    """(ENG010) tp_size is that of the group."""
+    found = checked(text, locked=locked).report.findings
+    assert [each.severity for each in found if each.code == "ENG010"] == severities

@@ -214,7 +214,7 @@ def test_a_fleet_is_drawn_as_long_as_anybody_could_read_it(number: int, drawings
     reader = read(fleet(number))
     assert len(reader.of("fleet")) == drawings
     links = [found["href"] for tag, found in reader.elements if tag == "a"]
-    assert links == ([] if drawings else [f"#{host.name}" for host in fleet(number).hosts])
+    assert links == [f"#{host.name}" for host in fleet(number).hosts]
 
 
 def boxes_of(hosts: tuple[HostPlan, ...], *, columns: int) -> tuple[HostBox, ...]:
@@ -272,12 +272,34 @@ def test_hosts_that_are_apart_are_joined_around_what_is_between() -> None:
     assert min(levels) < boxes_of((one, two, three), columns=3)[1].y
 
 
-def test_names_are_cut_to_their_boxes() -> None:
+@pytest.mark.parametrize("name", ["x" * 90, "one-two-" * 11])
+def test_names_are_wrapped_in_their_boxes_and_never_cut(name: str) -> None:
     [host] = planned(deployment()).hosts
     [chat] = host.containers
-    drawn = draw((host._replace(containers=(chat._replace(name="x" * 90),)),), columns=1, box=200, gap=0)
-    [chip] = drawn.boxes[0].chips
-    assert chip.title == "x" * 16 + "…"
+    drawn = draw((host._replace(containers=(chat._replace(name=name),)),), columns=1, box=200, gap=0)
+    [box] = drawn.boxes
+    [chip] = box.chips
+    titles = [line for line in chip.lines if line.kind == "unit"]
+    assert "".join(line.text for line in titles) == name
+    assert max(len(line.text) for line in titles) <= 17
+    assert max(line.y for line in chip.lines) < chip.height
+    assert chip.y + chip.height < box.y + box.height
+
+
+def test_a_label_that_does_not_fit_into_its_part_of_the_bar_is_left_out() -> None:
+    html = page.render(planned(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED))).decode()
+    labelled = re.findall(r'<div class="seg letters(\d+)[^>]*><span>([^<]*)</span><span>([^<]*)</span>', html)
+    assert len(labelled) > 3
+    for letters, *texts in labelled:
+        assert int(letters) == max(map(len, texts))
+        assert f"(max-width: calc({letters}ch + 20px)) {{ .seg.letters{letters} span {{ display: none; }} }}" in html
+    assert "text-overflow" not in html
+
+
+def test_every_host_has_its_verdict_at_the_top_and_in_its_section() -> None:
+    text = page.render(planned(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED))).decode()
+    assert '<a class="pill fits" href="#spark-01">spark-01 fits</a>' in text
+    assert re.search(r'<span class="pill fits">fits</span> [\d.]+ GiB left free', text)
 
 
 def test_the_heading_counts_hosts_deployments_and_services() -> None:

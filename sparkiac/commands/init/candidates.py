@@ -11,9 +11,8 @@ from sparkiac.commands.init import repository
 from sparkiac.commands.recipes import choice, data
 from sparkiac.commands.recipes.tables import weights
 from sparkiac.formats import terminal
-from sparkiac.memory.fit import Fit
 from sparkiac.memory.values import Unknown
-from sparkiac.plan import memory_use
+from sparkiac.plan import memory_use, verdict
 from sparkiac.plan.numbers import gib, span
 from sparkiac.resolve import catalogued
 from sparkiac.upstream.machine import MeasuredLink
@@ -93,8 +92,7 @@ def _plan(found: Catalogued, hosts: Sequence[FleetHost]) -> Plan:
 
 def _exceeds(use: HostMemoryUse) -> bool:
     """Return whether it is known that a host has too little memory."""
-    short = any(each.shortage_bytes or (isinstance(each.fit, Fit) and not each.fit.one) for each in use.accounts)
-    return short or (use.most_bytes is not None and use.most_bytes < 0)
+    return verdict.of(use).word == "does not fit"
 
 
 def _memory(used: Sequence[HostMemoryUse]) -> tuple[int, str]:

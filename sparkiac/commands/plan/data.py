@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sparkiac.characters import escaped
 from sparkiac.memory.values import Unknown
 from sparkiac.model.base import Model
-from sparkiac.plan import memory_use
+from sparkiac.plan import memory_use, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -63,10 +63,14 @@ def _host(host: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple
     rest = {key: value for key, value in _mapping(host).items() if key not in _REPLACED}
     used = memory_use.by_turn(host)
     turns = [
-        {"name": turn.name, "at": turn.at, "units": sorted(turn.units), "memory": _mapping(each.use)}
+        {"name": turn.name, "at": turn.at, "units": sorted(turn.units), "memory": _memory(each.use)}
         for turn, each in zip(host.turns, used, strict=False)
     ]
-    return rest | {"memory": _mapping(used[0].use), "turns": turns}
+    return rest | {"memory": _memory(used[0].use), "turns": turns}
+
+
+def _memory(use: memory_use.HostMemoryUse) -> dict[str, Any]:
+    return _mapping(use) | {"verdict": _mapping(verdict.of(use))}
 
 
 def _mapping(value: Any) -> dict[str, Any]:  # noqa: ANN401  a named tuple

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sparkiac import hints
 from sparkiac.formats import terminal
-from sparkiac.plan import labels, memory_use
+from sparkiac.plan import labels, memory_use, verdict
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.numbers import gib
 
@@ -34,6 +34,8 @@ _FILLS: Final = {
     "unsure": ("?", "dim"),
 }
 """Kind of a part → its character and colour."""
+_VERDICTS: Final = {"fits": "bold green", "tight": "bold yellow", "does not fit": "bold red", "unknown": "bold magenta"}
+"""Word of a verdict → its colour."""
 _SHORT: Final = 34
 """Maximum length of a source beside its size."""
 _LEFT: Final = ("free", "unsure")
@@ -97,6 +99,8 @@ def _host(host: HostPlan, notes: _Notes, *, width: int) -> Iterator[RenderableTy
 
 
 def _memory(account: HostMemoryUse, notes: _Notes, *, width: int) -> Iterator[RenderableType]:
+    found = verdict.of(account)
+    yield Text.assemble((found.word, _VERDICTS[found.word]), f": {found.reason}")
     if account.total_bytes:
         yield bar(account, width=width)
     if account.total_bytes and account.width_bytes > account.total_bytes:

@@ -148,8 +148,8 @@ Good:
 name: lab
 hosts: {spark-01: {address: 192.168.1.11}}
 services:
-  models: {kind: ollama, image: "example.org/ollama:1", on: spark-01}
-  web: {kind: open-webui, image: "example.org/webui:1", on: spark-01, uses: [models]}
+  ollama: {kind: ollama, image: "example.org/ollama:1", on: spark-01}
+  web: {kind: open-webui, image: "example.org/webui:1", on: spark-01, uses: [ollama]}
 ```
 """,
     ),

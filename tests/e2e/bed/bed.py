@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TextIO
@@ -87,11 +88,20 @@ class Bed:
                 steps.callback(self._machine(name).down)
             # First: a keeper that is still on its way into its cgroups would make them busy.
             steps.callback(self._end_children)
+            steps.callback(self._end_orphans)
 
     def keep(self) -> None:
         """Leave the bed up when this interpreter exits; someone calls `down` later."""
         atexit.unregister(self.down)
         (self.directory / OWNED).unlink()
+
+    def _end_orphans(self) -> None:
+        """Kill Ansible's workers whose controller was killed: they lead sessions of their own, and wait for ever."""
+        mark = f"={self.control_path}\0".encode()
+        for place in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if mark in (place / "environ").read_bytes():
+                    os.kill(int(place.name), signal.SIGKILL)
 
     def __enter__(self) -> Self:
         """Start the bed."""

@@ -1,6 +1,7 @@
-"""Draws docs/images/terminal.svg and status.svg: what `sparkiac` prints in a terminal. Run it after a change of output.
+"""Draws the pictures of docs/images: terminals, and the page of the plan in two widths and two themes.
 
-The hosts of status.svg are stand-ins; their figures are invented.
+Run it after a change of output. It needs `script` and the browser Chromium. The hosts of status.svg are stand-ins, with
+invented figures.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ COMMANDS = (
     "sparkiac plan inventories/solo.yaml",
     "sparkiac check bad.yaml",
 )
+WIDTHS = {"wide": (1280, 1120), "narrow": (390, 1500)}
+"""Name of a picture → its width and height in pixels."""
+THEMES = {"dark": 0, "light": 1}
+"""Name of a theme → its number in Chromium."""
 BAD = """\
 name: lab
 defaults: {model_store: /srv/models, bind: loopback}
@@ -77,6 +82,25 @@ def stand_ins(folder: Path) -> None:
         (folder / f"192.168.1.1{number}").write_text(json.dumps(facts) + "\n")
 
 
+def photograph(folder: Path) -> None:
+    """Save the page of the plan as Chromium shows it."""
+    program = Path(sys.executable).with_name("sparkiac")
+    command = [program, "plan", "inventories/lab.yaml", "--format", "html"]
+    page = folder / "plan.html"
+    page.write_bytes(subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True).stdout)
+    for name, (width, height) in WIDTHS.items():
+        for theme, number in THEMES.items():
+            target = ROOT / f"docs/images/plan-{name}-{theme}.png"
+            options = (
+                f"--window-size={width},{height}",
+                f"--blink-settings=preferredColorScheme={number}",
+                f"--screenshot={target}",
+            )
+            browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+            arguments = [*browser, "--virtual-time-budget=2000", *options, page.as_uri()]
+            subprocess.run(arguments, check=True, capture_output=True)
+
+
 def main() -> None:
     """Run the commands in an empty copy of the inventories and save the pictures."""
     with tempfile.TemporaryDirectory() as name:
@@ -86,6 +110,7 @@ def main() -> None:
         draw(COMMANDS, folder, "terminal.svg")
         stand_ins(folder)
         draw(("sparkiac status inventories/lab.yaml",), folder, "status.svg")
+        photograph(folder)
 
 
 if __name__ == "__main__":
