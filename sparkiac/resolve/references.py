@@ -182,7 +182,7 @@ def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entr
     """Check the hosts under `on` and under `per_host`."""
     seen = set[str]()
     chosen = dict(_chosen(entry.get("on"), (*base, "on")))
-    for path, host in chosen.items():
+    for path, host in chosen.items() if known else ():
         if host not in known:
             yield _unknown_host(document, host, known, path)
         elif host in seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
@@ -129,9 +130,15 @@ def _options(inventory: Source[Inventory], leaves: Leaves, base: Path) -> Iterat
         if leaf is not None and not accepts(leaf[0]):
             found = "" if accepts is _never else f", not {leaf[0]!r}"
             message = f"set.{option} of {base[1]} must be {expected}{found}"
-            percent = accepts is _is_share and isinstance(leaf[0], int | float) and _is_share(leaf[0] / 100)
-            hint = f"for {leaf[0]:g} %, write {leaf[0] / 100:g}" if percent else ""
+            hint = _percent(leaf[0]) if accepts is _is_share else ""
             yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
+
+
+def _percent(given: object) -> str:
+    """Return a hint for a share that is written in percent, as 85 or as the text 85%."""
+    found = re.fullmatch(r"(\d{1,3}(?:\.\d+)?) ?%?", str(given))
+    share = float(found[1]) / 100 if found else 0
+    return f"for {share * 100:g} %, write {share:g}" if _is_share(share) else ""
 
 
 def _computed(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: Engine) -> Iterator[Finding]:

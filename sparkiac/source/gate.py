@@ -108,17 +108,17 @@ class _Strict(EventReader):
         self.stop("YML006", mark, "a second document starts here", "one file holds one document")
 
     def alias(self, event: Any) -> object:  # noqa: ANN401  PyYAML's events have no types
-        message = f"alias *{self._shown(str(event.anchor))}"
+        message = f"aliases are not supported: *{self._shown(str(event.anchor))}"
         self._report("YML006", mark_of(event), message, "repeat the value here; use `defaults:` for shared values")
         return None
 
     def properties(self, event: Any) -> None:  # noqa: ANN401
         if event.anchor is not None:
-            message = f"anchor &{self._shown(event.anchor)}"
+            message = f"anchors are not supported: &{self._shown(event.anchor)}"
             self._report("YML006", mark_of(event), message, "repeat the value where it is used")
         if event.tag is not None:
             tag = self._shown(event.tag.replace("tag:yaml.org,2002:", "!!"))
-            self._report("YML006", mark_of(event), f"tag {tag}", "remove the tag")
+            self._report("YML006", mark_of(event), f"tags are not supported: {tag}", "remove the tag")
 
     def scalar(self, event: Any, path: Path) -> object:  # noqa: ANN401
         """Read a scalar. A literal secret is refused and replaced here, so that no later stage can print it."""

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from sparkiac.report import Mark, Path
 
-USE_REFERENCE: Final = "write {secret: NAME} and put the value into a vault; if this was a real secret, revoke it now"
+USE_REFERENCE: Final = (
+    "write {secret: NAME}; `sparkiac secrets new INVENTORY` generates a value and stores it elsewhere; if this was a "
+    "real secret, revoke it now"
+)
 REMOVE_LITERAL: Final = (
     "remove it: `api_key: {secret: NAME}` reads it from a file on the host, `hub: {api_key: …}` does so for a token of "
     "the model hub; if this was a real secret, change it now"

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pydantic import BaseModel
 
-from sparkiac.hints import closest, nearest
-from sparkiac.model import forms
+from sparkiac.hints import nearest
 from sparkiac.model.base import SECRET_KEYS, SecretRef
 from sparkiac.model.settings import Settings
 from sparkiac.report import Finding, Severity
-from sparkiac.source import secrets, tagged, wording
+from sparkiac.source import remedies, secrets, tagged, wording
 from sparkiac.source.wording import dotted
 
 if TYPE_CHECKING:
@@ -33,14 +32,13 @@ _MISSING_KEY: Final = ("INV003", "missing-key")
 _OTHER_BRANCH: Final = {*wording.TYPES, "string_pattern_mismatch", "literal_error"}
 _DETAILS: Final = 20
 """Errors of pydantic that are read for each finding: a union reports one error for each alternative."""
+_PLACES: Final = frozenset({"host", "hosts", "node", "nodes", "place", "server"})
+"""What else people call the key `on`."""
 _LIKE_A_SECRET: Final = re.compile(r"api|key|secret|token|pass|credential", re.IGNORECASE)
 
 
-_MAPPINGS: Final = {"dict_type", "model_type", "model_attributes_type"}
 _RANGES: Final = {"greater_than", "greater_than_equal", "less_than_equal", "literal_error"}
 _MIB_PER_GIB: Final = 1024
-_EXPANDED: Final = ("~", "$", "{{")
-_CURLY: Final = ("\u201c", "\u201d", "\u201e", "\u2018", "\u2019")
 
 
 class _Position(NamedTuple):
@@ -150,7 +148,8 @@ def _finding(place: _Position, details: list[ErrorDetails], document: Document, 
             message = f"unknown key {wording.shown(path[-1])} in {where}"
             return _error(_UNKNOWN_KEY, message, loc, _known_key(model, path, document))
         case "[key]":
-            return _error(_BAD_VALUE, f"name in {where}: {wording.reason(details)}", loc, "")
+            hint = remedies.of_text(str(path[-1]), details[0])
+            return _error(_BAD_VALUE, f"name in {where}: {wording.reason(details)}", loc, hint)
         case "reference":
             message = f"{dotted(path)}: must be a reference to a secret (value hidden)"
             return _error(_BAD_VALUE, message, loc, secrets.USE_REFERENCE)
@@ -168,22 +167,17 @@ def _hint(details: list[ErrorDetails], loc: Loc) -> str:
     given = detail["input"]
     if detail["type"] == "string_type" and isinstance(given, int | float):
         return f"to make it a text, quote it: '{loc.text[loc.mark.column - 1 : loc.mark.end_column - 1]}'"
-    if detail.get("ctx", {}).get("pattern") == forms.RECIPE:
-        return _recipe_hint(given)
-    if isinstance(given, str) and (hint := _text_hint(given, detail["type"])):
+    if isinstance(given, str) and (hint := remedies.of_text(given, detail)):
         return hint
-    if detail["type"] in _MAPPINGS and isinstance(given, str | tuple):
+    if detail["type"] in remedies.MAPPINGS and isinstance(given, str | tuple):
         return "write `name: value` for each, on separate lines or inside { }"
-    if detail["type"] == "literal_error" and isinstance(given, str):
-        words = detail.get("ctx", {})["expected"].replace(" or ", ", ").replace("'", "").split(", ")
-        return closest(given, words)
     return ""
 
 
 def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], document: Document) -> str:
     """Return a hint for a value of another kind or size: its keys, the value in the unit of the key, or its meaning."""
     given, context, kind = details[0]["input"], details[0].get("ctx", {}), details[0]["type"]
-    if len(details) == 1 and kind in _MAPPINGS and len(owners := _models_at(model, path, document.data)) == 1:
+    if len(details) == 1 and kind in remedies.MAPPINGS and len(owners := _models_at(model, path, document.data)) == 1:
         return f"its keys are {', '.join(sorted(owners[0].model_fields))}"
     if kind == "too_short":
         return _description(model, path, document)
@@ -194,24 +188,6 @@ def _expected(model: type[BaseModel], path: Path, details: list[ErrorDetails], d
     return _description(model, path, document)
 
 
-def _recipe_hint(given: str) -> str:
-    recipe, _, variant = given.partition("#")
-    if wording.is_plain(recipe) and wording.is_plain(variant):
-        return f"write `recipe: {recipe}` and `variant: {variant}`"
-    return "`sparkiac recipes list` prints all recipes"
-
-
-def _text_hint(given: str, error: str) -> str:
-    """Return a hint for a value with shell variables, templates, or typographic quotation marks and spaces."""
-    if given.startswith(_EXPANDED) or "${" in given:
-        return "write the value itself: variables and templates are not expanded in an inventory"
-    if given.startswith(_CURLY):
-        return "use straight quotation marks (\" or ') or none: typographic ones are part of the value"
-    if error == "int_type" and given.isascii() and given.isdigit():
-        return "write it without quotation marks"
-    return f"write [{given}]" if error == "tuple_type" and wording.is_plain(given) else ""
-
-
 def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
     owners, key = _models_at(model, path[:-1], document.data), str(path[-1])
     if not owners:
@@ -219,9 +195,11 @@ def _known_key(model: type[BaseModel], path: Path, document: Document) -> str:
     fields = owners[0].model_fields
     if key != key.strip():
         return "remove the character before or after the value that only looks like a space"
+    if "on" in fields and key in _PLACES:
+        return "write `on: HOST`, or `on: [HOST, HOST]`"
     compound = re.search("[_-]", key) and key.lower().replace("-", "_") not in fields
     engines_own = compound and issubclass(owners[0], Settings)
-    return ("put engine options under `set`; " if engines_own else "") + nearest(key, fields)
+    return "put engine options under `set`" if engines_own else nearest(key, fields)
 
 
 def _description(model: type[BaseModel], path: Path, document: Document) -> str:

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -15,6 +15,9 @@ import yaml
 from sparkiac import catalog
 from tests.conftest import ROOT, Outcome
 from tests.plan.fleets import deployment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 INSTALL, CHECK = ACTION["runs"]["steps"]
@@ -120,3 +123,22 @@ def test_2_for_inputs_that_are_wrong(runner: Path, inputs: dict[str, str], says:
     assert outcome.code == 2
     assert says in outcome.text
     assert not (runner / "owned").exists()
+
+
+def test_every_file_for_ci_in_the_documentation_is_yaml_and_names_what_exists(
+    folder: Path, cli: Callable[..., Outcome]
+) -> None:
+    """Hook and action exist here; the commands of GitLab's job know their options, and find what a new fleet lacks."""
+    texts = re.findall(r"```yaml\n(# \..*?)```", (ROOT / "docs/checks.md").read_text(), re.DOTALL)
+    files = {text.split()[1]: yaml.safe_load(text) for text in texts}
+    assert files.keys() >= {".pre-commit-config.yaml", ".github/workflows/inventory.yml", ".gitlab-ci.yml"}
+    [hook] = files[".pre-commit-config.yaml"]["repos"][0]["hooks"]
+    assert hook["id"] in {each["id"] for each in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}
+    checkout, action = files[".github/workflows/inventory.yml"]["jobs"]["check"]["steps"]
+    assert re.fullmatch(r"actions/checkout@[0-9a-f]{40}", checkout["uses"])
+    assert action["with"].keys() <= ACTION["inputs"].keys()
+    install, *commands = files[".gitlab-ci.yml"]["sparkiac"]["script"]
+    assert install.startswith("pip install ")
+    (folder / "inventories").mkdir()
+    (folder / "inventories/lab.yaml").write_text(deployment())
+    assert [cli(*command.split()[1:]).code for command in commands] == [3, 1, 4]

@@ -121,7 +121,7 @@ def test_what_a_fix_moves_is_removed_and_put_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("text", "edit", "says"),
     [
-        ("a: &x 1\nb: *x\n", Edit(("a",), REMOVE), "anchor &x"),
+        ("a: &x 1\nb: *x\n", Edit(("a",), REMOVE), "anchors are not supported: &x"),
         ("a: 1\na: 2\n", Edit(("a",), REMOVE), "is repeated"),
         ("a: 1\n", Edit(("b",), REMOVE), "no longer exists"),
         ("a: [1]\nb: 2\n", Edit(("a", 1), REMOVE), "no longer exists"),

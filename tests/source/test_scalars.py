@@ -46,7 +46,7 @@ def test_plain_words(word: str, value: object) -> None:
     ("word", "reason"),
     [
         ("no", "a truth value to some"), ("Off", "a truth value to some"), ("Y", "a truth value to some"),
-        ("~", "not a plain scalar"), ("=", "not a plain scalar"), ("<<", "merge key"),
+        ("~", "null to some YAML parsers"), ("=", "a special value"), ("<<", "merge key"),
         ("010", "octal"), ("08", "octal"), ("0o17", "octal"), ("-012", "octal"), ("0x1F", "another base"),
         ("0b1", "another base"),
         ("1_000", "a number to some"), ("1e3", "a number to some"), ("1234567e12", "a number to some"),

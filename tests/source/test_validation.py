@@ -116,7 +116,7 @@ def test_a_wrong_value(keys: str, message: str) -> None:
         (f"{FLEET}defaults: {{image: 1.10}}\n", (4, 19), "defaults.image: must be a text", "to make it a text"),
         ("- a\n", (1, 1), "the file: must be a mapping, not a list", "write `name: value` for each"),
         ("lab\n", (1, 1), "the file: must be a mapping, not the text 'lab'", "write `name: value` for each"),
-        (f"{FLEET}  b: 192.168.1.12\n", (4, 6), "hosts.b: must be a mapping", "write `name: value` for each"),
+        (f"{FLEET}  b: 192.168.1.12\n", (4, 6), "hosts.b: must be a mapping", "write {address: 192.168.1.12}"),
         (
             f"{FLEET}defaults: {{model_store: ~/m}}\n",
             (4, 25),
@@ -153,10 +153,10 @@ def test_a_number_is_quoted_as_it_stands() -> None:
     ("entry", "hint"),
     [
         ("port: '8000'", "write it without quotation marks"),
-        ("port: 8000:8000", ""),
+        ("port: 8000:8000", "write the port of the host alone: 8000"),
         ("env: [A=b]", "write `name: value` for each, on separate lines or inside { }"),
         ("fragments: mtp", "write [mtp]"),
-        ("max-model-len: 1", "put engine options under `set`; did you mean 'model_file'?"),
+        ("max-model-len: 1", "put engine options under `set`"),
         ("model-store: /srv", "did you mean 'model_store'?"),
         ("prot: 1", "did you mean 'port'?"),
     ],
@@ -169,7 +169,7 @@ def test_what_to_do_with_a_key_of_a_deployment(entry: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("recipe", "hint"),
     [
-        ("qwen3.6-35b-a3b-nvfp4", "`sparkiac recipes list` prints all recipes"),
+        ("qwen3.6-35b-a3b-nvfp4", "`sparkiac recipes search --model qwen3.6-35b-a3b-nvfp4` prints its whole name"),
         ("unsloth/qwen3.6-27b-nvfp4#mtp", "write `recipe: unsloth/qwen3.6-27b-nvfp4` and `variant: mtp`"),
     ],
 )
