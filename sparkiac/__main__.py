@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _EXTRA_ARGUMENT: Final = "Got unexpected extra argument"
 """Start of click's message."""
 _COLLECT_AFTER: Final = 100_000
-"""New containers after which the youngest generation is collected."""
+"""Threshold of Python's garbage collector for the youngest generation, in new container objects."""
 
 
 class _Output(io.FileIO):

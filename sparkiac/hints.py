@@ -39,7 +39,7 @@ def _listed(label: str, words: list[str]) -> str:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Return a hint with the closest known word, whatever its case; empty if none is close."""
+    """Return a hint with the closest known word, ignoring case; empty if none is close."""
     by_lower = {each.lower(): each for each in known}
     close = _closest(word.lower(), by_lower, least=0.6)
     return f"did you mean {by_lower[close]!r}?" if close is not None else ""

@@ -43,13 +43,13 @@ class InputFile(NamedTuple):
     interfaces: Mapping[str, Interface] = {}
     """For an inventory: digest of an image → vLLM options that were captured from that image."""
     records: tuple[StartRecord, ...] = ()
-    """For an inventory: the recorded starts beside it."""
+    """Recorded starts in the inventory's folder `measurements`; other files have none."""
     links: LinkRecord | None = None
-    """For an inventory: speeds of links that were measured."""
+    """Measured speeds of the inventory's links; other files have none."""
     recipes: tuple[RecipeText, ...] = ()
-    """For an inventory: the recipes of its repository."""
+    """Recipes in the repository of the inventory; other files have none."""
     fetched: Mapping[str, tuple[RecipeText, ...]] = {}
-    """For an inventory: name of a source → its fetched recipes."""
+    """Name of a source of the inventory → its fetched recipes."""
 
 
 class Outcome(NamedTuple):

@@ -24,7 +24,7 @@ _TICKS: Final = 4
 _LABEL_WIDTH: Final = 6.2
 """Average width of a letter at 11 pixels."""
 _ORDERED: Final = frozenset({"sweep", "rate", "depth"})
-"""Modes whose points are levels, which a line connects."""
+"""Modes whose points are increasing loads or depths, so that a line connects them."""
 _STYLE: Final = """\
 svg{font:12px system-ui,sans-serif;background:#fff}text{fill:#333}.t{font-size:16px;font-weight:600}.h{font-weight:600}
 .s{font-size:11px;fill:#666}.g{stroke:#e4e4e4}.l{fill:none;stroke-width:2}

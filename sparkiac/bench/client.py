@@ -33,7 +33,7 @@ class Endpoint(NamedTuple):
     model: str
     key: str | None = None
     engine: str | None = None
-    """Engine that it runs, for the names of its metrics; None tries all."""
+    """Engine of the server, which decides the names of its metrics; None if the names of all engines are tried."""
     max_model_len: int | None = None
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class Chat(NamedTuple):
     prompt: str
     output_tokens: int
     thinking: bool | None = None
-    """Turn thinking on or off; None is the default of the model."""
+    """Turn thinking on or off; None means the default of the model."""
 
     def __repr__(self) -> str:
         """Leave out the prompt."""
@@ -67,7 +67,7 @@ class Sample(NamedTuple):
     gap_s: float = 0.0
     """Longest wait between two parts after the first one."""
     parts: int = 0
-    """Parts of the stream with generated text; what arrives together is one part."""
+    """Chunks of the stream that contain generated text."""
     reasoning_parts: int = 0
     error: str | None = None
     """Why there is no measurement."""

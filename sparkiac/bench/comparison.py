@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
     rows: tuple[Row, ...]
     verdict: str
     differences: tuple[str, ...]
-    """What was not equal: options, image, sizes, machines."""
+    """Differences in options, image, sizes or machines."""
     missing: tuple[str, ...]
     """Points that only one record has."""
 
@@ -115,7 +115,7 @@ def _overall(rows: tuple[Row, ...]) -> str:
 
 
 def _differences(first: BenchRecord, second: BenchRecord) -> Iterator[str]:
-    """Return what differs between the subjects and settings, so that nobody compares unlike things unknowingly."""
+    """Return the differences between servers and settings, as a warning that the comparison may not be fair."""
     for name in ("mode", "tool", "thinking"):
         yield from _different(name, getattr(first, name), getattr(second, name))
     ones, others = first.subject.model_dump(), second.subject.model_dump()

@@ -38,7 +38,7 @@ class Counters(NamedTuple):
         return round(self.values["running"] + self.values.get("waiting", 0))
 
     def since(self, before: Counters) -> Counters:
-        """Return the growth of the counters, and the gauges as they are."""
+        """Return the increase of the counters, and the current values of the gauges."""
         values = {
             name: value if name in _GAUGES else value - before.values.get(name, 0.0)
             for name, value in self.values.items()
@@ -62,7 +62,7 @@ class Speculation(NamedTuple):
 
 
 def read(endpoint: Endpoint) -> Counters | None:
-    """Return the counters of a server; None if it has no page of metrics."""
+    """Return the counters of a server; None if it exposes no metrics."""
     try:
         return parse(fetch(ServerRequest(f"{endpoint.url}/metrics", endpoint.key)), endpoint.engine)
     except ServerError:
@@ -70,7 +70,7 @@ def read(endpoint: Endpoint) -> Counters | None:
 
 
 def parse(page: str, engine: str | None) -> Counters | None:
-    """Return the counters of a page for an engine, or for the first engine whose names it has."""
+    """Read a metrics page with the metric names of an engine; if unknown, of the first engine that matches."""
     sums, places = dict[str, float](), dict[int, float]()
     for name, labels, value in metrics.samples(page):
         sums[name] = sums.get(name, 0.0) + value

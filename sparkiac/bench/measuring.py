@@ -31,9 +31,9 @@ class Wanted(NamedTuple):
     thinking: bool | None
     runs: int
     seconds: float
-    """Longest time."""
+    """Maximum time of the run, in seconds."""
     tool: str | None = None
-    """Another program that measures."""
+    """Another benchmark program, which measures instead of sparkiac."""
 
 
 class Result(NamedTuple):
@@ -45,7 +45,7 @@ class Result(NamedTuple):
 
 
 class _Found:
-    """What was measured so far."""
+    """The measurements so far."""
 
     def __init__(self) -> None:
         self.rounds = list[Round]()
@@ -69,7 +69,8 @@ def measure(aim: Target, wanted: Wanted, taken: str, heard: Callable[[str], None
     except KeyboardInterrupt:
         found.interrupted = True
     except StoppedError:
-        found.notes.append(f"{wanted.seconds:.0f} s were over during a round, which is left out; see --minutes")
+        text = "the time limit of {:.0f} s ended during a round, which does not count; see --minutes"
+        found.notes.append(text.format(wanted.seconds))
     except ServerError as error:
         if not found.rounds:
             raise

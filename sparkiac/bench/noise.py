@@ -27,7 +27,7 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def p_value(first: Sequence[float], second: Sequence[float]) -> float:
-    """Return the probability that two samples of one distribution differ at least so much (two-sided)."""
+    """Return the two-sided p-value: the probability that samples of one distribution differ at least as much."""
     few, many = len(first), len(second)
     if not few or not many:
         return 1.0
@@ -41,7 +41,7 @@ def p_value(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def holm(found: Mapping[str, float]) -> dict[str, float]:
-    """Return the p-values corrected for their number: with all together, a false alarm is as rare as with one."""
+    """Return the p-values after the Holm correction, which keeps false alarms rare in many comparisons."""
     corrected, highest = dict[str, float](), 0.0
     for place, (name, value) in enumerate(sorted(found.items(), key=lambda item: item[1])):
         highest = max(highest, min(1.0, value * (len(found) - place)))
@@ -51,7 +51,7 @@ def holm(found: Mapping[str, float]) -> dict[str, float]:
 
 @cache
 def _orders(few: int, many: int, wins: int) -> int:
-    """Return the number of orders of two samples in which the first one wins this many comparisons."""
+    """Return how many orders of two samples without ties have this Mann-Whitney U."""
     if wins < 0 or wins > few * many:
         return 0
     if few == 0 or many == 0:

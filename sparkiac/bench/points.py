@@ -52,7 +52,7 @@ class Point(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Tokens of a request; None is the default of the mode."""
+    """Tokens of a request; None means the default of the mode."""
 
     prompt_tokens: int | None = None
     output_tokens: int | None = None

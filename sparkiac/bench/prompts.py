@@ -21,7 +21,7 @@ table paper street answer market winter music person reason window garden letter
 office bridge morning story engine signal copper valley season corner metal forest travel
 """.split()  # noqa: SIM905  a list of 40 lines is no clearer
 CALIBRATION: Final = (len(_WORDS), 2 * len(_WORDS))
-"""Units of the two prompts from which the tokens of a unit are computed: each contains all words equally often."""
+"""Lengths of the two prompts that calibrate the tokens of a unit; each contains all words equally often."""
 _TASKS: Final[dict[Kind, str]] = {
     "filler": "Continue this text in the same style:",
     "code": "Continue this Python module with more functions of the same form:",
@@ -36,7 +36,7 @@ class Length(NamedTuple):
     per_unit: float
 
     def units(self, tokens: int) -> int:
-        """Return the units of a prompt of about this many tokens."""
+        """Return how many units of text make a prompt of about this many tokens."""
         return max(1, round((tokens - self.base) / self.per_unit))
 
 

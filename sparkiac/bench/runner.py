@@ -30,7 +30,7 @@ _WARM_TOKENS: Final = 8
 _GAIN: Final = 1.05
 """A load with less than 5 % more throughput than the best one before it is flat."""
 _FLAT: Final = 2
-"""A sweep ends after this many flat loads in succession."""
+"""A sweep over increasing loads ends after this many flat ones in succession."""
 
 
 class Round(NamedTuple):
@@ -38,10 +38,10 @@ class Round(NamedTuple):
 
     point: Point
     seconds: float
-    """From the first request to the end of the last one."""
+    """Seconds from the first request to the end of the last one."""
     samples: tuple[Sample, ...]
     grown: Counters | None
-    """Growth of the server's counters meanwhile."""
+    """Growth of the server's counters during the round."""
     others: bool
     """Whether the server handled requests of other clients as well."""
 
@@ -57,7 +57,7 @@ class Round(NamedTuple):
 
 
 class Session(NamedTuple):
-    """What all rounds of a run share."""
+    """Values that all rounds of a run share."""
 
     endpoint: Endpoint
     prompts: Prompts
@@ -104,7 +104,7 @@ def repeat(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Rou
 
 
 def sweep(session: Session, listed: Sequence[Point], runs: int) -> Iterator[Round]:
-    """Yield rounds with more and more requests at the same time, to the knee; then repeat these."""
+    """Yield rounds with increasing concurrency until the throughput is flat; then repeat these rounds."""
     used, best, flat = list[Point](), 0.0, 0
     for point in listed:
         if session.left_s <= 0:

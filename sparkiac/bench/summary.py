@@ -42,7 +42,7 @@ class Quantity(NamedTuple):
     unit: str
     higher_is_better: bool
     of_sample: Callable[[Sample], float | None] | None
-    """Its value for a request; None if it belongs to the round."""
+    """Function that returns the value of one request; None if the quantity belongs to the round."""
 
 
 TTFT: Final = Quantity("TTFT", "ms", higher_is_better=False, of_sample=lambda sample: 1000 * sample.ttft_s)
@@ -79,7 +79,7 @@ def by_round(point: PointRecord, quantity: Quantity) -> list[float]:
 
 
 def quantities(point: PointRecord) -> tuple[Quantity, ...]:
-    """Return the quantities that are compared: prefill follows from TTFT, and latency from both."""
+    """Return the quantities to compare. Prefill speed and latency are derived from them, so they are not compared."""
     many = any(len(each.ttft_s) > 1 for each in point.rounds)
     decodes = point.output_tokens != 1
     return (TTFT, *((DECODE,) if decodes else ()), *((THROUGHPUT,) if many else ()))
@@ -111,7 +111,7 @@ def from_cache(point: PointRecord) -> float:
 
 
 def warnings(record: BenchRecord) -> tuple[str, ...]:
-    """Return what makes the figures of a record doubtful."""
+    """Return warnings about the figures of a record."""
     found = [text for point in record.points for text in _doubts(point)]
     return tuple(dict.fromkeys([*found, *_machine(record)]))
 

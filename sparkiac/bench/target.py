@@ -65,7 +65,7 @@ def leading(plan: Plan, name: str) -> tuple[HostPlan, Container]:
 
 
 def subject_of(host: HostPlan, container: Container, hosts: tuple[HostPlan, ...], found: Subject) -> Subject:
-    """Return everything that the plan and its lock say about a deployment."""
+    """Return all values of the plan and its lock for a deployment."""
     server, image = container.server, container.image
     return found.model_copy(
         update={
@@ -98,7 +98,7 @@ def expected(host: HostPlan, container: Container) -> Iterator[Expected]:
 
 
 def host_facts(hosts: tuple[HostPlan, ...]) -> dict[str, HostFacts]:
-    """Ask hosts for driver, generation, memory and the state of the GPU."""
+    """Read driver, generation, memory and GPU state from hosts."""
     answers = ask.ask_all(map(ask.endpoint, hosts)) if hosts else ()
     return {answer.host: _facts(answer.facts) for answer in answers if answer.facts is not None}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S: Final = 300
 _MAX_TOKENS: Final = 2048
-"""Room for the reasoning before a call."""
+"""Maximum tokens of the reasoning before a call."""
 _TEXT: Final = {"type": "string"}
 
 
@@ -50,9 +50,9 @@ class Case(NamedTuple):
     name: str
     prompt: str
     calls: tuple[Call, ...] = ()
-    """Empty if no tool fits or none is needed."""
+    """Expected calls; empty if no tool fits or none is needed."""
     result: str | None = None
-    """Result of the first call, which the request contains; then the answer must contain it, and no call."""
+    """Result of the first call. If set, the request contains it, and the answer must repeat it without a call."""
 
 
 CASES: Final = (

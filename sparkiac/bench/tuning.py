@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sparkiac.report import Scalar
 
 GOALS: Final = {"decode": "decode", "ttft": "TTFT", "throughput": "throughput"}
-"""Word of the command line → quantity that must become better."""
+"""Value of --goal → quantity that must become better."""
 _ENGINES: Final = frozenset({"vllm", "aeon-vllm"})
 _BACKENDS: Final = ("attention_backend", "moe_backend", "linear_backend")
 _FACTORS: Final = {"max_num_batched_tokens": (2, 0.5), "max_num_seqs": (2, 0.5)}
@@ -42,7 +42,7 @@ class Change(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Return the change in words."""
+        """Return a description of the change."""
         return f"{self.option}: {self.value}"
 
 
@@ -54,7 +54,7 @@ class Trial(NamedTuple):
     reason: str
     """Why there is no record; empty if there is one."""
     row: Row | None
-    """Its comparison with the best record so far."""
+    """Comparison of this trial with the best record so far."""
     kept: bool
 
 
@@ -107,7 +107,7 @@ def search(
 
 
 def result(trials: list[Trial], again: BenchRecord, goal: str) -> Better:
-    """Return the changes that count, compared with the original options measured again at the end."""
+    """Return the changes to keep, compared with the original options measured again at the end."""
     kept = {trial.change.option: trial.change.edits for trial in trials if trial.kept}
     best = next((trial.record for trial in reversed(trials) if trial.kept), None)
     if best is None:

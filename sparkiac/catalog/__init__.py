@@ -91,7 +91,7 @@ def doubted_drivers() -> tuple[DriverSeries, ...]:
 
 @cache
 def standing() -> GeneralNotes:
-    """Return what applies to every recipe."""
+    """Return the remarks that apply to every recipe."""
     return _shipped("standing.yaml", GeneralNotes)
 
 
@@ -190,7 +190,7 @@ def _family(name: str) -> Source[ImageFamily] | None:
 
 
 def _shipped(path: str, model: type[M]) -> M:
-    """Return the value of a file that is always there."""
+    """Return the value of a parsed catalog file; the catalog always contains the file."""
     found = _entry(path, model)
     assert found is not None and found.value is not None, "the file is shipped and valid"  # noqa: S101, PT018
     return found.value

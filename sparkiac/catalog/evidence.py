@@ -25,7 +25,7 @@ PROOF: Final = frozenset({"parser", "source", "format", "arithmetic"})
 TESTIMONY: Final = frozenset({"measured", "maker", "maintainer"})
 """Evidence by a named source: a measurement, a maker's documentation, a statement of a maintainer."""
 HEARSAY: Final = frozenset({"forum", "advice"})
-"""Evidence that supports an info at most."""
+"""Evidence that supports a finding of severity `info` at most."""
 BREAKS: Final = frozenset({"fails", "wrong"})
 """Verdicts of servers that do not start, end, refuse requests, or give wrong answers."""
 VERDICTS: Final = frozenset({*BREAKS, "ignored", "slow", "advice"})
@@ -50,13 +50,13 @@ class Releases(NamedTuple):
     """A range of engine releases."""
 
     first: str | None = None
-    """First release of the range; None is unbounded."""
+    """First release of the range; None if there is no lower bound."""
     before: str | None = None
-    """First release after the range; None is unbounded."""
+    """First release after the range; None if there is no upper bound."""
 
 
 class Fact(NamedTuple):
-    """One thing that is known about a combination of model, image, release and options."""
+    """One known fact about a combination of model, image, release and options."""
 
     when: Mapping[str, Any]
     """Condition on the deployment; see `conditions`."""
@@ -70,16 +70,16 @@ class Fact(NamedTuple):
     against: tuple[Evidence, ...] = ()
     """Evidence that contradicts the fact within its scope."""
     releases: Releases | None = None
-    """Releases that it holds for; None is all. Where the release is unknown, a fact with a range is not applied."""
+    """Releases to which the fact applies; None means all. A fact with a range does not apply to an unknown release."""
     engine: str = "vllm"
     hardware: str = "12.1"
     """Compute capability of the GPU; `any` for every machine."""
     fix: Mapping[str, Any] | None = None
-    """Setting → value that repairs it; null removes the setting. Only for proven facts."""
+    """Setting → value that removes the problem; null removes the setting. Only for proven facts."""
 
     @property
     def proven(self) -> bool:
-        """Return whether a proof supports the fact."""
+        """Return whether the fact is proven, and not only reported."""
         return any(each.kind in PROOF for each in self.evidence)
 
     @property
@@ -130,7 +130,7 @@ def sheets() -> tuple[FactSheet, ...]:
 
 
 def sheet(name: str, raw: dict[str, Any]) -> FactSheet:
-    """Make a sheet of the data of its front matter. A key that is unknown or missing raises TypeError."""
+    """Return a file of facts from the data of its front matter. A key that is unknown or missing raises TypeError."""
     facts = tuple(_fact(dict(each)) for each in raw["facts"])
     return FactSheet(name, facts=facts, **{key: value for key, value in raw.items() if key != "facts"})
 

@@ -45,7 +45,7 @@ class OptionSpec(NamedTuple):
     case, with - or _), lora (NAME=PATH or JSON), callable (unknown).
     """
     optional: bool = False
-    """Whether the text None means no value."""
+    """Whether the option accepts the text None for "no value"."""
     choices: tuple[str, ...] = ()
     """Allowed values; any value if empty."""
     arity: int | str | None = None

@@ -29,7 +29,7 @@ class Metric(NamedTuple):
     speculation: bool = False
     """Whether the engine exposes it only with speculative decoding."""
     at_end: bool = False
-    """Whether a request counts only when it ends, so that the counter stands still while requests run."""
+    """Whether a request counts only when it ends, so that the counter does not change while requests run."""
 
 
 _VLLM: Final = MappingProxyType(

@@ -34,7 +34,7 @@ def of_image(family: ImageFamily | None, repository: str, *, tag: str, digest: s
 
 
 def of_tag(family: ImageFamily, tag: str) -> str | None:
-    """Return the vLLM release that a tag of a family stands for, or None if it is unknown."""
+    """Return the vLLM release in the images with this tag, or None if it is unknown."""
     known = family.tags.get(tag or "latest")
     if known is not None and (known.moving or known.vllm is not None):
         return None if known.moving else known.vllm

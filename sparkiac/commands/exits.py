@@ -9,7 +9,7 @@ class Exit(IntEnum):
     """Exit code of a command."""
 
     OK = 0
-    """The command did what it should; a check found nothing."""
+    """The command succeeded; a check found nothing."""
     FINDINGS = 1
     """A check found something: an error of the inventory, or a promise that a host does not keep."""
     BAD_INPUT = 2

@@ -54,7 +54,7 @@ def known(what: str, word: str, words: Iterable[str], *, ctx: click.Context | No
         return word
     from sparkiac.hints import nearest
 
-    # Many know a recipe by the part of its name that follows the vendor.
+    # Users often type a recipe's name without its vendor.
     ends = [each for each in words if each.partition("/")[2] == word]
     hint = f"did you mean {' or '.join(map(repr, ends))}?" if ends else nearest(word, words) or f"there is no {what}"
     message = f"unknown {what} {word!r}; {hint}"

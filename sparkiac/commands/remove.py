@@ -22,8 +22,8 @@ def remove(deployment: str, inventory: Path, output_format: str) -> int:
     It is refused if the inventory would have new errors, such as a service that uses the deployment. The next apply
     stops and removes its containers.
 
-    Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed meanwhile, 6 it cannot be
-    read or written.
+    Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed during the run, 6 it cannot
+    be read or written.
     """
     from sparkiac import pipeline
     from sparkiac.commands import editing

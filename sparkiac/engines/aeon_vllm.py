@@ -1,4 +1,4 @@
-"""AEON-7's vLLM images with DFlash, which are told what to serve by environment variables alone.
+"""AEON-7's vLLM images with DFlash, which are configured by environment variables alone.
 
 Sources: Spark guide L716-741; README of AEON-7/vllm-dflash; the image's start script as a fork has it. The script
 ignores arguments and writes vLLM's command line itself, always on 0.0.0.0:8000. Image, script and README disagree
@@ -27,7 +27,7 @@ _FIXED: Final = {
     "host": Option("text", ("0.0.0.0",)),  # noqa: S104  inside the container
     "port": Option("integer", ("8000",)),
 }
-"""What the script writes itself."""
+"""Options that the image's start script sets."""
 _NAMED: Final = known(
     integer="max_model_len max_num_seqs max_num_batched_tokens",
     number="gpu_memory_utilization",
@@ -39,7 +39,7 @@ OPTIONS: Final[Mapping[str, Option]] = _FIXED | {
 
 
 def start(request: Request) -> Start:
-    """Give the variables; an empty drafter is plain vLLM."""
+    """Return the environment variables; an empty DFLASH_DRAFTER turns speculative decoding off."""
     env = {"MODEL_PATH": request.model, "DFLASH_DRAFTER": ""}
     if request.served:
         env["SERVED_MODEL_NAME"] = request.served[0]

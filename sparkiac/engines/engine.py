@@ -114,7 +114,7 @@ class Groups(NamedTuple):
     split: tuple[str, ...] = ()
     """Options that divide a model among the nodes; their product is the number of nodes."""
     computed: tuple[str, ...] = ()
-    """Options that the hosts of the group decide, so that nobody sets them."""
+    """Options that sparkiac derives from the hosts of the group; the inventory must not set them."""
     pairs: bool = False
     """Whether only the leader connects to the workers, so that each worker needs a link to the leader alone."""
 
@@ -153,7 +153,7 @@ class Engine(NamedTuple):
     speculative: frozenset[str] = frozenset()
     """Methods of speculative decoding."""
     methods: Mapping[str, str] = {}
-    """Method → the engine's word for it, a value of `method_option`."""
+    """Method in the inventory → the engine's name for it, which is a value of `method_option`."""
     method_option: str | None = None
     """Option whose choices are the methods of a release."""
     edits: Mapping[str, Mapping[str, Any]] = {}

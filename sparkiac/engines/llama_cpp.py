@@ -58,7 +58,7 @@ _TYPES: Final = {
 
 
 def start(request: Request) -> Start:
-    """Write the options, the model's file among them; the names are one word with commas."""
+    """Write the command-line options; `--model` is the model's file, `--alias` the served names with commas."""
     options = {**_speculative(request.speculative or {}), **request.options, "model": request.model}
     if request.served:
         options["alias"] = ",".join(request.served)
@@ -82,7 +82,7 @@ _TABLE: Final = "/proc/net/tcp"
 
 
 def part(member: Member) -> Part:
-    """Return what a node gets: workers lend their GPU, and the leader sends them their part of the weights.
+    """Return the command of a node: workers run an RPC server for their GPU; the leader sends them weights.
 
     The leader waits for the workers, because it would load the whole model itself without them. A worker accepts one
     connection at a time, so its check reads the kernel's table instead of connecting.

@@ -1,4 +1,4 @@
-"""Ollama: how its server is told what to do, by environment variables alone.
+"""Ollama: its server is configured by environment variables alone.
 
 Sources: docs/faq.mdx and docs/docker.mdx of ollama/ollama; the variables that servers of 0.30 print at their start
 (ollama/ollama issues 16482 and 16647); the Dockerfile for user, port and data. Models load when they are first asked
@@ -46,11 +46,11 @@ DEFAULTS: Final[Mapping[str, Any]] = {
     "set": {"host": f"0.0.0.0:{PORT}", "no_cloud": True},
     "timeouts": {"ready_s": 300, "stop_s": 60, "restart_delay_s": 2, "drain_s": 30, "answer_s": 120},
 }
-"""What every Ollama server is told."""
+"""Environment variables of every Ollama server."""
 
 
 def environment(options: Mapping[str, Any]) -> dict[str, str]:
-    """Give the variables that say these options."""
+    """Return the environment variables that set these options."""
     return variables(options, OPTIONS)
 
 

@@ -26,14 +26,14 @@ class Refusal(NamedTuple):
     last: str
     wants: str
     kv_cache: str | None = None
-    """KV cache dtype with which it is refused; None is any."""
+    """KV cache dtype with which the backend is refused; None means every dtype."""
 
 
 REFUSALS: Final = (
     Refusal("fa3", _BOTH, "0.4.7", "0.5.23", "compute capability 8 or 9"),
     Refusal("trtllm_mha", _BOTH, "0.5.1", "0.5.9", "compute capability 10"),
     Refusal("trtllm_mha", ("prefill",), "0.5.10", "0.5.18", "compute capability 10 for prefill"),
-    Refusal("trtllm_mha", ("prefill",), "0.5.19", "0.5.23", "another KV cache than fp8_e4m3", "fp8_e4m3"),
+    Refusal("trtllm_mha", ("prefill",), "0.5.19", "0.5.23", "a KV cache dtype other than fp8_e4m3", "fp8_e4m3"),
     Refusal("trtllm_mla", ("decode",), "0.5.1", "0.5.4.post1", "compute capability 10"),
     Refusal("cutedsl_mla", ("decode",), "0.5.13", "0.5.23", "compute capability 10"),
 )

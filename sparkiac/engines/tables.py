@@ -33,7 +33,7 @@ class Table(NamedTuple):
     options: Mapping[str, Mapping[str, Option]]
     """Name → release → the option in that release."""
     earlier: frozenset[str] = frozenset()
-    """Names that releases before the first one accepted."""
+    """Names that only releases before the first one in this table accepted."""
     aliases: Mapping[str, str] = {}
     """Alias → name of the option."""
     leading: bool = False
@@ -94,7 +94,7 @@ def table(engine: str) -> Table:
 
 
 def alone(options: Mapping[str, Option]) -> Table:
-    """Return the table of an engine with unknown releases: a single one without a name has all options."""
+    """Return a table for an engine without known releases: one release, without a name, has all options."""
     return Table(("",), {name: {"": option} for name, option in options.items()})
 
 

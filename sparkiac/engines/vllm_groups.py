@@ -30,7 +30,7 @@ _RAY_PORTS: Final = {
 }
 """Ports of the Ray processes of each host; Ray would choose free ones, which no filter can name."""
 _RAY_CLIENT_PORT: Final = 10001
-"""Ray opens it on the head if its image has Ray's client; vLLM does not use it."""
+"""Port for remote Ray clients, which the head node opens if the image contains Ray's client; vLLM does not use it."""
 _OBJECT_STORE_BYTES: Final = 1 << 30
 """Ray would take 30 % of the memory. vLLM passes only small messages through it."""
 _JOIN: Final = ("python3", "/run/sparkiac/lib/ray_group.py")
@@ -43,7 +43,7 @@ _SPLIT: Final = ("tensor_parallel_size", "pipeline_parallel_size", "data_paralle
 
 
 def part(member: Member) -> Part:
-    """Return what a node gets: one part of the model for each host, unless the deployment says how to divide it."""
+    """Return the options of a node. By default each host gets an equal part of the model."""
     divided = {} if "pipeline_parallel_size" in member.options else {"tensor_parallel_size": member.size}
     return _ray(member, divided) if member.executor == "ray" else _native(member, divided)
 

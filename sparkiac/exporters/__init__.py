@@ -26,7 +26,7 @@ FORMATS: Final = {
 }
 """Format → its module."""
 _WAITING: Final = frozenset({"ray"})
-"""Executors whose nodes need a program of sparkiac's in the container."""
+"""Executors that need a sparkiac program inside each container, which other tools do not have."""
 
 
 class Exporter(Protocol):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.rules.profiles import Hidden
 
 _MAX_FIXES: Final = 500
-"""Fixes in one run; the limit guarantees an end whatever the rules report."""
+"""Maximum number of fixes in one run, so that it always ends."""
 
 Key = tuple[str, str, object]
 """Identifies a finding in a changed text: its code, message and fix."""

@@ -109,7 +109,7 @@ def _asked(host: Endpoint) -> HostFacts | Failure:
 def run(
     host: Endpoint | None, words: tuple[str, ...], text: str, *, timeout_s: float, late: Failure
 ) -> ssh.Completed | Failure:
-    """Run a command on a host, or with None here, with `text` as input; a timeout gives `late`."""
+    """Run a command with `text` as input, on a host or (None) on this machine; return `late` after a timeout."""
     target, port = (host.target, host.port) if host else (None, None)
     try:
         done = ssh.run(target, words, program=text, timeout_s=timeout_s, port=port)

@@ -135,11 +135,11 @@ class Unit(_Facts):
     active_for_s: int | None = None
     restart: Restart | None = None
     asked: bool = False
-    """Whether it promises something that was checked."""
+    """Whether the API of the unit was checked."""
     fault: Text | None = None
-    """Which promise it does not keep."""
+    """What is wrong with the API of the unit, such as a missing model name."""
     served: tuple[Text, ...] | None = None
-    """Names that it promises and its server lists."""
+    """Expected model names that the server lists."""
     wrong: WrongAnswer | None = None
     readings: tuple[Reading, ...] | None = None
 

@@ -1,4 +1,4 @@
-"""What the facts of a host mean: the state of its units, what is not healthy, and what differs from the plan."""
+"""Derive from the facts of a host the state of its units, what is unhealthy, and what differs from the plan."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _status(name: str, unit: Unit | None, engine: str | None) -> UnitStatus:
 
 
 def _state(unit: Unit) -> str:
-    """Return the state of a unit in a word. A unit that cannot be asked is running if systemd says so."""
+    """Return the state of a unit in a word. Without a health check, the state is systemd's."""
     if unit.sub is not None and unit.sub.startswith("auto-restart"):
         return "restarting"
     state = _STATES.get(unit.active or "", unit.active or "unknown")
@@ -199,7 +199,7 @@ def _unit(unit: UnitStatus) -> Iterator[Problem]:
 
 
 def _reason(unit: UnitStatus, facts: Unit) -> str:
-    """Return why a unit is not ready: the fault of its server, or the cause of its last failure."""
+    """Return why a unit is not ready: a failed check of its API, or the cause of its last failure."""
     if unit.state == "unhealthy":
         return f": {facts.fault or _said(facts)}"
     restart = facts.restart

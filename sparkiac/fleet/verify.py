@@ -97,7 +97,7 @@ def _turn(host: HostPlan) -> str | None:
 
 
 def _resting(check: _Check, turn: str | None) -> Verified:
-    """Return why a unit was not checked although the user named it."""
+    """Return why a unit that the user named was not checked."""
     hint = f"run sparkiac turn INVENTORY {check.turns[0]}"
     reason = f"it does not run in the turn {turn}, which is the current one on {check.host}"
     return Verified(check.name, check.host, (), Failure(reason, hint, reachable=True))
@@ -132,7 +132,7 @@ def _checks(host: HostPlan, source: Origin, client: _Client | None, *, only: str
 
 
 def _seen(promise: Promise, url: str | None, source: Origin) -> Promise:
-    """Return a promise as the origin sees it: connections of a group are visible on its hosts only."""
+    """Return the checks for a client at `source`: only a host can check the connections of a group."""
     return promise if source.name == "host" else promise._replace(url=url, store=None, workers=0)
 
 

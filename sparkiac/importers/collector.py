@@ -27,7 +27,7 @@ class Collector:
     """The inventory values, their sources and the notes of one launch."""
 
     def __init__(self, launch: Launch, *, notes: tuple[Note, ...]) -> None:
-        """Start with the launch's own notes and these."""
+        """Collect for a launch; `notes` are added to the notes that the launch already has."""
         self.launch = launch
         self.leaves: dict[Path, Any] = {}
         self.items: list[ImportedValue] = []
@@ -71,7 +71,7 @@ class Collector:
             self._device(device)
 
     def ports(self, container_port: int, *, port_in_command: bool) -> None:
-        """Read where the server is reached. `port_in_command`: the command sets the server's port."""
+        """Read the address and port of the server. `port_in_command`: the command sets the server's port."""
         launch = self.launch
         found = next((port for port in launch.ports if port.container == container_port), None)
         found = found or next(iter(launch.ports), None)

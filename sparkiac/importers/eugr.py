@@ -34,7 +34,7 @@ _OTHER_FORMATS: Final = frozenset(
         "post_exec", "post_commands", "include", "overrides", "sparkrun_version", "services", "apiVersion",
     }
 )  # fmt: skip
-"""Keys of sparkrun, which also reads version 1, and of files that are not recipes."""
+"""Keys that show another format than eugr's: sparkrun's recipes, or files that are not recipes."""
 _BACKEND: Final = "--distributed-executor-backend"
 
 

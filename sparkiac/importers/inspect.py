@@ -91,7 +91,7 @@ class _Container:
         return self.text.count("\n", 0, found) + 1 if found >= 0 else self.line
 
     def _entrypoint(self, image: str | None) -> tuple[str, ...] | None:
-        """Return the entrypoint, or None if it is the one that the catalog knows for the image."""
+        """Return the entrypoint, or None if it is the one in the catalog for the image."""
         words = _words(self.config.get("Entrypoint"))
         family = serving.image_family(image)
         own = family is not None and (family.entrypoint is None or words == family.entrypoint)

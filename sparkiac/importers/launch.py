@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 NO_SETTING: Final = "an inventory has no setting for this"
 ENV_FILE: Final = "the variables of an env file are not imported: write them under `env`, without secrets"
 _LISTED: Final = 8
-"""Lines and texts that a group of notes lists."""
+"""Maximum number of lines and texts in the summary of several notes."""
 
 
 class Unreadable(ValueError):  # noqa: N818  describes the file

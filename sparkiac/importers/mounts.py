@@ -134,7 +134,7 @@ def _leaf(volume: Volume, notes: list[Note], *, needed: bool) -> tuple[Path, Any
     name = volume.target.rpartition("/")[2]
     known = re.fullmatch(forms.PATH, volume.source) is not None and "/../" not in f"{volume.source}/"
     if not re.fullmatch(forms.PATH, volume.target) or "/../" in f"{volume.target}/" or "/./" in f"{volume.target}/":
-        notes.append(Note("lost", volume.line, what, "not a path in a container that an inventory can contain"))
+        notes.append(Note("lost", volume.line, what, "an inventory cannot contain this path in the container"))
     elif volume.target == "/dev/shm":  # noqa: S108  compared
         notes.append(Note("corrected", volume.line, what, "set by `container.ipc`"))
     elif volume.target.startswith(_LINKS):

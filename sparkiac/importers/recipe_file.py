@@ -87,7 +87,7 @@ class RecipeFile:
         return None if value in _NOTHING else value
 
     def replace(self, key: str, value: object, origin: Path) -> None:
-        """Replace a key's value by one whose parts come from another path of the file."""
+        """Replace a key's value; its line numbers are those of the path `origin` of the file."""
         self.data = self.data | {key: value}
         self._unread.setdefault(key)
         lines = self.document.lines

@@ -116,7 +116,7 @@ def without_secrets(text: str, hidden: Iterable[str]) -> str:
 
 
 def _assigns(name: re.Match[str], value: str) -> bool:
-    """Return whether a value is assigned: not in prose (`Token: required`), nor for an option before another one."""
+    """Return whether a text assigns a value; `Token: required` is prose, and `--token --port 1` has no value."""
     if "=" in name[2]:
         return True
     if ":" in name[2]:

@@ -128,7 +128,7 @@ class _ServerConverter(Collector):
         return vllm_options.read(words, lines, releases.of_tag(known, tag) if known else None)
 
     def _target(self, line: CommandLine, options: dict[str, OptionValue]) -> str | None:
-        """Return what is served: the positional argument or the option."""
+        """Return the served model: the positional argument or the option."""
         option = options.pop("model_path" if self.start.engine == "sglang" else "model", None)
         target = str(option.value) if option else line.model
         good = target is not None and (_is_path(target) or re.fullmatch(forms.HANDLE, target))

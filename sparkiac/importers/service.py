@@ -73,7 +73,7 @@ class _ServiceConverter:
         self._port()
         if launch.entrypoint is not None:
             words = " ".join(launch.entrypoint)
-            self._lost(launch.line, f"--entrypoint {words}", "a service keeps its image's entrypoint")
+            self._lost(launch.line, f"--entrypoint {words}", "sparkiac runs a service with its image's entrypoint")
         self._command()
         for variable in launch.env:
             self._variable(variable)

@@ -1,4 +1,4 @@
-"""Placeholders of a recipe's command, in two dialects that the version in a file does not tell apart.
+"""Placeholders of a recipe's command, in two dialects; the version in the file does not show which one it uses.
 
 Doubled: literal braces are doubled, as Python's str.format requires (eugr's recipes). Single: braces around a known
 name are a placeholder, all other braces are literal, and values may contain placeholders (sparkrun's recipes, which

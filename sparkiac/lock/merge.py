@@ -28,7 +28,7 @@ class PinRequest(NamedTuple):
     pin: RequiredPin
     reason: Reason
     pinned: str | None = None
-    """Digest, commit or sha256 of an incomplete entry, which must stay the same."""
+    """Digest, commit or sha256 in the lock, if its entry is incomplete: the request must not change it."""
     commit: str | None = None
     """Commit that the lock pins for the same repository; all its files must have it."""
 

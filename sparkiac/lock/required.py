@@ -40,7 +40,7 @@ class RequiredPin(NamedTuple):
     locations: tuple[Loc, ...]
     """Positions in the inventory that need it, sorted; never empty."""
     origin: Origin | None = None
-    """Layer that sets it for the first position, if that is not the inventory."""
+    """Layer that requires the pin at the first of these positions; None if the inventory itself does."""
     source: str = ""
     """An image's reference at the registry that gets the request, which may be a mirror."""
     architectures: tuple[str, ...] = ()

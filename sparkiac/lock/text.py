@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sparkiac.source.document import Document
 
 HEADER: Final = """\
-# What every moving name of the inventory stands for: written by `sparkiac lock`, read by `sparkiac generate`.
+# Exact versions of images, models and files: written by `sparkiac lock`, read by `sparkiac generate`.
 # Pins move only with `sparkiac lock --upgrade`. Review the diff like code.
 """
 _EMPTY: Final[dict[str, Any]] = {"version": 1, "images": {}}
@@ -77,7 +77,7 @@ def _section(lines: list[str], block: _Block, document: Document, new: Any) -> l
 def _spliced(
     lines: list[str], blocks: list[_Block], span: tuple[int, int], written: Mapping[str, list[str]]
 ) -> list[str]:
-    """Insert the written keys between the lines that belong to no block; a new key follows its predecessor."""
+    """Replace the blocks of the written keys and keep all other lines; a new key goes below its predecessor."""
     known = {block.key for block in blocks}
     below: dict[str | None, list[str]] = {}
     above: str | None = None

@@ -55,7 +55,7 @@ def encoder_bytes(tokens: int, *, shape: Shape, options: ServerOptions) -> int:
 
 
 def encoded_bytes(tokens: int, *, shape: Shape, options: ServerOptions) -> int:
-    """Return the bytes of the encoded inputs that wait for the language model."""
+    """Return the bytes of encoded images and audio in the cache of encoder outputs."""
     return tokens * (shape.width.hidden or 0) * _ELEMENT_BYTES if shape.encoders and options.encodes else 0
 
 

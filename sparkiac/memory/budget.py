@@ -32,11 +32,11 @@ class Server(NamedTuple):
     requested: Term
     """Memory that vLLM reserves: its share, or weights plus a pool of a fixed size."""
     inside: tuple[Term, ...]
-    """Parts of it that are not KV cache."""
+    """Parts of the requested memory that are not KV cache."""
     pool: Term
-    """The rest, for the KV cache; never negative."""
+    """The rest of the requested memory, for the KV cache; never negative."""
     outside: tuple[Term, ...]
-    """Memory that the server takes outside its share."""
+    """Memory that the server uses in addition to the requested memory."""
     shortage: Term
     """Bytes by which `inside` exceeds the share: vLLM does not start unless it is 0."""
 

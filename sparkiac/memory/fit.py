@@ -23,7 +23,7 @@ class Fit(NamedTuple):
 
     pool_bytes: int
     blocks: int | None
-    """None if the layout is unknown."""
+    """Number of blocks in the KV cache; None if the block layout is unknown."""
     tokens: int
     """Tokens as the release's log counts them."""
     concurrency: float

@@ -65,7 +65,7 @@ class Linear(NamedTuple):
     key_size: int
     value_size: int
     kernel: int
-    """Kernel size of the convolution before it."""
+    """Kernel size of the causal convolution in the layer."""
     checkpoints: tuple[int, ...] = ()
     """First vLLM release that keeps one more state for prefix caching; empty if none does."""
 
@@ -78,7 +78,7 @@ class Mamba2(NamedTuple):
     groups: int
     state_size: int
     kernel: int
-    """Kernel size of the convolution before it."""
+    """Kernel size of the causal convolution in the layer."""
     checkpoints: tuple[int, ...] = _MAMBA_CHECKPOINTS
     """First vLLM release that keeps one more state for prefix caching."""
 

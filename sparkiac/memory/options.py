@@ -17,9 +17,9 @@ _VERY_LARGE_GPU_BYTES: Final = 160 * GIB
 """A GPU with this memory gets still larger ones, since the next release."""
 _KNOWS_VERY_LARGE: Final = (0, 28)
 _COUNTS_IN_FLIGHT: Final = (0, 26)
-"""Since this release the tokens of every batch in flight count."""
+"""First release that multiplies the batch tokens by the number of batches in flight."""
 _HIGHER_UTILIZATION: Final = (0, 20)
-"""Since this release the default utilization is 0.92."""
+"""First release with a default utilization of 0.92."""
 _HUMAN: Final = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LARGEST_GRAPH: Final = 512
@@ -51,11 +51,11 @@ class ServerOptions(NamedTuple):
     kv_cache_dtype: str
     dtype: str
     block_size: int | None
-    """None for the default of the model's attention."""
+    """None: the default for the model's kind of attention."""
     tensor_parallel_size: int
     pipeline_parallel_size: int
     enable_prefix_caching: bool | None
-    """None for the default of the release."""
+    """None: the default of the vLLM release."""
     mamba_cache_mode: str
     mamba_cache_dtype: str
     mamba_ssm_cache_dtype: str

@@ -36,7 +36,7 @@ class Device(NamedTuple):
     """What vLLM counts as memory outside PyTorch.
 
     On a discrete GPU it is the CUDA context and the libraries. Where CPU and GPU share one memory, it is also what the
-    processes of the server allocate on the host meanwhile, and files that stay in the page cache.
+    processes of the server allocate on the host at the same time, and files that stay in the page cache.
     """
 
     non_torch_bytes: int
@@ -47,7 +47,7 @@ class Device(NamedTuple):
     """Largest size in recorded starts."""
 
 
-UNIFIED: Final = Device(3 * GIB, "starts on DGX Spark, with what the host allocates meanwhile", GIB, 38 * GIB // 10)
+UNIFIED: Final = Device(3 * GIB, "measured on DGX Spark, with other allocations on the host", GIB, 38 * GIB // 10)
 
 
 class Facts(NamedTuple):

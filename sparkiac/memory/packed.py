@@ -30,7 +30,7 @@ _BY_ANCHOR: Final = (0, 29)
 def grouped(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[Group, ...] | Unknown:
     """Return the groups of layers that share block IDs. Unknown lists what this release cannot pack."""
     if release < _FIRST:
-        return Unknown((f"compressed attention: vLLM {'.'.join(map(str, release))} has none",))
+        return Unknown((f"compressed attention: vLLM {'.'.join(map(str, release))} does not support it",))
     buckets = _buckets(pages)
     if len(buckets) == 1:
         return tuple(buckets)
@@ -41,7 +41,7 @@ def grouped(pages: Sequence[CachePage], release: tuple[int, ...]) -> tuple[Group
     if release < _OVERLAID:
         sizes = sorted({page.size_bytes for page in whole})
         if max(page.size_bytes for page in pages) > sizes[-1]:
-            return Unknown(("a page as large as the largest one of the whole context",))
+            return Unknown(("a layer without a sliding window whose page is at least as large as all others",))
         windows = [_padded(bucket, sizes) for bucket in windows]
     depth = _least_padding([_depth(bucket) for bucket in (whole, *windows)], least=_depth(whole))
     return (whole, *(group for bucket in windows for group in _split(bucket, ceil_div(_depth(bucket), depth))))
@@ -90,7 +90,7 @@ def _even(bucket: Group) -> bool:
 
 
 def _count(bucket: Group, buckets: Sequence[Group]) -> int:
-    """Return into how many groups of equal depth the layers of a bucket are divided."""
+    """Return into how many groups with equally many layers vLLM divides layers of one kind."""
     depths = [_depth(each) for each in buckets if _even(each)]
     # Layers with pages of several sizes stay together, so they set the minimum depth of a group.
     least = max((_depth(each) for each in buckets if _even(each) and len(_counts(each)) > 1), default=0)

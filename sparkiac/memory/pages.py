@@ -45,7 +45,7 @@ class CachePage(NamedTuple):
     window: int = 0
     """Tokens in the sliding window."""
     latent: bool = False
-    """Whether it cannot be padded because it is read in whole rows of tokens."""
+    """Whether the page cannot be padded, because the attention kernel reads it in whole rows of tokens."""
     checkpoints: int = 0
     """Additional states of one request for prefix caching."""
     beside: bool = False

@@ -52,7 +52,7 @@ class Setup(NamedTuple):
     total_bytes: int | None
     """Memory that CUDA sees on the host, or on the smallest host of a group."""
     workload: Workload | None = None
-    """None for one full-length request."""
+    """Requests to expect; None means one full-length request."""
     method: str | None = None
     """Speculative method, under vLLM's name."""
     draft_tokens: int = 0
@@ -65,7 +65,7 @@ class Setup(NamedTuple):
     near: StartRecord | None = None
     """Recorded start of the same model, which corrects the formulas."""
     near_release: tuple[int, ...] = ()
-    """Its release."""
+    """vLLM release of that start."""
 
 
 class Prediction(NamedTuple):
@@ -77,7 +77,7 @@ class Prediction(NamedTuple):
     server: Server | Unknown
     fit: Fit | Unknown
     advice: Advice | Unknown
-    """For the workload."""
+    """KV cache that the workload needs, and options that provide it."""
     steps: tuple[Step | Unknown, ...]
     """Effects of 0.05 less and 0.05 more utilization."""
 

@@ -22,7 +22,7 @@ class ConfigReader:
         return None
 
     def number(self, *names: str) -> int:
-        """Return the count of the first name that has one; record the first name if none does."""
+        """Return the first of these keys that has a number; if none has, add the first key to the missing ones."""
         value = self.found(*names)
         if value is None:
             self.missing.append(names[0])

@@ -1,4 +1,4 @@
-"""Predict a start from a recorded one: with its own figures, or with the formulas that they correct."""
+"""Predict the memory of a start from a recorded start: from its figures, or from formulas that they correct."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.model.records import Speed, StartRecord, Subject
 
 _NOISE: Final = 0.05
-"""Share by which a measured speed of one value can differ from the next measurement."""
+"""Relative difference that is expected between two measurements of the same speed."""
 MEASURED: Final = "measured: "
 """Beginning of the source of a measured speed."""
 _NOT_RECORDED: Final = "not recorded"
@@ -82,7 +82,7 @@ def corrected(device: Device, record: StartRecord, *, shape: Shape, release: tup
     drafts = record.subject.drafts
     speculation = Speculation(drafts.method, drafts.tokens) if drafts else None
     terms = overhead.inside(overhead.Facts(read, shape, speculation, device._replace(non_torch_bytes=0), None))
-    # The formulas can exceed the record at its batch size, and not at another one: what is certain is never left out.
+    # The formulas can exceed what the record measured at its batch size; the recorded memory is the minimum.
     rest = max(took - known_bytes(terms), record.terms.non_torch_bytes or 0)
     return device._replace(
         non_torch_bytes=rest, source=f"a recorded start: {record.source.link}", low_bytes=None, high_bytes=None
@@ -122,7 +122,7 @@ def prefill(record: StartRecord) -> Prefill | None:
 
 
 def _nearest(record: StartRecord, context: int) -> tuple[int, Range] | None:
-    """Return the measured context that is nearest, and the range of all kinds of text there."""
+    """Return the nearest measured context, and the range of decode speeds that were measured there."""
     nearest = min(contexts(record), key=lambda each: abs(each - context), default=None)
     if nearest is None:
         return None
@@ -137,7 +137,7 @@ def _single(record: StartRecord) -> tuple[Speed, ...]:
 
 
 def _source(record: StartRecord, speeds: Sequence[Speed]) -> str:
-    """Return the bench records of some speeds, or the source of the start."""
+    """Return where measured speeds come from: their bench records, or the source of the recorded start."""
     return f"{MEASURED}{', '.join(dict.fromkeys(each.source or record.source.link for each in speeds))}"
 
 

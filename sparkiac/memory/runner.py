@@ -17,9 +17,9 @@ _FIRST_MEASURES: Final = (0, 20)
 _SECOND_MEASURES: Final = (0, 29)
 _TAKES_QUANTIZED: Final = (0, 24)
 _TAKES_DENSE: Final = (0, 25)
-"""Since this release the second runner serves every network without experts and states."""
+"""Since this release the V2 model runner serves every network without experts and recurrent states."""
 _MIXED_DRAFTERS: Final = (0, 26)
-"""Since this release it serves DFlash drafters of which only some layers have a window."""
+"""Since this release the V2 model runner serves DFlash drafters in which only some layers have a window."""
 _SERVED: Final = {
     "Qwen3ForCausalLM": (0, 22),
     "LlamaForCausalLM": (0, 23),
@@ -29,13 +29,13 @@ _SERVED: Final = {
     "KimiK3ForConditionalGeneration": (0, 27),
     "DeepseekV4ForCausalLM": (0, 28),
 }
-"""Class of a checkpoint → the first release in which the second runner serves it."""
+"""Model class → the first release in which vLLM's V2 model runner serves it."""
 _DRAFTS: Final = {"eagle": (0, 22), "eagle3": (0, 22), "dflash": (0, 24), "dspark": (0, 25)}
-"""Speculative method besides MTP → the first release in which the second runner supports it."""
+"""Speculative method besides MTP → the first release in which vLLM's V2 model runner supports it."""
 
 
 def measures_graphs(options: ServerOptions, shape: Shape | None, speculation: Speculation | None) -> bool:
-    """Return whether the requested memory includes CUDA graphs; an unknown network has the first runner."""
+    """Return whether the requested memory includes CUDA graphs; an unknown network counts as one of the V1 runner."""
     if options.release < _FIRST_MEASURES:
         return False
     second = shape is not None and _second(shape, options.release, speculation)

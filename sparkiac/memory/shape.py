@@ -208,7 +208,7 @@ def _linear(text: ConfigReader) -> Layer:
 
 
 def _delta(text: ConfigReader) -> Layer:
-    """Return a layer of Kimi Delta Attention, whose keys and values have the same size."""
+    """Return a layer of Kimi Delta Attention: its keys and values have the same size."""
     told = text.section("linear_attn_config")
     heads, size = told.number("num_heads"), told.number("head_dim")
     # With a bounded gate it uses a kernel of Kimi-K3 that keeps one more state.

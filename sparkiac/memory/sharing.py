@@ -1,4 +1,4 @@
-"""Which models fit together on one machine: arithmetic on the sizes that sources state, not a proof.
+"""Which models fit together on one machine: a rough sum of the sizes that sources state.
 
 Each engine needs its weights, those of the drafter, and an overhead; the machine keeps a reserve for the system. The
 rest is for KV caches and is divided evenly. Whether it is enough for a context length is not checked here.
@@ -23,9 +23,9 @@ class Portion(NamedTuple):
 
     name: str
     least: float
-    """Weights and overhead alone, rounded up."""
+    """Share of the memory for weights and overhead without KV cache, rounded up."""
     even: float
-    """The same with an even part of the rest, rounded down."""
+    """Share that also includes an equal part of the remaining memory, rounded down."""
 
 
 class Room(NamedTuple):
@@ -36,7 +36,7 @@ class Room(NamedTuple):
     host: HostBudget
     """Weights, overheads and the reserve."""
     portions: tuple[Portion, ...]
-    """One for each model, if all sizes are known."""
+    """Share of each model; empty unless all sizes are known."""
 
     @property
     def fits(self) -> bool | None:

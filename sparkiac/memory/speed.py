@@ -157,7 +157,7 @@ def decode(  # noqa: PLR0913  the facts of one estimate, each under its name
 
 
 def step_bytes(weights_bytes: int, layout: Cache, *, context: int) -> int:
-    """Return the bytes of a step: weights and KV cache of the request are read, its states are read and written."""
+    """Return the bytes of one decode step: it reads weights and KV cache, and reads and writes recurrent states."""
     return weights_bytes + context * layout.token_bytes + 2 * layout.state_bytes
 
 

@@ -36,14 +36,14 @@ _COUNTS: Final = {
     "blocks": rf"# GPU blocks: {_COUNT}",
 }
 _SMALLEST: Final = frozenset({"pool_bytes", "visible_bytes", "requested_bytes"})
-"""Of these sizes the smallest rank counts, of others the largest: vLLM gives all ranks the same number of blocks."""
+"""Sizes of which the smallest rank's counts, because vLLM gives all ranks equally many blocks; else the largest."""
 _STARTS: Final = "Initializing a V1 LLM engine"
 _HAS_POOL: Final = "Available KV cache memory"
 _CONCURRENCY: Final = re.compile(r"tokens per request: ([\d.]+)x")
 
 
 class Startup(NamedTuple):
-    """Figures of a log. None if it has no such line; of several starts, the last one with a pool counts."""
+    """Figures of a startup log; None if its line is missing. The last start with a KV cache size counts."""
 
     weights_bytes: int | None = None
     pool_bytes: int | None = None

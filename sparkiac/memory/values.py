@@ -40,7 +40,7 @@ class Term(NamedTuple):
 
 
 def total_bytes(terms: Iterable[Term]) -> int | Unknown:
-    """Return the sum of terms, or the names of those with an unknown size."""
+    """Return the sum of the terms, or the names of the terms whose size is unknown."""
     listed = tuple(terms)
     unknown = tuple(term.name for term in listed if term.size_bytes is None)
     return Unknown(unknown) if unknown else known_bytes(listed)

@@ -17,7 +17,7 @@ class AlertRule(Model):
     for_min: Annotated[int, Field(ge=0, le=1_440)]
     """Minutes for which it must hold before the alert fires."""
     severity: Literal["critical", "warning"]
-    """`critical`: a service fails now. `warning`: it fails soon, or less is known."""
+    """`critical`: a service fails now. `warning`: it will fail soon, or may fail."""
     summary: Line
     """What is wrong, in one line."""
     remedy: Line

@@ -77,7 +77,7 @@ class RoundRecord(Model):
     positions: tuple[float, ...] = ()
     """Growth of the accepted tokens at each position of a draft."""
     others: bool = False
-    """Whether other clients were served meanwhile."""
+    """Whether other clients were served during the measurement."""
 
 
 class PointRecord(Model):

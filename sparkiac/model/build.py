@@ -112,7 +112,7 @@ class Build(Model):
     @classmethod
     def _requires_image_placeholder(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if value is not None and not any(IMAGE in word for word in value[1:]):
-            message = f"one argument must contain {IMAGE}, the name that the program gives to its image"
+            message = f"one argument must contain {IMAGE}, for the name of the built image"
             raise ValueError(message)
         return value
 

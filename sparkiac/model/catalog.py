@@ -77,7 +77,7 @@ class CatalogEntry(Model):
     sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
     """Documents that the entry is based on."""
     evidence: Evidence | None = None
-    """How its sources know that it runs; omitted where they disagree or name it only."""
+    """How its sources have tested it; omitted if they disagree or only name it."""
     status: Status = "recipe"
     """`recipe`: can be deployed; `mention`: a source names it without a command; `superseded`, `retired`: see `why`."""
     why: ShortText | None = None

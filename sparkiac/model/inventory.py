@@ -50,14 +50,14 @@ class HostMemory(Model):
 
 
 class Twin(Model):
-    """The second half of a port: each port of a DGX Spark is two PCIe devices, with an interface each."""
+    """The second PCIe device of a port: each port of a DGX Spark has two, with one interface each."""
 
     interface: InterfaceName
-    """Network interface of the second half, such as enP2p1s0f1np1."""
+    """Network interface of the second PCIe device, such as enP2p1s0f1np1."""
     hca: Word
-    """RDMA device of the second half, such as roceP2p1s0f1."""
+    """RDMA device of the second PCIe device, such as roceP2p1s0f1."""
     address: InterfaceAddress | None = None
-    """Address with prefix length, in another network than that of the first half; RDMA needs none."""
+    """Address with prefix length, in another network than the first PCIe device; RDMA needs none."""
 
 
 class FabricLink(Model):
@@ -70,7 +70,7 @@ class FabricLink(Model):
     hca: Word | None = None
     """RDMA device behind the interface, such as rocep1s0f1."""
     twin: Twin | None = None
-    """Second half of the port; NCCL reaches the full speed of the cable only with both RDMA devices."""
+    """Second PCIe device of the port; NCCL reaches the full speed of the cable only with both RDMA devices."""
     mtu: Annotated[int, Field(ge=1280, le=9978)] | None = None
     """Maximum transmission unit in bytes, the same at both ends, such as 9000; preflight compares the interfaces."""
     speed_gbit: Annotated[float, Field(gt=0, le=1_600)] | None = None

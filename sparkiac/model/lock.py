@@ -86,7 +86,7 @@ class LockedModel(Model):
     tensor_bytes: Bytes | None = None
     """Bytes of all tensors; omitted if the weights are not safetensors."""
     config: dict[str, object] = {}
-    """Keys of config.json that the memory proof reads; those of hf_quant_config.json are under the key of that name."""
+    """Keys of config.json for the memory calculation; those of hf_quant_config.json are under the key of that name."""
     files: dict[InsidePath, ModelFile] = {}
     """Files that a host needs, by path in the repository."""
     left_out: tuple[WeightFormat, ...] = ()

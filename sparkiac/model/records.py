@@ -82,7 +82,7 @@ class Drafts(Model):
 
 
 class Subject(Model):
-    """The server that was started: everything that must be equal before its figures count for another start."""
+    """The server that was started. Its figures are used for another server only if all these values are equal."""
 
     engine: Name = "vllm"
     release: Version | None = None

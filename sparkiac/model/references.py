@@ -6,7 +6,7 @@ from typing import Final
 
 _HUB_FILE: Final = "hf://"
 DOCKER_HUB: Final = "docker.io"
-"""Registry of an image reference that names none."""
+"""Registry of an image reference without one."""
 
 
 def split(tagged: str) -> tuple[str, str]:

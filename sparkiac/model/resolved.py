@@ -212,7 +212,7 @@ class ResolvedExporters(Model):
 
 
 class ResolvedMonitoring(Model):
-    """Containers that monitor the fleet; None does not run."""
+    """Containers that monitor the fleet; None for one that does not run."""
 
     prometheus: ResolvedMonitoringContainer | None = None
     """Prometheus."""
@@ -225,11 +225,11 @@ class ResolvedMonitoring(Model):
 
 
 _UNMONITORED: Final = ResolvedMonitoring.model_construct()
-"""Without validation, which would build the classes of all its containers."""
+"""This field is not validated again, because that would build the classes of all containers."""
 
 
 class ResolvedBuild(Build):
-    """A complete build of an image: from source, or only of packages on top of its base."""
+    """A build with all its values: of an image from source, or of packages that are added to a base image."""
 
     why: ShortText
 

@@ -74,7 +74,7 @@ class ContainerizedService(_ServiceFields):
 
 
 class ContainerService(ContainerizedService):
-    """A container that uses no other service: any image, speech to text, text to speech, or GPU metrics."""
+    """A container that needs no other service: any image, speech to text, text to speech, or GPU metrics."""
 
     kind: Literal["container", "parakeet", "chatterbox", "gpu-exporter"]
     """Kind of the service."""

@@ -52,12 +52,12 @@ class Suffix(_Method):
 
 
 class Mtp(_Drafted):
-    """Multi-token prediction, with heads in the checkpoint itself or with a paired drafter."""
+    """Multi-token prediction, with MTP heads in the checkpoint itself or with a paired drafter."""
 
     method: Literal["mtp", "deepseek_mtp"]
     """Method of speculative decoding."""
     model: Drafter | None = None
-    """Paired drafter; omit it if the checkpoint has its own heads."""
+    """Paired drafter; omit it if the checkpoint has its own MTP heads."""
 
 
 class Dflash(_Drafted):

@@ -36,7 +36,7 @@ class Threshold(Model):
     measure: ShortText
     """Metric of the server or other quantity that is compared."""
     comparison: Comparison
-    """Relation of the measured value to the number when the symptom is present."""
+    """How the measured value compares with `number` when the symptom is present, such as above it."""
     number: int | float
     """Limit that the source states."""
     unit: ShortText
@@ -48,10 +48,10 @@ class Threshold(Model):
 
 
 class Observation(Model):
-    """A symptom that no single log line shows and that needs a look at metrics or at the host."""
+    """A symptom that no single log line shows: it is visible in metrics or on the host."""
 
     look: ShortText
-    """What to look at, and how."""
+    """What to examine, and how."""
     metrics: tuple[ShortText, ...] = ()
     """Server metrics to look at."""
     thresholds: tuple[Threshold, ...] = ()

@@ -15,9 +15,9 @@ class DrafterPair(Model):
     target: ShortText
     """Model handle of the target."""
     drafter: Drafter | None = None
-    """Drafter; none if the checkpoint of the target has the heads, or if no source names one."""
+    """Drafter; none if the target's checkpoint contains its own draft layers, or if no source names a drafter."""
     built_in: bool = False
-    """Whether the checkpoint of the target has the heads."""
+    """Whether the target's checkpoint contains its own draft layers, such as MTP heads."""
     alternative: ShortText | None = None
     """Another drafter that the source names."""
     method: Literal["dflash", "mtp", "deepseek_mtp"]
@@ -29,7 +29,7 @@ class DrafterPair(Model):
     needs: ShortText | None = None
     """Other requirements."""
     not_before: Annotated[str, StringConstraints(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$")] | None = None
-    """Earliest day of download for a usable copy of the drafter."""
+    """Copies of the drafter that were downloaded before this day do not work."""
     size: ShortText | None = None
     """Size of the drafter."""
     source: ShortText
@@ -67,7 +67,7 @@ class Profile(Model):
     title: ShortText
     """Purpose."""
     severity: Literal["error", "warning", "info"]
-    """Lowest severity of rules without a profile of their own."""
+    """Lowest severity of the rules in the profile, except rules that name their profile."""
 
 
 class Profiles(Model):

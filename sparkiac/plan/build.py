@@ -127,7 +127,7 @@ def _host(resolved: Resolved, placed: placement.PlacedHost, whole: _Fleet, hub: 
 def _turns(
     written: Inventory, placed: placement.PlacedHost, proofs: Mapping[str, Proof]
 ) -> tuple[turns.PlannedTurn, ...]:
-    """Return the turns of a host, each with its own memory proof."""
+    """Return the turns of a host, each with its own memory calculation."""
     found = turns.of_host(turns.turns(written), (each.name for each in placed.units))
     return tuple(
         turns.PlannedTurn(turn.name, turn.at, names, proof.host_budget(placed, proofs, names)) for turn, names in found

@@ -1,4 +1,4 @@
-"""The command of a serving container: the model, its served names, and the words of the engine."""
+"""The command of a serving container: the model, its served names, and the command words of the engine."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class ImageDriver(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """Lowest versions of the software on the host; None is not checked."""
+    """Lowest versions of the software on the host; None if a version is not checked."""
 
     docker: str | None
     compose: str | None
@@ -118,7 +118,7 @@ class GroupPorts(NamedTuple):
     """Ports without a password that a node of a group opens, some of them on all addresses."""
 
     ports: tuple[str, ...]
-    """Numbers, and ranges such as 29510-29599."""
+    """Port numbers, and ranges such as 29510-29599."""
     peers: tuple[str, ...]
     """Addresses of the other nodes, from which connections are accepted."""
 
@@ -191,7 +191,7 @@ class Sysctl(NamedTuple):
 
 
 class Promise(NamedTuple):
-    """What a unit promises to its clients. The probe (probe.py) checks it step by step."""
+    """What clients can expect of a unit's API. The probe (probe.py) checks it step by step."""
 
     unit: str
     """Name of its systemd unit, without suffix."""
@@ -216,9 +216,9 @@ class Promise(NamedTuple):
     vision: bool
     """Whether it accepts images."""
     max_model_len: int | None
-    """Tokens that /v1/models must report; None is not checked."""
+    """Tokens that /v1/models must report; None if they are not checked."""
     dimensions: int | None
-    """Length of an embedding; None is not checked."""
+    """Length that an embedding must have; None if it is not checked."""
     speculative: bool
     """Whether it drafts tokens."""
     metrics: str | None

@@ -130,7 +130,7 @@ def _node(resolved: Resolved, name: str, host: str, number: int) -> _Node:
 
 
 def _part(node: _Node) -> Part:
-    """Return what the node gets as one of a group; nothing for a single host, and on engines without groups."""
+    """Return the command parts of a node of a group; empty for a single host and for engines without groups."""
     groups = node.engine.groups
     if node.executor is None or groups is None:
         return Part()
@@ -139,7 +139,7 @@ def _part(node: _Node) -> Part:
 
 
 def _options(node: _Node, part: Part) -> dict[str, Any]:
-    """Return the engine options, including those that connect the hosts of a group. A size that is set stays."""
+    """Return the engine options, including those that connect the hosts of a group. Sizes in the inventory are kept."""
     options: dict[str, Any] = dict(node.values.set)
     if node.alone:
         return options

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sparkiac.resolve import Resolved
 
     Promises = Mapping[str, Mapping[str, Promise]]
-    """Host → unit → what it promises."""
+    """Host → unit → its API checks."""
 
 _BOT_API: Final = "https://api.telegram.org"
 _MINUTE_S: Final = 60
@@ -79,14 +79,14 @@ def fleet_timer(resolved: Resolved, placed: Iterable[PlacedHost], promises: Prom
 
 
 def is_watched(monitoring: Monitoring) -> bool:
-    """Return whether somebody gets a message when a server of the fleet fails."""
+    """Return whether anyone gets a message when a server of the fleet fails."""
     return monitoring.alerts is not None and (monitoring.timer is not None or monitoring.prometheus is not None)
 
 
 def _reached(
     resolved: Resolved, placed: Iterable[PlacedHost], promises: Promises, timer_host: str
 ) -> Iterator[tuple[Container | Program, str, Promise, Route]]:
-    """Return each unit that promises something over HTTP, with its host and the way to it from the timer's host."""
+    """Return each unit with an HTTP API to check, with its host and the route to it from the timer's host."""
     for host in placed:
         for unit in sorted(host.units, key=lambda each: each.name):
             promise = promises[host.name].get(unit.unit)

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from sparkiac.engines import Engine, Part
 
 INSIDE: Final = "/run/sparkiac"
-"""Directory in the container with the probe and with what the container promises."""
+"""Directory in the container with the probe and its list of API checks."""
 
 
 def promise_file(name: str) -> str:
-    """Return the path on the host of what a container promises."""
+    """Return the path of the file on the host with the API checks of a container."""
     return f"/etc/sparkiac/{name}/promise.json"
 
 
 def checks(engine: Engine, part: Part, url: str | None) -> Checks:
     """Return the health checks; `url` is None for the worker of a group, which serves no HTTP to clients.
 
-    The probe checks what the unit promises; its timeout is long enough for the first, slow answer. An image without
+    The probe checks the API of the unit; its timeout is long enough for the first, slow answer. An image without
     Python can only check the health endpoint and the connections to the other nodes; the playbook checks the rest from
     the host.
     """

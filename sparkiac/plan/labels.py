@@ -90,7 +90,7 @@ def label(part: MemorySegment) -> str:
 
 
 def facts(account: DeploymentMemory) -> tuple[LabelledValue, ...]:
-    """Return what the KV cache of a deployment holds and what its workload needs."""
+    """Return how many tokens the KV cache of a deployment stores, and how many its workload needs."""
     estimate = () if account.assumes is None else (LabelledValue("estimated", f"{account.assumes}; {CAPTURE}"),)
     leans = () if account.record is None else (LabelledValue("leans on", account.record),)
     unused = tuple(LabelledValue("record not used", each) for each in account.unused_records)
@@ -128,7 +128,7 @@ def speed_sources(account: DeploymentMemory) -> tuple[str, ...]:
 
 
 def basis(account: DeploymentMemory) -> str:
-    """Return the words before the sources of the speeds: whether there is a measurement of this server among them."""
+    """Return the label for the sources of the speeds, which says whether this server was measured."""
     measured = any(each.startswith(MEASURED) for each in speed_sources(account))
     return "sources of the speeds:" if measured else "speeds are estimates:"
 

@@ -1,4 +1,4 @@
-"""What the node of a group uses of the links of its host."""
+"""Addresses and RDMA devices of the host's links that a node of a group uses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def lookup(host: ResolvedHost, env: Environment, *, mesh: bool) -> FabricLookup | None:
-    """Return what only the host knows about its links and the environment of the node does not set."""
+    """Return the link values that must be read on the host, because the node's environment does not set them."""
     named = env.keys() >= {"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"}
     sockets = host.address if mesh and not named else None
     rdma = () if "NCCL_IB_GID_INDEX" in env else _rdma(host, env)

@@ -104,15 +104,15 @@ class DeploymentMemory(NamedTuple):
     decode: tuple[Decode, ...] | Unknown
     first_token: tuple[FirstToken, ...] | Unknown
     assumes: str | None
-    """Assumption behind all figures, such as a vLLM version; with one, they are an estimate and not a proof."""
+    """Assumption behind all figures, such as a vLLM version; with one, they are only an estimate."""
     record: str | None
     """Recorded start that the figures are based on."""
     unused_records: tuple[str, ...]
-    """Why recorded starts beside the inventory do not count."""
+    """Why the recorded starts of the inventory are not used."""
     compared: bool
-    """Whether figures of this model family were compared with a real server on a GPU, or its family is unknown."""
+    """Whether predictions for this model family were compared with a real server, or the family is unknown."""
     busy: float | None
-    """Lower bound of decode of one short request while all servers of the host decode, in tokens per second."""
+    """Lowest expected decode speed of one short request while all servers decode, in tokens per second."""
 
 
 class HostMemoryUse(NamedTuple):

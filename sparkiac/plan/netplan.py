@@ -1,4 +1,4 @@
-"""The links of a host as netplan sets them."""
+"""The settings of a host's links for netplan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def ethernets(host: ResolvedHost) -> dict[str, dict[str, Any]]:
-    """Return the settings of each interface; empty if the inventory does not ask for netplan."""
+    """Return the settings of each interface; empty if the inventory does not use netplan."""
     if host.fabric is None or not host.fabric.netplan:
         return {}
     ends = [(end, link.mtu) for link in links_of(host) for end in (link, link.twin) if end is not None]

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     Units: TypeAlias = Mapping[str, Iterable[Container | Program]]
     Together: TypeAlias = tuple[str, ...]
-    """Hosts that change together, sorted; a host without a group is alone in it."""
+    """Hosts that change together, sorted; for a host without a group, only itself."""
 
 
 EXPORTERS: Final = ("monitoring", "exporters")
-"""Path of the exporters in the inventory: each runs on every host, and they are no group."""
+"""Path of the exporters in the inventory: each runs on every host, but they are not a group."""
 
 
 class _Item(NamedTuple):
@@ -70,7 +70,7 @@ def _together(units: Units, items: Mapping[str, _Item]) -> dict[str, Together]:
 
 
 def _items(units: Units) -> dict[str, _Item]:
-    """Return the items by the name of their unit; an exporter is an item of its own on each host."""
+    """Return the items by the name of their unit; an exporter has one item for each host."""
     hosts: dict[str, tuple[str, ...]] = {}
     names: dict[str, str] = {}
     needs: dict[str, tuple[str, ...]] = {}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FILES: Final = "/var/lib/sparkiac/files"
 """Directory on the host for downloaded extra files."""
 INVENTORY: Final = "the inventory"
-"""Who states the memory of a service, unless the catalog does."""
+"""Source of a service's memory figure, unless it comes from the catalog."""
 UNLOCKED: Final = "UNLOCKED"
 """Replaces a digest or hash that is missing in the lock."""
 
@@ -41,7 +41,7 @@ class BindMount(NamedTuple):
     target: str
     read_only: bool
     follows: bool = False
-    """Whether what is mounted on the host later appears in the container too, and what is unmounted disappears."""
+    """Whether later mounts and unmounts on the host appear in the container (rslave propagation)."""
 
 
 class Document(NamedTuple):
@@ -152,7 +152,7 @@ class ModelRepository(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """Return the size of the download."""
+        """Return the size of the download in bytes."""
         return sum(size for size, _ in self.files.values())
 
 
@@ -183,7 +183,7 @@ NO_RATE: Final = Unknown(("published prefill rate",))
 
 
 class Proof(NamedTuple):
-    """The memory proof of one server, with the estimated speeds."""
+    """The memory calculation of one server, with the estimated speeds."""
 
     server: Server
     options: ServerOptions | Unknown
@@ -201,16 +201,16 @@ class Proof(NamedTuple):
     prefill: Prefill | Unknown = Unknown(())
     """Prefill rate, in tokens per second."""
     assumption: str | None = None
-    """Assumption behind the figures, such as a vLLM version; with one, they are an estimate and not a proof."""
+    """Assumption behind the figures, such as a vLLM version; with one, they are only an estimate."""
     config: Mapping[str, object] = {}
     """config.json of the model, if the lock has it."""
     busy: float | None = None
-    """Lower bound of decode at a short context while all servers of the host decode; None for a single server."""
+    """Lowest expected decode speed at a short context while all servers of the host decode; None for one server."""
     subject: Subject | None = None
-    """What must be equal in a recorded start before it counts."""
+    """The values that a recorded start must have to be used for this server."""
     record: str | None = None
-    """Recorded start that the figures lean on."""
+    """Recorded start that the figures are based on."""
     unused: tuple[str, ...] = ()
-    """Why recorded starts of the user for this model do not count."""
+    """Why the user's recorded starts for this model are not used."""
     compared: bool = True
-    """Whether figures of this model family were compared with a real server on a GPU, or its family is unknown."""
+    """Whether predictions for this model family were compared with a real server, or the family is unknown."""

@@ -1,4 +1,4 @@
-"""What each unit promises to its clients: derived from the engine, its options, and the facts about the model."""
+"""What clients can expect of each unit (its "promise"), from the engine, its options and facts about the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ARCHITECTURES: Final = (
     (r"\w+(ForCausalLM|ForConditionalGeneration|ChatModel|LMHeadModel)", "generate"),
     (r"\w+(ForTextEncoding|EmbeddingModel|Model)", "embedding"),
 )
-"""Name of the network in config.json → kind; the endings are those by which vLLM chooses the runner."""
+"""Ending of the architecture name in config.json → kind of API, chosen as vLLM chooses its runner."""
 _STRUCTURED: Final = frozenset({"vllm", "sglang", "llama-cpp"})
 """Engines that restrict an answer to a JSON schema without an option."""
 _METRICS_OPTION: Final = {"sglang": "enable_metrics", "llama-cpp": "metrics"}
@@ -38,7 +38,7 @@ _CONTEXT: Final = {"sglang": "context_length"}
 
 
 def promise(unit: Container | Program, config: Config) -> Promise | None:
-    """Return what a unit promises; `config` is config.json of its model. None if it accepts no requests."""
+    """Return the expected API of a unit; `config` is config.json of its model. None if it accepts no requests."""
     server, listen = unit.server, unit.network.listen
     if not isinstance(unit, Program) and not server.leads:
         return _of_worker(unit)
@@ -69,7 +69,7 @@ def promise(unit: Container | Program, config: Config) -> Promise | None:
 
 
 def _of_worker(unit: Container) -> Promise:
-    """Return the promise of a worker of a group: it serves no HTTP, and is connected to the leader's store."""
+    """Return the checks of a worker of a group: it serves no HTTP, and must be connected to the leader's store."""
     nodes = unit.server.node
     return Promise(
         unit=unit.unit,

@@ -1,4 +1,4 @@
-"""The memory proof: the memory of each server and each host, term by term. Sizes are in bytes.
+"""The memory calculation ("proof") of each server and each host, term by term. Sizes are in bytes.
 
 sparkiac.memory calculates every figure from the lock, the catalog and the inventory. If a fact is missing, the result
 is unknown and names that fact; an unknown result never counts as a pass.
@@ -44,7 +44,7 @@ _NO_CACHE: Final = Architecture.model_construct(full_attention_layers=0, kv_head
 def proofs(
     hosts: Iterable[PlacedHost], known: Models, *, platforms: Mapping[str, str], records: tuple[StartRecord, ...] = ()
 ) -> dict[str, dict[str, Proof]]:
-    """Return the proof of each deployment on each of its hosts: host → name → proof.
+    """Return the memory calculation of each deployment on each of its hosts: host → name → proof.
 
     `records` are the user's recorded starts, `platforms` the platform of each host.
     """
@@ -177,7 +177,7 @@ def _decode(
 
 
 def _busy(container: Container, found: Prediction, server: Server, known: Models, servers: int) -> float | None:
-    """Return the lower bound of decode at a short context while all servers of the host decode."""
+    """Return the lowest expected decode speed at a short context while all servers of the host decode."""
     if servers < 2:  # noqa: PLR2004  two share a memory
         return None
     facts_of_speed = _speed(container, found, server, known, None)

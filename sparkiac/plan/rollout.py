@@ -117,7 +117,7 @@ class _Batches:
         self._after |= dict.fromkeys(names, number + 1)
 
     def _free(self, number: int) -> int:
-        """Return the first batch from this one on that is not full, and remember it for the full ones before it."""
+        """Return the first batch from this one on that is not full; cache it for the full ones before it."""
         full = []
         while number in self._skips:
             full.append(number)
@@ -153,7 +153,7 @@ class _OpenPlay:
         self._names = set[str]()
 
     def accepts(self, batch: tuple[str, ...]) -> bool:
-        """Return whether a batch may join."""
+        """Return whether hosts of another batch can be added to this one."""
         if not self.hosts:
             return True
         if len(self._fleet.together[batch[0]]) > 1 or len(self._fleet.together[next(iter(self.hosts))]) > 1:

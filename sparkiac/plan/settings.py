@@ -52,7 +52,7 @@ def _file(url: str, target: str, resolved: Resolved) -> FetchedFile:
 
 
 def memory_source(resolved: Resolved, path: Path) -> str:
-    """Return who states the memory of a service; `path` is that of the service in the inventory."""
+    """Return the source of a service's memory figure; `path` is that of the service in the inventory."""
     leaf = resolved.leaves.get((*path, "memory_gib"))
     return INVENTORY if leaf is None or leaf[1].layer == "inventory" else "the catalog"
 

@@ -46,7 +46,7 @@ def from_log(subject: Subject, found: Startup, *, requested_bytes: int | None, l
 
 
 def from_metrics(subject: Subject, page: str, *, link: str) -> StartRecord | None:
-    """Return the record of a page of metrics of vLLM; None if it is no such page."""
+    """Return the record of a vLLM metrics page; None for any other text."""
     sums, caches = dict[str, float](), list[str]()
     for name, labels, value in metrics.samples(page):
         sums[name] = sums.get(name, 0.0) + value
@@ -68,12 +68,12 @@ def from_metrics(subject: Subject, page: str, *, link: str) -> StartRecord | Non
 
 
 def merged(before: StartRecord | None, now: StartRecord) -> StartRecord:
-    """Return one record of two for the same server: what the new one does not state stays as it was."""
+    """Merge two records of the same server: the new values override the former ones."""
     return now if before is None or before.subject != now.subject else joined(before, now)
 
 
 def joined(before: StartRecord, now: StartRecord) -> StartRecord:
-    """Return one record of two that both count for a server. The source is that of the memory figures."""
+    """Merge two records that apply to the same server. The source is that of the memory figures."""
     states_memory = (now.terms, now.cached) != (Terms(), Cached())
     speeds = {_measured(each): each for each in (*before.speeds, *now.speeds)}
     return now.model_copy(
@@ -100,7 +100,7 @@ def file_name(deployment: str, subject: Subject) -> str:
 
 
 def _measured(speed: Speed) -> tuple[object, ...]:
-    """Return what a speed is of: the newest figure of the same quantity counts."""
+    """Return the key of a speed: of several speeds with the same key, only the newest counts."""
     return speed.kind, speed.context, speed.concurrency, speed.note
 
 

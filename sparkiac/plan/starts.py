@@ -25,7 +25,7 @@ class Starts(NamedTuple):
     """The recorded starts that apply to a deployment."""
 
     subject: Subject
-    """The server as it is planned."""
+    """The planned server."""
     exact: StartRecord | None = None
     """Start of the same server, from the user's records."""
     near: StartRecord | None = None
@@ -35,7 +35,7 @@ class Starts(NamedTuple):
 
 
 def subject(container: Container, platform: str, known: Mapping[str, LockedModel]) -> Subject:
-    """Return what must be equal in a record before it counts for a deployment."""
+    """Return the values that a record must have to be used for a deployment."""
     server = container.server
     locked = known.get(server.model or "")
     drafts = dict(server.speculative or {})

@@ -53,7 +53,7 @@ def servers(plan: Plan) -> dict[str, HostPlan]:
 
 
 def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None:
-    """Compare the startup log of a deployment with its proof; return None if no line of the log is recognised."""
+    """Compare the startup log of a deployment with its memory calculation; None if no line is recognised."""
     found, proof = startup.read(log), host.proofs[name]
     if found == Startup():
         return None

@@ -35,7 +35,7 @@ class PlannedTurn(NamedTuple):
 
 
 def turns(written: Inventory) -> tuple[TurnMembers, ...]:
-    """Return the turns of an inventory in their order; both forms of a turn give the same."""
+    """Return the turns of an inventory in their order, whether written in the short or the long form."""
     return tuple(
         TurnMembers(name, frozenset(turn.run), turn.at)
         if isinstance(turn, Turn)

@@ -68,7 +68,7 @@ class Container(NamedTuple):
     """For an engine, the memory that it requests at start, if utilization and memory of the host are known; for a
     service, the value in the inventory or in the catalog."""
     memory_source: str = INVENTORY
-    """Who states the memory of a service."""
+    """Source of the memory figure, for a service."""
     load_guard: LoadGuard | None = None
     """What changes on the host while it loads its model."""
     documents: tuple[Document, ...] = ()
@@ -117,7 +117,7 @@ class HostPlan(NamedTuple):
     links: tuple[FabricLink, ...] = ()
     """Its high-speed links."""
     ethernets: Mapping[str, Mapping[str, Any]] = {}
-    """Interfaces that netplan sets, with their settings; empty if the inventory does not ask for it."""
+    """Interfaces that netplan sets, with their settings; empty if the inventory does not use netplan."""
     stores: tuple[ModelStore, ...] = ()
     """Models that its model stores must contain, for models whose files are in the lock."""
     secrets: tuple[str, ...] = ()
@@ -127,9 +127,9 @@ class HostPlan(NamedTuple):
     budget: HostBudget = HostBudget(None, ())
     """Its memory budget, with everything that it runs; of a host with turns, see `views`."""
     proofs: Mapping[str, Proof] = {}
-    """Deployment → memory proof."""
+    """Deployment → its memory calculation."""
     promises: Mapping[str, Promise] = {}
-    """Unit → what it promises to its clients, for units that listen on a port and for workers of a group."""
+    """Unit → its API checks, for units that listen on a port and for workers of a group."""
     fleet_timer: FleetTimer | None = None
     """Fleet timer, if it runs on this host."""
     weights_from: tuple[Peer, ...] = ()
@@ -227,9 +227,9 @@ class Plan(NamedTuple):
     retired: tuple[RetiredHost, ...] = ()
     """Former hosts, sorted by name."""
     unwatched: tuple[Target, ...] = ()
-    """What has metrics that Prometheus cannot reach."""
+    """Units whose metrics Prometheus cannot reach."""
     is_watched: bool = False
-    """Whether somebody gets a message when a server fails: by the fleet timer, or by Prometheus."""
+    """Whether the failure of a server causes a message, from the fleet timer or from Prometheus."""
 
     @property
     def unpinned(self) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def _service(container: Container) -> dict[str, Any]:
 
 
 def _env_file(container: Container) -> list[dict[str, Any]]:
-    """Return the file that preflight writes at every start; without it, as in a check elsewhere, nothing is missing."""
+    """Return the reference to the file that preflight writes at every start; Compose does not require the file."""
     path = fabric_variables_path(container)
     return [] if path is None else [{"path": path, "required": False}]
 
@@ -88,7 +88,7 @@ def entrypoint(container: Container, *, first: tuple[str, ...] = ()) -> list[str
 def command(container: Container, *, shell: bool = False) -> list[str] | None:
     """Return the command. If a shell replaces the entrypoint, the command of the image is dropped, so it is repeated.
 
-    `shell` is set if a shell runs first for another reason than those of the container.
+    `shell` is set if a shell runs first for a reason outside the container's settings.
     """
     repeated = (shell or container.command.needs_shell) and container.image.command
     return list(container.command.words or repeated or ()) or None

@@ -1,4 +1,4 @@
-"""Render etc/sparkiac/generation.json, from which the host decides what a switch to the generation means."""
+"""Render etc/sparkiac/generation.json, which lists files and units for the switch on the host."""
 
 from __future__ import annotations
 

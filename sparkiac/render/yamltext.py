@@ -108,7 +108,7 @@ def _write_entry(lines: list[str], indent: str, head: str, value: Value, *, bare
 
 
 def _inline(value: Value, *, bare: bool) -> str | None:  # noqa: PLR0911 - one line for each kind of value
-    """Return a value that stands on the line of its key, None for a collection that goes below it."""
+    """Return a value as it is written after its key, None for a collection, which is written below the key."""
     if isinstance(value, str):
         return value if bare and _WORD.fullmatch(value) and value.lower() not in _YAML_1_1_WORDS else _quoted(value)
     if value is None:

@@ -22,7 +22,7 @@ _RECEIVERS: Final = "telegram, email or webhook"
 
 
 def check(inventory: Source[Inventory]) -> Iterator[Finding]:
-    """Return a finding for everything under `monitoring` that lacks what it needs."""
+    """Return a finding for each entry under `monitoring` whose requirements are missing."""
     assert inventory.value is not None, "the inventory must be valid"  # noqa: S101
     document, written = inventory.document, inventory.value.monitoring
     yield from _parts(document, written)
@@ -33,7 +33,7 @@ def check(inventory: Source[Inventory]) -> Iterator[Finding]:
 
 def _parts(document: Document, written: Monitoring) -> Iterator[Finding]:
     if written.timer is not None and written.alerts is None:
-        message = "the fleet timer has nobody to send messages to"
+        message = "the fleet timer has no receiver for its messages"
         yield _error(_NEEDED, message, document, ("timer",), f"add monitoring.alerts with {_RECEIVERS}")
     if written.alerts is not None and written.prometheus is None and written.timer is None:
         message = "nothing sends these alerts: there is neither a Prometheus nor a fleet timer"

@@ -236,7 +236,7 @@ TABLE: Final = (
         _always(_STACK_BYTES),
         "rdma",
         "64 MiB",
-        "NVIDIA's images ask for it beside the limit on locked memory",
+        "NVIDIA's images require this stack limit together with the limit on locked memory",
         "dual-Spark post L38",
     ),
     Decision(

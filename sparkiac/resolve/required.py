@@ -104,7 +104,7 @@ def _loading(
             yield _error(_VALUE, message, place, f"add {needed}, or remove {key}")
     always = host.get("sysctl", {})
     for key in (each for each in values.get("load_memory", {}).get("sysctl", {}) if each in always):
-        message = f"load_memory of {base[1]} sets {key}, which {base[2]} sets to {always[key]} for good"
+        message = f"load_memory of {base[1]} sets {key}, which {base[2]} always sets to {always[key]}"
         place = inventory.document.at_value((*base[:2], "load_memory", "sysctl", key))
         yield _error(_VALUE, message, place, f"remove one of them: `load_memory: {{sysctl: {{{key}: null}}}}` does so")
 

@@ -27,7 +27,7 @@ class RecipeQuery(NamedTuple):
     model: str | None = None
     """Part of name, model handle or title."""
     use_cases: tuple[str, ...] = ()
-    """An entry must have all of them."""
+    """Use cases; an entry matches if it has all of them."""
     max_weights_gib: float | None = None
     nodes: int | None = None
     quantization: str | None = None
@@ -46,7 +46,7 @@ class SearchResult(NamedTuple):
 
 
 def search(query: RecipeQuery, beside: tuple[str, ...] = (), *, library: Library = SHIPPED) -> tuple[SearchResult, ...]:
-    """Return all usable entries that match, except those known not to fit beside the others."""
+    """Return all usable entries that match, except those that do not fit in the memory that other servers leave."""
     chosen = [found for found in catalogued.everything(library) if found.usable and matches(found, query)]
     if not beside:
         return _grouped((found, None) for found in chosen)

@@ -59,7 +59,7 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, 
 
 
 def _group(inventory: Inventory, deployment: Deployment, on: str, library: Library) -> Leaves:
-    """Return what the node of a group needs on a host with links; nothing for a deployment on one host."""
+    """Return the settings that a node of a group needs on a host with links; empty for a deployment on one host."""
     if isinstance(deployment.on, str) or len(deployment.on) == 1:
         return {}
     members = [fabric.links_of(inventory.hosts[name]) for name in deployment.on]

@@ -50,7 +50,7 @@ def _fault(name: str, member: str, *, known: set[str], again: bool) -> tuple[tup
 
 
 def _members(turn: object, path: Path) -> Iterator[tuple[Path, str]]:
-    """Return path and name of each member of a turn, in both forms."""
+    """Return path and name of each member of a turn, in the short and the long form."""
     listed, path = (turn.get("run"), (*path, "run")) if isinstance(turn, dict) else (turn, path)
     for index, name in enumerate(listed if isinstance(listed, tuple) else ()):
         if isinstance(name, str):

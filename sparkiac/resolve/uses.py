@@ -82,7 +82,7 @@ def _fault(
 
 
 def _offers(service: dict[str, Any]) -> str | None:
-    """Return what a service offers to others: an API, an agent, or None."""
+    """Return whether a service offers others an API or an agent; None if neither."""
     kind = service.get("kind")
     found = catalog.service_kind(kind) if isinstance(kind, str) and re.fullmatch(forms.NAME, kind) else None
     if found is None or found.value is None:

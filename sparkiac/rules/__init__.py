@@ -49,7 +49,7 @@ def checks() -> tuple[Check, ...]:
 
 
 def of_module(module: ModuleType) -> Check:
-    """Return the rule of a module: with `check_faults`, it judges the faults of vLLM's options, else the plan."""
+    """Return the rule of a module: `check_faults` classifies errors in vLLM's options, `check` checks the plan."""
     page = partial(_page, module)
     if hasattr(module, "check_faults"):
         return Check(module.RULE, page, lambda examined: module.check_faults(examined.faults))

@@ -51,7 +51,7 @@ def _matches(value: Any, wanted: Any, values: Values) -> bool:  # noqa: ANN401  
 
 
 def _like(text: str, pattern: str) -> bool:
-    """Return whether a text matches a pattern. Most texts lack a part of it: then no regular expression is built."""
+    """Return whether a text matches a pattern. A search for its parts comes first, because it is faster."""
     return all(part in text for part in pattern.replace("?", "*").split("*")) and fnmatchcase(text, pattern)
 
 

@@ -72,8 +72,8 @@ def _hit(fact: Fact, subject: Subject) -> Hit:
 def _severity(fact: Fact, subject: Subject) -> Severity:
     """Return the fact's severity.
 
-    A proof for upstream releases is only likely for builds by others, which may be patched. It does not apply to
-    releases that are newer than all that were read.
+    A fact that is proven for upstream releases is only likely in builds by others, which may be patched. It does not
+    apply to releases that are newer than all that were read.
     """
     if fact.releases is None or subject.release is None:
         return fact.severity

@@ -62,7 +62,7 @@ RULE: Final = Rule(
 
 
 def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:
-    """Find keys that the release's configuration classes lack."""
+    """Find keys that the release's configuration classes do not have."""
     for found in release.of_kinds(faults, "key", "ignored"):
         fault, message = found.fault, f"{found.name} is not a key of {found.release.title}"
         hint = nearest(fault.wrong, fault.known)

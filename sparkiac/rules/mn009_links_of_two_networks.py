@@ -76,7 +76,7 @@ RULE: Final = Rule(
 
 
 _EVERY_PAIR: Final = 3
-"""Hosts of a group up to which a ring is a cable for each pair."""
+"""Largest group in which a closed ring connects each pair of hosts directly."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -1,7 +1,7 @@
-"""The two halves of a port have addresses in one network.
+"""The two interfaces of one port have addresses in the same network.
 
 The kernel then sends all traffic of the network through one of the two interfaces, and half of the cable is idle. Give
-the second half an address in a network of its own, or none: RDMA needs no address on it.
+the second interface an address in a network of its own, or none: RDMA needs no address on it.
 
 Bad:
 
@@ -82,4 +82,4 @@ def check(plan: Plan) -> Iterator[Hit]:
             if ip_interface(link.twin.address).network == network:
                 message = f"{link.interface} and {link.twin.interface} of {host.name} are both in {network}"
                 path = ("hosts", host.name, "fabric", "links", index, "twin", "address")
-                yield Hit(path, message, "give the twin an address in another network, or none", host=host.name)
+                yield Hit(path, message, "give `twin` an address in another network, or none", host=host.name)

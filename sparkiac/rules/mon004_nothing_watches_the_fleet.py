@@ -57,7 +57,7 @@ _REASONS: Final = {
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find a fleet whose failures nobody is told of, and servers that the fleet timer cannot reach."""
+    """Find a fleet whose failures cause no message, and servers that the fleet timer cannot reach."""
     served = sum(_serves(host) for host in plan.hosts)
     if served and not plan.is_watched:
         message = f"nobody gets a message when one of the fleet's {served} servers fails"

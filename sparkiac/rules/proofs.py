@@ -1,4 +1,4 @@
-"""Helpers for rules about memory proofs: the servers on unified memory, each with its proof."""
+"""Helpers for rules about memory: each vLLM server with the calculation of whether it fits on its host."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
-    """Return the deployments whose proof rests on no assumption."""
+    """Return the deployments whose memory is calculated without assumptions."""
     return (each for each in proven(plan) if each[2].assumption is None)
 
 
 def proven(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
-    """Return every deployment with its proof; for a group, its leader: all nodes use the smallest memory."""
+    """Return each deployment with its memory calculation; a group counts once, because all its nodes use the same."""
     for host, container in models(plan):
         if container.server.leads:
             yield host, container, host.proofs[container.name]

@@ -24,7 +24,7 @@ def count(container: Container, option: str) -> int | None:
 
 
 def quantity(value: object) -> float | None:
-    """Return the number of a value: vLLM reads 64k as 64000 and 64K as 65536. None if it is not a number."""
+    """Parse a number with an optional suffix, as vLLM does: 64k is 64000, 64K is 65536. None for other text."""
     found = _COUNT.fullmatch(str(value))
     return float(found[1]) * _UNITS[found[2]] if found else None
 

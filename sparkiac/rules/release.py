@@ -158,7 +158,7 @@ def _checked_options(container: Container) -> dict[str, object]:
 
 
 def releases_with(has: Callable[[Interface], bool]) -> str:
-    """Return which of the known releases have something, as a clause."""
+    """Return which known releases pass a test, as the end of a sentence: 0.20.0 and later have it."""
     versions = interfaces.versions()
     found = [version for version in versions if has(_interface(version))]
     return (
@@ -167,7 +167,7 @@ def releases_with(has: Callable[[Interface], bool]) -> str:
 
 
 def anywhere(has: Callable[[Interface], bool]) -> bool:
-    """Return whether any known release has something; the newest is checked first."""
+    """Return whether any known release passes a test, such as `with_option`; the newest is tested first."""
     return any(has(_interface(version)) for version in reversed(interfaces.versions()))
 
 

@@ -20,7 +20,7 @@ class Rule(NamedTuple):
     waivable: bool = True
     """Whether an inventory may waive its findings."""
     profile: str = ""
-    """Smallest profile that includes it, if the severity does not decide."""
+    """Smallest profile that includes the rule; empty if it follows from the severity."""
     phase: str = "generate"
     """When it is reported: `generate`, for the inventory; `preflight`, on a host, before anything is changed there;
     `lock`, for the lock and its upstream requests."""
@@ -34,7 +34,7 @@ class Hit(NamedTuple):
     message: str
     hint: str
     leaf: Path | None = None
-    """The resolved value that causes it, for its origin."""
+    """Path of the resolved value that causes the finding; the finding shows its origin."""
     host: str | None = None
     """The host that it concerns, for the waivers of that host."""
     severity: Severity | None = None

@@ -61,7 +61,7 @@ RULE: Final = Rule(
     since="0.1.0",
 )
 _TUNED: Final = re.compile(r"-(it|instruct)$")
-"""Endings that the names of copies may lack."""
+"""Endings that a copy's name can omit: it still counts as the same model."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:

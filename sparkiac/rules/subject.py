@@ -159,7 +159,7 @@ class _Filler(Formatter):
         return (field_name, self._subject[field_name]), field_name
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401  plain data
-        """Write a value, or with `said` its name and value."""
+        """Return a value as text; with the format `said`, its name and value."""
         name, found = value
         key = name.rpartition(".")[2]
         shown = str(found).lower() if isinstance(found, bool) else str(found)

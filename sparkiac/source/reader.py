@@ -72,7 +72,7 @@ class EventReader(ABC):
         return value
 
     def count(self, event: Any, size: int = 1) -> None:  # noqa: ANN401  PyYAML's events have no types
-        """Count a key or value; of an alias, `size` values."""
+        """Count a key or value; an alias counts as the `size` values that it repeats."""
         self.nodes += size
         if self.nodes > self.max_nodes:
             message = f"more than {self.max_nodes} keys and values"

@@ -40,7 +40,7 @@ class Failure(NamedTuple):
 def explained(  # noqa: PLR0911  one for each kind of exception
     error: Exception, *, connect_s: float, read_s: float
 ) -> Failure:
-    """Return the failure that an exception of httpx2 stands for, in words without the request."""
+    """Return the failure that an exception of httpx2 means; its text does not contain the request."""
     cause: BaseException = error
     while (inner := cause.__cause__ or cause.__context__) is not None:
         cause = inner

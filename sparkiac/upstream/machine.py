@@ -20,7 +20,7 @@ _TIMEOUT_S: Final = 120
 _DOCKER: Final = "/var/lib/docker"
 """Directory of docker's images."""
 Part = tuple[str, str, str]
-"""Name of a module, and its file: kind of asset and path."""
+"""A Python module to send: its name, the kind of asset, and the path of its file."""
 _BASE: Final = ("preflight_host", "playbooks", "roles/programs/files/usr/local/lib/sparkiac/preflight_host.py")
 PORTS: Final = ("ports", "templates", "machine/ports.py")
 _FACTS: Final = ("facts", "templates", "machine/facts.py")
@@ -47,7 +47,7 @@ class MeasuredLink(NamedTuple):
     """With the prefix length."""
     mtu: int | None = None
     twin: Mapping[str, str] | None = None
-    """Interface, RDMA device and address of the other half of the port."""
+    """Interface, RDMA device and address of the port's second PCIe device: a DGX Spark has two per port."""
 
 
 class Machine(NamedTuple):
@@ -66,7 +66,7 @@ class Machine(NamedTuple):
 
 
 def program(*parts: Part) -> str:
-    """Return a program for `python3 -` that runs `main` of the last part."""
+    """Return a program for `python3 -` that contains these modules and runs `main` of the last one."""
     texts = [(name, (directory(kind) / path).read_text(encoding="utf-8")) for name, kind, path in (_BASE, *parts)]
     return _PROGRAM.format(parts=repr(texts))
 

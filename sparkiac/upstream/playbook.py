@@ -117,7 +117,7 @@ def _events(reader: int, process: subprocess.Popen[bytes], waited: Callable[[], 
 
 
 def _interrupt(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the end of an interrupted process; interrupt it if only sparkiac was, and end it if it goes on."""
+    """Wait until an interrupted process ends; send SIGINT if it continues, and then SIGKILL."""
     for signalled in (None, signal.SIGINT, signal.SIGKILL):
         if signalled is not None:
             process.send_signal(signalled)

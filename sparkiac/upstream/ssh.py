@@ -16,7 +16,7 @@ FAILED: Final = 255
 NO_COMMAND: Final = 127
 """Exit code of a shell if the command does not exist."""
 TimedOut = subprocess.TimeoutExpired
-"""Exception of `run`, for packages that start no processes themselves."""
+"""Exception of `run` after a timeout; under this name, callers need no import of subprocess."""
 Completed = subprocess.CompletedProcess[str]
 """Result of `run`."""
 _SSH: Final = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")

@@ -1,4 +1,4 @@
-"""Run a program of the user in an empty directory, and return what it wrote or printed."""
+"""Run a program of the user's machine in an empty directory, and return its output."""
 
 from __future__ import annotations
 

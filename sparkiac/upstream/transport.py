@@ -44,9 +44,9 @@ class HttpTimeouts(NamedTuple):
 
     connect: float = 10
     read: float = 30
-    """Between two parts of a response."""
+    """Maximum seconds between two parts of a response."""
     total: float = 120
-    """From connecting to the end of the headers, and again for the body; see `MIN_BYTES_PER_S`."""
+    """Maximum seconds until the headers are complete, and again for the body; see `MIN_BYTES_PER_S`."""
 
 
 class HttpRequest(NamedTuple):

@@ -39,7 +39,7 @@ class WouldOverwrite(WriteError):  # noqa: N818
 
 
 class UnsafeTarget(WriteError):  # noqa: N818
-    """The target or a path cannot be part of a tree of plain files. `force` does not help."""
+    """The target, or a path in it, is not a plain file or directory. `force` does not help."""
 
 
 class Busy(WriteError):  # noqa: N818

@@ -95,7 +95,7 @@ def test_a_branch_has_a_name_that_is_one_for_git(ref: str) -> None:
 
 def test_a_program_is_told_the_name_of_its_image() -> None:
     """(row 19.2)."""
-    message = "builds.engine.program: one argument must contain {image}, the name that the program gives to its image"
+    message = "builds.engine.program: one argument must contain {image}, for the name of the built image"
     assert faults(*GIVEN, "program: [make.sh, --rebuild-vllm]") == [f"INV002 12:14 {message}"]
     assert faults(*GIVEN, "program: ['{image}']") == [f"INV002 12:14 {message}"]
     assert faults(*GIVEN, "program: [make.sh, '--tag={image}']") == []

@@ -154,7 +154,7 @@ def test_1_for_a_host_that_cannot_be_compared(root: Path, cli: Cli) -> None:
     ("arguments", "says"),
     [
         ([], "--yes is missing, and there is no terminal to ask on"),
-        (["--format", "json"], "--format json asks no question: add --yes or --check"),
+        (["--format", "json"], "--format json cannot ask for confirmation: add --yes or --check"),
         (["--yes", "--", "--step"], "apply cannot use --step: run ansible-playbook with it"),
         (["--yes", "--", "--list-ta"], "apply cannot use --list-tags"),
         (

@@ -300,5 +300,5 @@ def test_5_and_nothing_written_if_the_inventory_changes_meanwhile(cli: Cli, monk
 
     monkeypatch.setattr(proposal, "propose", changed)
     outcome = cli("diagnose", logged(START + NO_LOADER), "--inventory", "lab.yaml", "--write")
-    assert (outcome.code, "changed meanwhile; nothing was written" in outcome.err) == (5, True)
+    assert (outcome.code, "changed during the run; nothing was written" in outcome.err) == (5, True)
     assert Path("lab.yaml").read_text() == INVENTORY + "# changed\n"

@@ -95,9 +95,9 @@ def test_a_code_is_explained(cli: Cli, word: str) -> None:
 @pytest.mark.parametrize(
     ("code", "says"),
     [
-        ("IMG003", "**It cannot be waived**, and no profile and no option leaves it out."),
-        ("YML005", "**It cannot be waived**, and no profile and no option leaves it out."),
-        ("WVR001", "**It cannot be waived**; `sparkiac check --ignore WVR001` leaves it out."),
+        ("IMG003", "**It cannot be waived**: every profile contains it, and no option turns it off."),
+        ("YML005", "**It cannot be waived**: every profile contains it, and no option turns it off."),
+        ("WVR001", "**It cannot be waived**; `sparkiac check --ignore WVR001` skips it."),
         ("HST001", "**It cannot be waived**: it is found on a host, so mend the host"),
     ],
 )

@@ -138,14 +138,14 @@ def test_windows_alone_are_one_group(release: tuple[int, ...]) -> None:
 def test_pages_that_are_larger_than_those_of_the_whole_context_are_refused() -> None:
     odd = shape.read({**configs()[FLASH], "compress_ratios": [128] * 43})
     assert isinstance(odd, Shape)
-    wanted = Unknown(("a page as large as the largest one of the whole context",))
+    wanted = Unknown(("a layer without a sliding window whose page is at least as large as all others",))
     assert blocks.cache(odd, told(release=(0, 26, 0))) == wanted
     assert isinstance(blocks.cache(odd, told(release=(0, 27, 1))), Cache)
 
 
 def test_a_release_without_compressed_attention_is_named() -> None:
     found = blocks.cache(network(FLASH), told(release=(0, 19, 0)))
-    assert found == Unknown(("compressed attention: vLLM 0.19.0 has none",))
+    assert found == Unknown(("compressed attention: vLLM 0.19.0 does not support it",))
 
 
 def test_older_releases_count_too_many_blocks_in_their_log() -> None:

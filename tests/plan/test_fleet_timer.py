@@ -77,7 +77,7 @@ def test_its_secrets_must_be_on_its_host() -> None:
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
-        ("monitoring: {timer: {on: spark-01}}\n", "REF003 10:14 the fleet timer has nobody to send messages to"),
+        ("monitoring: {timer: {on: spark-01}}\n", "REF003 10:14 the fleet timer has no receiver for its messages"),
         (timer("spark-09"), "REF001 11:15 unknown host 'spark-09'"),
     ],
 )

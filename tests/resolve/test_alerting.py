@@ -19,7 +19,7 @@ def monitored(text: str) -> str:
         ("prometheus: {on: spark-09}", "REF001 unknown host 'spark-09'"),
         ("grafana: {on: spark-09, admin_password: {secret: a}}", "REF001 unknown host 'spark-09'"),
         (f"{{timer: {{on: spark-09}}, alerts: {{{BOT}}}}}", "REF001 unknown host 'spark-09'"),
-        ("timer: {on: spark-01}", "REF003 the fleet timer has nobody to send messages to"),
+        ("timer: {on: spark-01}", "REF003 the fleet timer has no receiver for its messages"),
         (
             f"alerts: {{{BOT}}}",
             "REF003 nothing sends these alerts: there is neither a Prometheus nor a fleet timer",

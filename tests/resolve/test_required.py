@@ -83,7 +83,7 @@ def test_a_kernel_setting_cannot_apply_while_a_model_loads_and_always() -> None:
     host = "spark-01: {address: 192.168.1.11, sysctl: {vm.dirty_ratio: 10}}"
     [found] = faults(deployment("load_memory: {sysctl: {vm.dirty_ratio: 5, vm.vfs_cache_pressure: 200}}", host=host))
     assert found.startswith("INV002 ")
-    assert found.endswith("load_memory of chat sets vm.dirty_ratio, which spark-01 sets to 10 for good")
+    assert found.endswith("load_memory of chat sets vm.dirty_ratio, which spark-01 always sets to 10")
     assert faults(deployment("load_memory: {sysctl: {vm.dirty_ratio: 5}}")) == []
 
 

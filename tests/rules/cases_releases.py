@@ -103,7 +103,7 @@ RELEASES: Final[dict[str, list[Case]]] = {
         ),
         Case(
             _on(_EXACT, "set: {headless: false}"),
-            ("FLG102 11:21 in vLLM 0.20.0, headless of chat is a switch that has no other side: leave it away",),
+            ("FLG102 11:21 in vLLM 0.20.0, headless of chat is a switch that cannot be turned off: remove it",),
         ),
         Case(
             _on(_EXACT, "set: {compilation_config: {pass_config: {fuse_act_quant: maybe}}}"),

@@ -28,8 +28,8 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
     RECIPE is vendor/name or vendor/name#variant, of the catalog or of the repository's `recipes`. It is refused if the
     inventory would have new errors: too little memory, a taken port, missing links.
 
-    Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed meanwhile, 6 it cannot be
-    read or written.
+    Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed during the run, 6 it cannot
+    be read or written.
     """
     from sparkiac import pipeline
     from sparkiac.catalog import library

@@ -12,7 +12,7 @@ from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY
 
 _ASK: Final = "--yes is missing, and there is no terminal to ask on; {} only shows what would change"
-_JSON: Final = "--format json asks no question: add --yes or {}"
+_JSON: Final = "--format json cannot ask for confirmation: add --yes or {}"
 
 
 class AnsibleCommand(click.Command):
@@ -71,7 +71,7 @@ def apply(  # noqa: PLR0913  one parameter for each option
 
 
 def require_answer(output_format: str, *, asks: bool, check: str = "--check") -> None:
-    """Raise a usage error if a question would be asked that nobody can answer; `check` are the words that ask none."""
+    """Raise a usage error if a confirmation is needed and stdin is no terminal; `check` is an option without one."""
     if asks and output_format == "json":
         raise click.UsageError(_JSON.format(check))
     if asks and not os.isatty(0):

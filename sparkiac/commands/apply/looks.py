@@ -1,4 +1,4 @@
-"""What the hosts answered to the first look: what an apply would change on each of them."""
+"""The answers of the hosts to look.yml: what an apply would change on each of them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _texts(values: Iterable[Any]) -> tuple[str, ...]:
 
 
 def _with(look: HostLook, units: Iterable[str], *, differs: bool) -> HostLook:
-    """Return a look with the restarts of these units of groups."""
+    """Return the changes of a host with the restarts of these units of groups added."""
     added = (UnitStep(unit, "restart", _WITH_ITS_GROUP) for unit in units)
     return look._replace(differs=differs, units=(*look.units, *added))
 

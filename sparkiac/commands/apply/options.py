@@ -1,4 +1,4 @@
-"""The options after `--`: which of them the first look at the hosts needs, too, and which cannot be used."""
+"""The Ansible options after `--`: which are refused, and which also apply to the comparison before the apply."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _WITH_VALUE: Final = frozenset(
 _REFUSED: Final = frozenset(
     {"--help", "--list-hosts", "--list-tags", "--list-tasks", "--step", "--syntax-check", "--version"}
 )
-"""Options with which Ansible prints something or asks at each task, and applies nothing by itself."""
+"""Refused options: with them, Ansible only prints, or asks before each task."""
 _NOT_FOR_LOOK: Final = frozenset({"--check", "--diff", "--force-handlers", "--skip-tags", "--start-at-task", "--tags"})
-"""Options that select or change tasks of site.yml. The look has one task and changes nothing."""
+"""Options for the tasks of site.yml. They do not apply to look.yml, which changes nothing."""
 _SHORTEST_SECRET: Final = 4
 """A shorter value, such as `yes`, would be hidden in every message that contains it by chance."""
 
@@ -76,7 +76,7 @@ class AnsibleOptions(NamedTuple):
 
     @property
     def for_look(self) -> tuple[str, ...]:
-        """Options of the look: connection, variables, hosts."""
+        """Options that look.yml gets as well: connection, variables, hosts."""
         return tuple(word for option in self.found if option.name not in _NOT_FOR_LOOK for word in option.words)
 
     @property
@@ -127,7 +127,7 @@ def _options(words: list[str]) -> Iterator[Option]:
 
 
 def _long(word: str, rest: list[str]) -> Option:
-    """Return an option with a long name, which Ansible accepts abbreviated."""
+    """Read an option with a long name; like Ansible, accept unambiguous abbreviations."""
     given, equals, value = word.partition("=")
     every = _WITH_VALUE | _WITHOUT_VALUE
     near = {given} & every or {name for name in every if name.startswith(given)}

@@ -1,4 +1,4 @@
-"""The result of the first look as a table and as data."""
+"""What an apply would change on each host, as a table and as data."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Results:
         """Hosts whose switch was started."""
 
     def heard(self, event: Event) -> None:
-        """Remember failures, and the results of switches."""
+        """Record failures and the results of switches."""
         kind, host, role = event["event"], str(event.get("host")), event.get("role")
         if kind == "unreachable":
             self.unreachable[host] = self._text(event, _LONGEST)
@@ -72,7 +72,7 @@ class Results:
             self._note(host, found)
 
     def code(self, returned: int) -> Exit:
-        """Return the exit code for that of Ansible."""
+        """Return the exit code of `sparkiac apply` for an exit code of Ansible."""
         if returned == 0:
             return Exit.OK
         if returned in _INTERRUPTED:
@@ -93,7 +93,7 @@ class Results:
         return found or [self._last(log.read_text(encoding="utf-8", errors="replace"))]
 
     def _note(self, host: str, found: dict[str, Any]) -> None:
-        """Remember the result of a switch. A second one to another generation or turn is the way back."""
+        """Record the result of a switch. A second one to another generation or turn is the way back."""
         target = found.get("generation"), found.get("turn")
         first = self._targets.setdefault(host, target)
         outcome = _OUTCOMES.get(str(found["outcome"]), _UNDECIDED)

@@ -1,4 +1,4 @@
-"""The two runs of Ansible: the look, which changes nothing, and the apply."""
+"""The two runs of Ansible: look.yml, which compares and changes nothing, and site.yml, which applies."""
 
 from __future__ import annotations
 

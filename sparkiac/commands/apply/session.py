@@ -1,4 +1,4 @@
-"""One call of `sparkiac apply`: look, show, ask, apply, report."""
+"""One call of `sparkiac apply`: compare the hosts, show the changes, ask for confirmation, apply, report."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Session:
         return self._ended(self._change(hosts, self._options._replace(words=words), _TURN, done))
 
     def _ended(self, code: Exit) -> Exit:
-        """Print what is left to print, and return the exit code."""
+        """Print the remaining output, and return the exit code."""
         if not self._text:
             print_json(self._data)
         elif self.keeps_log(code) and self._log.exists():
@@ -143,7 +143,7 @@ def _counted(hosts: list[str]) -> str:
 def in_session(
     fleet: GeneratedFleet, options: AnsibleOptions, output_format: str, work: Callable[[Session], Exit]
 ) -> Exit:
-    """Run with a file for Ansible's output, which is removed if nobody needs it."""
+    """Run with a file for Ansible's output; remove it unless its path was printed."""
     folder = Path(tempfile.mkdtemp(prefix="sparkiac-apply-"))
     session = Session(fleet, options, folder / "ansible.log", output_format)
     code = None

@@ -89,7 +89,7 @@ def compare(first: Path, second: Path, output_format: str, *, plot: Path | None)
     Each quantity of each point is tested (Mann-Whitney, corrected for the number of tests by Holm's method): two equal
     runs differ at most once in fifty comparisons. Differences below 2 % do not count.
 
-    Exit codes: 0 faster or cannot tell, 1 something is slower, 2 a file cannot be read, 6 the chart cannot be written.
+    Exit codes: 0 faster or cannot tell, 1 something is slower, 2 a file cannot be read, 6 no chart was written.
     """
     from sparkiac.commands.bench import verdict
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.status import Status
 
 _PERIOD_S: Final = 10
-"""Without a terminal, at most one line in this time."""
+"""Minimum seconds between two lines, if the output is not a terminal."""
 
 
 class Progress:

@@ -35,7 +35,7 @@ class Wish(NamedTuple):
 
 
 def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], wish: Wish, *, yes: bool) -> int:
-    """Try changes, go back, and print the patch."""
+    """Try changes of options on the hosts, restore the original options, and print the best ones as a patch."""
     from sparkiac.bench import measuring, tuning
     from sparkiac.bench.points import Sizes
     from sparkiac.bench.target import leading

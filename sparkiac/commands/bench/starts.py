@@ -75,7 +75,7 @@ class Kept(NamedTuple):
 
 
 def report(of: Deployed | None, found: BenchRecord, path: Path, output_format: str, log: str | None = None) -> Exit:
-    """Write a record, and what the next plan uses of it, and show both. `log` is the startup log that was read."""
+    """Write the bench record and the recorded start for the next plan, and show both. `log` is the startup log."""
     from sparkiac.bench import records
     from sparkiac.commands.bench import files, page
     from sparkiac.formats import terminal

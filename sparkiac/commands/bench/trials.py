@@ -49,7 +49,7 @@ class Hosts:
     """Applies trees to the hosts. At the end of the context, the hosts go back to the original tree."""
 
     def __init__(self, bed: Bed) -> None:
-        """Start with the hosts as they are."""
+        """Prepare trials; nothing changes on the hosts yet."""
         self._bed = bed
         self.away = False
         """Whether the hosts have another tree."""
@@ -64,7 +64,7 @@ class Hosts:
         """Go back, also after an interrupt or an error."""
         if not self.away:
             return
-        click.echo("Going back to the present options …", err=True)
+        click.echo("Restoring the original options …", err=True)
         try:
             self.away = bool(_apply(self._bed, self._bed.fleet))
         finally:

@@ -69,7 +69,7 @@ def check(
 
 
 def _fix(inventory: Path, output_format: str, *, allow_unlocked: bool, hidden: Hidden | None) -> Outcome | None:
-    """Fix the file, print the diff and the remaining findings; return None if the file changed meanwhile."""
+    """Fix the file, print the diff and the remaining findings; return None if the file changed during the run."""
     from sparkiac import pipeline, write
     from sparkiac.formats.findings import data_of
 

@@ -72,7 +72,7 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
     With --inventory, kernels, KV cache and memory are compared with the plan, and a certain change is printed as a
     diff for `git apply`.
 
-    Exit codes: 0 no problem found, 1 problems found, 2 bad input, 5 the inventory changed meanwhile, 6 no log of
+    Exit codes: 0 no problem found, 1 problems found, 2 bad input, 5 the inventory changed during the run, 6 no log of
     the deployment can be read.
     """
     from sparkiac.commands.diagnose.context import NotValid
@@ -156,7 +156,7 @@ def _write(result: Result) -> bool:
     assert result.context is not None and result.proposal is not None, "there is a diff"  # noqa: S101, PT018
     inventory = result.context.inventory
     if inventory.read_bytes() != result.context.files[0].raw:
-        click.echo(f"{inventory} changed meanwhile; nothing was written", err=True)
+        click.echo(f"{inventory} changed during the run; nothing was written", err=True)
         return False
     write.replace(inventory, result.proposal.raw)
     return True

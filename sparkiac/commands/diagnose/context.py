@@ -24,7 +24,7 @@ class Context(NamedTuple):
     inventory: Path
     files: tuple[InputFile, InputFile | None]
     report: Report
-    """Findings of the inventory as it is."""
+    """Findings of the inventory before any proposed change."""
     containers: tuple[tuple[HostPlan, Container], ...]
     """The deployment on each of its hosts, the leader first."""
 

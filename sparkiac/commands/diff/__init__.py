@@ -1,4 +1,4 @@
-"""`sparkiac diff`: tell a review what a change of an inventory does to the hosts."""
+"""`sparkiac diff`: show a reviewer what a change of an inventory does to the hosts."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class MemorySize(NamedTuple):
 
 
 class MemoryChange(NamedTuple):
-    """Memory of one user of a host, before and after; None if it does not exist."""
+    """Memory of one container on a host, before and after; None if it does not exist."""
 
     host: str
     turn: str
@@ -152,7 +152,7 @@ def _uses(host: HostPlan) -> dict[str, HostMemoryUse]:
 
 
 def _sizes(use: HostMemoryUse) -> dict[str, MemorySize]:
-    """Return the memory of each user of a host, and what is left free."""
+    """Return the memory of each container on a host, and the rest that stays free."""
     sizes: dict[str, list[int | None]] = {}
     for part in use.parts:
         sizes.setdefault(part.owner or part.name, []).append(part.size_bytes)

@@ -96,7 +96,7 @@ def _summary(found: FleetDiff) -> str:
 
 
 def _sections(found: FleetDiff) -> Iterator[_Section]:
-    """Yield the sections that have lines; none if nothing differs."""
+    """Yield the sections that have content; none if nothing differs."""
     if not found.any:
         return
     listed = {

@@ -26,7 +26,7 @@ def families() -> list[dict[str, Any]]:
 
 
 def named(name: str) -> dict[str, Any]:
-    """Return the family of a name from `names`; only one tag if the name has a tag."""
+    """Return an image family by one of its `names`; with only one tag if the name has a tag."""
     family = next(family for family in families() if name in _words(family))
     chosen = [tag for tag in family["tags"] if tag["reference"] == name]
     tags = chosen or family["tags"]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _HEAD: Final = "Recipes for {hosts}, without those that are known to exceed the memory:"
 _FOOT: Final = (
-    "`sparkiac lock` reads missing sizes from the model hub; `check` and `plan` prove the memory again with them."
+    "`sparkiac lock` reads missing sizes from the model hub; `check` and `plan` then calculate the memory again."
 )
 _FITS, _PARTLY, _OPEN = range(3)
 """Order of the list: what is proved comes first."""
@@ -47,7 +47,7 @@ class Candidate(NamedTuple):
 
 
 def fitting(hosts: tuple[FleetHost, ...], nodes: Container[int]) -> tuple[Candidate, ...]:
-    """Return the recipes for one of these numbers of hosts that fit the first hosts, those with a proof first."""
+    """Return the recipes for one of these numbers of hosts that fit, those with exact memory figures first."""
     found = (_candidate(each, hosts) for each in catalogued.everything() if _is_listed(each, nodes))
     return tuple(sorted(filter(None, found), key=lambda each: (each.order, each.found.name)))
 

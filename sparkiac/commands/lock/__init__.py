@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 _OPTIONS: Final = ("record", "only_check", "upgrade", "verify", "dry_run")
 _ALONE: Final = 2
-"""The first options of `_OPTIONS`, up to this number, exclude all others."""
+"""Number of leading entries of `_OPTIONS` that cannot be combined with any other option."""
 
 
 class _Run(NamedTuple):
@@ -68,7 +68,7 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
     not be compared.
 
     Exit codes: 0 the lock is complete, 1 upstream refused a request, 2 bad input, 3 --check or --dry-run found
-    changes, 5 the lock was changed meanwhile, 6 no response from upstream, or the lock cannot be written. The lock is
+    changes, 5 the lock changed during the run, 6 no response from upstream, or the lock cannot be written. The lock is
     replaced as a whole or not at all.
     """
     _refuse_mixtures(names, options)
@@ -211,7 +211,7 @@ def _outdated(run: _Run, lock: Lock | None) -> list[Finding]:
 
 
 def _replaced(run: _Run, text: bytes) -> Exit:
-    """Write the lock unless it changed meanwhile."""
+    """Write the lock unless it changed during the run."""
     from sparkiac import write
 
     former = run.files[1].raw if run.files[1] else None

@@ -1,4 +1,4 @@
-"""The plan beside a startup log, and where the record is."""
+"""Tables that compare the plan with a startup log, and the path of the record."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plain(found: StartupComparison | None, target: Path) -> dict[str, Any]:
 
 
 def page(found: StartupComparison | None, target: Path, subject: Subject) -> Iterator[RenderableType]:
-    """Return the comparison, where the record is, and what is missing before it counts."""
+    """Return the comparison, the path of the record, and the facts that it must contain before it is used."""
     if found is not None:
         yield from compared(found)
     yield Text(f"Recorded in {target}.")

@@ -77,7 +77,7 @@ class _Notes:
         return f"assumed [{number}]" if line.assumed else f"[{number}]"
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return number and source of each."""
+        """Return the number and text of each source."""
         return [(f"[{number}]", source) for source, number in self.known.items()]
 
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from sparkiac.resolve.catalogued import Catalogued
 
 _SET: Final = {"recipe", "variant", "on", "model", "port", "deployments"}
-"""Keys that a recipe leaves open and that the commands set."""
+"""Keys that no recipe sets, because `add` and `init` fill them in."""
 
 
 def deployable(name: str, command: str, builds: Container[str] = (), *, library: Library = SHIPPED) -> Catalogued:
-    """Return a recipe whose open values the command can set; refuse any other.
+    """Return a recipe whose missing values `add` or `init` can fill in; refuse any other.
 
     `builds` are the images that the inventory builds already.
     """

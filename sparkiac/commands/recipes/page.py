@@ -78,7 +78,7 @@ def page(data: Data) -> Parts:
     if data.get("standing"):
         yield heading("What differs from every source")
         yield bullets(_LISTS[0][2](each) for each in data["standing"]["corrections"])
-        yield heading("Not verified, as of every recipe")
+        yield heading("Not verified, for any recipe")
         yield bullets(data["standing"]["not_verified"])
     yield from _list(data, *_LISTS[-1])
     yield from _variants(data.get("variants", ()))

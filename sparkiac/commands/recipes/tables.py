@@ -183,7 +183,7 @@ def _figures(room: Data) -> tuple[str, str, str, str]:
 
 
 def _short(each: Data) -> list[str]:
-    """Return the variants of an entry without its own name, each with what it alone needs, as words."""
+    """Return the variants of an entry, without the entry's name, each with its own requirements as text."""
     needs = each.get("needs", {})
     own = {} if each["name"] in needs else needs
     return [word for name in each.get("variants", ()) for word in _variant(name, own.get(name)).split()]

@@ -88,9 +88,9 @@ def _waiver(rule: Rule) -> str:
         where = "in the deployment, service or host that it is about, or at the top for all of them"
         return f"**To waive it**, write {where}:\n\n```yaml\n{_WAIVED_BY.format(code=rule.code)}\n```"
     if rule.phase == "lock":
-        return "**It cannot be waived**: mend what it names."
+        return "**It cannot be waived**: correct what it names."
     if rule.phase == "preflight":
         return "**It cannot be waived**: it is found on a host, so mend the host, or say in the inventory what it is."
     if profiles.always_shown(rule):
-        return "**It cannot be waived**, and no profile and no option leaves it out."
-    return f"**It cannot be waived**; `sparkiac check --ignore {rule.code}` leaves it out."
+        return "**It cannot be waived**: every profile contains it, and no option turns it off."
+    return f"**It cannot be waived**; `sparkiac check --ignore {rule.code}` skips it."

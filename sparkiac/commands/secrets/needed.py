@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sparkiac.report import Path
 
 _ISSUED: Final = frozenset({"heartbeat", "password", "secret_url", "token"})
-"""Keys of secrets that come from somebody else: a messenger, a mail server, a webhook."""
+"""Keys of secrets that another service issues: a messenger, a mail server, a webhook."""
 _HUB: Final = "hub"
 """The key of the model hub, whose `api_key` is a token that the hub issues."""
 
@@ -26,7 +26,7 @@ class NeededSecret(NamedTuple):
     keys: tuple[str, ...]
     """Keys of the inventory that name it, such as `defaults.api_key`."""
     issued: bool
-    """Whether its value comes from somebody else."""
+    """Whether another service issues its value, so that sparkiac cannot generate it."""
 
 
 def secrets_of(plan: Plan, data: object) -> tuple[NeededSecret, ...]:

@@ -31,7 +31,7 @@ def complete(
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Generate the missing values and store all; return values and states by name.
 
-    A state is `generated`, `kept` or `missing`; only a secret that somebody else issues can be missing. Other values of
+    A state is `generated`, `kept` or `missing`; only a secret of another service can be missing. Other values of
     the file stay. Raises click.UsageError, VaultError and OSError.
     """
     _prepare(path)
@@ -60,7 +60,7 @@ def _prepare(path: Path) -> None:
         raise click.UsageError(message)
     for place, wrong, kind in ((path.parent, path.parent.is_file(), "directory"), (path, path.is_dir(), "file")):
         if wrong:
-            message = f"{place} must be a {kind}: move away what is there"
+            message = f"{place} must be a {kind}: move what is there to another place"
             raise click.UsageError(message)
     path.parent.mkdir(mode=0o700, exist_ok=True)
     ignore = path.with_name(".gitignore")

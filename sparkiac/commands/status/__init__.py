@@ -131,7 +131,7 @@ def _status(fleet: _Fleet, answer: Answer) -> HostStatus:
 
 
 def exit_code(statuses: Sequence[HostStatus]) -> Exit:
-    """Return the exit code: what is not healthy counts more than what differs."""
+    """Return the exit code: unhealthy units take precedence over differences."""
     kinds = {problem.kind for host in statuses for problem in host.problems}
     if "unhealthy" in kinds:
         return Exit.FINDINGS

@@ -47,7 +47,7 @@ class LiveView:
         self._console.print(Group(*self._view()))
 
     def update(self, found: HostStatus | None) -> None:
-        """Take a new answer, if there is one, and draw."""
+        """Add the new status of a host, if there is one, and redraw the table."""
         if found:
             self._found[found.name] = found
             self._answered_s[found.name] = time.monotonic()

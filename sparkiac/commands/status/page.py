@@ -120,7 +120,7 @@ def _clock(clock_s: float | None) -> str:
 
 
 def _generation(host: HostStatus, separator: str) -> Text:
-    """Return the generation that runs, and behind the separator what is not as generated."""
+    """Return the running generation, and what differs from it on the host."""
     facts = host.facts
     found = facts.generation if facts else None
     if facts is None or found is None:

@@ -1,4 +1,4 @@
-"""Whether a release of vLLM takes some options: as an inventory says them, or as people write a command line.
+"""Check whether a vLLM release accepts options, from an inventory or from a command line.
 
 Both go the same way: an option of an inventory is written as it will be on the command line, and read as that release
 reads it. Nothing that vLLM takes is refused; what only the running server can judge is let through.
@@ -21,7 +21,7 @@ __all__ = ["Fault", "check", "check_words"]
 
 
 def check(options: Mapping[str, Any], interface: Interface) -> tuple[Fault, ...]:
-    """Judge options in snake_case, as an inventory has them under `set`."""
+    """Check options in snake_case, as written under `set` in an inventory."""
     given = frozenset(_spelling(name) for name in options)
     found: list[Fault] = []
     for name, value in options.items():
@@ -36,7 +36,7 @@ def check(options: Mapping[str, Any], interface: Interface) -> tuple[Fault, ...]
 
 
 def check_words(argv: Sequence[str], interface: Interface) -> tuple[Fault, ...]:
-    """Judge the words after `vllm serve`, with or without the model."""
+    """Check the arguments of `vllm serve`, with or without the model."""
     read = words.read(tuple(argv), interface)
     given = frozenset(each.option.name for each in read.given)
     return (*read.faults, *_judged(read.given, interface, given))
@@ -66,11 +66,11 @@ def _of_word(option: OptionSpec, word: str, interface: Interface, others: frozen
 
 
 def _unsayable(name: str, value: object, interface: Interface) -> Fault | None:
-    """Tell what an option of an inventory cannot say: no to a switch that has no negative form."""
+    """Return what is wrong with a value that no command line can express: false for a switch without `--no-`."""
     option = interface.options.get(interface.spellings.get(_spelling(name), ""))
     if option is None or value is not False or option.kind == "pair":
         return None
-    said = "is a switch that has no other side: leave it away" if option.kind == "switch" else "is no switch"
+    said = "is a switch that cannot be turned off: remove it" if option.kind == "switch" else "is no switch"
     return Fault("value", name, said)
 
 

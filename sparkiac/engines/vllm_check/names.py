@@ -1,4 +1,4 @@
-"""Names of what a release has: parsers, formats, backends, methods.
+"""Check names that a release registers: parsers, formats, backends, methods.
 
 vLLM's parser lets most of them through; the server ends later, after a minute or after the weights have been loaded.
 """
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class Registry(NamedTuple):
-    """A kind of names."""
+    """A kind of names that vLLM registers, such as tool call parsers."""
 
     field: str
-    """Where the interface has them."""
+    """Field of the interface that lists the names."""
     title: str
     plugin: str | None = None
-    """Option that brings more of them."""
+    """Option that loads a plugin, which can register more names."""
     others: tuple[str, ...] = ()
-    """What is taken beside."""
+    """Names that vLLM accepts although the interface does not list them."""
     exact: bool = False
-    """Whether vLLM tells cases, and - from _, apart."""
+    """Whether vLLM distinguishes upper and lower case, and - and _."""
 
 
 _TOOL_PARSER: Final = Registry("tool_call_parsers", "tool call parser", "--tool-parser-plugin", exact=True)
@@ -47,7 +47,7 @@ OF_OPTION: Final[Mapping[str, Registry]] = {
     "--linear-backend": _LINEAR,
     "--kv-cache-dtype": _KV_CACHE,
 }
-"""Option → the names that it takes."""
+"""Option → the names that it accepts."""
 _OF_KEY: Final[Mapping[tuple[str, str], Registry]] = {
     ("SpeculativeConfig", "method"): _METHOD,
     ("SpeculativeConfig", "quantization"): _QUANTIZATION,
@@ -61,7 +61,7 @@ _OF_KEY: Final[Mapping[tuple[str, str], Registry]] = {
     ("LoadConfig", "load_format"): _LOAD_FORMAT,
 }
 _NONE: Final = frozenset({"", "none"})
-"""What leaves the choice to vLLM."""
+"""Values with which vLLM chooses itself."""
 
 
 class UnknownName(NamedTuple):
@@ -73,13 +73,13 @@ class UnknownName(NamedTuple):
 
 
 def of_option(option: str, word: str, interface: Interface, *, given: frozenset[str]) -> UnknownName | None:
-    """Return the fault of the name after an option; None if it is known, or if a plugin option adds names."""
+    """Return what is wrong with a name after an option; None if the name is known or can come from a plugin."""
     registry = OF_OPTION.get(option)
     return None if registry is None or registry.plugin in given else _unknown(registry, word, interface)
 
 
 def of_key(name: str, key: str, value: object, interface: Interface) -> UnknownName | None:
-    """Return the fault of the name that a key of a JSON value has; None if it is known."""
+    """Return what is wrong with a name in a JSON value; None if the name is known."""
     registry = _OF_KEY.get((name, key))
     return None if registry is None or not isinstance(value, str) else _unknown(registry, value, interface)
 
@@ -95,5 +95,5 @@ def _unknown(registry: Registry, word: str, interface: Interface) -> UnknownName
 
 
 def _plain(name: str) -> str:
-    """Write a name as vLLM compares it: in any case, with - for _ where it lowers names."""
+    """Normalize a name for the comparison: in lower case, with - for _, unless vLLM compares exactly."""
     return name.lower().replace("-", "_")

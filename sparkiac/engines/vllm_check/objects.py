@@ -1,4 +1,4 @@
-"""JSON values: their keys, and what each key takes.
+"""Check JSON values: their keys, and the type of each value.
 
 vLLM reads them with pydantic, which takes "3" for 3 and 1 for true. Where a class has a reading of its own, as
 enumerations have, anything is let through.
@@ -25,9 +25,9 @@ _ITEMS: Final = {
     "list[float]": ("a number", "a list of numbers"),
     "list[str]": ("a text", "a list of texts"),
 }
-"""Type of a list → what each item is, and what the list is called."""
+"""Type of a list → type of its items, and its name in messages."""
 _NUMBERS: Final = frozenset({"list[int]", "list[float]"})
-"""Types of lists for which no class splits a text."""
+"""List types that must be written as lists: no class splits a string into them."""
 _PLAIN: Final = {
     "int": "a whole number",
     "float": "a number",
@@ -38,22 +38,22 @@ _PLAIN: Final = {
     "AttentionBackendEnum": "a text",
     "MLAPrefillBackendEnum": "a text",
 }
-"""Type → what it takes."""
+"""Type → description of the values that it accepts."""
 _NULL_IS_UNSET: Final = frozenset({"CompilationConfig", "PassConfig", "KernelConfig"})
-"""Classes in which some keys take null although their types do not: `_skip_none_validation` in vllm/config."""
+"""Classes in which some keys accept null although their types do not: `_skip_none_validation` in vllm/config."""
 _CLOSED: Final = frozenset({"SpeculativeConfig", "CompilationConfig"})
 """Classes that refused an unknown key from the first known release on."""
 _ALL_CLOSED: Final = release("0.16.0")
-"""The release from which on every class does; those before leave the key out and say nothing."""
+"""First release in which every class refuses unknown keys; earlier releases ignore them silently."""
 _TRUE_OR_FALSE: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "on", "off", "1", "0"})
 
 
 def faults(option: str, value: object, name: str, interface: Interface) -> Iterator[Fault]:
-    """Find keys that the class `name` lacks, and values that its keys do not take."""
+    """Find keys that the class `name` does not have, and values that its keys do not accept."""
     if isinstance(value, dict):
         yield from _keys(option, (), value, name, interface)
     elif value is not None and not (isinstance(value, int) and name == "CompilationConfig"):
-        # Releases before 0.12 took a level for the settings of the compilation.
+        # Releases before 0.12 accepted a level instead of the compilation settings.
         yield Fault("value", option, "takes a mapping of keys")
 
 
@@ -79,12 +79,12 @@ def _keys(
 
 
 def _closed(interface: Interface) -> bool:
-    """Whether every class refuses unknown keys; a build that is no release is taken for a new one."""
+    """Return whether every class refuses unknown keys; a build without a release number counts as new."""
     return interface.release is None or release(interface.release) >= _ALL_CLOSED
 
 
 def _wanted(value: object, key: KeySpec, interface: Interface) -> str:
-    """Say what a key takes instead of this value; nothing if it takes it."""
+    """Return what a key requires instead of this value; nothing if the value is valid."""
     base = key.type.removesuffix(" | None")
     shown = "null" if value is None else repr(value)
     if value is None and key.type != base:
@@ -114,7 +114,7 @@ def _is(value: object, wanted: str) -> bool:
         case "a mapping of keys":
             return isinstance(value, dict)
         case "a list":
-            return isinstance(value, list | tuple | str)  # some classes split a text
+            return isinstance(value, list | tuple | str)  # some classes split a string
         case "a text":
             return isinstance(value, str)
         case "true or false":

@@ -1,4 +1,4 @@
-"""Single words, as vLLM reads them into numbers, choices and JSON."""
+"""Single option values: numbers, choices and JSON, parsed as vLLM does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIZE: Final = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
 
 
 def human(word: str) -> int | None:
-    """Read a number as people write it: 8k is 8000 and 8K is 8192; None if it is none."""
+    """Parse a number with a suffix: 8k is 8000 and 8K is 8192; None if it is not a number."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([kKmMgGtT])", word.strip())
     try:
         if found is None:
@@ -31,7 +31,7 @@ def human(word: str) -> int | None:
 
 
 def loaded(word: str) -> Any:  # noqa: ANN401  any JSON
-    """Read JSON, in which newer releases let sizes stand bare. Raises ValueError for what is none."""
+    """Read JSON; newer releases accept sizes such as 4K in it without quotes. Raises ValueError for invalid text."""
     try:
         return json.loads(word)
     except ValueError:
@@ -41,7 +41,7 @@ def loaded(word: str) -> Any:  # noqa: ANN401  any JSON
 
 
 def fault(option: OptionSpec, word: str) -> tuple[str, tuple[str, ...]] | None:
-    """Say what an option wants instead of this word, with its choices if it has some; None if the word is right."""
+    """Return what an option requires instead of this word, with any choices; None if the word is valid."""
     if option.optional and word in {"None", ""}:
         return None
     if option.choices:
@@ -94,4 +94,4 @@ _READERS: Final[dict[str, tuple[Callable[[str], object], str]]] = {
     "human_readable_int": (human, "a whole number, or one such as 8k or 8K"),
     "human_readable_int_or_auto": (_human_or_auto, "a whole number, one such as 8k or 8K, or auto"),
 }
-"""Type → what reads it, and what that is called. Other types are vLLM's own, and any word is left to them."""
+"""Type → its parser and its name in messages. vLLM defines the other types; their values are not checked."""

@@ -1,4 +1,4 @@
-"""A command line as vLLM reads it: which option is given which words.
+"""Parse a command line as vLLM does: the options and their arguments.
 
 vLLM's parser is Python's argparse with three habits of its own: `_` is `-` in an option's name, `--config.key value`
 is a key of a JSON value, and `-O3` is an option with its value.
@@ -26,7 +26,7 @@ _REMEMBERED: Final = 1 << 14
 
 
 class Given(NamedTuple):
-    """An option with the words that it is given."""
+    """An option with its arguments."""
 
     option: OptionSpec
     spelling: str
@@ -37,15 +37,15 @@ class Read(NamedTuple):
     """A command line."""
 
     given: tuple[Given, ...]
-    """In the order of the words; the last of an option's counts."""
+    """Options in the order of the command line; of a repeated option the last one counts."""
     faults: tuple[Fault, ...]
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def read(words: tuple[str, ...], interface: Interface) -> Read:
-    """Take a command line apart: the words after `vllm serve`, with or without the model.
+    """Parse the arguments of `vllm serve`, with or without the model.
 
-    The answer is remembered: a fleet says the same again and again, and argparse asks each known option each time.
+    The result is cached: a fleet repeats the same options, and argparse compares each word with every known option.
     """
     try:
         plain = _collected([*_spelled(words, interface)])
@@ -61,7 +61,7 @@ def read(words: tuple[str, ...], interface: Interface) -> Read:
 
 
 class _Recorded(argparse.Action):
-    """Notes an option with its words, and reads nothing into them."""
+    """Collects an option with its arguments, without interpreting them."""
 
     def __call__(self, _: object, namespace: argparse.Namespace, values: Any, spelling: str | None = None) -> None:  # noqa: ANN401
         words = tuple(values) if isinstance(values, list) else () if values is None else (values,)
@@ -74,7 +74,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _written_out(words: Iterable[str], interface: Interface) -> frozenset[str]:
-    """Name the options of a line that writes each of its names out; all, where one may be short for another."""
+    """Return the options in a line; all known options if a name could be an abbreviation."""
     heads = {word.partition("=")[0] for word in words if word.startswith("-")}
     known = heads <= interface.spellings.keys()
     return frozenset(interface.spellings[head] for head in heads) if known else frozenset(interface.options)
@@ -82,7 +82,7 @@ def _written_out(words: Iterable[str], interface: Interface) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def _parser(interface: Interface, names: frozenset[str]) -> argparse.ArgumentParser:
-    """Make a parser of these options: with few of them it is made, and asks, in no time."""
+    """Return a parser for these options; argparse is slow with many of them."""
     parser = _Parser(prog="vllm serve", add_help=False, exit_on_error=False, argument_default=argparse.SUPPRESS)
     parser.add_argument("model", nargs="?")
     for option in map(interface.options.__getitem__, sorted(names)):
@@ -101,7 +101,7 @@ def _spelled(words: Sequence[str], interface: Interface) -> Iterator[str]:
             head, dot, keys = name.partition(".")
             yield head.replace("_", "-") + dot + keys + equals + value
         elif word.startswith("-O") and level and not word.startswith("-O."):
-            # Releases before the option took the level as a key of the compilation's settings.
+            # Releases without --optimization-level accepted the level as a key of the compilation config.
             yield from (_LEVEL, level) if _LEVEL in interface.spellings else ()
         elif word == "-O" and words[place + 1 : place + 2] and words[place + 1] in _LEVELS:
             yield _LEVEL if _LEVEL in interface.spellings else word
@@ -110,7 +110,7 @@ def _spelled(words: Sequence[str], interface: Interface) -> Iterator[str]:
 
 
 def _collected(words: list[str]) -> list[str]:
-    """Put dotted keys together to one JSON value for each option, at the end."""
+    """Merge dotted keys into one JSON value for each option, at the end."""
     plain: list[str] = []
     objects: dict[str, dict[str, Any]] = {}
     waiting = iter(range(len(words)))
@@ -150,7 +150,7 @@ def _merge(into: dict[str, Any], update: dict[str, Any]) -> None:
 
 
 def _strays(stray: list[str], interface: Interface) -> Iterator[Fault]:
-    """Return a fault for each unknown option, or for the first surplus word; words after an option do not count."""
+    """Return an error for each unknown option, or else for the first unexpected argument."""
     names = [word.partition("=")[0] for word in stray if word.startswith("-")]
     for name in names:
         yield Fault("option", name, "is not known", wrong=name, known=tuple(interface.spellings))
@@ -166,7 +166,7 @@ def _shortened(words: Iterable[str], interface: Interface) -> Iterator[Fault]:
 
 
 def _refused(error: argparse.ArgumentError, interface: Interface) -> Fault:
-    """Say why the line cannot be read: an option without its words, or with one that it does not take."""
+    """Return why a line cannot be parsed: an option without its value, or with a value that it does not accept."""
     if error.argument_name is None:
         name = re.sub(r".*?(--?[^\s=]+).*", r"\1", error.message, count=1)
         return Fault("option", name, "may be short for several options", wrong=name, known=tuple(interface.spellings))

@@ -29,7 +29,7 @@ _NOT_ENGINE: Final = re.compile(
     r"|\[W[0-9]{3,4} "  # warnings of PyTorch
 )
 _STOPPED: Final = ("[shutdown] API server: shutdown triggered", "trigger received signal=")
-"""The server was told to stop; errors that follow are consequences."""
+"""Lines that show a requested stop; the errors after them are consequences."""
 
 
 class EngineError(NamedTuple):

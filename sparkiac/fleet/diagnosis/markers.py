@@ -92,7 +92,7 @@ def markers(lines: Sequence[LogLine]) -> tuple[Marker, ...]:
 
 
 def _memory(text: str) -> Iterator[Marker]:
-    """Return the figures of the memory, which have no line of their own: several ranks print them."""
+    """Return the memory figures of a log; they are combined from the lines of all ranks."""
     figures = startup.read(text)
     sizes = (
         ("weights", figures.weights_bytes),

@@ -24,7 +24,7 @@ _HANDLE: Final = re.compile(r"[\w.-]{1,100}/[\w.-]{1,200}")
 
 
 class Server(NamedTuple):
-    """A server, as far as it is known."""
+    """Facts about a server; None or empty if unknown."""
 
     models: tuple[str, ...] = ()
     image: str | None = None
@@ -32,7 +32,7 @@ class Server(NamedTuple):
 
 
 def of_log(lines: Iterable[LogLine]) -> Server:
-    """Return what the lines of one start tell."""
+    """Return the facts that the log lines of one start contain."""
     release, models = None, dict[str, None]()
     for line in lines:
         if "vLLM" in line.text or "LLM engine" in line.text:
@@ -44,7 +44,7 @@ def of_log(lines: Iterable[LogLine]) -> Server:
 
 
 def of_plan(container: Container) -> Server:
-    """Return what the plan tells."""
+    """Return the facts that the plan contains."""
     model = container.server.model
     return Server((model,) if model else (), container.image.reference, container.image.vllm)
 
@@ -62,7 +62,7 @@ class Difference(NamedTuple):
 
     text: str
     excludes: bool
-    """Whether the symptom is then another one: with another image, the same line has the same cause."""
+    """Whether the difference excludes the symptom; another image does not, because the line has the same cause."""
 
 
 def differences(conditions: Conditions, server: Server) -> tuple[Difference, ...]:

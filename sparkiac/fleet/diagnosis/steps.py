@@ -65,7 +65,7 @@ class Step(NamedTuple):
 
 
 def steps(container: Container) -> tuple[Step, ...]:
-    """Return the steps for a server, the first one without options that are added; together they are its options."""
+    """Divide the options of a server into steps that add some each; the first step adds none."""
     options = container.server.options
     named = {name for group in _GROUPS.values() for name in group}
     rest = tuple(sorted(name for name in options if name not in named | _KEPT))

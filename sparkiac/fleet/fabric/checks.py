@@ -56,7 +56,7 @@ def _link(host: str, link: FabricLink, known: Mapping[str, Half]) -> Iterator[St
 
 
 def _end(host: str, end: FabricLink | Twin, known: Mapping[str, Half]) -> Iterator[Step]:
-    """Check the interface, address, RDMA device and GID of one half."""
+    """Check the interface, address, RDMA device and GID at one end of a link."""
     port = known.get(end.interface)
     if port is None:
         yield Step(host, f"link {end.interface}", False, f"this host has {', '.join(sorted(known)) or 'none'}")  # noqa: FBT003
@@ -74,7 +74,7 @@ def _end(host: str, end: FabricLink | Twin, known: Mapping[str, Half]) -> Iterat
 
 
 def gid_index(port: Half, address: str) -> str | None:
-    """Return the index of the RoCE v2 entry with an address."""
+    """Return the GID index of an address for RoCE v2."""
     ip = ip_interface(address).ip
     wanted = ip if isinstance(ip, IPv6Address) else IPv6Address(f"::ffff:{ip}")
     return next((index for index, gid in port.gids.items() if IPv6Address(gid) == wanted), None)

@@ -1,4 +1,4 @@
-"""Find the links of hosts from what their ports report: the halves of a port, and which ports a cable connects."""
+"""Find the links of hosts from the reports of their ports: the PCIe devices of each, and which ports are connected."""
 
 from __future__ import annotations
 

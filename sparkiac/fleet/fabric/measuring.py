@@ -1,4 +1,4 @@
-"""Send over a pair of links: pings of full size, and the speed that iperf3, ib_write_bw and NCCL measure."""
+"""Test a link between two hosts: with pings of full size, iperf3, ib_write_bw and NCCL."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.fleet.fabric.reading import HostPorts
 
 _HEADERS_BYTES: Final = 28
-"""Of IPv4 and ICMP, which a ping adds to its data."""
+"""Bytes of the IPv4 and ICMP headers that a ping adds to its data."""
 _IPERF_PORT: Final = 7349
 _RDMA_PORT: Final = 7350
 _SECONDS: Final = 5

@@ -42,7 +42,7 @@ class Half(_Read):
 
 
 class Port(Half):
-    """A port: its first half, with the other one if it has two."""
+    """A port: its first PCIe device, and the second one if it has two."""
 
     twin: Half | None
 
@@ -62,7 +62,7 @@ class HostPorts(_Read):
 
     @property
     def halves(self) -> dict[str, Half]:
-        """Return interface → half of a port."""
+        """Return interface → its PCIe device."""
         both = ((port, port.twin) for port in self.ports or ())
         return {half.interface: half for pair in both for half in pair if half is not None}
 

@@ -47,7 +47,7 @@ class Watched(NamedTuple):
 
 
 class _Own(NamedTuple):
-    """What is special about one of these containers."""
+    """Values that differ between the monitoring containers."""
 
     words: tuple[str, ...] = ()
     env: Mapping[str, str] = {}
@@ -57,7 +57,7 @@ class _Own(NamedTuple):
 
 
 def watch(resolved: Resolved, placed: Mapping[str, Iterable[Container]]) -> Watched:
-    """Return what monitors these containers; nothing if there is no Prometheus."""
+    """Return the monitoring of these containers; empty if there is no Prometheus."""
     values, written, hosts = resolved.fleet.monitoring, resolved.written.monitoring, resolved.fleet.hosts
     if written.prometheus is None or values.prometheus is None or values.exporters is None:
         return Watched({})
@@ -147,7 +147,7 @@ def _grafana(
 
 
 def _source(server: Container, on: str, way: Route) -> Dependency:
-    """Return Prometheus as what Grafana uses."""
+    """Return Prometheus as a dependency of Grafana."""
     path: Path = (BASE, "grafana", "on")
     return Dependency(path, server.name, server.path, on, server.network.listen, way.origin, way.obstacle)
 

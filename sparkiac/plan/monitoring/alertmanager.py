@@ -1,4 +1,4 @@
-"""The configuration of Alertmanager: one route to all receivers, and which alerts make others needless."""
+"""The configuration of Alertmanager: one route to all receivers, and which alerts suppress others (inhibition)."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _webhook(webhook: Webhook) -> dict[str, Any]:
 
 
 def _inhibitions() -> list[dict[str, Any]]:
-    """Return which alerts make others needless: a host that is down, and a deployment that does not run."""
+    """Return the inhibition rules: a host that is down, and a deployment that does not run, suppress other alerts."""
     return [
         {
             "source_matchers": ['alertname="HostDown"'],

@@ -33,7 +33,7 @@ def configuration(jobs: list[dict[str, Any]], *, fleet: str, alertmanager: str |
 
 
 def rules(recorded: Mapping[str, str]) -> dict[str, Any]:
-    """Return rules.yml: what is recorded, and the alerts, without those about quantities that no deployment has."""
+    """Return rules.yml: recording rules and alerts, without those about quantities that no deployment has."""
     recording = [{"record": f"{PREFIX}{name}", "expr": expr} for name, expr in recorded.items()]
     groups = [{"name": "quantities", "rules": recording}] if recording else []
     return {"groups": [*groups, *_alerts(recorded)]}

@@ -1,6 +1,6 @@
-"""Recording rules: one name for each quantity, whatever the engine and its release call it.
+"""Recording rules: one name for each quantity, independent of the engine and its release.
 
-Alerts and dashboards read these names only, so that a metric which a release lacks is asked for nowhere.
+Alerts and dashboards read these names only, so that no query uses a metric that a release does not have.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ RECORDS: Final = (
 """Recorded quantities. The mean accepted length counts the token of the target itself (symptom SPD015)."""
 _HISTOGRAM: Final = "sum by (host, deployment, le) "
 AT_END: Final = ("generated_tokens", "prompt_tokens")
-"""Counters that stand still while requests run, on engines that count at the end of a request."""
+"""Counters that do not change while requests run, on engines that count at the end of a request."""
 
 
 def offered(container: Container) -> dict[str, Metric]:

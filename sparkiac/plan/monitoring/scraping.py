@@ -1,6 +1,6 @@
 """What Prometheus collects: the servers, the exporters, the monitoring itself, and external endpoints.
 
-vLLM asks for its key on /v1 only (reported by its own middleware), and SGLang not on /metrics; llama.cpp asks for it on
+vLLM requires its key on /v1 only (see its middleware), and SGLang not on /metrics; llama.cpp requires it on
 every path except /health and the list of models (tools/server, middleware_validate_api_key).
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 KEY_DIRECTORY: Final = "/run/secrets"
 _KEYED: Final = ("llama-cpp",)
-"""Engines that ask for their key on /metrics."""
+"""Engines that require their key on /metrics."""
 _OWN_JOBS: Final = {"prometheus": "prometheus", "alertmanager": "alertmanager", "grafana": "grafana"}
 _EXPORTER_JOBS: Final = {"node-exporter": "node", "gpu-exporter": "gpu"}
 

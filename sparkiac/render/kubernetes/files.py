@@ -35,7 +35,7 @@ def is_probed(node: Node) -> bool:
 
 
 def promises(nodes: Sequence[Node], namespace: str) -> Iterator[Artifact]:
-    """Yield what the pods of a deployment promise: one file, or one for the leader and one for the workers."""
+    """Yield the files with the API checks of a deployment: one, or one for the leader and one for the workers."""
     name = nodes[0].container.name
     if not is_probed(nodes[0]):
         return

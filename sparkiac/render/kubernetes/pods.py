@@ -133,7 +133,7 @@ def _server(container: Container, process: Process, found: tuple[volumes.Mounted
 
 
 def _ports(container: Container) -> list[dict[str, Any]]:
-    """Return the port, published on the same address of the node as by Docker."""
+    """Return the port; it is published on the address of the node that Docker would publish it on."""
     listen, published = container.network.listen, container.network.published
     if listen is None:
         return []
@@ -171,7 +171,7 @@ def _drain_s(container: Container) -> int:
 
 
 def _lifecycle(container: Container) -> dict[str, Any]:
-    """Wait before SIGTERM, so that running requests can end; no new ones arrive from Services meanwhile."""
+    """Wait before SIGTERM, so that running requests can end; Services send no new ones during this time."""
     drain_s = _drain_s(container)
     return {"preStop": {"sleep": {"seconds": drain_s}}} if drain_s else {}
 

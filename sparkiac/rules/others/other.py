@@ -16,10 +16,10 @@ class Other(NamedTuple):
 
 
 def other(code: str, slug: str, page: str, *sources: str, severity: Severity = Severity.ERROR) -> Other:
-    """Make an entry of the table."""
+    """Return the rule and page of a finding that does not come from a check of the plan."""
     return Other(Rule(code, slug, severity, sources, "0.1.0", waivable=False), page)
 
 
 def on_host(code: str, slug: str, page: str, *sources: str, severity: Severity = Severity.ERROR) -> Other:
-    """Make an entry for a finding of the preflight; its severity is that of its worst line."""
+    """Return the rule and page of a finding of the preflight; `severity` is the highest that it can have."""
     return Other(Rule(code, slug, severity, sources, "0.1.0", waivable=False, phase="preflight"), page)

@@ -70,7 +70,7 @@ class HubClient:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> HubClient:
-        """Use the endpoint and the token of an environment.
+        """Return a client with the endpoint and token from environment variables.
 
         Raises `UpstreamError` if one of them is invalid, or if a variable such as HF_HUB_OFFLINE forbids requests.
         """
@@ -137,7 +137,7 @@ class HubClient:
             return UpstreamError(errors.NO_MODEL, f"{where}: no such repository, or it is private", hint)
         if status == _FORBIDDEN:
             hint = "allow the token to read gated repositories, or set HF_TOKEN to another token"
-            return UpstreamError(errors.GATED, f"{where}: the token may not read it", hint)
+            return UpstreamError(errors.GATED, f"{where}: the token has no read access", hint)
         return UpstreamError(errors.HUB_SILENT, f"{where}: HTTP {status}")
 
 

@@ -59,7 +59,7 @@ KEPT: Final = frozenset(f"{_MODEL} {_LAYERS} {_ATTENTION} {_LATENT} {_STATE} {_E
 KEPT_OF_QUANTIZATION: Final = frozenset(_QUANTIZATION.split())
 """Keys that are kept of a quantization; the long list of layers that are not quantized is left out."""
 _MAMBA: Final = "mamba_"
-"""Prefix of keys with shapes and types of the state, which are all kept."""
+"""Keys with this prefix describe the recurrent state of Mamba layers; all of them are kept."""
 _SECTION: Final = ("_config", "_cfg")
 _QUANTIZATIONS: Final = frozenset({"quantization_config", "quantization", "compression_config"})
 

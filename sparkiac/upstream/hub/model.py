@@ -74,7 +74,7 @@ class CommitReader:
         if not re.fullmatch(patterns.COMMIT, self.commit):
             raise UpstreamError(errors.HUB_INVALID, f"the hub lists no commit of {handle} at {revision!r}")
         if re.fullmatch(patterns.COMMIT, revision) and revision != self.commit:
-            message = f"the hub lists the commit {self.commit} of {handle} for the commit {revision}"
+            message = f"the hub returned commit {self.commit} of {handle} instead of the requested {revision}"
             raise UpstreamError(errors.HUB_INVALID, message)
 
     def staged(self, files: Iterable[str], forms: Collection[LoadedFormat]) -> list[HubFile]:

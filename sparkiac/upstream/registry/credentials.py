@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 IDENTITY: Final = "<token>"
 """User name that marks the secret as an identity token, which is exchanged for a short-lived token."""
 _HUB_KEY: Final = "https://index.docker.io/v1/"
-"""Docker Hub's key in the files."""
+"""Key of Docker Hub's entry in a file such as ~/.docker/config.json."""
 _HELPER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _TIMEOUT_S: Final = 30
 """Enough for a helper that prompts for the password of a key ring."""

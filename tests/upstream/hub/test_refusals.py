@@ -79,7 +79,7 @@ def test_a_token_without_leave_is_told_from_terms_that_were_not_accepted() -> No
         refusal = refused(lambda: resolve(HANDLE, hub=client(hub, token=TOKEN)))
 
     assert refusal.code == "LCK011"
-    assert "may not read it" in str(refusal)
+    assert "no read access" in str(refusal)
 
 
 def test_a_revision_that_is_not_there_is_named() -> None:
