@@ -254,6 +254,18 @@ def inject(bed: Bed, fault: str, victim: str) -> None:
 
 
 @pytest.mark.deep
+def test_when_the_leader_is_killed_both_ranks_start_again_without_a_controller(pair: Pair) -> None:
+    """Each rank is another container afterwards, and the group answers; the seconds are printed with -s."""
+    before, length = {host: container(pair, host) for host in HOSTS}, pair.lengths()
+    began = time.monotonic()
+    pair.bed.ssh("spark-01", f"docker kill {before['spark-01']}", root=True)
+    wait_for(lambda: all(container(pair, host) not in {"", before[host]} for host in HOSTS), "both ranks", timeout=300)
+    pair.settle()
+    assert pair.lengths() == length
+    print(f"serving again after {time.monotonic() - began:.0f} s", flush=True)  # noqa: T201 - shown with -s
+
+
+@pytest.mark.deep
 def test_a_rank_that_stops_slowly_has_stopped_before_the_other_goes_back(pair: Pair) -> None:
     """The link is cut for good while the new generation loads; stopping a rank takes longer than noticing that."""
     old = pair.lengths()
