@@ -115,7 +115,7 @@ def check(
     """
     report, found = resolve_inventory(inventory, lock)
     if found is None:
-        return Outcome(report, None)
+        return Outcome(Report.of((*report.findings, *_despite_lock(report, inventory, lock))), None)
     plan = build(found)
     hidden = _outside_default() if hidden is None else hidden
     findings = [each for each in rules.check(plan, found) if (each.code, each.severity) not in hidden]
@@ -124,6 +124,14 @@ def check(
         findings.append(_example(inventory, lock))
     tolerated = _SETTLED_BY_LOCK if allow_unlocked else frozenset({_EXAMPLE[0]}) if allow_example else frozenset()
     return Outcome(Report.of(_as_warning(each) if each.code in tolerated else each for each in findings), plan)
+
+
+def _despite_lock(report: Report, inventory: InputFile, lock: InputFile | None) -> Iterator[Finding]:
+    """Return the errors of rules that no lock can settle, if only the lock is faulty."""
+    if lock is not None and {each.loc.file for each in report.findings if each.loc} == {lock.name}:
+        for each in check(inventory, None).report.findings:
+            if each.severity is Severity.ERROR and each.code not in _SETTLED_BY_LOCK:
+                yield each
 
 
 def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Report, Resolved | None]:

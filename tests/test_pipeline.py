@@ -89,3 +89,17 @@ def test_artifacts_are_sorted_by_path_and_paths_are_unique() -> None:
     paths = [artifact.path for artifact in pipeline.render(outcome.plan)]
     assert paths == sorted(set(paths))
     assert {"PLAN.md", "ansible.cfg", "inventory.yml", "site.yml", "host_vars/spark-01.yml"} <= set(paths)
+
+
+def test_faults_of_the_lock_do_not_hide_errors_of_rules() -> None:
+    text = deployment("set: {gpu_memory_utilization: 0.99}")
+    files = (
+        pipeline.InputFile("lab.yaml", text.encode()),
+        pipeline.InputFile("lab.lock.yaml", b"version: 2\nimages: {}\n"),
+    )
+    outcome = pipeline.check(*files)
+    assert outcome.plan is None
+    assert [(each.code, each.loc and each.loc.file) for each in outcome.report.findings] == [
+        ("INV002", "lab.lock.yaml"),
+        ("MEM001", "lab.yaml"),
+    ]
