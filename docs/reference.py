@@ -68,7 +68,7 @@ def text() -> str:
 
 def commands(command: click.Command, name: str) -> Iterator[str]:
     """Write a command, and the commands below it."""
-    context = click.Context(command, info_name=name)
+    context = click.Context(command, info_name=name, **cli.context_settings)
     yield f"### {name}\n"
     yield f"`{' '.join([name, *command.collect_usage_pieces(context)])}`\n"
     yield f"{prose(command.help or '')}\n"

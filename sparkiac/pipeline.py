@@ -140,7 +140,7 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
     pins = read_lock(lock) if lock else None
     shelf, unfit = library.read(recipe_files(inventory, loaded.document))
     faults = (*loaded.findings, *(pins.findings if pins else ()), *unfit)
-    if loaded.value is None and (foreign := _foreign(inventory, loaded)):
+    if loaded.value is None and (foreign := _foreign(inventory, loaded.document)):
         return Report.of((foreign,)), None
     if faults or loaded.value is None:
         return Report.of((*faults, *check_names(loaded, shelf))), None
@@ -157,22 +157,10 @@ def recipe_files(inventory: InputFile, document: Document) -> tuple[RecipeText, 
     return (*inventory.recipes, *of_sources)
 
 
-def _foreign(inventory: InputFile, loaded: Source[Inventory]) -> Finding | None:
-    """Return one finding for a file of another tool, instead of one for each key that an inventory would have."""
-    from sparkiac import importers  # noqa: PLC0415  only for a file that is not an inventory
+def _foreign(inventory: InputFile, document: Document) -> Finding | None:
+    from sparkiac.importers import mistaken  # noqa: PLC0415  only for a file that is not an inventory
 
-    data = loaded.document.data
-    if not isinstance(data, dict) or data.keys() & {"hosts", "deployments"}:
-        return None
-    services = data.get("services")
-    if isinstance(services, dict) and any(isinstance(each, dict) and "kind" in each for each in services.values()):
-        return None
-    kind = importers.recognised(inventory.raw.decode(), inventory.name)
-    if kind is None:
-        return None
-    hint = f"`sparkiac import {inventory.name}` converts it to a draft"
-    message = f"not an inventory: the file is in {kind} format"
-    return Finding("INV003", "missing-key", Severity.ERROR, message, loaded.document.at_key(()), hint)
+    return mistaken.finding(inventory.name, inventory.raw, document)
 
 
 def fix(

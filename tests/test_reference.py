@@ -46,7 +46,7 @@ def section(owner: str) -> str:
 def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
     yield name, command
     if isinstance(command, click.Group):
-        context = click.Context(command)
+        context = click.Context(command, **cli.context_settings)
         for each in command.list_commands(context):
             below = command.get_command(context, each)
             assert below is not None
@@ -107,7 +107,7 @@ def test_every_command_has_its_section_with_every_option(name: str, command: cli
 @pytest.mark.parametrize(("name", "command"), list(commands(cli, "sparkiac")))
 def test_a_help_text_has_no_mark_for_the_formatter(name: str, command: click.Command) -> None:
     """Click keeps the lines after a backspace character; a backslash and a b are text."""
-    assert "\\b" not in command.get_help(click.Context(command, info_name=name))
+    assert "\\b" not in command.get_help(click.Context(command, info_name=name, **cli.context_settings))
 
 
 def test_every_exit_code_has_its_meaning() -> None:
