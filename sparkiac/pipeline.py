@@ -11,7 +11,7 @@ from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock
 from sparkiac.plan import Plan, build
 from sparkiac.report import Finding, Report, Severity
-from sparkiac.resolve import check_names, resolve
+from sparkiac.resolve import check_names, resolve, sources
 from sparkiac.rules import profiles
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ class InputFile(NamedTuple):
     """Measured speeds of the inventory's links; other files have none."""
     recipes: tuple[RecipeText, ...] = ()
     """Recipes in the repository of the inventory; other files have none."""
+    fetched: Mapping[str, tuple[RecipeText, ...]] = {}
+    """Recipes fetched from the inventory's sources, by name of the source; other files have none."""
 
 
 class Outcome(NamedTuple):
@@ -128,14 +130,23 @@ def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Rep
     """Read and resolve an inventory; return None instead of a result if the input is not valid."""
     loaded = read_inventory(inventory)
     pins = read_lock(lock) if lock else None
-    shelf, unfit = library.read(inventory.recipes)
+    shelf, unfit = library.read(recipe_files(inventory, loaded.document))
     faults = (*loaded.findings, *(pins.findings if pins else ()), *unfit)
     if loaded.value is None and (foreign := _foreign(inventory, loaded)):
         return Report.of((foreign,)), None
     if faults or loaded.value is None:
         return Report.of((*faults, *check_names(loaded, shelf))), None
+    unpinned = tuple(sources.check(loaded, pins.value if pins else None, inventory.fetched))
+    if unpinned:
+        return Report.of(unpinned), None
     findings, result = resolve(loaded, pins.value if pins else None, inventory.interfaces, library=shelf)
     return Report.of(findings), result._replace(records=inventory.records) if result else None
+
+
+def recipe_files(inventory: InputFile, document: Document) -> tuple[RecipeText, ...]:
+    """Return the files of all recipes that an inventory can use: those of its repository and of its sources."""
+    of_sources = (file for name in sources.names(document) for file in inventory.fetched.get(name, ()))
+    return (*inventory.recipes, *of_sources)
 
 
 def _foreign(inventory: InputFile, loaded: Source[Inventory]) -> Finding | None:

@@ -15,6 +15,7 @@ import pytest
 
 from sparkiac import pipeline, source
 from sparkiac.model.inventory import Inventory
+from sparkiac.model.sources import RecipeSource
 from tests.everyfield import Place, choices, places, put
 from tests.plan.fleets import LOCK, ONES
 from tests.resolve.built import as_yaml
@@ -153,6 +154,10 @@ EXCEPTIONS: Final = {
     "extra_flags.why": "read by whoever reviews the inventory",
     "builds.*.why": "read by whoever reviews the inventory; a build without it is refused",
     "<OpenClawService>.memory_gib": "a configuration file takes no memory; all services share the field",
+    **dict.fromkeys(
+        (f"sources.*.{key}" for key in RecipeSource.model_fields),
+        "without a fetched source there is no plan: tests/resolve/test_sources.py changes each field",
+    ),
     "container.files.*.why": "shown only while nothing says where the file comes from, and then there is no plan",
 }
 """End of a field's place → why nothing depends on its value."""

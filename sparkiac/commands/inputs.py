@@ -80,8 +80,9 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
         message = f"{click.format_filename(inventory)} is a lock; name its inventory, {click.format_filename(fitting)}"
         raise click.UsageError(message)
     lock = lock_path(inventory)
-    own = recipe_files(recipes_path(inventory))
-    beside = captured(inventory), measured(inventory), link_speeds(inventory), own
+    own = recipes_path(inventory)
+    recipes = recipe_files(own), source_files(own.with_name("sources"))
+    beside = captured(inventory), measured(inventory), link_speeds(inventory), *recipes
     return (
         InputFile(str(inventory), inventory.read_bytes(), *beside),
         InputFile(str(lock), lock.read_bytes()) if lock.is_file() else None,
@@ -159,6 +160,11 @@ def recipe_files(folder: Path) -> tuple[RecipeText, ...]:
             RecipeText(str(printable(path)), path.relative_to(folder).with_suffix("").parts, path.read_bytes())
         )
     return tuple(sorted(found, key=lambda file: file.parts))
+
+
+def source_files(folder: Path) -> dict[str, tuple[RecipeText, ...]]:
+    """Read the fetched recipes below a folder, by name of their source."""
+    return {each.name: recipe_files(each) for each in sorted(folder.glob("*")) if each.is_dir()}
 
 
 def interfaces_path(inventory: Path) -> Path:

@@ -9,6 +9,7 @@ from sparkiac.lock.merge import Key, LockEntry, PinRequest, UnusedPin, entry, me
 from sparkiac.lock.online import Answers, Comparison, Difference, Failure, by_name, by_pin, compared
 from sparkiac.lock.record import BuildRecord, RecordError, read
 from sparkiac.lock.required import RequiredPin, required
+from sparkiac.lock.sources import locked_source, with_sources
 from sparkiac.lock.text import patched, whole, with_record
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "conflicts",
     "different",
     "entry",
+    "locked_source",
     "merged",
     "only_silence",
     "outdated",
@@ -46,4 +48,5 @@ __all__ = [
     "unused",
     "whole",
     "with_record",
+    "with_sources",
 ]

@@ -81,7 +81,8 @@ def merged(
         section, response = SECTIONS[pin.kind], responses.get(pin.key)
         old = former.get(section, {}).get(pin.name, {})
         new[section][pin.name] = old if response is None else entry(_finished(response, pin, old))
-    new["builds"] = dict(sorted(former.get("builds", {}).items()))
+    for kept in ("builds", "sources"):  # other commands write these
+        new[kept] = dict(sorted(former.get(kept, {}).items()))
     return {key: new[key] for key in _ORDER if new.get(key) or key in _ALWAYS}
 
 

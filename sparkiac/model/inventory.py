@@ -37,6 +37,7 @@ from sparkiac.model.monitoring import Monitoring
 from sparkiac.model.platform import Platform
 from sparkiac.model.services import Service
 from sparkiac.model.settings import Serving, Settings
+from sparkiac.model.sources import RecipeSource
 
 
 class HostMemory(Model):
@@ -264,5 +265,7 @@ class Inventory(Model):
     """Builds of images from source, by name; they override the catalog's builds with the same name."""
     revisions: dict[ModelHandle, GitRef] = {}
     """Branch, tag or commit for `sparkiac lock` to pin, by repository on the model hub; default `main`."""
+    sources: dict[Name, RecipeSource] = {}
+    """Repositories of recipes by name, beside the catalog and the recipes of this repository."""
     allow: tuple[Waiver, ...] = ()
     """Findings that are accepted for the whole fleet, with a reason for each."""

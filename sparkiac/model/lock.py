@@ -15,6 +15,7 @@ from sparkiac.model.base import (
     Name,
     Sha256,
 )
+from sparkiac.model.sources import LockedSource
 
 WeightFormat: TypeAlias = Literal["consolidated", "shards"]
 """File formats of weights: Mistral's `consolidated*.safetensors`, or the usual shards."""
@@ -120,3 +121,5 @@ class Lock(Model):
     """Pinned extra files, by URL in the inventory or recipe."""
     builds: dict[Name, LockedBuild] = {}
     """Built images, by name of the build."""
+    sources: dict[Name, LockedSource] = {}
+    """Repositories of recipes, by name in the inventory."""

@@ -1,20 +1,38 @@
-"""Read files of an earlier commit from the user's Git repository. Nothing in the repository changes."""
+"""Read files of a commit: of the user's Git repository, in which nothing changes, or of one that is fetched."""
 
 from __future__ import annotations
 
+import os
 import subprocess
-from typing import TYPE_CHECKING, Final
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.upstream import ssh
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
 _TIMEOUT_S: Final = 60
 _SYMLINK: Final = b"120000"
 _FILE: Final = b"blob"
 _FATAL: Final = "fatal: "
+_MAX_FILES: Final = 1000
+_MAX_BYTES: Final = 1 << 20
+"""Maximum size of one file that is fetched."""
+_ONLY: Final = ("protocol.allow=never", "protocol.https.allow=always", "protocol.file.allow=always")
+_ONLY_THESE: Final = tuple(word for setting in _ONLY for word in ("-c", setting))
+_NO_PROMPT: Final = {"GIT_TERMINAL_PROMPT": "0"}
+_REPOSITORY_VARIABLES: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
+"""Set where a hook of the user's repository runs sparkiac; a fetch must not write there."""
+
+
+class FetchedFiles(NamedTuple):
+    """Files of a repository at one commit."""
+
+    commit: str
+    files: Mapping[str, bytes]
+    """Path below the requested folder → content."""
 
 
 class GitError(Exception):
@@ -31,38 +49,74 @@ def files(folder: Path, revision: str, paths: Iterable[str]) -> dict[str, bytes]
         message = f"{revision or 'an empty text'} is not a revision; name a commit, a branch or a tag, such as main"
         raise GitError(message)
     commit = _output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", unknown=revision)
-    name = commit.decode().strip()
-    listed = _output(folder, "ls-tree", "-r", "-z", name, "--", *paths).split(b"\0")
-    found = {}
+    return {path: _blob(folder, blob) for path, blob in _listed(folder, commit.decode().strip(), paths)}
+
+
+def fetch(url: str, revision: str, path: str) -> FetchedFiles:
+    """Return the YAML files of a folder in a repository, at a branch, tag or commit.
+
+    Git checks every object against its hash. Only https and file addresses are followed, and no prompt is shown.
+    Raises GitError.
+    """
+    with tempfile.TemporaryDirectory(prefix="sparkiac-git-") as name:
+        folder = Path(name)
+        _output(folder, "init", "--quiet", "--bare", fetching=True)
+        words = ("fetch", "--quiet", "--depth=1", "--no-tags", "--", url, revision)
+        _output(folder, *_ONLY_THESE, *words, fetching=True)
+        commit = _output(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}", fetching=True).decode().strip()
+        listed = [each for each in _listed(folder, commit, [f"{path}/"], fetching=True) if each[0].endswith(".yaml")]
+        if len(listed) > _MAX_FILES:
+            message = f"{path} has {len(listed)} files; at most {_MAX_FILES} are read"
+            raise GitError(message)
+        return FetchedFiles(commit, {each.removeprefix(f"{path}/"): _blob(folder, blob, each) for each, blob in listed})
+
+
+def _listed(folder: Path, commit: str, paths: Iterable[str], *, fetching: bool = False) -> Iterator[tuple[str, str]]:
+    """Return path and blob of each file; refuse symbolic links."""
+    listed = _output(folder, "ls-tree", "-r", "-z", commit, "--", *paths, fetching=fetching).split(b"\0")
     for entry in filter(None, listed):
         about, _, raw = entry.partition(b"\t")
         mode, kind, blob = about.split()
         path = raw.decode(errors="surrogateescape")
         if mode == _SYMLINK:
-            message = f"{path} is a symbolic link in {revision}; name the file that it points to"
+            message = f"{path} is a symbolic link in {commit}; name the file that it points to"
             raise GitError(message)
         if kind == _FILE:
-            found[path] = _output(folder, "cat-file", "blob", blob.decode())
-    return found
+            yield path, blob.decode()
 
 
-def _output(folder: Path, *words: str, unknown: str = "") -> bytes:
+def _blob(folder: Path, blob: str, fetched: str = "") -> bytes:
+    """Return the content of a blob; `fetched` is the path of one from another repository, whose size is limited."""
+    if fetched and int(_output(folder, "cat-file", "-s", blob, fetching=True)) > _MAX_BYTES:
+        message = f"{fetched} has more than {_MAX_BYTES} bytes"
+        raise GitError(message)
+    return _output(folder, "cat-file", "blob", blob, fetching=bool(fetched))
+
+
+def _output(folder: Path, *words: str, unknown: str = "", fetching: bool = False) -> bytes:
     """Return the output of a git command in a folder; `unknown` is the revision that a silent failure is about."""
+    hidden = _REPOSITORY_VARIABLES if fetching else frozenset()
+    environment = {key: value for key, value in os.environ.items() if key not in hidden} | _NO_PROMPT
     try:
         done = subprocess.run(  # noqa: S603  no shell; the revision does not start with a dash
             ("git", *words),  # noqa: S607  the user's git
-            cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False,
+            cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False,
         )  # fmt: skip
     except FileNotFoundError:
         message = "git is not installed on this machine, or not in PATH"
         raise GitError(message) from None
     except subprocess.TimeoutExpired:
-        message = f"git {words[0]} did not end within {_TIMEOUT_S} s"
+        message = f"git {_command(words)} did not end within {_TIMEOUT_S} s"
         raise GitError(message) from None
     if done.returncode:
         default = f"{unknown} is not a commit, branch or tag of this repository" if unknown else "no message"
         raise GitError(_reason(done.stderr.decode(errors="replace")) or default)
     return done.stdout
+
+
+def _command(words: tuple[str, ...]) -> str:
+    """Return the git command after its options."""
+    return next(word for word in words if not word.startswith("-") and "=" not in word)
 
 
 def _reason(errors: str) -> str:

@@ -36,6 +36,8 @@ BY_LOCK = {other.rule.code for other in OTHERS if other.rule.phase == "lock"} | 
     "RCP001",
     "RCP002",
     "RCP003",
+    "RCP004",
+    "RCP005",
 }
 """What is found by asking upstream, in an imported file, in a record of measurements, or in a path of a recipe."""
 HOST_CODE = re.compile(r"\b(?:[A-Z]{3}|MN)[0-9]{3}\b")

@@ -45,7 +45,7 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
         return Exit.BAD_INPUT
     former = files[0].raw.decode()
     builds = tuple(names(former, "builds"))
-    shelf, _ = library.read(files[0].recipes)
+    shelf, _ = library.read(pipeline.recipe_files(files[0], pipeline.read_inventory(files[0]).document))
     hosts = tuple(each.strip() for each in on.split(","))
     wanted = draft.DeploymentDraft(recipe, hosts, name, model, port, builds, shelf)
     name, values = draft.deployment(wanted, outcome.plan, names(former, "deployments", "services"))

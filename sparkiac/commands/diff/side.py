@@ -14,6 +14,7 @@ from sparkiac.commands.inputs import interfaces_path, links_path, lock_path, mea
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
+    from sparkiac.catalog.library import RecipeText
     from sparkiac.pipeline import InputFile
     from sparkiac.plan import Plan
     from sparkiac.report import Report
@@ -51,8 +52,9 @@ def from_git(revision: str, inventory: Path) -> Files:
 
     single = (inventory, lock_path(inventory), links_path(inventory))
     folders = (interfaces_path(inventory), measurements_path(inventory))
-    recipes = os.path.relpath(recipes_path(inventory), inventory.parent)
-    wanted = [*(path.name for path in single), *(f"{path.name}/" for path in folders), f"{recipes}/"]
+    recipes = Path(os.path.relpath(recipes_path(inventory), inventory.parent))
+    shared = (recipes, recipes.with_name("sources"))
+    wanted = [*(path.name for path in single), *(f"{path.name}/" for path in folders), *(f"{each}/" for each in shared)]
     try:
         found = git.files(inventory.parent, revision, wanted)
     except git.GitError as error:
@@ -76,10 +78,16 @@ def _read_copy(folder: Path, found: dict[str, bytes], revision: str, inventory: 
         main, lock = read(base / inventory.name)
     except click.UsageError as error:
         raise click.UsageError(error.message.replace(str(base), f"{revision}:{inventory.parent}")) from None
-    own = recipes_path(base / inventory.name), f"{revision}:{recipes_path(inventory)}"
-    recipes = tuple(each._replace(path=each.path.replace(str(own[0]), own[1], 1)) for each in main.recipes)
-    named = main._replace(name=f"{revision}:{inventory}", recipes=recipes)
+    own = str(recipes_path(base / inventory.name)), f"{revision}:{recipes_path(inventory)}"
+    recipes = _renamed(main.recipes, *own)
+    beside = [str(Path(each).with_name("sources")) for each in own]
+    fetched = {name: _renamed(files, *beside) for name, files in main.fetched.items()}
+    named = main._replace(name=f"{revision}:{inventory}", recipes=recipes, fetched=fetched)
     return named, lock._replace(name=f"{revision}:{lock_path(inventory)}") if lock else None
+
+
+def _renamed(files: tuple[RecipeText, ...], folder: str, shown: str) -> tuple[RecipeText, ...]:
+    return tuple(each._replace(path=each.path.replace(folder, shown, 1)) for each in files)
 
 
 def checked(files: Files) -> Side | Report:

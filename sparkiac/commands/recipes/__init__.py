@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, CommandGroup, known, print_json
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, known, print_json
 from sparkiac.commands.recipes.own import own
 
 if TYPE_CHECKING:
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 @click.group(cls=CommandGroup)
 def recipes() -> None:
-    """List, search and write recipes: models with options that a source has shown to work.
+    """List, search, write and fetch recipes: models with options that a source has shown to work.
 
-    They are those of sparkiac's catalog and those in the folder `recipes` of the current directory.
+    They are those of sparkiac's catalog and those in the folders `recipes` and `sources` of the current
+    directory.
     """
 
 
@@ -147,6 +148,29 @@ def new(name: str, source: str, inventory: Path | None) -> int:
     from sparkiac.commands.recipes import writing
 
     return writing.write(name, source, inventory)
+
+
+@recipes.command()
+@INVENTORY
+@click.argument("names", nargs=-1, metavar="[SOURCE]...")
+@click.option("--upgrade", is_flag=True, help="Fetch the current commit of the revision: of each SOURCE, or of all.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; print what would change; exit 3 if anything would.")
+def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bool) -> int:
+    """Fetch the recipes of the `sources` of INVENTORY, write them below `sources`, and pin them in the lock.
+
+    A source that the lock pins is fetched at its commit, and only if its files are missing or changed; a different
+    content is refused. Other sources are fetched at their revision. The diff of all files is printed. All other
+    commands only read the files, without a network, and refuse what differs from the lock.
+
+    Exit codes: 0 done, 1 refused: no recipes, or not what the lock pins, 2 bad input, 3 --dry-run found changes, 6 a
+    repository or file cannot be read or written.
+    """
+    from sparkiac.commands.recipes import fetching
+
+    if names and not upgrade:
+        message = f"{names[0]!r} selects a source to upgrade; add --upgrade"
+        raise click.UsageError(message)
+    return fetching.fetch(inventory, names, upgrade=upgrade, dry_run=dry_run)
 
 
 def _entry(words: Iterable[str], library: Library) -> str:

@@ -39,4 +39,24 @@ A file is a variant of a recipe that does not exist.
 `recipes/VENDOR/NAME.yaml` or a recipe of the catalog. Correct the name of the folder, or add the recipe.
 """,
     ),
+    other(
+        "RCP004",
+        "source-not-fetched",
+        """\
+The lock does not pin a source of recipes, or pins it from another place.
+
+`sources:` names a Git repository. `sparkiac recipes fetch INVENTORY` reads its recipes at one commit, writes them below
+`sources/NAME` and pins commit and hashes in the lock. Run it after each change of `sources:`, and commit the files.
+""",
+    ),
+    other(
+        "RCP005",
+        "source-changed",
+        """\
+The files below `sources/NAME` are not those that the lock pins.
+
+A file was edited, added or removed, so the recipes are no longer those of the pinned commit. `sparkiac recipes fetch
+INVENTORY` restores them. To change a recipe, copy it to `recipes` under a vendor of your own, or add a variant there.
+""",
+    ),
 )

@@ -1,0 +1,193 @@
+"""Fetch the recipes of an inventory's sources, pin them, and write them into the user's repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import click
+
+from sparkiac.characters import escaped_line
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import known, lock_path, read, recipes_path, show
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from sparkiac.catalog.library import RecipeText
+    from sparkiac.model.sources import LockedSource, RecipeSource
+    from sparkiac.pipeline import InputFile
+    from sparkiac.report import Finding
+    from sparkiac.upstream.git import FetchedFiles
+
+
+_DEEPEST: Final = 2
+"""Folders above the file of a variant."""
+
+
+class FetchedSource(NamedTuple):
+    """One source with its new files."""
+
+    name: str
+    locked: LockedSource
+    files: Mapping[str, bytes]
+    notes: tuple[str, ...] = ()
+    """What a conversion skipped or lost."""
+
+
+def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bool) -> int:
+    """Fetch what is missing, or what is upgraded; print the differences; write files and lock."""
+    from sparkiac import lock as locks
+    from sparkiac import pipeline
+    from sparkiac.write import replace
+
+    files = read(inventory)
+    source, lock = pipeline.read_inventory(files[0]), pipeline.read_lock(files[1]) if files[1] else None
+    faults = (*source.findings, *(lock.findings if lock else ()))
+    if source.value is None or faults:
+        return _refuse(faults)
+    wanted = source.value.sources
+    for name in names:
+        known("source", name, wanted)
+    pinned = lock.value.sources if lock and lock.value else {}
+    moved = set(names or wanted) if upgrade else set()
+    kept, due = _sorted_out(wanted, pinned, files[0].fetched, moved)
+    try:
+        new = [_fetched(name, wanted[name], None if name in moved else pinned.get(name)) for name in due]
+    except _Refused as error:
+        click.echo(escaped_line(str(error)), err=True)
+        return error.code
+    if faults := _faults(inventory, files[0], new, kept):  # of the fetched recipes
+        return _refuse(faults)
+    diff = _print(inventory, files[0].fetched, new)
+    locked = {**{name: pinned[name] for name in kept}, **{each.name: each.locked for each in new}}
+    text = pipeline.lock_text(files[1], locks.with_sources(lock.document if lock else None, locked))
+    changed = bool(diff) or text != (files[1].raw if files[1] else None)
+    if not dry_run and changed:
+        _write(inventory, files[0].fetched, new)
+        replace(lock_path(inventory), text)
+    state = "written" if changed else "up to date"
+    click.echo(f"{lock_path(inventory)}: {'would be written' if changed and dry_run else state}")
+    return Exit.STALE if dry_run and changed else Exit.OK
+
+
+class _Refused(Exception):  # noqa: N818  its text is the message
+    """A source cannot be fetched, or is not what the lock pins."""
+
+    def __init__(self, message: str, code: Exit) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def _refuse(findings: Iterable[Finding]) -> int:
+    from sparkiac.report import Report
+
+    show(Report.of(findings), "text")
+    return Exit.BAD_INPUT
+
+
+def _sorted_out(
+    wanted: Mapping[str, RecipeSource],
+    pinned: Mapping[str, LockedSource],
+    present: Mapping[str, tuple[RecipeText, ...]],
+    moved: Collection[str],
+) -> tuple[list[str], list[str]]:
+    """Return the sources that stay as they are, and those that must be fetched."""
+    from sparkiac.resolve import sources
+
+    kept = [
+        name
+        for name, source in wanted.items()
+        if name not in moved
+        and name in pinned
+        and sources.is_of(pinned[name], source)
+        and not [*sources.differences(pinned[name], present.get(name, ()))]
+    ]
+    return kept, [name for name in wanted if name not in kept]
+
+
+def _fetched(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedSource:
+    """Fetch a source: at the commit of the lock if it is still the same source, else at the revision."""
+    from sparkiac import lock as locks
+    from sparkiac.resolve import sources
+    from sparkiac.upstream import git
+
+    same = pinned is not None and sources.is_of(pinned, source)
+    try:
+        found = git.fetch(source.git, pinned.commit if pinned and same else source.revision, source.path)
+    except git.GitError as error:
+        message = f"source {name}: {source.git}: {error}"
+        raise _Refused(message, Exit.IO) from None
+    files, notes = _recipes(name, source, found)
+    if not files:
+        message = f"source {name}: {source.git} has no recipes in {source.path} at {found.commit}"
+        raise _Refused(message, Exit.FINDINGS)
+    locked = locks.locked_source(source, found.commit, files)
+    if pinned and same and locked != pinned:
+        message = f"source {name}: the files of commit {found.commit} differ from their hashes in the lock; "
+        hint = f"if that is expected, run with --upgrade {name}"
+        raise _Refused(message + hint, Exit.FINDINGS)
+    return FetchedSource(name, locked, files, notes)
+
+
+def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """Return the recipes of a repository as they will be written, and notes about what is left out."""
+    if source.format != "sparkiac":
+        from sparkiac.importers import repository
+
+        origin = f"{source.git} at {found.commit}, {source.path}"
+        result = repository.converted(found.files, kind=source.format, vendor=name, origin=origin)
+        lost = (f"{path}: {number} settings were lost; its comments list them" for path, number in result.lost.items())
+        return dict(result.files), (*(f"{each}; skipped" for each in result.skipped), *lost)
+    recipes = {path: raw for path, raw in found.files.items() if 1 <= path.count("/") <= _DEEPEST}
+    left = sorted(found.files.keys() - recipes.keys())
+    return recipes, tuple(f"{path}: not VENDOR/NAME.yaml or VENDOR/NAME/VARIANT.yaml; skipped" for path in left)
+
+
+def _folder(inventory: Path, name: str) -> Path:
+    return recipes_path(inventory).with_name("sources") / name
+
+
+def _faults(inventory: Path, own: InputFile, new: Iterable[FetchedSource], kept: Iterable[str]) -> tuple[Finding, ...]:
+    """Return the findings about all recipes as they would be."""
+    from sparkiac.catalog import library
+
+    texts = [*own.recipes, *(file for name in kept for file in own.fetched[name])]
+    for each in new:
+        for path, raw in each.files.items():
+            parts = tuple(path.removesuffix(".yaml").split("/"))
+            texts.append(library.RecipeText(str(_folder(inventory, each.name) / path), parts, raw))
+    return library.read(texts)[1]
+
+
+def _print(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: Iterable[FetchedSource]) -> str:
+    """Print each fetched source with its notes and the patch of its files; return the patches."""
+    from sparkiac import write
+
+    patches = ""
+    for each in new:
+        before = {f"{'/'.join(file.parts)}.yaml": file.raw for file in present.get(each.name, ())}
+        patch = "".join(
+            write.diff_of(str(_folder(inventory, each.name) / path), before.get(path, b""), each.files.get(path, b""))
+            for path in sorted(before.keys() | each.files.keys())
+        )
+        for note in each.notes:
+            click.echo(f"{each.name}: {escaped_line(note)}", err=True)
+        click.echo(patch, nl=False)
+        click.echo(f"{each.name}: {len(each.files)} files of {each.locked.git} at {each.locked.commit}")
+        patches += patch
+    return patches
+
+
+def _write(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: Iterable[FetchedSource]) -> None:
+    """Write the files of the fetched sources, and remove those that a source no longer has."""
+    from sparkiac import write
+
+    for each in new:
+        folder = _folder(inventory, each.name)
+        for path, raw in each.files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            write.replace(folder / path, raw)
+        for file in present.get(each.name, ()):
+            if f"{'/'.join(file.parts)}.yaml" not in each.files:
+                Path(file.path).unlink()

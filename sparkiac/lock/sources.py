@@ -1,0 +1,31 @@
+"""Entries of the lock for repositories of recipes, and what differs between lock, inventory and fetched files."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from sparkiac.model.lock import Lock
+from sparkiac.model.sources import LockedSource, RecipeSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.source.document import Document
+
+_EMPTY: Final[dict[str, Any]] = {"version": 1, "images": {}}
+_ORDER: Final = tuple(Lock.model_fields)
+
+
+def locked_source(source: RecipeSource, commit: str, files: Mapping[str, bytes]) -> LockedSource:
+    """Return the entry of a source whose files were read from a commit."""
+    hashes = {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)}
+    return LockedSource(**source.model_dump(), commit=commit, files=hashes)
+
+
+def with_sources(document: Document | None, sources: Mapping[str, LockedSource]) -> dict[str, Any]:
+    """Return the data of the lock with exactly these sources."""
+    data = _EMPTY if document is None else cast("dict[str, Any]", document.data)
+    entries = {name: sources[name].model_dump(exclude_defaults=True) for name in sorted(sources)}
+    new = {**data, "sources": entries}
+    return {key: new[key] for key in _ORDER if key in new and (key != "sources" or entries)}

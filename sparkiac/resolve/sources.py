@@ -1,0 +1,67 @@
+"""Compare the fetched recipes of an inventory's sources with the lock: nothing else may be used."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.model.sources import RecipeSource
+from sparkiac.report import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sparkiac.catalog.library import RecipeText
+    from sparkiac.model.inventory import Inventory
+    from sparkiac.model.lock import Lock
+    from sparkiac.model.sources import LockedSource
+    from sparkiac.source import Source
+    from sparkiac.source.document import Document
+
+_MISSING: Final = ("RCP004", "source-not-fetched")
+_CHANGED: Final = ("RCP005", "source-changed")
+_KEY: Final = "sources"
+
+
+def names(document: Document) -> tuple[str, ...]:
+    """Return the names of an inventory's sources, also of an invalid one."""
+    data: Any = document.data
+    found = data.get(_KEY) if isinstance(data, dict) else None
+    return tuple(found) if isinstance(found, dict) else ()
+
+
+def check(
+    inventory: Source[Inventory], lock: Lock | None, fetched: Mapping[str, tuple[RecipeText, ...]]
+) -> Iterator[Finding]:
+    """Return a finding for each source that the lock does not pin, and for each file that it does not contain."""
+    assert inventory.value is not None, "the inventory is valid"  # noqa: S101
+    document = inventory.document
+    for name, source in inventory.value.sources.items():
+        locked = lock.sources.get(name) if lock else None
+        hint = f"run `sparkiac recipes fetch {document.name}`"
+        if locked is None or not is_of(locked, source):
+            state = "is not fetched" if locked is None else "is fetched from another place"
+            wanted = f"{source.git} at {source.revision}, folder {source.path}, format {source.format}"
+            message = f"source {name} {state}: the inventory names {wanted}"
+            yield Finding(*_MISSING, Severity.ERROR, message, document.at_key((_KEY, name)), hint)
+            continue
+        for message in differences(locked, fetched.get(name, ())):
+            loc = document.at_key((_KEY, name))
+            yield Finding(*_CHANGED, Severity.ERROR, f"source {name}: {message}", loc, f"{hint}: it restores the files")
+
+
+def is_of(locked: LockedSource, source: RecipeSource) -> bool:
+    """Return whether an entry of the lock was made for this source."""
+    return all(getattr(locked, key) == getattr(source, key) for key in RecipeSource.model_fields)
+
+
+def differences(locked: LockedSource, files: tuple[RecipeText, ...]) -> Iterator[str]:
+    """Return what differs between the files of a source and their hashes in the lock."""
+    present = {f"{'/'.join(file.parts)}.yaml": file for file in files}
+    for path, file in present.items():
+        if path not in locked.files:
+            yield f"{file.path} is not in the lock"
+        elif hashlib.sha256(file.raw).hexdigest() != locked.files[path]:
+            yield f"{file.path} differs from its hash in the lock"
+    for path in sorted(locked.files.keys() - present.keys()):
+        yield f"{path} is in the lock, but the file does not exist"

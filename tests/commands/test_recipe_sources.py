@@ -1,0 +1,227 @@
+"""Repositories of recipes as sources of an inventory: a Git repository on this machine is fetched and pinned."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+from tests.commands.test_own_recipes import RECIPE
+from tests.plan.fleets import LOCK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Outcome
+
+    Cli = Callable[..., Outcome]
+
+INVENTORY: Final = """\
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat: {recipe: ours/chat, on: spark-01, port: 8001}
+sources:
+  team: {git: "file://ADDRESS"}
+"""
+EUGR: Final = """\
+recipe_version: "1"
+name: Their model
+description: vLLM serving example/model
+model: example/model
+container: vllm-node
+defaults: {port: 8000, host: 0.0.0.0, gpu_memory_utilization: 0.4, max_model_len: 4096}
+command: |
+  vllm serve example/model --port {port} --host {host} \\
+    --gpu-memory-utilization {gpu_memory_utilization} --max-model-len {max_model_len}
+"""
+
+
+@dataclass
+class Upstream:
+    """The repository of recipes, and the user's directory beside it."""
+
+    folder: Path
+    repository: Path
+
+    def commit(self, files: dict[str, str | None]) -> str:
+        """Write or remove files, commit, and give the commit."""
+        for path, text in files.items():
+            target = self.repository / path
+            if text is None:
+                target.unlink()
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text)
+        git(self.repository, "add", "-A")
+        git(self.repository, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "change")
+        return git(self.repository, "rev-parse", "HEAD").strip()
+
+    @property
+    def locked(self) -> dict[str, Any]:
+        """The sources of the lock."""
+        found: dict[str, Any] = yaml.safe_load((self.folder / "inventories/lab.lock.yaml").read_text())
+        return found.get("sources", {})
+
+    @property
+    def recipe(self) -> Path:
+        """The fetched recipe."""
+        return self.folder / "sources/team/ours/chat.yaml"
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def upstream(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Upstream:
+    """Make a repository with one recipe, and an inventory that names it."""
+    found = Upstream(folder, tmp_path_factory.mktemp("upstream"))
+    git(found.repository, "init", "-q")
+    found.commit({"recipes/ours/chat.yaml": RECIPE, "recipes/README.yaml": "x: 1\n", "README.md": "# recipes\n"})
+    (folder / "inventories").mkdir()
+    (folder / "inventories/lab.yaml").write_text(INVENTORY.replace("ADDRESS", str(found.repository)))
+    (folder / "inventories/lab.lock.yaml").write_text(LOCK)
+    return found
+
+
+def test_a_source_is_fetched_pinned_and_used_without_its_repository(cli: Cli, upstream: Upstream) -> None:
+    before = cli("check", "inventories/lab.yaml")
+    assert before.code == 2
+    assert "inventories/lab.yaml:7:3: error RCP004 source-not-fetched: source team is not fetched" in before.err
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 0, done.err
+    assert "README.yaml: not VENDOR/NAME.yaml" in done.err
+    assert upstream.recipe.read_text() == RECIPE
+    commit = git(upstream.repository, "rev-parse", "HEAD").strip()
+    assert upstream.locked["team"]["commit"] == commit
+    assert set(upstream.locked["team"]["files"]) == {"ours/chat.yaml"}
+    shutil.rmtree(upstream.repository)
+    assert cli("generate", "inventories/lab.yaml").code == 0
+    again = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert (again.code, again.out) == (0, "inventories/lab.lock.yaml: up to date\n")
+    assert "sources/team/ours/chat.yaml" in cli("recipes", "show", "ours/chat").out
+    assert "ours/chat" in cli("recipes", "search", "--model", "our model").out
+
+
+@pytest.mark.parametrize("change", ["edited", "added", "removed"])
+def test_changed_files_are_refused_and_restored(cli: Cli, upstream: Upstream, change: str) -> None:
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    if change == "edited":
+        upstream.recipe.write_text(RECIPE.replace("4096", "8192"))
+    elif change == "added":
+        (upstream.recipe.parent / "other.yaml").write_text(RECIPE)
+    else:
+        upstream.recipe.unlink()
+    for command in (("check",), ("generate",), ("lock", "--check")):
+        refused = cli(command[0], "inventories/lab.yaml", *command[1:])
+        assert refused.code == 2
+        assert "RCP005 source-changed: source team: " in refused.err
+    assert not (upstream.folder / "generated").exists()
+    upstream.commit({"recipes/ours/chat.yaml": RECIPE.replace("4096", "16384")})
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    assert upstream.recipe.read_text() == RECIPE
+    assert [*upstream.recipe.parent.iterdir()] == [upstream.recipe]
+    assert cli("check", "inventories/lab.yaml").code == 0
+
+
+def test_an_upgrade_shows_the_diff_and_moves_the_pin(cli: Cli, upstream: Upstream) -> None:
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    before = upstream.locked
+    newer = RECIPE.replace("max_model_len: 4096", "max_model_len: 8192")
+    commit = upstream.commit({"recipes/ours/chat.yaml": newer, "recipes/ours/second.yaml": RECIPE})
+    assert cli("recipes", "fetch", "inventories/lab.yaml").out == "inventories/lab.lock.yaml: up to date\n"
+    shown = cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade", "--dry-run")
+    assert shown.code == 3
+    assert "-set: {max_model_len: 4096" in shown.out
+    assert "+set: {max_model_len: 8192" in shown.out
+    assert "sources/team/ours/second.yaml" in shown.out
+    assert shown.out.endswith("inventories/lab.lock.yaml: would be written\n")
+    assert (upstream.locked, upstream.recipe.read_text()) == (before, RECIPE)
+    done = cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade", "team")
+    assert done.code == 0
+    assert "+set: {max_model_len: 8192" in done.out
+    assert upstream.locked["team"]["commit"] == commit
+    assert upstream.recipe.read_text() == newer
+    upstream.commit({"recipes/ours/second.yaml": None})
+    assert cli("recipes", "fetch", "inventories/lab.yaml", "--upgrade").code == 0
+    assert not (upstream.recipe.parent / "second.yaml").exists()
+    assert cli("check", "inventories/lab.yaml").code == 0
+
+
+def test_files_that_differ_from_the_lock_at_the_same_commit_are_refused(cli: Cli, upstream: Upstream) -> None:
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    lock = upstream.folder / "inventories/lab.lock.yaml"
+    digest = upstream.locked["team"]["files"]["ours/chat.yaml"]
+    lock.write_text(lock.read_text().replace(digest, "0" * 64))
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 1
+    assert "differ from their hashes in the lock; if that is expected, run with --upgrade team" in done.err
+    assert upstream.recipe.read_text() == RECIPE
+
+
+def test_a_source_of_another_place_is_fetched_again(cli: Cli, upstream: Upstream) -> None:
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    first = upstream.locked["team"]["commit"]
+    git(upstream.repository, "tag", "v1")
+    upstream.commit({"recipes/ours/chat.yaml": RECIPE.replace("4096", "8192")})
+    inventory = upstream.folder / "inventories/lab.yaml"
+    inventory.write_text(inventory.read_text().replace('"}', '", revision: v1}'))
+    assert "source team is fetched from another place" in cli("check", "inventories/lab.yaml").err
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    assert (upstream.locked["team"]["commit"], upstream.locked["team"]["revision"]) == (first, "v1")
+    inventory.write_text(inventory.read_text().partition("sources:")[0])
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    assert upstream.locked == {}
+
+
+def test_recipes_with_faults_are_not_written(cli: Cli, upstream: Upstream) -> None:
+    upstream.commit({"recipes/ours/chat.yaml": RECIPE.replace("engine: vllm", "engine: vlm")})
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 2
+    assert "sources/team/ours/chat.yaml:2:9" in done.err
+    assert not (upstream.folder / "sources").exists()
+    assert upstream.locked == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "message"),
+    [
+        (("file://", "file:///missing"), 6, "does not appear to be a git repository"),
+        (('"}', '", revision: nowhere}'), 6, "couldn't find remote ref nowhere"),
+        (('"}', '", path: other}'), 1, "has no recipes in other"),
+        (("file://", "ssh://git@"), 2, "the address of a Git repository: https://… or file:///…, without a user name"),
+    ],
+)
+def test_what_cannot_be_fetched_changes_nothing(
+    cli: Cli, upstream: Upstream, change: tuple[str, str], code: int, message: str
+) -> None:
+    inventory = upstream.folder / "inventories/lab.yaml"
+    inventory.write_text(inventory.read_text().replace(*change))
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert (done.code, message in done.err) == (code, True), done.err
+    assert upstream.locked == {}
+    assert not (upstream.folder / "sources").exists()
+
+
+def test_recipes_of_another_tool_are_converted(cli: Cli, upstream: Upstream) -> None:
+    upstream.commit({"recipes/4x/their-model.yaml": EUGR, "recipes/notes.yaml": "just: notes\n"})
+    inventory = upstream.folder / "inventories/lab.yaml"
+    text = inventory.read_text().replace('"}', '", format: eugr}')
+    inventory.write_text(text.replace("recipe: ours/chat", "recipe: team/4x-their-model, image: vllm-node:1"))
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 0, done.err
+    assert "team: notes.yaml: " in done.err
+    written = (upstream.folder / "sources/team/team/4x-their-model.yaml").read_text()
+    assert "max_model_len: 4096" in written
+    assert git(upstream.repository, "rev-parse", "HEAD").strip() in written
+    listed = cli("recipes", "search", "--model", "their-model")
+    assert "team/4x-their-model" in listed.out
+    assert "RCP00" not in cli("check", "inventories/lab.yaml", "--allow-unlocked").err
+    assert cli("recipes", "fetch", "inventories/lab.yaml").out == "inventories/lab.lock.yaml: up to date\n"
