@@ -49,7 +49,7 @@ class InputFile(NamedTuple):
     recipes: tuple[RecipeText, ...] = ()
     """Recipes in the repository of the inventory; other files have none."""
     fetched: Mapping[str, tuple[RecipeText, ...]] = {}
-    """Name of a source of the inventory → its fetched recipes."""
+    """Recipes fetched from the inventory's sources, by name of the source; other files have none."""
 
 
 class Outcome(NamedTuple):

@@ -20,7 +20,7 @@ def page(root: click.Group, name: str, version: str, exits: Mapping[int, str]) -
             *(".SH NAME", rf"{name} \- {_escaped(root.get_short_help_str(1000).removesuffix('.'))}"),
             *(".SH SYNOPSIS", rf"\fB{name}\fR COMMAND [OPTIONS] [ARGUMENTS]"),
             *(".SH DESCRIPTION", *_prose(root.help or "")),
-            *(".SH COMMANDS", *_commands(root, name)),
+            *(".SH COMMANDS", *_commands(click.Context(root, info_name=name, **root.context_settings))),
             *(".SH EXIT STATUS", *(line for code, text in exits.items() for line in _item(str(code), text))),
             *(".SH ENVIRONMENT", *_item("NO_COLOR", "Switches colours off.")),
             *(".SH SEE ALSO", rf"\fB{name} docs\fR lists the pages of the documentation.", ""),
@@ -28,26 +28,26 @@ def page(root: click.Group, name: str, version: str, exits: Mapping[int, str]) -
     )
 
 
-def _commands(group: click.Group, name: str) -> Iterator[str]:
+def _commands(context: click.Context) -> Iterator[str]:
     """Write the commands of a group, and those below them."""
-    context = click.Context(group, info_name=name)
-    for each in group.list_commands(context):
+    group = context.command
+    for each in group.list_commands(context) if isinstance(group, click.Group) else ():
         command = group.get_command(context, each)
         if command is not None and not command.hidden:
-            yield from _command(command, f"{name} {each}")
+            # The parent has the names of the help option, which click stores in the command.
+            yield from _command(click.Context(command, info_name=f"{context.info_name} {each}", parent=context))
 
 
-def _command(command: click.Command, name: str) -> Iterator[str]:
+def _command(context: click.Context) -> Iterator[str]:
     """Write a command with its options."""
-    context = click.Context(command, info_name=name)
+    command, name = context.command, context.info_name or ""
     usage = " ".join(command.collect_usage_pieces(context))
     yield from (rf".SS \fB{_escaped(name)}\fR {_escaped(usage)}", *_prose(command.help or ""))
     for each in command.params:
         record = each.get_help_record(context)
         if record is not None and record[1]:
             yield from _item(*record)
-    if isinstance(command, click.Group):
-        yield from _commands(command, name)
+    yield from _commands(context)
 
 
 def _item(term: str, text: str) -> Iterator[str]:

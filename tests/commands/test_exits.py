@@ -128,7 +128,7 @@ def test_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
         (["check", "lab.yaml", "more"], "takes one inventory"),
         (["check", "lab.yaml", "--format", "xml"], "'xml' is not one of"),
         (["generate", "lab.yaml", "--forse"], "--force"),
-        (["schema", "lab.yaml", "more"], "unexpected extra argument"),
+        (["schema", "lab.yaml", "more"], "takes one inventory"),
         (["apply", "lab.yaml", "--limit", "spark-01"], "Options of ansible-playbook go after --"),
     ],
 )

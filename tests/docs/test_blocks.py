@@ -54,11 +54,11 @@ def test_every_command_line_has_a_command_and_options_that_exist(block: Block, l
     for call in calls(line):
         words, command = call, cast("click.Command", cli)
         while isinstance(command, click.Group) and words and words[0] not in {"--version", "--help"}:
-            given = command.get_command(click.Context(command), words[0])
-            found = given or command.get_command(click.Context(command), "run")  # `bench` may omit it
+            given = command.get_command(click.Context(command, **cli.context_settings), words[0])
+            found = given or command.get_command(click.Context(command, **cli.context_settings), "run")  # `bench` may omit it
             assert found is not None, f"{block}: {line}"
             command, words = found, words[given is not None :]
-        context = click.Context(command, info_name=command.name)
+        context = click.Context(command, info_name=command.name, **cli.context_settings)
         options, left, _ = command.make_parser(context).parse_args(list(words))
         assert isinstance(command, click.Group) or left == [], f"{block}: {line}"
         for each in command.params:
