@@ -31,7 +31,9 @@ def page(root: click.Group, name: str, version: str, exits: Mapping[int, str]) -
 def _commands(context: click.Context) -> Iterator[str]:
     """Write the commands of a group, and those below them."""
     group = context.command
-    for each in group.list_commands(context) if isinstance(group, click.Group) else ():
+    if not isinstance(group, click.Group):
+        return
+    for each in group.list_commands(context):
         command = group.get_command(context, each)
         if command is not None and not command.hidden:
             # The parent has the names of the help option, which click stores in the command.

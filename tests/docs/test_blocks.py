@@ -55,7 +55,9 @@ def test_every_command_line_has_a_command_and_options_that_exist(block: Block, l
         words, command = call, cast("click.Command", cli)
         while isinstance(command, click.Group) and words and words[0] not in {"--version", "--help"}:
             given = command.get_command(click.Context(command, **cli.context_settings), words[0])
-            found = given or command.get_command(click.Context(command, **cli.context_settings), "run")  # `bench` may omit it
+            found = given or command.get_command(
+                click.Context(command, **cli.context_settings), "run"
+            )  # `bench` may omit it
             assert found is not None, f"{block}: {line}"
             command, words = found, words[given is not None :]
         context = click.Context(command, info_name=command.name, **cli.context_settings)
