@@ -48,8 +48,9 @@ def files(folder: Path, revision: str, paths: Iterable[str]) -> dict[str, bytes]
     if not revision or revision.startswith("-"):
         message = f"{revision or 'an empty text'} is not a revision; name a commit, a branch or a tag, such as main"
         raise GitError(message)
-    commit = _output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", unknown=revision)
-    return {path: _blob(folder, blob) for path, blob in _listed(folder, commit.decode().strip(), paths)}
+    found = _output(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", unknown=revision)
+    commit = _Commit(found.decode().strip(), revision)
+    return {path: _blob(folder, blob) for path, blob in _listed(folder, commit, paths)}
 
 
 def fetch(url: str, revision: str, path: str) -> FetchedFiles:
@@ -64,22 +65,31 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
         words = ("fetch", "--quiet", "--depth=1", "--no-tags", "--", url, revision)
         _output(folder, *_ONLY_THESE, *words, fetching=True)
         commit = _output(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}", fetching=True).decode().strip()
-        listed = [each for each in _listed(folder, commit, [f"{path}/"], fetching=True) if each[0].endswith(".yaml")]
+        below = _listed(folder, _Commit(commit, revision), [f"{path}/"], fetching=True)
+        listed = [each for each in below if each[0].endswith(".yaml")]
         if len(listed) > _MAX_FILES:
             message = f"{path} has {len(listed)} files; at most {_MAX_FILES} are read"
             raise GitError(message)
         return FetchedFiles(commit, {each.removeprefix(f"{path}/"): _blob(folder, blob, each) for each, blob in listed})
 
 
-def _listed(folder: Path, commit: str, paths: Iterable[str], *, fetching: bool = False) -> Iterator[tuple[str, str]]:
+class _Commit(NamedTuple):
+    hash: str
+    name: str
+    """Branch, tag or commit as the user wrote it."""
+
+
+def _listed(
+    folder: Path, commit: _Commit, paths: Iterable[str], *, fetching: bool = False
+) -> Iterator[tuple[str, str]]:
     """Return path and blob of each file; refuse symbolic links."""
-    listed = _output(folder, "ls-tree", "-r", "-z", commit, "--", *paths, fetching=fetching).split(b"\0")
+    listed = _output(folder, "ls-tree", "-r", "-z", commit.hash, "--", *paths, fetching=fetching).split(b"\0")
     for entry in filter(None, listed):
         about, _, raw = entry.partition(b"\t")
         mode, kind, blob = about.split()
         path = raw.decode(errors="surrogateescape")
         if mode == _SYMLINK:
-            message = f"{path} is a symbolic link in {commit}; name the file that it points to"
+            message = f"{path} is a symbolic link in {commit.name}; name the file that it points to"
             raise GitError(message)
         if kind == _FILE:
             yield path, blob.decode()
