@@ -148,7 +148,10 @@ def test_a_symbolic_link_gets_no_secret(fleet: Path, cli: Cli, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [("secrets", "secrets must be a directory: move what is there"), (PATH, "secrets/lab.json must be a file: move what is there")],
+    [
+        ("secrets", "secrets must be a directory: move what is there"),
+        (PATH, "secrets/lab.json must be a file: move what is there"),
+    ],
 )
 def test_something_else_in_its_place_stays(fleet: Path, cli: Cli, wrong: str, message: str) -> None:
     if wrong == PATH:
