@@ -34,6 +34,11 @@ class RecipeText(NamedTuple):
         """Return the name of the entry: vendor/name or vendor/name#variant."""
         return "#".join(filter(None, ("/".join(self.parts[:2]), *self.parts[2:])))
 
+    @property
+    def below(self) -> str:
+        """Return the path below the folder, as the lock names it."""
+        return f"{'/'.join(self.parts)}.yaml"
+
 
 class Library(NamedTuple):
     """Recipes and variants by name. Those of the user's repository are additions: they replace no shipped one."""

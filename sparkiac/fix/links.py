@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.nodes import CannotEdit, YamlNode, find, line_end, line_start, newline, read
-from sparkiac.fix.placing import scalar
+from sparkiac.fix.placing import flow
 from sparkiac.fix.wanted import as_wanted, mutable
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def with_links(text: str, host: str, links: Links, comments: Mapping[int, str]) 
     if former is None:
         new = _added(text, node, links, comments)
     elif former.style:
-        new = text[: former.start] + _flow(links) + text[former.end :]
+        new = text[: former.start] + flow(links) + text[former.end :]
     else:
         new = _replaced(text, former, links, comments)
     wanted = mutable(data)
@@ -39,7 +39,7 @@ def _added(text: str, host: YamlNode, links: Links, comments: Mapping[int, str])
     """Add `fabric` after the last key of a host."""
     if host.style:
         last = [*host.children.values()][-1].last
-        return f"{text[:last]}, fabric: {{links: {_flow(links)}}}{text[last:]}"
+        return f"{text[:last]}, fabric: {{links: {flow(links)}}}{text[last:]}"
     first = next(iter(host.children.values())).first
     indent = " " * (first - line_start(text, first))
     lines = [f"{indent}fabric:", f"{indent}  links:", *_block(links, comments, f"{indent}    ")]
@@ -64,12 +64,4 @@ def _block(links: Links, comments: Mapping[int, str], indent: str) -> Iterator[s
         if index in comments:
             yield f"{indent}# {comments[index]}"
         for number, (key, value) in enumerate(link.items()):
-            yield f"{indent}{' ' * len(_ITEM) if number else _ITEM}{key}: {_flow(value)}"
-
-
-def _flow(value: Any) -> str:  # noqa: ANN401  plain data
-    if isinstance(value, dict):
-        return "{{{}}}".format(", ".join(f"{key}: {_flow(each)}" for key, each in value.items()))
-    if isinstance(value, (list, tuple)):
-        return "[{}]".format(", ".join(map(_flow, value)))
-    return scalar(value, "")
+            yield f"{indent}{' ' * len(_ITEM) if number else _ITEM}{key}: {flow(value)}"

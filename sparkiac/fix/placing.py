@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.nodes import CannotEdit, line_end, line_start
 from sparkiac.source.scalars import NULL, Ambiguous, resolve
@@ -91,6 +91,15 @@ def _pair(keys: list[str], value: Scalar) -> str:
 
 def _key(key: str) -> str:
     return scalar(key, "")
+
+
+def flow(value: Any) -> str:  # noqa: ANN401  plain data
+    """Write a value in one line, lists and mappings in brackets."""
+    if isinstance(value, dict):
+        return "{{{}}}".format(", ".join(f"{key}: {flow(each)}" for key, each in value.items()))
+    if isinstance(value, (list, tuple)):
+        return "[{}]".format(", ".join(map(flow, value)))
+    return scalar(value, "")
 
 
 def scalar(value: Scalar, style: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fix.cutting import cut
 from sparkiac.fix.nodes import CannotEdit, YamlNode, line_end, line_start, newline, read
-from sparkiac.fix.placing import scalar, step
+from sparkiac.fix.placing import flow, step
 from sparkiac.fix.wanted import as_wanted, mutable
 
 if TYPE_CHECKING:
@@ -67,16 +67,12 @@ def _below(text: str, node: YamlNode, name: str, values: Deployment, width: int)
 
 def _block(name: str, values: Deployment, column: int, width: int, end: str) -> str:
     indent = " " * column
-    lines = [f"{indent}{name}:", *(f"{indent}{' ' * width}{key}: {_flow(value)}" for key, value in values.items())]
+    lines = [f"{indent}{name}:", *(f"{indent}{' ' * width}{key}: {flow(value)}" for key, value in values.items())]
     return "".join(f"{line}{end}" for line in lines)
 
 
 def _into_brackets(text: str, node: YamlNode, name: str, values: Deployment) -> str:
-    pairs = ", ".join(f"{key}: {_flow(value)}" for key, value in values.items())
+    pairs = ", ".join(f"{key}: {flow(value)}" for key, value in values.items())
     place = [*node.children.values()][-1].last if node.children else node.start + 1
     comma = ", " if node.children else ""
     return f"{text[:place]}{comma}{name}: {{{pairs}}}{text[place:]}"
-
-
-def _flow(value: Any) -> str:  # noqa: ANN401  a scalar or a list of names
-    return "[{}]".format(", ".join(map(_flow, value))) if isinstance(value, list) else scalar(value, "")

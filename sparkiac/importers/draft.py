@@ -9,6 +9,7 @@ from sparkiac import engines, placeholders
 from sparkiac.importers import match, mounts, naming, redaction, server, service, serving, validity
 from sparkiac.importers.launch import Note, Unreadable
 from sparkiac.model import forms
+from sparkiac.resolve import catalogued
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -103,7 +104,7 @@ def _deployment(server: ServerLaunch, taken: Sequence[str]) -> DraftEntry:
     head |= {"description": launch.description} if _is_title(launch.description) else {}
     name = naming.unused(naming.slug(launch.name, *server.leaves.get(("served_names",), ()), handle), taken)
     data, refused = validity.without_invalid(head | nested(differences), "deployment", launch.line)
-    recipe = f"{chosen.recipe}#{chosen.variant}" if chosen.variant else chosen.recipe
+    recipe = catalogued.full_name(chosen.recipe, chosen.variant)
     return DraftEntry(
         launch,
         "deployment",

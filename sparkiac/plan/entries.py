@@ -32,7 +32,7 @@ def used(resolved: Resolved, deployment: str) -> UsedRecipe:
     written = resolved.written.deployments[deployment]
     if written.recipe is None:
         return UsedRecipe()
-    name = f"{written.recipe}#{written.variant}" if written.variant else written.recipe
+    name = catalogued.full_name(written.recipe, written.variant)
     found = catalogued.named(name, resolved.library)
     return UsedRecipe(name, found.entries, found.values.get("set", {}))
 

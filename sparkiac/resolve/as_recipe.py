@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import engines
-from sparkiac.resolve import catalogued
+from sparkiac.resolve import catalogued, hosts_of
 from sparkiac.resolve.leaves import Leaves, constant, nest
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ _OF_FLEET: Final = frozenset({"api_key", "bind", "description", "model_store", "
 """Keys of a deployment that describe the fleet and not the model."""
 _LAYERS: Final = ("recipe ", "variant ", "fragment ", "inventory")
 """Layers whose values a recipe has to repeat: all others follow from the engine and the hosts."""
-
-
 _FIRST: Final = ("title", "engine", "sources", "nodes", "use_cases", "image", "model")
 """Keys at the top of a recipe, in this order."""
 
@@ -25,7 +23,7 @@ _FIRST: Final = ("title", "engine", "sources", "nodes", "use_cases", "image", "m
 def of_deployment(resolved: Resolved, name: str, source: str) -> dict[str, Any]:
     """Return the data of a recipe that starts what a deployment starts on its first host; `source` names it."""
     written = resolved.written.deployments[name]
-    hosts = (written.on,) if isinstance(written.on, str) else written.on
+    hosts = hosts_of(written)
     base: Path = ("deployments", name, hosts[0])
     leaves = {path[3:]: leaf for path, leaf in resolved.leaves.items() if path[:3] == base}
     engine = leaves["engine",][0]
@@ -41,7 +39,7 @@ def _known(resolved: Resolved, name: str, model: str) -> dict[str, Any]:
     written = resolved.written.deployments[name]
     if written.recipe is None:
         return {}
-    found = catalogued.named("#".join(filter(None, (written.recipe, written.variant))), resolved.library)
+    found = catalogued.named(catalogued.full_name(written.recipe, written.variant), resolved.library)
     entry = next((each for each in reversed(found.entries) if each.model == model), None)
     if entry is None:
         return {}

@@ -123,6 +123,11 @@ def names(library: Library = SHIPPED) -> tuple[str, ...]:
     return tuple(name for recipe in library.recipe_names() for name in (recipe, *variants(recipe, library)))
 
 
+def full_name(recipe: str, variant: str | None) -> str:
+    """Return the name of a recipe with its variant, if there is one."""
+    return f"{recipe}#{variant}" if variant else recipe
+
+
 def variants(recipe: str, library: Library = SHIPPED) -> tuple[str, ...]:
     """Return the full names of a recipe's variants, sorted."""
     return tuple(f"{recipe}#{variant}" for variant in library.variant_names(recipe))

@@ -57,7 +57,7 @@ def is_of(locked: LockedSource, source: RecipeSource) -> bool:
 
 def differences(locked: LockedSource, files: tuple[RecipeText, ...]) -> Iterator[str]:
     """Return what differs between the files of a source and their hashes in the lock."""
-    present = {f"{'/'.join(file.parts)}.yaml": file for file in files}
+    present = {file.below: file for file in files}
     for path, file in present.items():
         if path not in locked.files:
             yield f"{file.path} is not in the lock"

@@ -166,7 +166,7 @@ def _print(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: 
 
     patches = ""
     for each in new:
-        before = {f"{'/'.join(file.parts)}.yaml": file.raw for file in present.get(each.name, ())}
+        before = {file.below: file.raw for file in present.get(each.name, ())}
         patch = "".join(
             write.diff_of(str(_folder(inventory, each.name) / path), before.get(path, b""), each.files.get(path, b""))
             for path in sorted(before.keys() | each.files.keys())
@@ -189,5 +189,5 @@ def _write(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: 
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             write.replace(folder / path, raw)
         for file in present.get(each.name, ()):
-            if f"{'/'.join(file.parts)}.yaml" not in each.files:
+            if file.below not in each.files:
                 Path(file.path).unlink()
