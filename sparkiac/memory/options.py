@@ -143,7 +143,7 @@ def read(
 
 
 def _batch(gpu_bytes: int, release: tuple[int, ...]) -> tuple[int, int]:
-    """Return vLLM's defaults of an API server: requests, and tokens of a batch."""
+    """Return vLLM's defaults for `max_num_seqs` and `max_num_batched_tokens` of an API server."""
     if release >= _KNOWS_VERY_LARGE and gpu_bytes >= _VERY_LARGE_GPU_BYTES:
         return 1024, 16_384
     return (1024, 8192) if gpu_bytes >= _LARGE_GPU_BYTES else (256, 2048)

@@ -25,7 +25,7 @@ class AlertRule(Model):
     threshold: ShortText
     """Where the threshold comes from, or that it is a default."""
     records: tuple[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")], ...] = ()
-    """Recorded quantities that it reads; it is left out if no deployment has them."""
+    """Recording rules that the alert queries; without a deployment that has them, the alert is not generated."""
     sources: Annotated[tuple[ShortText, ...], Field(min_length=1)]
     """Sources of the condition."""
 

@@ -50,10 +50,10 @@ class ContainerNetwork(NamedTuple):
     extra_hosts: tuple[str, ...] = ()
     """Entries for its /etc/hosts, as name:address."""
     fabric: FabricLookup | None = None
-    """What is looked up about the links of the host at each start."""
+    """Facts about the links of the host that the unit reads at each start; None if it needs none."""
     opened: tuple[tuple[str, str], ...] = ()
-    """Address and port of everything that it opens for the other nodes of its group; a port is a number, or a range
-    such as 29510-29599."""
+    """Addresses and ports on which the container listens for the other nodes of its group; a port is a number, or a
+    range such as 29510-29599."""
     group_ports: GroupPorts | None = None
     """The same ports with the addresses of those nodes; None if nothing can be filtered."""
 

@@ -30,7 +30,7 @@ class Failure(NamedTuple):
     wait_s: float = 0
     """Wait that the server requests before the next try."""
     final: bool = False
-    """Whether another try is useless."""
+    """Whether the request must not be repeated, because it would fail again."""
     unreachable: bool = False
     """Whether every request to this host would fail."""
     no_tls: bool = False

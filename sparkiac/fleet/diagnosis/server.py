@@ -83,9 +83,9 @@ def _excluding(conditions: Conditions, server: Server) -> Iterator[str]:
         return
     release = interfaces.release(server.release)
     if conditions.vllm_at_least and release < interfaces.release(conditions.vllm_at_least):
-        yield f"it is known from vLLM {conditions.vllm_at_least} on; this server has {server.release}"
+        yield f"it is known for vLLM {conditions.vllm_at_least} and later; this server has {server.release}"
     if conditions.vllm_below and release >= interfaces.release(conditions.vllm_below):
-        yield f"it is known below vLLM {conditions.vllm_below}; this server has {server.release}"
+        yield f"it is known for releases before vLLM {conditions.vllm_below}; this server has {server.release}"
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
