@@ -279,7 +279,7 @@ def test_the_status_of_the_unit_says_what_it_waits_for(
         systemd.settimeout(PATIENCE_S)
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
         assert program.run(Group(complete=False), ["false"]) == 0
-        assert systemd.recv(1000) == b"STATUS=waiting for spark-02 to start"
+        assert systemd.recv(1000) == b"STATUS=starting waiting for spark-02 to start"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from typing import Any
 
 BEAT_S = 5.0
 CONNECT_S = 2.0
-RETRY_S = 1.0
+RETRY_S = 0.5
 LIMIT_BYTES = 65_536
 STRANGERS = 16
 """Connections that may be open before they have sent a host."""
