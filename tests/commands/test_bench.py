@@ -111,7 +111,7 @@ def test_single(cli: Cli, server: str, thinking: tuple[str, ...]) -> None:
         assert (each.output_tokens, each.errors) == ((8,), ())
         assert 0 < each.ttft_s[0] <= each.total_s[0] <= each.seconds
     assert "single: fewer than 64 generated tokens; the decode speed is noisy" in record.notes
-    assert record.thinking == ({"hosts": True, "off": False}[thinking[1]] if thinking else None)
+    assert record.thinking == ({"on": True, "off": False}[thinking[1]] if thinking else None)
 
 
 @pytest.mark.usefixtures("folder")

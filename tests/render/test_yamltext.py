@@ -114,7 +114,7 @@ DATA = st.recursive(
     ),
     max_leaves=20,
 )
-KEYS = texts().filter(lambda text: text != "on")
+KEYS = texts()
 PLAIN = st.recursive(
     SCALARS | st.from_regex(r"[A-Za-z/][A-Za-z0-9._/:-]*", fullmatch=True),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
