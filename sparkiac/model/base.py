@@ -38,6 +38,10 @@ class Model(BaseModel):
             raise ValueError(message) from None
 
 
+class Shared(Model, defer_build=False):
+    """Base of models that several other models contain: their schemas are built once, not again for each of these."""
+
+
 SECRET_KEYS: Final = frozenset(
     {"admin_password", "api_key", "heartbeat", "password", "secret_key", "secret_url", "token"}
 )
