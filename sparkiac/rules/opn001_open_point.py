@@ -15,7 +15,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: placeholder/model
-    on: spark-01
+    hosts: spark-01
 ```
 
 Good:
@@ -28,7 +28,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: google/gemma-4-26B-A4B-it
-    on: spark-01
+    hosts: spark-01
 ```
 """
 

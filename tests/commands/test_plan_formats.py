@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     Cli = Callable[..., Outcome]
 
 MEASURED: Final = "measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}"
-ASR: Final = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01, memory_gib: 8}}}}\n"
+ASR: Final = (
+    f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01, memory_gib: 8}}}}\n"
+)
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ PROCESSES = 2788 << 20
 """Most memory of the processes of one vLLM server: 1,042, 516 and 1,230 MiB."""
 SECOND = """\
   code:
-    {recipe: base/single-spark, model: example/code, on: spark-01, port: 8002, set: {gpu_memory_utilization: 0.1}}
+    {recipe: base/single-spark, model: example/code, hosts: spark-01, port: 8002, set: {gpu_memory_utilization: 0.1}}
 """
-ASR = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01, port: 8765}}}}\n"
+ASR = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01, port: 8765}}}}\n"
 BOX = """\
 platforms:
   box:

@@ -76,11 +76,11 @@ def fleet(number: int) -> Plan:
 def asking(number: int, *uses: str) -> str:
     """Give an inventory of three hosts: models everywhere, and a front end on one of them."""
     models = "".join(
-        f"  m{each}: {{recipe: base/single-spark, model: example/model, on: spark-{each}, port: 8001}}\n"
+        f"  m{each}: {{recipe: base/single-spark, model: example/model, hosts: spark-{each}, port: 8001}}\n"
         for each in range(1, 4)
     )
     text = webui(f"uses: [{', '.join(uses)}]", "secret_key: {secret: k}", host=HOSTS)
-    text = text.replace("on: spark-01", f"on: spark-{number}").replace(
+    text = text.replace("hosts: spark-01", f"hosts: spark-{number}").replace(
         "name: lab", "name: lab\ndefaults: {bind: lan, model_store: /srv/models}"
     )
     return text.replace("services:", f"deployments:\n{models}services:")

@@ -45,7 +45,7 @@ def deployment(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> tup
     values: dict[str, Any] = {"recipe": recipe}
     values |= {"variant": variant} if variant else {}
     values |= {"model": model} if model else {}
-    values["on"] = list(wanted.hosts) if len(wanted.hosts) > 1 else wanted.hosts[0]
+    values["hosts"] = list(wanted.hosts) if len(wanted.hosts) > 1 else wanted.hosts[0]
     port = _port(wanted, chosen.values.get("port"), plan)
     values |= {"port": port} if port else {}
     return _name(wanted.name, model or recipe, taken), values
