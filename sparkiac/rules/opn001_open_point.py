@@ -17,7 +17,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: placeholder/model
-    on: spark-01
+    hosts: spark-01
 ```
 
 Good:
@@ -30,7 +30,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: google/gemma-4-26B-A4B-it
-    on: spark-01
+    hosts: spark-01
 ```
 """
 

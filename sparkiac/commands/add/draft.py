@@ -54,7 +54,7 @@ def entries(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> Entrie
     values: dict[str, Any] = {"recipe": recipe}
     values |= {"variant": variant} if variant else {}
     values |= {"model": model} if model else {}
-    values["on"] = list(wanted.hosts) if len(wanted.hosts) > 1 else wanted.hosts[0]
+    values["hosts"] = list(wanted.hosts) if len(wanted.hosts) > 1 else wanted.hosts[0]
     port = _port(wanted, chosen.values.get("port"), plan)
     values |= {"port": port} if port else {}
     fills = [filling.option(text) for text in wanted.fills]

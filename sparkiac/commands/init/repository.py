@@ -107,7 +107,7 @@ def _deployments(placements: Sequence[Placement]) -> dict[str, dict[str, Any]]:
         names = tuple(host.name for host in hosts)
         deployment: dict[str, Any] = {"recipe": recipe} | ({"variant": variant} if variant else {})
         deployment |= {"model": model} if model else {}
-        deployment["on"] = names if len(names) > 1 else names[0]
+        deployment["hosts"] = names if len(names) > 1 else names[0]
         deployment |= {} if "port" in chosen.values else {"port": _PORT}
         deployment |= filled.deployment
         made[naming.unused(naming.slug(model or recipe), made)] = deployment

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sparkiac.catalog.library import Library
     from sparkiac.resolve.catalogued import Catalogued
 
-_SET: Final = {"recipe", "variant", "on", "model", "port"}
+_SET: Final = {"recipe", "variant", "hosts", "model", "port"}
 """Keys that no recipe sets, because `add` and `init` fill them in."""
 
 

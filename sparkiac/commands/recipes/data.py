@@ -260,7 +260,7 @@ def snippet(found: Catalogued) -> dict[str, Any]:
     deployment = {
         "recipe": recipe,
         **({"variant": variant} if variant else {}),
-        "on": hosts[0] if len(hosts) == 1 else hosts,
+        "hosts": hosts[0] if len(hosts) == 1 else hosts,
         **missing,
         **({"container": {"files": unnamed}} if unnamed else {}),
     }
