@@ -184,6 +184,10 @@ OptionValue = Annotated[
 """Value of an engine option: a scalar, a list of words, or a JSON object; `null` removes an option of the recipe."""
 
 
+FORMER_HOSTS: Final = "on"
+"""The former name of the key `hosts` of deployments, services and the monitoring, which keeps working."""
+
+
 class SecretRef(Model):
     """Reference to a secret by its name. Inventories and generated files never contain its value."""
 
