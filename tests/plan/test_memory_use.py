@@ -57,6 +57,7 @@ def test_the_parts_of_a_host_and_what_is_left_add_up_to_its_memory() -> None:
         ("chat", "KV cache", "cache"),
         ("chat", "CUDA graphs", "runtime"),
         (None, "asr", "service"),
+        (None, "processes of vLLM", "reserve"),
         (None, "system and page cache", "reserve"),
     ]
     assert not isinstance(found.headroom_bytes, Unknown)
