@@ -1,9 +1,13 @@
-"""Writes docs/reference.md: every command, exit code and inventory key. Run it after a change of one of them."""
+"""Writes docs/reference.md: every command, exit code and inventory key. Run it after a change of one of them.
+
+Examples of keys are those of tests/everyexample.py, and where they end up is in tests/destinations.json.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,10 +17,16 @@ from sparkiac.cli import cli
 from sparkiac.commands.exits import Exit
 from sparkiac.model.forms import FORMS
 from sparkiac.model.inventory import Inventory
-from sparkiac.model.schema import descriptions, json_schema
+from sparkiac.model.schema import classes, descriptions, json_schema
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # for what the tests record
+from tests import destinations
+from tests.everyexample import NO_EXAMPLE, example
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from pydantic import BaseModel
 
     Data = dict[str, Any]
 
@@ -46,8 +56,23 @@ KEYS: Final = """\
 
 `NAME` and words in capitals stand for a name or value that you choose; `[]` stands for each item of a list. An unknown
 key is an error. "unset" means that a later key, the recipe, the catalog or the program that reads it decides; the
-meaning says which, where there is one default. Keys under `defaults`, `deployments.NAME` and
-`deployments.NAME.per_host.HOST` override those of the recipe.
+meaning says which, where there is one default. "ends up in" names the generated files that change with the value in a
+small inventory:
+
+| name | file |
+|---|---|
+| `compose.yaml` | the Compose file of a container |
+| `sparkiac-NAME.service`, `.timer` | a systemd unit |
+| `preflight.json` | checks of the host before an apply and each start |
+| `promise.json` | what a model must answer |
+| `90-sparkiac.conf` | kernel settings |
+| `prometheus.yml`, `rules.yml`, `alertmanager.yml` and others | the configuration of monitoring |
+| `host_vars`, `group_vars`, `inventory.yml`, `site.yml` | what Ansible reads, nothing on the host |
+| `PLAN.md` | the plan alone |
+| lock | what the lock must hold |
+| findings | what `sparkiac check` reports |
+
+Keys under `defaults`, `deployments.NAME` and `deployments.NAME.per_host.HOST` override those of the recipe.
 """
 ITEMS: Final = {
     "hosts": "HOST", "retired": "HOST", "per_host": "HOST", "platforms": "PLATFORM", "turns": "TURN",
@@ -117,8 +142,25 @@ def keys() -> Iterator[str]:
         yield f"{cell(owner['description'])}\n"
         if where[1:]:
             yield f"Also at {', '.join(f'`{each}`' for each in where[1:])}.\n"
-        rows = (key(each, data, owner, found) for each, data in owner["properties"].items())
-        yield from table(("key", "type", "default", "meaning"), rows)
+        model = classes(Inventory)[name]
+        rows = (
+            (*key(each, data, owner, found), shown(example(model, each)), end(model, each))
+            for each, data in owner["properties"].items()
+        )
+        yield from table(("key", "type", "default", "meaning", "example", "ends up in"), rows)
+
+
+def shown(line: str) -> str:
+    """Write an example."""
+    return line if line == NO_EXAMPLE else cell(f"`{line}`")
+
+
+def end(model: type[BaseModel], name: str) -> str:
+    """Write where the value of a key ends up; a key whose keys have places of their own has none."""
+    found = destinations.of(model.__name__, name)
+    if not found:
+        return "decides which keys there are" if name in CHOOSE else NO_EXAMPLE
+    return ", ".join(each if each in destinations.NO_FILES or " " in each else f"`{each}`" for each in found)
 
 
 def places(schema: Data) -> dict[str, list[str]]:
