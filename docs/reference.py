@@ -81,6 +81,8 @@ ITEMS: Final = {
 """Key of a mapping → what stands for its keys; others are NAME."""
 
 
+FORMER: Final = "as its new name"
+"""Example and destination of a former name, which follows its new name."""
 CHOOSE: Final = ("kind", "method")
 """Keys whose value chooses which other keys there are."""
 
@@ -144,23 +146,25 @@ def keys() -> Iterator[str]:
             yield f"Also at {', '.join(f'`{each}`' for each in where[1:])}.\n"
         model = classes(Inventory)[name]
         rows = (
-            (*key(each, data, owner, found), shown(example(model, each)), end(model, each))
-            for each, data in owner["properties"].items()
+            (*key(each, data, owner, found), *shown(model, each, data)) for each, data in owner["properties"].items()
         )
         yield from table(("key", "type", "default", "meaning", "example", "ends up in"), rows)
 
 
-def shown(line: str) -> str:
-    """Write an example."""
+def shown(model: type[BaseModel], name: str, data: Data) -> tuple[str, str]:
+    """Write an example of a key, and where its value ends up. What its keys hold is shown there."""
+    if data.get("deprecated"):
+        return FORMER, FORMER
+    line, ends = example(model, name), destinations.of(model.__name__, name)
+    if not ends:
+        return _code(line), "decides which keys there are" if name in CHOOSE else NO_EXAMPLE
+    return _code(line), ", ".join(
+        each if each in destinations.NO_FILES or " " in each else f"`{each}`" for each in ends
+    )
+
+
+def _code(line: str) -> str:
     return line if line == NO_EXAMPLE else cell(f"`{line}`")
-
-
-def end(model: type[BaseModel], name: str) -> str:
-    """Write where the value of a key ends up; a key whose keys have places of their own has none."""
-    found = destinations.of(model.__name__, name)
-    if not found:
-        return "decides which keys there are" if name in CHOOSE else NO_EXAMPLE
-    return ", ".join(each if each in destinations.NO_FILES or " " in each else f"`{each}`" for each in found)
 
 
 def places(schema: Data) -> dict[str, list[str]]:

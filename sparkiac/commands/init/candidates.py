@@ -8,7 +8,7 @@ from rich.text import Text
 
 from sparkiac import pipeline
 from sparkiac.commands.init import repository
-from sparkiac.commands.recipes import choice, data
+from sparkiac.commands.recipes import choice, data, filling
 from sparkiac.commands.recipes.tables import weights
 from sparkiac.formats import terminal
 from sparkiac.memory.values import Unknown
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     from sparkiac.commands.init.repository import FleetHost
+    from sparkiac.commands.recipes.filling import Filled
     from sparkiac.model.catalog import Measurement
     from sparkiac.plan import Plan
     from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
@@ -62,7 +63,7 @@ def text(candidates: Sequence[Candidate], hosts: Sequence[FleetHost]) -> str:
 def _is_listed(found: Catalogued, nodes: Container[int]) -> bool:
     """Return whether init can serve an entry; a variant is listed only if it is for another number of hosts."""
     differs = found.variant is None or found.nodes != found.recipe.nodes
-    return found.usable and differs and found.nodes in nodes and not choice.left_open(found)
+    return found.usable and differs and found.nodes in nodes
 
 
 def _candidate(found: Catalogued, hosts: Sequence[FleetHost]) -> Candidate | None:
@@ -84,10 +85,16 @@ def _plan(found: Catalogued, hosts: Sequence[FleetHost]) -> Plan:
         for number, host in enumerate(hosts[: found.nodes], 1)
     )
     fleet = repository.FleetDraft("fleet", chosen, None, "/srv/models")
-    raw = repository.from_recipes(fleet, [repository.Placement(found, chosen, None)]).encode()
+    raw = repository.from_recipes(fleet, [repository.Placement(found, chosen, None, _open(found))]).encode()
     outcome = pipeline.check(pipeline.InputFile(found.name, raw), None, allow_unlocked=True)
     assert outcome.plan is not None, f"a recipe of the catalog has a plan: {outcome.report.findings}"  # noqa: S101
     return outcome.plan
+
+
+def _open(found: Catalogued) -> Filled:
+    """Return placeholders for the values that an entry leaves open."""
+    left = choice.left_open(found)
+    return filling.filled(found.name, left, [(each.key, "") for each in left])
 
 
 def _exceeds(use: HostMemoryUse) -> bool:
@@ -126,6 +133,8 @@ def _lines(each: Candidate) -> Iterator[str]:
     hosts = f", {each.found.nodes} hosts" if each.found.nodes > 1 else ""
     yield f"{each.found.name}{hosts}"
     yield "; ".join(filter(None, (_size(each.found), each.memory, each.speed)))
+    if left := choice.left_open(each.found):
+        yield f"requires {', '.join(value.key for value in left)}"
     source, _, _ = str(each.found.entry.sources[0]).partition(": ")
     yield f"source: {source}"
 
