@@ -59,12 +59,11 @@ CHOSEN: Final[dict[str, Any]] = {
     "Build.fetch": "main",
     "CherryPick.commit": "4f9c1d2e3b5a60718293a4b5c6d7e8f901234567",
     "CherryPick.subject": "Fix the loader on GB10",
-    "PullRequest.repository": "https://github.com/example/project.git",
     "PullRequest.base": "4f9c1d2e3b5a60718293a4b5c6d7e8f901234567",
     "Mod.run": "apply.sh",
     "RecipeSource.path": "recipes/spark",
 }
-"""Class that declares a key, and the key → an example, where no inventory has the key."""
+"""Class that declares a key, and the key → an example that is shown whatever the inventories have."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  chosen when this is loaded
