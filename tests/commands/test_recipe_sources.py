@@ -275,6 +275,7 @@ defaults: {max_model_len: 4096}
     "experimental-recipes/other.yaml": "recipe_version: '2'\n",
 }
 """A repository in the layout of sparkrun: folders of recipes, each with a folder for each family of models."""
+STORE: Final = "container: {mounts: {/root/.cache/huggingface: {source: model_store}}}"
 LOST: Final = (
     "small/small-vllm.yaml:8: lost: post_exec: echo ready: runs in the first container once the server answers; "
     "sparkiac runs nothing there"
@@ -285,7 +286,7 @@ def test_a_repository_of_sparkrun_is_converted(cli: Cli, upstream: Upstream) -> 
     upstream.commit(dict(SPARKRUN))
     inventory = upstream.folder / "inventories/lab.yaml"
     text = inventory.read_text().replace('"}', '", format: sparkrun, path: official-recipes}')
-    inventory.write_text(text.replace("ours/chat", "team/small-small-vllm"))
+    inventory.write_text(text.replace("ours/chat", f"team/small-small-vllm, {STORE}"))
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 0, done.err
     readme, broken, base, lost = (line.removeprefix("team: official-recipes/") for line in done.err.splitlines())

@@ -44,7 +44,7 @@ def serve(root: Path, authority: Authority, other: str) -> Iterator[Server]:
             return Reply(302, {"Location": f"{server.base if first == 'moved' else other}/{rest}"})
         if first == "private":
             return Reply(401, {"WWW-Authenticate": 'Basic realm="loopback"'})
-        done = subprocess.run([backend], env=_cgi(root, request), input=request.body, capture_output=True, check=True)
+        done = subprocess.run([backend], env=_cgi(root, request), input=request.body, capture_output=True, check=False)
         return _reply(done.stdout)
 
     with servers.Server(answer, authority) as server:
