@@ -47,6 +47,8 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Tests start `sparkiac` a thousand times, each of which would compile the package.
+unit: export PYTHONDONTWRITEBYTECODE =
 unit: $(INSTALLED)
 	# File by file: some tests on real hosts go on where the one before them ended.
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder

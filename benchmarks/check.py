@@ -62,11 +62,11 @@ def _deployment(entry: catalogued.Catalogued, number: int, on: list[str]) -> Ite
     if variant:
         yield f"    variant: {variant}\n"
     image = entry.values["image"].partition("@")[0]
-    yield f"    image: {image}@{DIGEST}\n    on: [{', '.join(on)}]\n    port: 8001\n    set: {{seed: {number}}}\n"
+    yield f"    image: {image}@{DIGEST}\n    hosts: [{', '.join(on)}]\n    port: 8001\n    set: {{seed: {number}}}\n"
 
 
 def _service(place: int) -> str:
-    return f"{{kind: parakeet, image: 'example.org/asr@{DIGEST}', on: spark-{place:04}, port: 8765}}"
+    return f"{{kind: parakeet, image: 'example.org/asr@{DIGEST}', hosts: spark-{place:04}, port: 8765}}"
 
 
 def seconds(inventory: Path) -> float:

@@ -36,7 +36,7 @@ defaults: {model_store: /srv/models, bind: loopback}
 hosts:
   spark-01: {address: 192.168.1.11, platfrom: dgx-spark}
 deployments:
-  chat: {recipe: base/single-spark, model: nvidia/some-model, on: spark-1, port: 80000}
+  chat: {recipe: base/single-spark, model: nvidia/some-model, hosts: spark-1, port: 80000}
 """
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 EVERY: int = 1
-SAMPLE: int = 12
+SAMPLE: int = 30
 
 
 @pytest.mark.parametrize("stride", [SAMPLE, pytest.param(EVERY, marks=pytest.mark.deep)])

@@ -34,9 +34,9 @@ hosts:
   spark-03: {{address: 192.168.1.13, {_link(3)}}}
 """
 _CHAT: Final = (
-    _HEAD + "deployments:\n  chat: {recipe: base/single-spark, model: example/model, on: spark-01, port: 8001}\n"
+    _HEAD + "deployments:\n  chat: {recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8001}\n"
 )
-_IMAGE: Final = f"image: 'example.org/image@{ONES}', on: spark-01"
+_IMAGE: Final = f"image: 'example.org/image@{ONES}', hosts: spark-01"
 _OLLAMA: Final = f"  ollama: {{kind: ollama, {_IMAGE}, models: ['qwen3:8b']}}\n"
 SHAPES: Final = {
     "solo": _CHAT,
@@ -46,7 +46,7 @@ platforms:
   bench: {title: Bench, architecture: arm64, gpu: {name: NVIDIA GB10, compute_capability: "12.1"}}
 """,
     "group": _CHAT.replace(
-        "on: spark-01", "on: [spark-01, spark-02], per_host: {spark-01: {container: {ipc: private}}}"
+        "hosts: spark-01", "hosts: [spark-01, spark-02], per_host: {spark-01: {container: {ipc: private}}}"
     ),
     "images from a host": _CHAT.replace("192.168.1.11,", "192.168.1.11, images_from: spark-02,"),
     "variant": _CHAT.replace("base/single-spark, model: example/model", "redhatai/qwen3.5-122b-a10b-nvfp4").replace(
@@ -65,7 +65,7 @@ deployments:
     engine: vllm
     image: nvcr.io/nvidia/vllm:26.04-py3
     model: example/model
-    on: spark-01
+    hosts: spark-01
     port: 8001
     bind: lan
     container: {ipc: private, tmp_size_gib: 1, read_only: true}
@@ -77,7 +77,7 @@ deployments:
 deployments:
   chat:
     {recipe: base/llama-cpp, image: 'example.org/llama:1', model: example/model, model_file: model.gguf,
-     on: spark-01, port: 8001}
+     hosts: spark-01, port: 8001}
 """,
     "container": _HEAD + f"services:\n  asr: {{kind: container, {_IMAGE}, port: 8765}}\n",
     "ollama": _HEAD + "services:\n" + _OLLAMA,
@@ -88,39 +88,39 @@ deployments:
     "hermes-agent": _CHAT.replace("port: 8001", "port: 8001, served_names: [first, second]")
     + "services:\n"
     + _OLLAMA
-    + "  agent: {kind: hermes-agent, on: spark-01, uses: chat, user: spark, program: /opt/hermes,\n"
+    + "  agent: {kind: hermes-agent, hosts: spark-01, uses: chat, user: spark, program: /opt/hermes,\n"
     + "    api_key: {secret: agent_key}}\n",
     "openclaw": _CHAT.replace("port: 8001", "port: 8001, served_names: [first, second]")
-    + "  other: {recipe: base/single-spark, model: example/big, on: spark-02, port: 8001}\n"
+    + "  other: {recipe: base/single-spark, model: example/big, hosts: spark-02, port: 8001}\n"
     + "services:\n"
     + _OLLAMA
-    + "  claw: {kind: openclaw, on: spark-01, aliases: {first: {to: chat}}}\n",
+    + "  claw: {kind: openclaw, hosts: spark-01, aliases: {first: {to: chat}}}\n",
     "monitoring": _CHAT
     + """\
 monitoring:
-  prometheus: {on: spark-01}
-  grafana: {on: spark-01, admin_password: {secret: grafana_admin}}
-  timer: {on: spark-01}
+  prometheus: {hosts: spark-01}
+  grafana: {hosts: spark-01, admin_password: {secret: grafana_admin}}
+  timer: {hosts: spark-01}
   alerts: {telegram: {chat_id: 12345, token: {secret: telegram_token}}}
 """,
     "monitoring by a webhook": _CHAT
     + """\
 monitoring:
-  prometheus: {on: spark-01}
-  timer: {on: spark-01}
+  prometheus: {hosts: spark-01}
+  timer: {hosts: spark-01}
   alerts: {webhook: {url: "https://example.org/hook"}}
 """,
     "monitoring by a secret webhook": _CHAT
     + """\
 monitoring:
-  prometheus: {on: spark-01}
-  timer: {on: spark-01}
+  prometheus: {hosts: spark-01}
+  timer: {hosts: spark-01}
   alerts: {webhook: {secret_url: {secret: hook}}}
 """,
     "turns": _CHAT
     + """\
-  other: {recipe: base/single-spark, model: example/big, on: spark-01, port: 8001}
-  third: {recipe: base/single-spark, model: example/big, on: spark-03, port: 8001}
+  other: {recipe: base/single-spark, model: example/big, hosts: spark-01, port: 8001}
+  third: {recipe: base/single-spark, model: example/big, hosts: spark-03, port: 8001}
 turns:
   day: {run: [chat]}
   night: {run: [other]}
@@ -204,7 +204,7 @@ def differ(one: str, two: str) -> bool:
 
 @cache
 def data(shape: str) -> str:
-    """Read one of the inventories, as JSON. PyYAML would read the key `on` as true."""
+    """Read one of the inventories, as JSON."""
     document = source.load(SHAPES[shape].encode(), name=shape, model=Inventory).document
     return json.dumps(document.data)
 

@@ -46,7 +46,7 @@ def test_a_name_that_leads_nowhere_gives_no_plan() -> None:
 
 def test_faults_of_the_file_are_shown_together_and_before_those_of_the_rules() -> None:
     risky = deployment("set: {gpu_memory_utilization: 0.95}")
-    broken = risky.replace("port: 8001", "port: 80000\n    portt: 1").replace("on: spark-01", "on: spark-1")
+    broken = risky.replace("port: 8001", "port: 80000\n    portt: 1").replace("hosts: spark-01", "hosts: spark-1")
     assert sorted(finding.code for finding in checked(broken).report.findings) == ["INV001", "INV002", "REF001"]
     assert "MEM001" in {finding.code for finding in checked(risky).report.findings}
 

@@ -159,7 +159,7 @@ def test_what_shows_it_is_a_test(test: str) -> None:
 
 def test_the_block_for_two_hosts_works_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    [block] = [each for each in blocks if "on: [spark-01, spark-02]" in each]
+    [block] = [each for each in blocks if "hosts: [spark-01, spark-02]" in each]
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two.yaml").write_text(block)
     assert run(["generate", "two.yaml", "--allow-unlocked", "--output", "out"]) == 0

@@ -35,6 +35,8 @@ class Endpoint(NamedTuple):
     engine: str | None = None
     """Engine of the server, which decides the names of its metrics; None if the names of all engines are tried."""
     max_model_len: int | None = None
+    weights: str | None = None
+    """Repository or directory of the weights, from which other programs read the tokenizer."""
 
     def __repr__(self) -> str:
         """Leave out the API key."""
@@ -107,12 +109,20 @@ def complete(endpoint: Endpoint, body: dict[str, Any], timeout_s: float) -> dict
     return found
 
 
-def models(url: str, key: str | None) -> dict[str, int | None]:
-    """Return the served models with their max_model_len. Raises ServerError."""
+class Served(NamedTuple):
+    """A model as its server lists it."""
+
+    max_model_len: int | None
+    root: str | None
+    """What the server loaded: a repository, or a directory of the server."""
+
+
+def models(url: str, key: str | None) -> dict[str, Served]:
+    """Return the served models. Raises ServerError."""
     text = fetch(ServerRequest(f"{url}/v1/models", key))
     try:
         listed = json.loads(text)["data"]
-        return {str(each["id"]): _length(each.get("max_model_len")) for each in listed}
+        return {str(each["id"]): Served(_length(each.get("max_model_len")), each.get("root")) for each in listed}
     except (ValueError, LookupError, TypeError, AttributeError):
         message = f"{url}/v1/models: the response is not a list of models"
         raise ServerError(message) from None

@@ -45,7 +45,8 @@ def _vllm(endpoint: Endpoint, mode: str, sizes: Sizes) -> Command:
     alone = mode == "single"
     words = (
         *("vllm", "bench", "serve", "--backend", "openai-chat", "--endpoint", "/v1/chat/completions"),
-        *("--base-url", endpoint.url, "--model", endpoint.model, "--dataset-name", "random", "--ignore-eos"),
+        *("--base-url", endpoint.url, "--model", endpoint.weights or endpoint.model),
+        *("--served-model-name", endpoint.model, "--dataset-name", "random", "--ignore-eos"),
         *("--random-input-len", str(sizes.prompt_tokens or 1024)),
         *("--random-output-len", str(sizes.output_tokens or 256)),
         *("--num-prompts", "12" if alone else "100", "--num-warmups", "1"),

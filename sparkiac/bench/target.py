@@ -37,8 +37,9 @@ def of_url(url: str, model: str | None, key: str | None) -> Target:
     if name not in served:
         message = f"{base} does not serve {name}; it serves: {', '.join(sorted(served)) or 'nothing'}"
         raise ServerError(message)
-    subject = Subject(url=base, model=name, max_model_len=served[name])
-    return Target(Endpoint(base, name, key, None, served[name]), subject)
+    found = served[name]
+    subject = Subject(url=base, model=name, max_model_len=found.max_model_len)
+    return Target(Endpoint(base, name, key, None, *found), subject)
 
 
 def of_plan(plan: Plan, name: str) -> Target | Failure:
@@ -53,7 +54,8 @@ def of_plan(plan: Plan, name: str) -> Target | Failure:
     found = of_url(asked.promise.url or "", next(iter(asked.promise.models), None), key)
     hosts = tuple(host for host in plan.hosts for each in host.containers if each.name == name)
     subject = subject_of(leader, container, hosts, found.subject)
-    endpoint = found.endpoint._replace(engine=container.server.engine)
+    server = container.server
+    endpoint = found.endpoint._replace(engine=server.engine, weights=server.model or found.endpoint.weights)
     return Target(endpoint, subject, tuple(expected(leader, container)), hosts)
 
 

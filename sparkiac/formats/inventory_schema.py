@@ -9,6 +9,7 @@ from sparkiac import __version__, catalog
 from sparkiac.catalog import interfaces
 from sparkiac.engines.vllm_check.names import OF_OPTION
 from sparkiac.hints import ranges
+from sparkiac.model.base import FORMER_HOSTS
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema
 
@@ -54,8 +55,8 @@ def schema_of(plan: Plan) -> Data:
     made = schema()
     classes = made["$defs"]
     for each in classes.values():
-        if "on" in each.get("properties", {}):
-            _suggest_hosts(each["properties"]["on"], [host.name for host in plan.hosts])
+        for key in {"hosts", FORMER_HOSTS} & each.get("properties", {}).keys():
+            _suggest_hosts(each["properties"][key], [host.name for host in plan.hosts])
     served = [each for host in plan.hosts for each in host.containers if each.kind == "deployment"]
     named = {each.name: strict for each in served if (strict := _of_release(each)) is not None}
     made["properties"]["deployments"]["properties"] = named

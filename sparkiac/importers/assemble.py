@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.report import Path
 
 MAX_LAUNCHES: Final = 64
-_UNTOUCHED: Final = frozenset({"recipe", "variant", "fragments", "kind", "on"})
+_UNTOUCHED: Final = frozenset({"recipe", "variant", "fragments", "kind", "hosts"})
 _HOST: Final = "fill in the machine's name and address, or import with --host NAME=ADDRESS"
 _LINK: Final = "fill in the interface, RDMA device and address of the link to the other hosts of the group"
 _STORE: Final = "no file states it: fill in the directory with the weights on the host"
@@ -164,11 +164,11 @@ def _machine(number: int, address: str, *, linked: bool) -> dict[str, Any]:
 
 def _placed(entry: DraftEntry, hosts: Sequence[str], store: str) -> dict[str, Any]:
     """Return the entry's data with its hosts, placed after the keys that name its recipe or kind."""
-    on = tuple(hosts[: entry.nodes]) if entry.nodes > 1 else hosts[0]
+    chosen = tuple(hosts[: entry.nodes]) if entry.nodes > 1 else hosts[0]
     first = {key: value for key, value in entry.data.items() if key in {"recipe", "variant", "fragments", "kind"}}
     rest = {key: value for key, value in entry.data.items() if key not in first}
     own = {"model_store": entry.store} if entry.kind == "deployment" and entry.store not in {None, store} else {}
-    return first | {"on": on} | own | rest
+    return first | {"hosts": chosen} | own | rest
 
 
 def _comment(

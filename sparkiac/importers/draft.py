@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_SETTINGS: Final = 1000
 _QUERIES: Final = frozenset({"--version", "--help", "-h"})
-_WORKER: Final = "a worker of a group: its command follows from the leader's and from `on`"
+_WORKER: Final = "a worker of a group: its command follows from the leader's and from `hosts`"
 _NAMELESS: Final = "the file does not name the model: fill in its handle"
 _DIRECTORY: Final = "its directory in the model store is read as organisation/name"
 STORE: Final = "/srv/models"

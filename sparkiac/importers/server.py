@@ -224,7 +224,7 @@ class _ServerConverter(Collector):
 
     def _group(self, option: OptionValue) -> None:
         self.worker |= option.name == "headless" or (option.name == "node_rank" and option.value not in {0, "0"})
-        why = "the hosts and the rendezvous of a group follow from `on`"
+        why = "the hosts and the rendezvous of a group follow from `hosts`"
         self.notes.append(Note("corrected", option.line, redaction.redacted(f"{option.what} {option.value}"), why))
 
     def _speculative(self, option: OptionValue) -> bool:

@@ -23,7 +23,7 @@ _MODELS: Final[dict[str, TypeAdapter[Any]]] = {
     "recipe": TypeAdapter(Recipe),
 }
 _ROUNDS: Final = 9
-_REQUIRED: Final = {"deployment": {"on": "spark-01"}, "service": {"on": "spark-01"}, "recipe": {}}
+_REQUIRED: Final = {"deployment": {"hosts": "spark-01"}, "service": {"hosts": "spark-01"}, "recipe": {}}
 """Required keys that an entry does not have yet."""
 
 

@@ -60,7 +60,7 @@ def _is_small(value: Mapping[str, Any], path: Path, comments: Comments) -> bool:
     """Return whether a mapping is written in one line: a host, an option, a method, limits."""
     flat = _flat(value)
     commented = any(each[: len(path)] == path and each != path for each in comments)
-    if len(path) < 2 or path[-1] in _OPEN or "on" in value:  # noqa: PLR2004  the top levels
+    if len(path) < 2 or path[-1] in _OPEN or "hosts" in value:  # noqa: PLR2004  the top levels
         return False
     return not commented and flat is not None and len(flat) <= _FLAT
 

@@ -23,6 +23,17 @@ if TYPE_CHECKING:
 _RESERVED: Final = 10
 """One tenth of the memory is reserved for the system and the page cache, unless the inventory sets a size."""
 _RESERVE_SOURCE: Final = "SM121 reference L17: use at most 0.90 of the memory"
+_API_SERVER_BYTES: Final = 1042 << 20
+"""Resident memory of vLLM's API server: 1.02 GiB in two starts on an H100 (0.23.0)."""
+_ENGINE_BYTES: Final = 516 << 20
+"""Resident memory of vLLM's engine process without a worker: 0.50 GiB in one start on a CPU (0.23.0)."""
+BEYOND_BYTES: Final = (100 << 20, 1230 << 20)
+"""GPU memory that a server held beyond its share and the graphs on top of it, after requests: CUDA's context and late
+allocations. Five starts on an H100 (0.23.0): 0.10 to 1.20 GiB."""
+PROCESSES_SOURCE: Final = (
+    "part of the reserve; for each server: API server 1.02 GiB (two starts on an H100) or as recorded, engine 0.50 GiB "
+    "(one on a CPU), CUDA context and late allocations 0.10 to 1.20 GiB (five on an H100)"
+)
 
 
 class Server(NamedTuple):
@@ -124,6 +135,25 @@ def reserve(total: int | None, stated: int | None = None) -> Term:
     if stated is not None:
         return Term(name, stated, "the inventory")
     return Term(name, None if total is None else total // _RESERVED, _RESERVE_SOURCE, assumed=True)
+
+
+def process_bytes(recorded: int | None, *, leads: bool) -> tuple[int, int]:
+    """Return what the processes of a vLLM server take beside its share: the least and the most.
+
+    `recorded` is the size of its API server. Only the leader of a group has one. Where CPU and GPU share one memory,
+    what the engine allocates on the host during the start counts as runtime of the server, inside its share.
+    """
+    api_server = (_API_SERVER_BYTES if recorded is None else recorded) if leads else 0
+    least, most = BEYOND_BYTES
+    return api_server + least, api_server + _ENGINE_BYTES + most
+
+
+def apart(reserve: Term, least: int, most: int) -> tuple[Term, Term]:
+    """Return the processes of the vLLM servers, and the rest of the reserve: together they are the reserve."""
+    size = most if reserve.size_bytes is None else min(most, reserve.size_bytes)
+    processes = Term("processes of vLLM", size, PROCESSES_SOURCE, assumed=True, low_bytes=least, high_bytes=most)
+    rest = None if reserve.size_bytes is None else reserve.size_bytes - size
+    return processes, reserve._replace(size_bytes=rest)
 
 
 def host(

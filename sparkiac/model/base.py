@@ -38,6 +38,10 @@ class Model(BaseModel):
             raise ValueError(message) from None
 
 
+class Shared(Model, defer_build=False):
+    """Base of models that several other models contain: their schemas are built once, not again for each of these."""
+
+
 SECRET_KEYS: Final = frozenset(
     {"admin_password", "api_key", "heartbeat", "password", "secret_key", "secret_url", "token"}
 )
@@ -178,6 +182,10 @@ OptionValue = Annotated[
     AfterValidator(_option),
 ]
 """Value of an engine option: a scalar, a list of words, or a JSON object; `null` removes an option of the recipe."""
+
+
+FORMER_HOSTS: Final = "on"
+"""The former name of the key `hosts` of deployments, services and the monitoring, which keeps working."""
 
 
 class SecretRef(Model):

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from sparkiac.model.base import Commit, Model, ShortText
+from sparkiac.model.base import Commit, Model, Shared, ShortText
 
 _GIB: Final = 1 << 30
 _GB: Final = 10**9
@@ -120,7 +120,7 @@ class Prefill(Model):
     """Source of the measurement."""
 
 
-class ModelFacts(Model):
+class ModelFacts(Shared):
     """Facts about one checkpoint."""
 
     publisher: ShortText | None = None

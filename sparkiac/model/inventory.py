@@ -173,7 +173,7 @@ class Deployment(Serving):
     """Recipe of the catalog that the deployment uses; without one, set `engine`, `image` and `model`."""
     engine: EngineName | None = None
     """Serving engine of a deployment without a recipe."""
-    on: HostName | Annotated[tuple[HostName, ...], Field(min_length=1)]
+    hosts: HostName | Annotated[tuple[HostName, ...], Field(min_length=1)]
     """One host, or the hosts of one group; the first one is the leader."""
     executor: Literal["mp", "ray"] | None = None
     """How vLLM runs on several hosts: `mp`, its own processes (default), or `ray`."""

@@ -41,7 +41,7 @@ class MonitoringContainer(Model):
 class Prometheus(MonitoringContainer):
     """Prometheus: it collects the metrics of all servers and hosts and evaluates the alerts."""
 
-    on: HostName
+    hosts: HostName
     """Host that it runs on; Alertmanager runs on the same host."""
     retention: Retention = "30d"
     """How long it keeps the metrics, such as 30d or 12w."""
@@ -50,7 +50,7 @@ class Prometheus(MonitoringContainer):
 class Grafana(MonitoringContainer):
     """Grafana with dashboards of the fleet, the hosts, the deployments and speculative decoding."""
 
-    on: HostName
+    hosts: HostName
     """Host that it runs on."""
     admin_password: SecretRef
     """Password of the account `admin`."""
@@ -112,7 +112,7 @@ class Alerts(Model):
 class FleetTimer(Model):
     """A timer that checks every endpoint and sends one message when something fails; it needs no Prometheus."""
 
-    on: HostName
+    hosts: HostName
     """Host that it runs on."""
     every_min: Annotated[int, Field(ge=1, le=1_440)] = 15
     """Minutes between two checks."""

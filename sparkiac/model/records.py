@@ -188,8 +188,8 @@ class StartRecord(Model):
     subject: Subject
     runner: Literal[1, 2] | None = None
     """Model runner of vLLM that served; None if the source does not show it."""
-    terms: Terms = Terms()
-    cached: Cached = Cached()
+    terms: Terms = Terms.model_construct()
+    cached: Cached = Cached.model_construct()
     speeds: tuple[Speed, ...] = ()
     acceptance: Share | None = None
     """Accepted share of the drafted tokens, over all requests that the server counted."""

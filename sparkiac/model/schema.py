@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
+from copy import deepcopy
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
+
+from sparkiac.model.base import FORMER_HOSTS
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -21,7 +24,17 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
         owner = _classes(model).get(name)
         for field, text in (descriptions(owner) if owner else {}).items():
             definition.get("properties", {}).get(field, {})["description"] = text
+        if "hosts" in definition.get("required", ()) and definition is not schema:
+            _accept_former_name(definition)
     return {"$schema": DIALECT, **schema}
+
+
+def _accept_former_name(definition: dict[str, Any]) -> None:
+    """Accept `on` in place of the required key `hosts`, but not both."""
+    fields = definition["properties"]
+    fields[FORMER_HOSTS] = deepcopy(fields["hosts"]) | {"deprecated": True, "description": "Former name of `hosts`."}
+    definition["required"] = [name for name in definition["required"] if name != "hosts"]
+    definition["oneOf"] = [{"required": [name]} for name in ("hosts", FORMER_HOSTS)]
 
 
 @cache

@@ -36,7 +36,7 @@ from sparkiac.model.settings import Mount, Timeouts
 
 
 class _ServiceFields(Model):
-    on: HostName
+    hosts: HostName
     """Host that it runs on."""
     memory_gib: Gib | None = None
     """Measured memory use in GiB; the plan adds it to the budget of the host."""

@@ -21,6 +21,7 @@ from sparkiac.model.base import (
     Seconds,
     SecretRef,
     ServedName,
+    Shared,
     ShortText,
     SysctlKey,
     SysctlValue,
@@ -59,7 +60,7 @@ class Ulimits(Model):
     """Number of open files."""
 
 
-class ContainerSettings(Model):
+class ContainerSettings(Shared):
     """Settings of the container."""
 
     ipc: Literal["host", "private"] | None = None
@@ -80,7 +81,7 @@ class ContainerSettings(Model):
     """Whether the root file system of the container is read-only."""
 
 
-class Timeouts(Model):
+class Timeouts(Shared):
     """Timeouts of a unit."""
 
     ready_s: Seconds | None = None
@@ -95,7 +96,7 @@ class Timeouts(Model):
     """Seconds within which an apply must get the known answer from a model; default 120."""
 
 
-class LoadMemory(Model):
+class LoadMemory(Shared):
     """Changes to the host while a unit loads its model; each is undone when the unit is ready, fails or stops."""
 
     drop_caches_every_s: Annotated[float, Field(ge=0.1, le=60)] | None = None

@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from sparkiac.model.base import AbsolutePath, Model, ModelHandle, Word
+from sparkiac.model.base import AbsolutePath, ModelHandle, Shared, Word
 
 Drafter = ModelHandle | AbsolutePath
 """A repository on the model hub, or a path in the container."""
 Tokens = Annotated[int, Field(ge=1, le=64)]
 
 
-class _Method(Model):
+class _Method(Shared):
     num_speculative_tokens: Tokens | None = None
     """Tokens that are proposed in each step."""
 

@@ -72,8 +72,8 @@ def _of_service(resolved: Resolved, name: str, service: ResolvedService) -> Prov
 
 
 def _endpoint(resolved: Resolved, name: str, service: _WithApi, port: int, *, inside: int | None) -> Endpoint:
-    address = bind_address(resolved.fleet.hosts[service.on], service.bind)
-    return Endpoint(name, service.on, address, port, inside)
+    address = bind_address(resolved.fleet.hosts[service.hosts], service.bind)
+    return Endpoint(name, service.hosts, address, port, inside)
 
 
 def dependencies_of(resolved: Resolved, name: str, known: Mapping[str, Provider]) -> tuple[Dependency, ...]:
@@ -89,7 +89,7 @@ def _to_fleet(
     service = resolved.fleet.services[name]
     for use in uses.of(("services", name), service.model_dump(include={"uses", "aliases", "model"})):
         provider = known[use.name]
-        way = route(service.on, provider.endpoint, resolved.fleet.hosts, in_container=in_container)
+        way = route(service.hosts, provider.endpoint, resolved.fleet.hosts, in_container=in_container)
         yield _dependency(use, provider, way, native=in_container)
 
 

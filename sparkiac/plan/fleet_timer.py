@@ -59,7 +59,7 @@ def fleet_timer(resolved: Resolved, placed: Iterable[PlacedHost], promises: Prom
     timer, alerts = written.timer, written.alerts
     if timer is None or alerts is None:
         return None
-    reached = list(_reached(resolved, placed, promises, timer.on))
+    reached = list(_reached(resolved, placed, promises, timer.hosts))
     found = turns.turns(resolved.written)
     own = [
         _endpoint(unit, host, promise, way, turns.running(found, unit.name))
@@ -68,7 +68,7 @@ def fleet_timer(resolved: Resolved, placed: Iterable[PlacedHost], promises: Prom
     ]
     check = FleetCheck(
         fleet=resolved.written.name,
-        host=timer.on,
+        host=timer.hosts,
         period_s=timer.every_min * _MINUTE_S,
         endpoints=(*own, *map(_external, written.external)),
         channels=_channels(alerts),

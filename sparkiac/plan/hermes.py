@@ -28,7 +28,7 @@ def program(
     resolved: Resolved, name: str, service: ResolvedHermesAgentService, links: tuple[Dependency, ...]
 ) -> Program:
     """Plan the agent `name` on its host."""
-    address = bind_address(resolved.fleet.hosts[service.on], service.bind)
+    address = bind_address(resolved.fleet.hosts[service.hosts], service.bind)
     [model_server] = links
     keys = {"API_SERVER_KEY": service.api_key.secret}
     if model_server.secret is not None:

@@ -206,6 +206,8 @@ class Proof(NamedTuple):
     """config.json of the model, if the lock has it."""
     busy: float | None = None
     """Lowest expected decode speed at a short context while all servers of the host decode; None for one server."""
+    processes: tuple[int, int] = (0, 0)
+    """Smallest and largest memory of the server's processes on the host, if its engine is vLLM; part of the reserve."""
     subject: Subject | None = None
     """The values that a recorded start must have to be used for this server."""
     record: str | None = None

@@ -59,12 +59,12 @@ def place_all(resolved: Resolved) -> tuple[tuple[PlacedHost, ...], tuple[Target,
     for name, service in fleet.services.items():
         match service:
             case ResolvedHermesAgentService():
-                programs[service.on].append(hermes.program(resolved, name, service, dependencies[name]))
+                programs[service.hosts].append(hermes.program(resolved, name, service, dependencies[name]))
             case OpenClawService():
-                config_files[service.on].append(openclaw.config_file(name, service, dependencies[name]))
+                config_files[service.hosts].append(openclaw.config_file(name, service, dependencies[name]))
             case _:
                 found = services.container(resolved, name, service, dependencies[name], shared=shared.get(name))
-                containers[service.on].append(found)
+                containers[service.hosts].append(found)
     watched = monitoring.watch(resolved, containers)
     for host, monitors in watched.containers.items():
         containers[host] += monitors

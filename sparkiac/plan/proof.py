@@ -36,6 +36,7 @@ _SHORT: Final = 1024
 """Tokens in the context of a short request; the decode rate is estimated for it and for the longest request."""
 _ACCEPTED: Final = (0.60, 0.85)
 """Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
+_VLLM: Final = frozenset({"vllm", "aeon-vllm"})
 _STATED: Final = "catalog: published size"
 _NO_CACHE: Final = Architecture.model_construct(full_attention_layers=0, kv_heads=0, head_size=0)
 """KV cache of a separate drafter for `mtp`: none, because it reads the cache of the target."""
@@ -71,6 +72,10 @@ def host_budget(host: PlacedHost, proven: Mapping[str, Proof], names: Collection
         if each.path[0] != "deployments" and each.name in names
     )
     kept = budget.reserve(host.memory_bytes, stated_bytes(host.values.reserve_gib))
+    beside = [each.processes for name, each in proven.items() if name in names]
+    if any(most for _, most in beside):
+        processes, kept = budget.apart(kept, sum(low for low, _ in beside), sum(most for _, most in beside))
+        services = (*services, processes)
     return budget.host(host.memory_bytes, servers=servers, services=services, reserve=kept)
 
 
@@ -88,6 +93,7 @@ def _proof(container: Container, total: int | Unknown, known: Models, begun: Sta
         advice=found.advice,
         steps=tuple(each for each in found.steps if not isinstance(each, Unknown)),
         decode=_decode(container, found, server, known, begun.exact),
+        processes=_processes(container, begun.exact),
         busy=_busy(container, found, server, known, beside),
         prefill=_prefill(container, found, begun.exact),
         assumption=_assumed(container),
@@ -97,6 +103,12 @@ def _proof(container: Container, total: int | Unknown, known: Models, begun: Sta
         compared=locked is None or not locked.config or shapes.is_compared(locked.config),
         config=locked.config if locked else {},
     )
+
+
+def _processes(container: Container, record: StartRecord | None) -> tuple[int, int]:
+    if container.server.engine not in _VLLM:
+        return 0, 0
+    return budget.process_bytes(record.terms.host_bytes if record else None, leads=container.server.leads)
 
 
 def _record_used(container: Container, begun: Starts) -> str | None:

@@ -37,14 +37,14 @@ def container(
     resolved: Resolved, name: str, service: Service, links: tuple[Dependency, ...], *, shared: str | None
 ) -> Container:
     """Plan the container of service `name` on its host."""
-    host = resolved.fleet.hosts[service.on]
+    host = resolved.fleet.hosts[service.hosts]
     published = _published(service, host)
     return Container(
         kind="service",
         name=name,
         description=service.description or _title(service.kind) or name,
         path=("services", name),
-        image=image_of(resolved, service.image, host=service.on),
+        image=image_of(resolved, service.image, host=service.hosts),
         command=_command(service, links),
         network=_network(published, links, shared=shared),
         confinement=Confinement(

@@ -27,8 +27,6 @@ _TEMPLATE = ("{{", "{%", "{#")
 
 _WORD = re.compile(r"[A-Za-z/][A-Za-z0-9._/-]*(?::[A-Za-z0-9][A-Za-z0-9._-]*)?")
 _PATH_KEY = re.compile(r"(?:/[A-Za-z0-9._][A-Za-z0-9._-]*)+")
-_KEY_ON = "on"
-"""A truth value in YAML 1.1; the reader of inventories takes this key for a text."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _YAML_1_1_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 # YAML 1.2.2, 7.4.2: a key without `?` before it has at most 1024 characters, including its quotes.
@@ -73,7 +71,7 @@ def flow(data: Value, *, bare: bool = False) -> str:
 def key(text: str, *, bare: bool = False) -> str:
     """Return a key of a mapping, without its colon."""
     plain = _PLAIN_KEY.fullmatch(text) and text.lower() not in _YAML_1_1_WORDS
-    if not (plain or (bare and (text == _KEY_ON or _PATH_KEY.fullmatch(text)))):
+    if not (plain or (bare and _PATH_KEY.fullmatch(text))):
         text = _quoted(text)
     if len(text) > _KEY_LENGTH:
         message = f"a key of {len(text)} characters is longer than YAML's {_KEY_LENGTH}"
@@ -139,6 +137,8 @@ def _float(value: float) -> str:
 
 
 def _quoted(text: str) -> str:
+    if text.isascii() and text.isprintable() and "\\" not in text and '"' not in text:
+        return f'"{text}"'
     # The escapes of Python (\\ \n \t \xFF \uFFFF \UFFFFFFFF) are also escapes of YAML; only the quote must be added.
     escaped = checked(text).encode("unicode_escape").decode("ascii")
     return '"' + escaped.replace('"', r"\"") + '"'

@@ -111,7 +111,7 @@ def check_names(inventory: Source[Inventory], library: Library = SHIPPED) -> tup
 
 def hosts_of(deployment: Deployment) -> tuple[str, ...]:
     """Return the hosts of a deployment, the leader first."""
-    return (deployment.on,) if isinstance(deployment.on, str) else deployment.on
+    return (deployment.hosts,) if isinstance(deployment.hosts, str) else deployment.hosts
 
 
 def _at(base: Path, leaves: Leaves) -> Leaves:

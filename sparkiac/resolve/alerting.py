@@ -37,14 +37,16 @@ def _parts(document: Document, written: Monitoring) -> Iterator[Finding]:
         yield _error(_NEEDED, message, document, ("timer",), f"add monitoring.alerts with {_RECEIVERS}")
     if written.alerts is not None and written.prometheus is None and written.timer is None:
         message = "nothing sends these alerts: there is neither a Prometheus nor a fleet timer"
-        yield _error(_NEEDED, message, document, ("alerts",), "add `timer: {on: HOST}` or `prometheus: {on: HOST}`")
+        yield _error(
+            _NEEDED, message, document, ("alerts",), "add `timer: {hosts: HOST}` or `prometheus: {hosts: HOST}`"
+        )
     if written.alertmanager is not None and (written.prometheus is None or written.alerts is None):
         message = "Alertmanager runs only with Prometheus and alerts"
         yield _error(_NEEDED, message, document, ("alertmanager",), "add `prometheus:` and `alerts:`, or remove it")
     for part in ("grafana", "exporters"):
         if getattr(written, part) is not None and written.prometheus is None:
             message = f"monitoring.{part} needs a Prometheus"
-            yield _error(_NEEDED, message, document, (part,), "add `prometheus: {on: HOST}`, or remove it")
+            yield _error(_NEEDED, message, document, (part,), "add `prometheus: {hosts: HOST}`, or remove it")
 
 
 def _receivers(document: Document, alerts: Alerts) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ change or remove each of them. `sparkiac plan --explain` prints the reason and t
 
 The first links of most groups are in one network: a cable between two hosts, or a switch. In a *mesh*, each cable has a
 network of its own, as with three hosts without a switch. A *ring* is a mesh of four or more hosts, each cabled to the
-one before and the one after it in the list under `on`.
+one before and the one after it in the list under `hosts`.
 """
 
 from __future__ import annotations

@@ -57,13 +57,13 @@ def _misfits(
     name: str, fragment: Fragment, deployment: str, values: dict[str, Any], library: Library
 ) -> Iterator[tuple[str, str]]:
     """Return a fault if a deployment runs another engine, or on another number of hosts, than a fragment is for."""
-    engine, on = _engine(values, library), values.get("on")
+    engine, listed = _engine(values, library), values.get("hosts")
     if fragment.engine is not None and engine not in {None, fragment.engine}:
         yield f"fragment {name} is for {fragment.engine}, but deployment {deployment} runs {engine}", "remove it"
-    hosts = len(on) if isinstance(on, tuple) else 1
-    if fragment.nodes is not None and on is not None and hosts != fragment.nodes:
+    hosts = len(listed) if isinstance(listed, tuple) else 1
+    if fragment.nodes is not None and listed is not None and hosts != fragment.nodes:
         message = f"fragment {name} is for {fragment.nodes} hosts, but deployment {deployment} runs on {hosts}"
-        yield message, f"remove it, or list {fragment.nodes} hosts under `on`"
+        yield message, f"remove it, or list {fragment.nodes} names under `hosts`"
 
 
 def _unmet(name: str, fragment: Fragment, deployment: str, before: tuple[object, ...]) -> Iterator[tuple[str, str]]:

@@ -88,7 +88,7 @@ def _host(inventory: Source[Inventory], path: Path) -> str:
     assert inventory.value is not None, "the inventory must be valid"  # noqa: S101  the pipeline's order
     written = inventory.value.monitoring
     assert written.prometheus is not None, "it runs only with Prometheus"  # noqa: S101
-    return written.grafana.on if path == ("grafana",) and written.grafana is not None else written.prometheus.on
+    return written.grafana.hosts if path == ("grafana",) and written.grafana is not None else written.prometheus.hosts
 
 
 def _taken(inventory: Source[Inventory]) -> Iterator[Finding]:

@@ -138,7 +138,7 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any], library: 
         yield _unknown("variant", variant, library.variant_names(recipe), document.at_value((*base, "variant")))
     elif chosen is not None and chosen.value is not None:
         yield from _usable(chosen.value, f"{recipe}#{variant}", document.at_value((*base, "variant")))
-    yield from _nodes(document, base, deployment.get("on"), (known.value, chosen.value if chosen else None))
+    yield from _nodes(document, base, deployment.get("hosts"), (known.value, chosen.value if chosen else None))
     if known.value.model is None and deployment.get("model") is None and known.value.status == "recipe":
         message = f"deployment {name} has no model: recipe {recipe} serves any model and sets none"
         yield _error(_NEEDED, message, document.at_key(base), "add `model: organisation/name`, as on the model hub")
@@ -164,14 +164,14 @@ def _usable(entry: CatalogEntry, name: str, place: Loc) -> Iterator[Finding]:
         yield Finding(*_NO_RECIPE, Severity.ERROR, f"{name} is {state}: {entry.why}", place, hint, entry.sources[0])
 
 
-def _nodes(document: Document, base: Path, on: object, entries: tuple[Recipe, Variant | None]) -> Iterator[Finding]:
+def _nodes(document: Document, base: Path, hosts: object, entries: tuple[Recipe, Variant | None]) -> Iterator[Finding]:
     """Find a deployment on fewer hosts than its recipe needs."""
     recipe, variant = entries
     needed = (variant.nodes if variant else None) or recipe.nodes
-    listed = len(on) if isinstance(on, tuple) else 1
+    listed = len(hosts) if isinstance(hosts, tuple) else 1
     if listed < needed:
-        message = f"deployment {base[-1]} needs {needed} hosts, but `on` lists {listed}"
-        yield _error(_NEEDED, message, document.at_value((*base, "on")), "add hosts: on: [spark-01, spark-02]")
+        message = f"deployment {base[-1]} needs {needed} hosts, but `hosts` lists {listed}"
+        yield _error(_NEEDED, message, document.at_value((*base, "hosts")), "add names: `hosts: [spark-01, spark-02]`")
 
 
 def _name(form: str, value: object) -> str | None:
@@ -179,9 +179,9 @@ def _name(form: str, value: object) -> str | None:
 
 
 def _hosts(document: Document, base: Path, entry: dict[str, Any], *, known: Entries) -> Iterator[Finding]:
-    """Check the hosts under `on` and under `per_host`."""
+    """Check the names under `hosts` and under `per_host`."""
     seen = set[str]()
-    chosen = dict(_chosen(entry.get("on"), (*base, "on")))
+    chosen = dict(_chosen(entry.get("hosts"), (*base, "hosts")))
     for path, host in chosen.items() if known else ():
         if host not in known:
             yield _unknown_host(document, host, known, path)
@@ -207,12 +207,12 @@ def _canaries(document: Document, known: Entries) -> Iterator[Finding]:
             yield _unknown_host(document, host, known, path)
 
 
-def _chosen(on: object, path: Path) -> Iterator[tuple[Path, str]]:
-    """Return path and name of each host of `on`, which is one name or a list of names."""
-    if isinstance(on, str):
-        yield path, on
-    elif isinstance(on, tuple):
-        yield from (((*path, index), host) for index, host in enumerate(on) if isinstance(host, str))
+def _chosen(hosts: object, path: Path) -> Iterator[tuple[Path, str]]:
+    """Return path and name of each host; the value is one name or a list of names."""
+    if isinstance(hosts, str):
+        yield path, hosts
+    elif isinstance(hosts, tuple):
+        yield from (((*path, index), host) for index, host in enumerate(hosts) if isinstance(host, str))
 
 
 def _unknown_host(document: Document, host: str, known: Entries, path: Path) -> Finding:

@@ -148,7 +148,7 @@ def _computed(inventory: Source[Inventory], leaves: Leaves, base: Path, engine: 
         if leaf is not None and (option, leaf[0]) != ("distributed_executor_backend", "mp"):
             message = f"set.{option} of {base[1]} is computed from the hosts of the group; {leaf[0]!r} would be ignored"
             other = "; `executor: ray` runs it on Ray" if "ray" in _executors(engine) else ""
-            hint = f"remove it: the first host under `on` leads the group{other}"
+            hint = f"remove it: the first host under `hosts` leads the group{other}"
             yield _error(_VALUE, message, _place(inventory, leaf, base, option), hint)
 
 

@@ -66,7 +66,7 @@ def check(inventory: Source[Inventory], leaves: Leaves, values: dict[str, Any]) 
         base, kind = ("services", name), found["kind"]
         if kind == "hermes-agent":
             yield from required.missing(inventory, leaves, base, _OF_PROGRAM)
-            yield from required.bind(inventory, leaves, base, host=found["on"])
+            yield from required.bind(inventory, leaves, base, host=found["hosts"])
         elif kind != "openclaw":
             yield from _container(inventory, leaves, base, found)
         for use in uses.of(base, found):
@@ -82,7 +82,7 @@ def _container(inventory: Source[Inventory], leaves: Leaves, base: Path, found: 
     yield from required.missing(inventory, leaves, base, _OF_CONTAINER if kind == "container" else _OF_PROGRAM)
     yield from required.store(inventory, base, found, found.get("mounts", {}))
     if "port" in found:
-        yield from required.bind(inventory, leaves, base, host=found["on"])
+        yield from required.bind(inventory, leaves, base, host=found["hosts"])
     elif kind == "container":
         yield from _portless(inventory, found, base)
 

@@ -60,9 +60,9 @@ def deployment(inventory: Source[Inventory], name: str, on: str, hosts: Leaves, 
 
 def _group(inventory: Inventory, deployment: Deployment, on: str, library: Library) -> Leaves:
     """Return the settings that a node of a group needs on a host with links; empty for a deployment on one host."""
-    if isinstance(deployment.on, str) or len(deployment.on) == 1:
+    if isinstance(deployment.hosts, str) or len(deployment.hosts) == 1:
         return {}
-    members = [fabric.links_of(inventory.hosts[name]) for name in deployment.on]
+    members = [fabric.links_of(inventory.hosts[name]) for name in deployment.hosts]
     known = library.recipe(deployment.recipe) if deployment.recipe else None
     name = deployment.engine or (known.value.engine if known and known.value else None)
     groups = engines.named(name).groups if name else None
@@ -75,7 +75,7 @@ def service(inventory: Source[Inventory], name: str, hosts: Leaves) -> tuple[Lea
     """Return the layers of a service; its host must be resolved."""
     assert inventory.value is not None  # noqa: S101
     chosen = inventory.value.services[name]
-    return services.stack(inventory.document, name, chosen.kind, store=_store(hosts, chosen.on))
+    return services.stack(inventory.document, name, chosen.kind, store=_store(hosts, chosen.hosts))
 
 
 def history(

@@ -16,12 +16,12 @@ deployments:
     recipe: base/single-spark
     model: RedHatAI/Qwen3.6-35B-A3B-NVFP4
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
 services:
   agent:
     kind: hermes-agent
-    on: spark-01
+    hosts: spark-01
     uses: chat
     api_key: {secret: hermes_key}
     program: /home/spark/.local/bin/hermes
@@ -39,7 +39,7 @@ deployments:
     recipe: base/single-spark
     model: RedHatAI/Qwen3.6-35B-A3B-NVFP4
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {enable_auto_tool_choice: true, tool_call_parser: qwen3_xml}
     clients: [tools]

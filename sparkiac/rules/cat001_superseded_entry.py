@@ -13,7 +13,7 @@ deployments:
   chat:
     recipe: google/gemma-4-26b-a4b-it-fp8
     variant: draft-model
-    on: spark-01
+    hosts: spark-01
 ```
 
 Good:
@@ -25,7 +25,7 @@ hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   chat:
     recipe: google/gemma-4-26b-a4b-it-fp8
-    on: spark-01
+    hosts: spark-01
 ```
 """
 

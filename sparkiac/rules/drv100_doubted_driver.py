@@ -14,7 +14,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
 ```
 
@@ -29,7 +29,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
 ```
 """

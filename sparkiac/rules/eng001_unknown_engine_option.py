@@ -19,7 +19,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {max_model_len: 65536}
 ```
 
@@ -34,7 +34,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {context_length: 65536}
 ```
 """

@@ -17,7 +17,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {schedule_policy: fifo}
 ```
 
@@ -32,7 +32,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {schedule_policy: fcfs}
 ```
 """

@@ -16,7 +16,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     api_key: {secret: team_key}
 ```
 
@@ -31,7 +31,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     bind: loopback
 ```
 """

@@ -20,7 +20,7 @@ deployments:
     recipe: base/tensorrt-llm
     model: google/gemma-4-26B-A4B-it
     image: nvcr.io/nvidia/tensorrt-llm/release@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
 ```
 
 Good:
@@ -39,7 +39,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: google/gemma-4-26B-A4B-it
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
 ```
 """
 
@@ -78,4 +78,4 @@ def check(plan: Plan) -> Iterator[Hit]:
                         f"but sparkiac writes no groups for {engine.title} yet"
                     )
                     hint = "name one host, or use a recipe for vLLM, SGLang or llama.cpp"
-                    yield Hit((*container.path, "on"), message, hint, host=host.name)
+                    yield Hit((*container.path, "hosts"), message, hint, host=host.name)

@@ -14,7 +14,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     served_names: [fast, chat]
 ```
 
@@ -29,7 +29,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     served_names: [chat]
 ```
 """

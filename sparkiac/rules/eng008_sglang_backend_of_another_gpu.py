@@ -18,7 +18,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {attention_backend: fa3}
 ```
 
@@ -33,7 +33,7 @@ deployments:
     recipe: base/sglang
     model: google/gemma-4-26B-A4B-it
     image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {attention_backend: triton}
 ```
 """

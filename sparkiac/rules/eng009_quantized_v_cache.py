@@ -18,7 +18,7 @@ deployments:
     model_file: model-Q4_K_M.gguf
     image:
       ghcr.io/ggml-org/llama.cpp:server-cuda-b11434@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {cache_type_v: q8_0, flash_attn: "off"}
 ```
 
@@ -35,7 +35,7 @@ deployments:
     model_file: model-Q4_K_M.gguf
     image:
       ghcr.io/ggml-org/llama.cpp:server-cuda-b11434@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {cache_type_v: q8_0, flash_attn: "on"}
 ```
 """

@@ -28,7 +28,7 @@ deployments:
     recipe: base/sglang
     model: example/model
     image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {tp_size: 3}
 ```
 
@@ -43,7 +43,7 @@ deployments:
     recipe: base/sglang
     model: example/model
     image: lmsysorg/sglang:v0.5.23@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     set: {tp_size: 4}
 ```
 """

@@ -15,7 +15,7 @@ services:
   chat:
     kind: container
     image: vllm/vllm-openai@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     command: [vllm, serve, google/gemma-4-26B-A4B-it]
 ```
 
@@ -28,7 +28,7 @@ services:
   chat:
     kind: container
     image: vllm/vllm-openai@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     command: [google/gemma-4-26B-A4B-it]
 ```
 """

@@ -13,7 +13,7 @@ services:
   chat:
     kind: container
     image: nvcr.io/nvidia/vllm@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     command: [google/gemma-4-26B-A4B-it]
 ```
 
@@ -26,7 +26,7 @@ services:
   chat:
     kind: container
     image: nvcr.io/nvidia/vllm@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     command: [vllm, serve, google/gemma-4-26B-A4B-it]
 ```
 """

@@ -15,7 +15,7 @@ deployments:
     recipe: base/single-spark
     model: Qwen/Qwen3.5-27B
     image: ghcr.io/aeon-7/vllm-dflash@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
 ```
 
@@ -29,7 +29,7 @@ deployments:
   chat:
     recipe: aeon-7/dflash-qwen3.5-27b-nvfp4
     image: ghcr.io/aeon-7/vllm-dflash@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     api_key: null
 ```

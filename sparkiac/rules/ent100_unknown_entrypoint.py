@@ -16,7 +16,7 @@ deployments:
     recipe: base/single-spark
     model: google/gemma-4-26B-A4B-it
     image: example.org/vllm@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
 ```
 
@@ -31,7 +31,7 @@ deployments:
     recipe: base/single-spark
     model: google/gemma-4-26B-A4B-it
     image: vllm/vllm-openai@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
 ```
 """

@@ -24,7 +24,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: example/model
-    on: spark-01
+    hosts: spark-01
     container:
       files: {/opt/parser.py: {url: "hf://example/model/another.py"}}
 ```
@@ -39,7 +39,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: example/model
-    on: spark-01
+    hosts: spark-01
     container:
       files: {/opt/parser.py: {url: "hf://example/model/parser.py"}}
 ```

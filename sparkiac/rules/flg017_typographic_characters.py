@@ -18,7 +18,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     env: {EXTRA_ARGS: "\u2013enable-prefix-caching"}
 ```
@@ -34,7 +34,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     env: {EXTRA_ARGS: '--enable-prefix-caching'}
 ```

@@ -18,7 +18,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {swap_space: 4}
 ```
@@ -34,7 +34,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {kv_offloading_size: 4}
 ```

@@ -16,7 +16,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {max_num_seqs: many}
 ```
@@ -32,7 +32,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {max_num_seqs: 8}
 ```

@@ -14,7 +14,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {calculate_kv_scales: true}
 ```
@@ -30,7 +30,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {kv_cache_dtype: fp8}
 ```

@@ -15,7 +15,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {compilation_config: {cudagraph_modes: FULL}}
 ```
@@ -31,7 +31,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {compilation_config: {cudagraph_mode: FULL}}
 ```

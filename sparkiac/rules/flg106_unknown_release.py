@@ -17,7 +17,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: example.org/vllm:1@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {}
 ```
@@ -33,7 +33,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:v0.20.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     set: {}
 ```

@@ -17,7 +17,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {tokenizer: Qwen/Qwen3.6-35B-A3B}
 ```
@@ -33,7 +33,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {tokenizer: Qwen/Qwen3.6-35B-A3B}
     needs_models: [Qwen/Qwen3.6-35B-A3B]

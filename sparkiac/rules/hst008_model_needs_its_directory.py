@@ -15,7 +15,7 @@ deployments:
     recipe: base/single-spark
     model: sakamakismile/gemma-4-12B-coder-fable5-composer2.5-MTP-NVFP4
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
 ```
 
@@ -29,7 +29,7 @@ deployments:
   chat:
     recipe: sakamakismile/gemma-4-12b-coder-nvfp4
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
 ```
 """

@@ -10,7 +10,7 @@ Bad:
 name: lab
 hosts: {spark-01: {address: 192.168.1.11}}
 services:
-  asr: {kind: container, image: "example.org/asr:1.2", on: spark-01, port: 8765}
+  asr: {kind: container, image: "example.org/asr:1.2", hosts: spark-01, port: 8765}
 ```
 
 Good:
@@ -22,7 +22,7 @@ services:
   asr:
     kind: container
     image: example.org/asr:1.2@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8765
 ```
 """

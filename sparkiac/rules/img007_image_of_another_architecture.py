@@ -16,7 +16,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:nightly-x86_64@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
 ```
 
@@ -31,7 +31,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: vllm/vllm-openai:nightly-aarch64@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
 ```
 """

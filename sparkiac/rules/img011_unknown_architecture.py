@@ -18,7 +18,7 @@ deployments:
   chat:
     recipe: sakamakismile/gemma-4-12b-coder-nvfp4
     image: vllm/vllm-openai:v0.21.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
 ```
 
@@ -32,7 +32,7 @@ deployments:
   chat:
     recipe: sakamakismile/gemma-4-12b-coder-nvfp4
     image: vllm/vllm-openai:v0.23.0@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
 ```
 """

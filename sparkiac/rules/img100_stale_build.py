@@ -29,7 +29,7 @@ builds:
     commit: "2222222222222222222222222222222222222222"
     install: [python3, -m, pip, install, .]
 services:
-  asr: {kind: container, image: engine, on: spark-01, port: 8765}
+  asr: {kind: container, image: engine, hosts: spark-01, port: 8765}
 ```
 
 Good:
@@ -45,7 +45,7 @@ builds:
     commit: "1111111111111111111111111111111111111111"
     install: [python3, -m, pip, install, .]
 services:
-  asr: {kind: container, image: engine, on: spark-01, port: 8765}
+  asr: {kind: container, image: engine, hosts: spark-01, port: 8765}
 ```
 """
 

@@ -23,7 +23,7 @@ hosts:
   spark-01: {address: 192.168.1.11}
   spark-02: {address: 192.168.1.12, images_from: spark-01}
 services:
-  asr: {kind: container, image: "example.org/old:1", on: spark-02, port: 8765}
+  asr: {kind: container, image: "example.org/old:1", hosts: spark-02, port: 8765}
 ```
 
 Good:
@@ -34,7 +34,7 @@ hosts:
   spark-01: {address: 192.168.1.11}
   spark-02: {address: 192.168.1.12, images_from: spark-01}
 services:
-  asr: {kind: container, image: "example.org/new:1", on: spark-02, port: 8765}
+  asr: {kind: container, image: "example.org/new:1", hosts: spark-02, port: 8765}
 ```
 """
 

@@ -20,7 +20,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: base/single-spark, model: example/another, on: spark-01}
+  chat: {recipe: base/single-spark, model: example/another, hosts: spark-01}
 ```
 
 Good:
@@ -30,7 +30,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: base/single-spark, model: example/model, on: spark-01}
+  chat: {recipe: base/single-spark, model: example/model, hosts: spark-01}
 ```
 """
 

@@ -17,7 +17,7 @@ deployments:
     recipe: base/single-spark
     model: RedHatAI/Qwen3.6-35B-A3B-NVFP4
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {gpu_memory_utilization: 0.2}
 ```
@@ -33,7 +33,7 @@ deployments:
     recipe: base/single-spark
     model: RedHatAI/Qwen3.6-35B-A3B-NVFP4
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {gpu_memory_utilization: 0.4}
 ```

@@ -24,7 +24,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
 ```
 
@@ -47,7 +47,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
     per_host: {spark-01: {set: {gpu_memory_utilization: 0.84}}}
 ```
@@ -93,7 +93,7 @@ def _hits(group: list[tuple[HostPlan, Container]]) -> Iterator[Hit]:
             most = (total - kept) * 100 // total / 100
             message = f"{container.name} leaves {gib(free)} free on {host.name}, but {gib(kept)} on the largest machine"
             hint = f"write per_host: {{{host.name}: {{set: {{gpu_memory_utilization: {most}}}}}}}"
-            yield Hit((*container.path, "on"), message, hint, host=host.name)
+            yield Hit((*container.path, "hosts"), message, hint, host=host.name)
 
 
 def _free(host: HostPlan, container: Container) -> int:

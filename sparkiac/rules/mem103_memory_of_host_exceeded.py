@@ -27,14 +27,14 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {gpu_memory_utilization: 0.85}
 services:
   asr:
     kind: container
     image: example.org/asr@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8765
     memory_gib: 20
 ```
@@ -50,14 +50,14 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {gpu_memory_utilization: 0.8}
 services:
   asr:
     kind: container
     image: example.org/asr@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8765
     memory_gib: 20
 ```

@@ -26,7 +26,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {gpu_memory_utilization: 0.3, max_model_len: 65536}
     workload: {users: 4, context: 65536}
@@ -43,7 +43,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {gpu_memory_utilization: 0.5, max_model_len: 65536}
     workload: {users: 4, context: 65536}

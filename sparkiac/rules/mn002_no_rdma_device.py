@@ -21,7 +21,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
 ```
 
@@ -42,7 +42,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
 ```
 """
@@ -78,4 +78,4 @@ def check(plan: Plan) -> Iterator[Hit]:
         if "NCCL_IB_HCA" not in container.command.env:
             message = f"{container.name} uses TCP on {host.name}: no link names an RDMA device"
             hint = f"add hca to hosts.{host.name}.fabric.links, as ibdev2netdev shows it"
-            yield Hit((*container.path, "on"), message, hint, host=host.name)
+            yield Hit((*container.path, "hosts"), message, hint, host=host.name)

@@ -22,7 +22,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
     env: {NCCL_SOCKET_IFNAME: eth0}
 ```
@@ -44,7 +44,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
 ```
 """

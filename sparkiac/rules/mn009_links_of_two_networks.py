@@ -2,7 +2,7 @@
 
 The nodes of a group connect directly to each other. Either the first links of all hosts are in one network, by a cable
 between two hosts or by a switch, or each cable has a network of its own and the cables form a closed ring in the order
-of the hosts under `on`. With three hosts, this is a cable for each pair ([cluster](https://forums.developer.nvidia.com/t/three-node-spark-clusters-without-a-switch-are-now-supported-in-spark-vllm-docker-and-sparkrun/365296)).
+of the hosts under `hosts`. With three hosts, this is a cable for each pair ([cluster](https://forums.developer.nvidia.com/t/three-node-spark-clusters-without-a-switch-are-now-supported-in-spark-vllm-docker-and-sparkrun/365296)).
 
 Bad:
 
@@ -21,7 +21,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
 ```
 
@@ -42,7 +42,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
 ```
 """
@@ -92,7 +92,7 @@ def check(plan: Plan) -> Iterator[Hit]:
         if len(first) > 1 and missing:
             one, other = sorted((hosts[index] for index in missing[0]), key=lambda host: host.name)
             message = f"{one.name} ({_listed(one)}) and {other.name} ({_listed(other)}) of {name} share no network"
-            yield Hit((*members[0][1].path, "on"), message, _hint(len(hosts)))
+            yield Hit((*members[0][1].path, "hosts"), message, _hint(len(hosts)))
 
 
 def _rank(container: Container) -> int:
@@ -102,7 +102,7 @@ def _rank(container: Container) -> int:
 
 def _hint(size: int) -> str:
     hint = "give the ends of a cable, or all ports at a switch, addresses in one network"
-    return f"{hint}; list the hosts of a ring under `on` in the order of the cables" if size > _EVERY_PAIR else hint
+    return f"{hint}; list the hosts of a ring under `hosts` in the order of the cables" if size > _EVERY_PAIR else hint
 
 
 def _listed(host: HostPlan) -> str:

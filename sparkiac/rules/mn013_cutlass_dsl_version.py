@@ -13,7 +13,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: deepseek-ai/DeepSeek-V4-Flash
-    on: spark-01
+    hosts: spark-01
     port: 8001
     image: engine
 builds:
@@ -36,7 +36,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: deepseek-ai/DeepSeek-V4-Flash
-    on: spark-01
+    hosts: spark-01
     port: 8001
     image: engine
 builds:

@@ -22,7 +22,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
 ```
 
@@ -45,7 +45,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
 ```
 """

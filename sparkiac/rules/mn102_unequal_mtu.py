@@ -19,7 +19,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
 ```
 
@@ -40,7 +40,7 @@ deployments:
     recipe: base/single-spark
     model: example/big
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
 ```
 """

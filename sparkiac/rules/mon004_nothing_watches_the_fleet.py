@@ -13,7 +13,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: base/single-spark, model: example/model, on: spark-01}
+  chat: {recipe: base/single-spark, model: example/model, hosts: spark-01}
 ```
 
 Good:
@@ -23,9 +23,9 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: base/single-spark, model: example/model, on: spark-01}
+  chat: {recipe: base/single-spark, model: example/model, hosts: spark-01}
 monitoring:
-  timer: {on: spark-01}
+  timer: {hosts: spark-01}
   alerts: {telegram: {chat_id: 12345, token: {secret: telegram_token}}}
 ```
 """
@@ -61,7 +61,7 @@ def check(plan: Plan) -> Iterator[Hit]:
     served = sum(_serves(host) for host in plan.hosts)
     if served and not plan.is_watched:
         message = f"nobody gets a message when one of the fleet's {served} servers fails"
-        lines = f"{{timer: {{on: {plan.hosts[0].name}}}, alerts: {_ALERTS}}}"
+        lines = f"{{timer: {{hosts: {plan.hosts[0].name}}}, alerts: {_ALERTS}}}"
         yield Hit(("name",), message, f"add `monitoring: {lines}`; `alerts` may also have `email` or `webhook`")
     for timer in (host.fleet_timer for host in plan.hosts if host.fleet_timer):
         for each in timer.unwatched:

@@ -17,11 +17,11 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     bind: loopback
 monitoring:
-  prometheus: {on: spark-02}
+  prometheus: {hosts: spark-02}
   alerts: {telegram: {chat_id: 12345, token: {secret: telegram_token}}}
 ```
 
@@ -38,10 +38,10 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
 monitoring:
-  prometheus: {on: spark-02}
+  prometheus: {hosts: spark-02}
   alerts: {telegram: {chat_id: 12345, token: {secret: telegram_token}}}
 ```
 """

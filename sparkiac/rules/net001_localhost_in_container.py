@@ -14,7 +14,7 @@ services:
   chat:
     kind: open-webui
     image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     urls: ["http://localhost:8000/v1"]
 ```
 
@@ -27,7 +27,7 @@ services:
   chat:
     kind: open-webui
     image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     urls: ["http://host.docker.internal:8000/v1", "http://192.168.1.10:8009/v1"]
 ```
 """

@@ -12,7 +12,7 @@ services:
   chat:
     kind: open-webui
     image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     urls: ["http://192.168.1.10:8009"]
 ```
 
@@ -25,7 +25,7 @@ services:
   chat:
     kind: open-webui
     image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     urls: ["http://192.168.1.10:8009/v1"]
 ```
 """

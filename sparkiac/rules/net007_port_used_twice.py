@@ -15,12 +15,12 @@ services:
   asr:
     kind: container
     image: example.org/asr@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8765
   tts:
     kind: container
     image: example.org/tts@sha256:2222222222222222222222222222222222222222222222222222222222222222
-    on: spark-01
+    hosts: spark-01
     port: 8765
 ```
 
@@ -33,12 +33,12 @@ services:
   asr:
     kind: container
     image: example.org/asr@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8765
   tts:
     kind: container
     image: example.org/tts@sha256:2222222222222222222222222222222222222222222222222222222222222222
-    on: spark-01
+    hosts: spark-01
     port: 8882
 ```
 """

@@ -16,14 +16,14 @@ deployments:
   qwen36:
     recipe: redhatai/qwen3.6-35b-a3b-nvfp4
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     bind: loopback
 services:
   chat:
     kind: open-webui
     image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-02
+    hosts: spark-02
     uses: [qwen36]
 ```
 
@@ -37,14 +37,14 @@ deployments:
   qwen36:
     recipe: redhatai/qwen3.6-35b-a3b-nvfp4
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     bind: loopback
 services:
   chat:
     kind: open-webui
     image: ghcr.io/open-webui/open-webui@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     uses: [qwen36]
 ```
 """

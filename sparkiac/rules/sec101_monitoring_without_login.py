@@ -10,7 +10,7 @@ Bad:
 name: lab
 hosts: {spark-01: {address: 192.168.1.11}}
 monitoring:
-  prometheus: {on: spark-01, bind: any}
+  prometheus: {hosts: spark-01, bind: any}
 ```
 
 Good:
@@ -19,7 +19,7 @@ Good:
 name: lab
 hosts: {spark-01: {address: 192.168.1.11}}
 monitoring:
-  prometheus: {on: spark-01}
+  prometheus: {hosts: spark-01}
 ```
 """
 

@@ -17,7 +17,7 @@ deployments:
     recipe: base/single-spark
     model: Qwen/Qwen3.6-35B-A3B
     image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     speculative: {method: dflash, model: z-lab/Qwen3.5-27B-DFlash}
 ```
@@ -33,7 +33,7 @@ deployments:
     recipe: base/single-spark
     model: Qwen/Qwen3.5-27B
     image: vllm/vllm-openai:nightly@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8000
     speculative: {method: dflash, model: z-lab/Qwen3.5-27B-DFlash}
 ```

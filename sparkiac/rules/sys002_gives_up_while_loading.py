@@ -16,7 +16,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
     timeouts: {ready_s: 300}
 ```
@@ -32,7 +32,7 @@ deployments:
     recipe: base/single-spark
     model: example/model
     image: nvcr.io/nvidia/vllm:26.04-py3@sha256:1111111111111111111111111111111111111111111111111111111111111111
-    on: spark-01
+    hosts: spark-01
     port: 8001
 ```
 """

@@ -20,7 +20,7 @@ deployments:
   big:
     recipe: base/single-spark
     model: example/big
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
     env: {NCCL_IB_HCA: mlx5_0}
 ```
@@ -41,7 +41,7 @@ deployments:
   big:
     recipe: base/single-spark
     model: example/big
-    on: [spark-01, spark-02]
+    hosts: [spark-01, spark-02]
     port: 8001
 ```
 """

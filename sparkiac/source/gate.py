@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 from sparkiac.characters import escaped, escaped_line
 from sparkiac.report import Finding, Mark, Path, Severity
-from sparkiac.source import literals, secrets, syntax
+from sparkiac.source import former, literals, secrets, syntax
 from sparkiac.source.document import Document
 from sparkiac.source.reader import BEGIN, ERRORS, EventReader, mark_of
 from sparkiac.source.scalars import Ambiguous, resolve
@@ -34,8 +34,6 @@ _SLUGS: Final = {
     "YML008": "key-type",
     "SEC003": "literal-secret",
 }
-_KEY_ON: Final = "on"
-"""The key `on` is a truth value in YAML 1.1 and a text in YAML 1.2, which editors follow; it is read as text."""
 _QUOTE: Final = "quote a text; otherwise write a plain decimal number, true, false or null"
 _COMMA: Final = "write a decimal point, or quote the value: a comma without a space starts a new key here"
 _LONGEST: Final = 40
@@ -140,14 +138,20 @@ class _Strict(EventReader):
         return _HIDDEN
 
     def pair(self, items: dict[str, object], path: Path, key: str, mark: Mark) -> None:
-        here = (*path, key)
-        if key not in items:
+        name = former.present(path, key)
+        here = (*path, name)
+        if name not in items:
             self.keys[here] = mark
-            items[key] = self._keyed(here, key)
+            items[name] = self._keyed(here, name)
             return
-        message = f"key '{self._shown(key)}' is repeated; it is already in line {self.keys[here].line}"
-        self._report("YML005", mark, message, "remove one of the two")
-        self._keyed((*here, _SECOND), key)
+        self._report("YML005", mark, self._repeated(key, self.keys[here]), "remove one of the two")
+        self._keyed((*here, _SECOND), name)
+
+    def _repeated(self, key: str, first: Mark) -> str:
+        before = self.text.split("\n")[first.line - 1][first.column - 1 : first.end_column - 1].strip("\"'")
+        if key != before and former.ON in {key, before}:
+            return f"key '{key}' repeats '{before}' in line {first.line}: {former.RENAMED}"
+        return f"key '{self._shown(key)}' is repeated; it is already in line {first.line}"
 
     def _keyed(self, path: Path, key: str) -> object:
         """Read the value of `key` and record its position if it is a literal secret."""
@@ -171,7 +175,7 @@ class _Strict(EventReader):
         elif secrets.literal(event.value, ()):
             self._refuse(event, "looks like a secret")
             return _HIDDEN
-        elif not (plain and event.value == _KEY_ON):
+        elif not (plain and event.value == former.ON):
             value = self._plain(event)
             if isinstance(value, str):
                 return value

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 FLEET = "name: lab\nhosts:\n  spark-01: {address: 192.168.1.11}\n"
 SERVICE = (
-    f"{FLEET}services:\n  asr:\n    kind: container\n    image: example.org/asr@sha256:{'1' * 64}\n    on: spark-01\n"
+    f"{FLEET}services:\n  asr:\n    kind: container\n    image: example.org/asr@sha256:{'1' * 64}\n"
+    "    hosts: spark-01\n"
 )
 LONG = "x" * (128 << 10)
-DEPLOYMENT = f"{FLEET}deployments:\n  chat:\n    recipe: base/single-spark\n    on: spark-01\n    port: 8000\n"
+DEPLOYMENT = f"{FLEET}deployments:\n  chat:\n    recipe: base/single-spark\n    hosts: spark-01\n    port: 8000\n"
 
 CASES: dict[str, tuple[bytes | str, list[tuple[int, int, str]]]] = {
     "a08-brackets": ("[" * 100_000, [(1, 22, "YML002")]),

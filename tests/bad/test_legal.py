@@ -60,7 +60,7 @@ def inventory() -> str:
     asr = {
         "kind": "container",
         "image": f"example.org/asr{DIGEST}",
-        "on": "spark-01",
+        "hosts": "spark-01",
         "command": texts,
         "env": {f"V{number}": text for number, text in enumerate(texts)},
     }
@@ -68,7 +68,7 @@ def inventory() -> str:
         "recipe": "base/single-spark",
         "model": "google/gemma-4-26B-A4B-it",
         "image": f"vllm/vllm-openai{DIGEST}",
-        "on": "spark-01",
+        "hosts": "spark-01",
         "port": 8000,
         "set": OPTIONS,
     }

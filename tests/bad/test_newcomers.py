@@ -25,14 +25,14 @@ hosts:
 deployments:
   chat:
     recipe: redhatai/qwen3.6-35b-a3b-nvfp4
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {gpu_memory_utilization: 0.5, max_model_len: 65536}
   fast:
     recipe: google/gemma-4-26b-a4b-it-fp8
-    on: spark-02
+    hosts: spark-02
 services:
-  web: {kind: open-webui, image: "ghcr.io/a/webui:v0.6", on: spark-02, port: 3000, uses: [chat]}
+  web: {kind: open-webui, image: "ghcr.io/a/webui:v0.6", hosts: spark-02, port: 3000, uses: [chat]}
 """
 FAULTS: Final = [
     (
@@ -72,46 +72,46 @@ FAULTS: Final = [
         "did you mean 'two-node-roce'?",
     ),
     (
-        "on as list of names in text",
-        "on: spark-01",
-        "on: spark-01, spark-02",
-        "13:9 INV002 13:9 REF001",
+        "hosts as list of names in text",
+        "hosts: spark-01",
+        "hosts: spark-01, spark-02",
+        "13:12 INV002 13:12 REF001",
         "write a list: [spark-01, spark-02]",
     ),
     (
-        "on missing",
-        "    on: spark-01\n",
+        "hosts missing",
+        "    hosts: spark-01\n",
         "",
         "11:3 INV003",
         "One host, or the hosts of one group; the first one is the leader.",
     ),
     (
         "host for hosts",
-        "    on: spark-01\n",
+        "    hosts: spark-01\n",
         "    host: spark-01\n",
         "11:3 INV003 13:5 INV001",
-        "write `on: HOST`, or `on: [HOST, HOST]`",
+        "write `hosts: HOST`, or `hosts: [HOST, HOST]`",
     ),
     (
-        "hosts for on",
-        "    on: spark-01\n",
-        "    hosts: [spark-01]\n",
+        "nodes for hosts",
+        "    hosts: spark-01\n",
+        "    nodes: [spark-01]\n",
         "11:3 INV003 13:5 INV001",
-        "write `on: HOST`, or `on: [HOST, HOST]`",
+        "write `hosts: HOST`, or `hosts: [HOST, HOST]`",
     ),
-    ("on unknown", "on: spark-01\n", "on: spark01\n", "13:9 REF001", "did you mean 'spark-01'?"),
+    ("hosts unknown", "hosts: spark-01\n", "hosts: spark01\n", "13:12 REF001", "did you mean 'spark-01'?"),
     (
         "two hosts no links",
-        "on: spark-01\n",
-        "on: [spark-01, spark-02]\n",
-        "13:10 REF003 13:20 REF003",
+        "hosts: spark-01\n",
+        "hosts: [spark-01, spark-02]\n",
+        "13:13 REF003 13:23 REF003",
         "run sparkiac fabric discover, or add hosts.spark-01.fabric.links",
     ),
     (
         "same host twice",
-        "on: spark-01\n",
-        "on: [spark-01, spark-01]\n",
-        "13:10 REF003 13:20 REF002",
+        "hosts: spark-01\n",
+        "hosts: [spark-01, spark-01]\n",
+        "13:13 REF003 13:23 REF002",
         "run sparkiac fabric discover, or add hosts.spark-01.fabric.links",
     ),
     (
@@ -145,8 +145,8 @@ FAULTS: Final = [
     ),
     (
         "two models on one host",
-        "on: spark-02\nservices",
-        "on: spark-01\nservices",
+        "hosts: spark-02\nservices",
+        "hosts: spark-01\nservices",
         "8:13 MEM010 8:13 MEM103 16:3 NET007",
         "move one to another host, ",
     ),
@@ -155,8 +155,8 @@ FAULTS: Final = [
     (
         "a port of another deployment",
         "  fast:\n",
-        "  three: {recipe: nvidia/nemotron-3-nano-4b-fp8, on: spark-01, port: 8001}\n  fast:\n",
-        "8:13 MEM010 8:13 MEM103 16:70 NET007",
+        "  three: {recipe: nvidia/nemotron-3-nano-4b-fp8, hosts: spark-01, port: 8001}\n  fast:\n",
+        "8:13 MEM010 8:13 MEM103 16:73 NET007",
         "move one to another host, ",
     ),
     ("port too large", "port: 8001", "port: 80010", "14:11 INV002", "Port on the host."),
@@ -192,7 +192,7 @@ FAULTS: Final = [
         "loopback",
         "address: 192.168.1.11",
         "address: 127.0.0.1",
-        "20:91 NET100",
+        "20:94 NET100",
         "write `bind: lan` under deployments.chat",
     ),
     (
@@ -209,8 +209,8 @@ FAULTS: Final = [
         "8:13 INV002",
         "write {address: 192.168.1.11}",
     ),
-    ("host with underscore", "spark-01", "spark_01", "8:3 INV002 13:9 REF001", "write spark-01"),
-    ("host capitalised", "spark-01", "Spark-01", "8:3 INV002 13:9 REF001", "write spark-01"),
+    ("host with underscore", "spark-01", "spark_01", "8:3 INV002 13:12 REF001", "write spark-01"),
+    ("host capitalised", "spark-01", "Spark-01", "8:3 INV002 13:12 REF001", "write spark-01"),
     (
         "key literal",
         "{secret: vllm_api_key}",
@@ -270,8 +270,8 @@ FAULTS: Final = [
         "indent it like the keys beside it, and check the line above",
     ),
     ("service unknown kind", "kind: open-webui", "kind: openwebui", "20:15 INV002", "did you mean 'open-webui'?"),
-    ("service uses unknown", "uses: [chat]", "uses: [chatt]", "20:91 REF001", "did you mean 'chat'?"),
-    ("uses as text", "uses: [chat]", "uses: chat", "20:90 INV002", "write [chat]"),
+    ("service uses unknown", "uses: [chat]", "uses: [chatt]", "20:94 REF001", "did you mean 'chat'?"),
+    ("uses as text", "uses: [chat]", "uses: chat", "20:93 INV002", "write [chat]"),
     (
         "env bool",
         "    port: 8001\n",
@@ -333,7 +333,7 @@ FAULTS: Final = [
         "services:\n",
         "monitoring: {prometheus: true}\nservices:\n",
         "19:26 INV002",
-        "its keys are bind, image, memory_gib, on, port, retention",
+        "its keys are bind, hosts, image, memory_gib, port, retention",
     ),
     (
         "turn unknown",

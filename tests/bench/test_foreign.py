@@ -66,6 +66,7 @@ def benchy(rates: tuple[float, ...]) -> str:
 
 
 def test_the_averages_of_vllm_bench_serve() -> None:
+    """(row 9.3)."""
     record = foreign.read(json.dumps(SERVE))
     [point] = record.points
     assert (record.tool, record.subject.model, point.name, point.rate) == (
@@ -87,6 +88,7 @@ def test_the_requests_of_a_detailed_result_are_samples() -> None:
 
 
 def test_the_table_of_llama_benchy() -> None:
+    """(row 9.4)."""
     record = foreign.read(BENCHY)
     assert record.tool == "llama-benchy 0.3.7, latency mode api"
     assert record.subject.model == "deepseek-ai/DeepSeek-V4-Flash"
@@ -115,6 +117,7 @@ def test_v35_the_rate_of_llama_benchy_counts_the_depth() -> None:
 
 
 def test_v34_the_deltas_of_a_change_and_that_averages_prove_nothing() -> None:
+    """(row 9.7)."""
     before = foreign.read(benchy(tuple(row[1] for row in BASELINE)))
     after = foreign.read(benchy(WITH_CHANGE))
     found = comparison.compare(before, after)
@@ -128,6 +131,7 @@ def test_v34_the_deltas_of_a_change_and_that_averages_prove_nothing() -> None:
 
 
 def test_the_scores_of_tool_eval_bench() -> None:
+    """(row 9.5)."""
     record = foreign.read(EVAL)
     assert (record.tool, record.mode, record.subject.model) == (
         *("tool-eval-bench 1.8.0", "tools"), "deepseek-ai/DeepSeek-V4-Flash",
@@ -144,6 +148,7 @@ def test_the_scores_of_tool_eval_bench() -> None:
 
 
 def test_the_speculation_table_of_tool_eval_bench() -> None:
+    """(row 9.6)."""
     lines = []
     for kind, depth, alpha, effective, _, tau, waste, draft, ttft, total in SPECULATION:
         shown = f"{depth // 1024}K" if depth else "0"

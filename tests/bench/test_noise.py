@@ -64,6 +64,15 @@ def test_quantiles_are_interpolated() -> None:
     assert [noise.quantile([3.0, 1.0, 2.0], share) for share in (0, 0.25, 0.5, 1)] == [1, 1.5, 2, 3]
 
 
+def test_a_comparison_with_and_without_drafts_names_the_drafts_and_finds_their_gain() -> None:
+    """The same prompts with and without speculation (row 6.6): the server is started twice."""
+    without, drafting = record(1), record(2, slower=-0.4)
+    told = drafting.subject.model_copy(update={"speculative": {"method": "mtp", "num_speculative_tokens": 2}})
+    found = comparison.compare(without, drafting.model_copy(update={"subject": told}))
+    assert found.verdict == comparison.FASTER
+    assert found.differences == ("method: unset → mtp", "num_speculative_tokens: unset → 2")
+
+
 def test_two_equal_runs_are_not_told_apart_in_19_of_20_comparisons() -> None:
     verdicts = [comparison.compare(record(seed), record(1000 + seed)).verdict for seed in SEEDS]
     assert verdicts.count(comparison.CANNOT_TELL) >= 19

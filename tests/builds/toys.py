@@ -74,7 +74,7 @@ class Toy:
 def fleet(*lines: str, install: str = INSTALL, base: str = "base: example.org/base:1") -> str:
     """Write an inventory whose service runs the build `engine` with these lines."""
     body = "".join(f"    {line}\n" for line in ("why: the tests want it", base, install, *lines) if line)
-    service = "services:\n  asr: {kind: container, image: engine, on: spark-01, port: 8765}\n"
+    service = "services:\n  asr: {kind: container, image: engine, hosts: spark-01, port: 8765}\n"
     return f"name: lab\nhosts: {{spark-01: {{address: 192.168.1.11}}}}\n{service}builds:\n  engine:\n{body}"
 
 

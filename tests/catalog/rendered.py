@@ -69,7 +69,7 @@ def inventory_of(command: Command, hosts: list[str]) -> dict[str, Any]:
     """Write an inventory of one deployment, on one Spark or on several that are linked."""
     assert list(entries(command.entry)), f"the catalog has no {command.entry}"
     recipe, _, variant = command.entry.partition("#")
-    deployment = {"recipe": recipe, "on": hosts if len(hosts) > 1 else hosts[0]}
+    deployment = {"recipe": recipe, "hosts": hosts if len(hosts) > 1 else hosts[0]}
     return {
         "name": "reference",
         "defaults": {"model_store": STORE, "bind": "fabric" if len(hosts) > 1 else "loopback"},

@@ -41,7 +41,7 @@ def inventory(each: Catalogued, **more: Any) -> dict[str, Any]:  # noqa: ANN401 
     """Write what a user writes to deploy an entry, with what only a user can know."""
     recipe, _, variant = each.name.partition("#")
     hosts = {f"spark-0{number}": host(number) for number in range(1, each.nodes + 1)}
-    chat: dict[str, Any] = {"recipe": recipe, "on": list(hosts) if len(hosts) > 1 else "spark-01", **more}
+    chat: dict[str, Any] = {"recipe": recipe, "hosts": list(hosts) if len(hosts) > 1 else "spark-01", **more}
     if variant:
         chat["variant"] = variant
     if "image" not in each.values:
@@ -154,7 +154,7 @@ def test_a_fragment_gives_exactly_the_findings_that_its_file_names(name: str) ->
     fleet = inventory(base, image=f"{image}@{ONES}", model="Qwen/Qwen3.6-35B-A3B", fragments=[*chosen.needs, name])
     if chosen.nodes:
         fleet["hosts"] = {f"spark-0{number}": host(number) for number in range(1, chosen.nodes + 1)}
-        fleet["deployments"]["chat"]["on"] = list(fleet["hosts"])
+        fleet["deployments"]["chat"]["hosts"] = list(fleet["hosts"])
     text = as_yaml(fleet)
     outcome = checked(text, locked=with_models(text))
     expected = {finding.code for finding in chosen.findings} | ({"CAT001"} if chosen.status == "superseded" else set())

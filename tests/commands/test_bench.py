@@ -101,6 +101,7 @@ def measured(cli: Cli, *arguments: str, code: int = 0) -> BenchRecord:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("thinking", [(), ("--thinking", "on"), ("--thinking", "off")])
 def test_single(cli: Cli, server: str, thinking: tuple[str, ...]) -> None:
+    """(row 9.1)."""
     record = measured(cli, "--url", server, "single", *QUICK, *thinking)
     [point] = record.points
     assert (record.mode, record.subject.model, record.subject.max_model_len) == ("single", "m", 4096)
@@ -370,7 +371,7 @@ def test_another_program_measures(cli: Cli, server: str, folder: Path, monkeypat
     record = measured(cli, "--url", server, "--with", "vllm-bench", *QUICK)
     assert record.tool == "vllm bench serve"
     assert len(record.points[0].rounds) == 3
-    assert f"--base-url {server} --model m" in (folder / "asked").read_text()
+    assert f"--base-url {server} --model org/chat --served-model-name m " in (folder / "asked").read_text()
     outcome = cli("bench", "--url", server, "--with", "llama-benchy")
     assert (outcome.code, outcome.err.splitlines()[-1]) == (
         6,

@@ -14,7 +14,7 @@ from sparkiac.model.records import StartRecord
 from tests.bench.test_parts import LOG as PHASES
 from tests.commands.test_bench_tune import Handler, Server
 from tests.commands.test_memory import LOG
-from tests.plan.fleets import LOCK, deployment
+from tests.plan.fleets import COMMIT, LOCK, deployment
 from tests.serving import serving
 
 if TYPE_CHECKING:
@@ -79,10 +79,21 @@ def planned(cli: Cli) -> str:
     return " ".join(cli("plan", "lab.yaml").out.split())
 
 
+def _has_what_was_measured(record: dict[str, Any]) -> None:
+    """Image, commit, options and command of the lock and the plan are in the record of a bench (row 9.8)."""
+    subject = record["subject"]
+    assert subject["digest"] == f"sha256:{'1' * 64}"
+    assert subject["commits"] == {subject["weights"]: COMMIT}
+    assert subject["options"]["max_model_len"] == 8192
+    assert "--max-model-len=8192" in " ".join(subject["argv"]).replace("--max-model-len ", "--max-model-len=")
+    assert record["before"]["spark-01"]["generation"]
+
+
 def test_the_next_plan_has_the_measured_speed_and_names_the_record(cli: Cli, folder: Path) -> None:
     found = bench(cli, *SIZES)
     name = Path(found["path"]).name
     record = recorded(folder)
+    _has_what_was_measured(found["record"])
     decode, prefill = record.speeds
     assert (found["start"], found["not_used"]) == (str(next(Path("measurements").glob("*.json"))), None)
     assert (decode.kind, decode.context, prefill.kind) == ("decode", 1200, "prefill")

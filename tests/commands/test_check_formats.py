@@ -32,7 +32,7 @@ FAULTY = [
     deployment(),
     WARNED,
     deployment("portt: 1", "set: [1,", "  2]"),
-    PAIR.replace("on: [spark-02, spark-01]", "on: [spark-02, spark-2]"),
+    PAIR.replace("hosts: [spark-02, spark-01]", "hosts: [spark-02, spark-2]"),
     "name: no\n",
     "",
 ]

@@ -33,7 +33,7 @@ hosts:
 deployments:
   qwen36:
     recipe: nvidia/qwen3.6-35b-a3b-nvfp4
-    on: spark-01
+    hosts: spark-01
     port: 8001
     set: {max_model_len: 131072, load_format: fastsafetensors}  # from the card
     env: {VLLM_FP8_MOE_BACKEND: marlin}
@@ -58,7 +58,7 @@ hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
   qwen36:
     recipe: base/llama-cpp
-    on: spark-01
+    hosts: spark-01
     port: 8001
     image: example.org/llama.cpp:1
     model: example/model
@@ -132,7 +132,7 @@ def test_a_value_of_the_recipe_is_removed_with_null(cli: Cli) -> None:
 
 def test_a_change_that_another_layer_hides_is_refused_with_the_reason(cli: Cli) -> None:
     text = INVENTORY.replace(
-        "    on: spark-01\n", "    on: spark-01\n    per_host: {spark-01: {set: {max_model_len: 131072}}}\n"
+        "    hosts: spark-01\n", "    hosts: spark-01\n    per_host: {spark-01: {set: {max_model_len: 131072}}}\n"
     )
     Path("lab.yaml").write_text(text)
     found = as_json(cli("diagnose", logged(START + TOO_LONG), "--inventory", "lab.yaml", "--format", "json"))["change"]
@@ -215,7 +215,7 @@ def test_2_with_the_findings_of_an_inventory_that_does_not_load(cli: Cli) -> Non
 
 
 def test_the_deployment_is_that_with_the_model_of_the_log(cli: Cli) -> None:
-    second = INVENTORY + "  other: {recipe: google/gemma-4-26b-a4b-it-fp8, on: spark-01, port: 8002}\n"
+    second = INVENTORY + "  other: {recipe: google/gemma-4-26b-a4b-it-fp8, hosts: spark-01, port: 8002}\n"
     Path("lab.yaml").write_text(second)
     found = as_json(cli("diagnose", logged(START + NO_LOADER), "--inventory", "lab.yaml", "--format", "json"))
     assert found["change"]["codes"] == ["LOG113"]

@@ -77,7 +77,7 @@ def test_an_option_that_changes_memory(cli: Cli, put: Callable[..., None]) -> No
 def test_memory_is_in_bytes_and_says_whether_all_of_it_is_known(cli: Cli, put: Callable[..., None]) -> None:
     measured = "measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}"
     chat = deployment("set: {gpu_memory_utilization: 0.5}", measured)
-    asr = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01}}}}\n"
+    asr = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01}}}}\n"
     put(chat, chat + asr)
     sizes = {each["name"]: (each["before"], each["after"]) for each in compared(cli)["memory"]}
     total = 119 << 30
@@ -93,7 +93,7 @@ def test_memory_is_in_bytes_and_says_whether_all_of_it_is_known(cli: Cli, put: C
 
 def test_units_that_go_stop_in_the_reverse_order_of_their_start(cli: Cli, put: Callable[..., None]) -> None:
     others = "".join(
-        f"  {name}: {{recipe: base/single-spark, model: example/model, on: spark-01, port: {port}}}\n"
+        f"  {name}: {{recipe: base/single-spark, model: example/model, hosts: spark-01, port: {port}}}\n"
         for port, name in enumerate(("aa", "bb", "cc", "dd"), 8101)
     )
     put(deployment() + others, deployment())
@@ -122,7 +122,7 @@ def test_a_digest_and_a_commit_that_move(cli: Cli, put: Callable[..., None]) -> 
 
 
 def test_a_deployment_that_moves_to_another_host(cli: Cli, put: Callable[..., None]) -> None:
-    put(deployment(host=TWO), deployment(host=TWO).replace("on: spark-01", "on: spark-02"))
+    put(deployment(host=TWO), deployment(host=TWO).replace("hosts: spark-01", "hosts: spark-02"))
     found = compared(cli)
     assert steps(found) == [("spark-01", "stop", "sparkiac-chat"), ("spark-02", "start", "sparkiac-chat")]
     assert found["units"] == [{"kind": "deployment", "name": "chat", "before": ["spark-01"], "after": ["spark-02"]}]
@@ -130,7 +130,7 @@ def test_a_deployment_that_moves_to_another_host(cli: Cli, put: Callable[..., No
 
 
 def test_a_service_that_comes_and_one_that_goes(cli: Cli, put: Callable[..., None]) -> None:
-    asr = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01}}}}\n"
+    asr = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01}}}}\n"
     put(deployment(), deployment() + asr)
     assert "  service asr is new on spark-01\n" in cli("diff", "old.yaml", "new.yaml").out
     assert steps(compared(cli)) == [("spark-01", "start", "sparkiac-asr")]
@@ -162,7 +162,7 @@ def test_a_check_that_changes_restarts_nothing(cli: Cli, put: Callable[..., None
 
 def test_a_unit_of_a_turn_restarts_only_in_it(cli: Cli, put: Callable[..., None]) -> None:
     turns = "turns: {day: [chat], night: [asr]}\n"
-    asr = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01}}}}\n"
+    asr = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01}}}}\n"
     put(deployment() + asr + turns, deployment("set: {max_num_seqs: 3}") + asr + turns)
     [step] = [each for each in compared(cli)["hosts"][0]["units"] if each["unit"] == "sparkiac-chat"]
     assert step["because"] == "changed: /etc/sparkiac/chat/compose.yaml; only during its turns: day"

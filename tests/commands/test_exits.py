@@ -181,7 +181,7 @@ def test_4_for_a_lock_that_lacks_an_image(cli: Cli, lab: Path) -> None:
 
 
 def test_a_missing_lock_is_1_when_something_else_is_refused_as_well(cli: Cli, folder: Path) -> None:
-    (folder / "lab.yaml").write_text(REFUSED + "  tts: {kind: container, image: 'a:1', on: spark-01}\n")
+    (folder / "lab.yaml").write_text(REFUSED + "  tts: {kind: container, image: 'a:1', hosts: spark-01}\n")
     assert cli("generate", "lab.yaml").code == 1
 
 

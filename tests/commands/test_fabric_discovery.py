@@ -173,9 +173,8 @@ def test_three_without_addresses_get_a_network_for_each_cable(cli: Cli, sparks: 
         spark.plug(0, None, ring[(index + 1) % 3], 1)
         spark.plug(1, None, ring[index - 1], 0)
     path = tmp_path / "lab.yaml"
-    big = (
-        "deployments:\n  big:\n    recipe: base/single-spark\n    model: o/m\n    on: [spark-01, spark-02, spark-03]\n"
-    )
+    names = "[spark-01, spark-02, spark-03]"
+    big = f"deployments:\n  big:\n    recipe: base/single-spark\n    model: o/m\n    hosts: {names}\n"
     path.write_text(inventory(3) + big + "    port: 1\n    set: {pipeline_parallel_size: 3}\n")
     path.write_text(path.read_text().replace(": {address: 10.9.0.1}", ":\n    address: 10.9.0.1"))
     assert cli("fabric", "discover", "lab.yaml", "--write").code == 0

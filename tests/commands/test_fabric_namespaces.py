@@ -37,7 +37,7 @@ hosts:
     address: 10.99.0.2
     fabric: {links: [{interface: right, address: 10.98.0.2/24, mtu: 9000}]}
 deployments:
-  big: {recipe: base/single-spark, model: example/big, on: [spark-01, spark-02], port: 8001}
+  big: {recipe: base/single-spark, model: example/big, hosts: [spark-01, spark-02], port: 8001}
 """
 
 

@@ -31,7 +31,7 @@ diff --git a/lab.yaml b/lab.yaml
 @@ -7,4 +7,4 @@
      kind: container
      image: vllm/vllm-openai@{digest}
-     on: spark-01
+     hosts: spark-01
 -    command: [vllm, serve, a/b]  # ours
 +    command: [a/b]  # ours
 """

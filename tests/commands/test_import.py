@@ -83,12 +83,12 @@ def test_a_file_that_cannot_be_read_is_a_finding_and_nothing_is_written(
 def test_the_draft_goes_to_standard_output_and_the_report_to_the_other_stream(one: Path, cli: Cli) -> None:
     outcome = cli("import", "gemma.sh", "--host", "spark-07=192.168.1.17")
     assert outcome.code == 0
-    draft = yaml.safe_load(outcome.out.replace("on:", "place:"))
+    draft = yaml.safe_load(outcome.out)
     assert draft["name"] == "gemma"
     assert draft["defaults"] == {"model_store": "/srv/hf"}
     assert draft["hosts"] == {"spark-07": {"address": "192.168.1.17"}}
     (deployment,) = draft["deployments"].values()
-    assert deployment == {"recipe": "nvidia/gemma-4-31b-it-nvfp4", "place": "spark-07", "port": 8001}
+    assert deployment == {"recipe": "nvidia/gemma-4-31b-it-nvfp4", "hosts": "spark-07", "port": 8001}
     assert "gemma.sh:1: deployment gemma-4-31b-it-nvfp4, recipe nvidia/gemma-4-31b-it-nvfp4" in outcome.err
     assert "1 imported: " in outcome.err
     assert " 0 lost" in outcome.err

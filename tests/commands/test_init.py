@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from sparkiac import __version__, pipeline
-from sparkiac.commands.init import _wheel
+from sparkiac.commands.init.steps import _wheel
 from sparkiac.upstream import origin
 from tests.catalog.test_reference import ENTRIES, USABLE
 from tests.commands.test_own_recipes import RECIPE as OWN
@@ -64,7 +64,7 @@ hosts:
 deployments:
   qwen3-6-35b-a3b-nvfp4:
     recipe: redhatai/qwen3.6-35b-a3b-nvfp4
-    on: spark-01
+    hosts: spark-01
 """
 SSH: Final = """\
 #!/bin/sh
@@ -131,6 +131,7 @@ def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, 
     text = (folder / "lab/inventories/lab.yaml").read_text()
     assert text.startswith("# yaml-language-server: $schema=../schema/inventory.schema.json\n")
     assert text.partition("name: lab\n")[2] == INVENTORY
+    assert [each["hosts"] for each in yaml.safe_load(text)["deployments"].values()] == ["spark-01"]
     assert (folder / "lab/requirements.txt").read_text().splitlines()[1:] == [REQUIREMENT]
     assert (folder / "lab/schema/inventory.schema.json").read_text() == cli("schema").out
     assert "{{" not in "".join((folder / "lab" / each).read_text() for each in FILES if "schema" not in each)
@@ -169,7 +170,7 @@ def test_a_host_that_serves_nothing_is_named_with_the_command_for_it(folder: Pat
     added = run(*command.replace("RECIPE", RECIPE).split(), cwd=folder / "lab")
     assert added.returncode == 0, added.stderr
     deployments = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["deployments"]
-    assert [each[True] for each in deployments.values()] == ["spark-01", "spark-02"]
+    assert [each["hosts"] for each in deployments.values()] == ["spark-01", "spark-02"]
 
 
 def test_until_the_lock_is_complete_its_check_fails_and_says_what_to_do(folder: Path, cli: Cli) -> None:
@@ -291,10 +292,10 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
         ([*SERVED, "--model-store", "models"], "--model-store 'models' is not an absolute path"),
         (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], "unknown recipe"),
         (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], f"or {RECIPE!r}?"),
-        (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "requires builds in the inventory"),
+        (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "needs 2 hosts, but there are 1"),
         (
-            ["--host", "a=192.168.1.11", "--recipe", "base/sglang"],
-            "requires image in the inventory, which init does not set",
+            ["--host", "a=192.168.1.11", "--recipe", "base/sglang", "--model", "acme/qwen"],
+            "base/sglang leaves 1 value open: image of base/sglang. Add --fill image=IMAGE, or an empty value (",
         ),
         (["--host", "a=192.168.1.11", "--import", "two.yaml"], "two.yaml needs 2 hosts, but there are 1; add --host"),
         (
@@ -396,10 +397,10 @@ def test_on_a_terminal_a_wrong_answer_is_asked_for_again(folder: Path) -> None:
     """What was answered before it stays."""
     named = ("My Lab", "lab", "spark-01", "spark-01=192.168.1.300", "spark-01=192.168.1.11")
     more = ("spark-01=192.168.1.12", "spark-02=192.168.1.12", "", "both", "each", "0", "999", GROUP)
-    served = ("base/sglang", "base/single-sparc", "base/single-spark", "", "qwen", "acme/qwen", "Milo", "milo")
+    served = ("base/single-sparc", "base/single-spark", "", "qwen", "acme/qwen", "Milo", "milo")
     done = answered(folder, *named, *more, *served, "m", "/srv")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("Error: ") == 13
+    assert done.stderr.count("Error: ") == 12
     assert "Error: 'both' is neither together nor each" in done.stderr
     assert "Error: 999 is not in the list; enter a number from 1 to " in done.stderr
     assert f"Error: {GROUP} needs 2 hosts, not 1" in done.stderr
@@ -418,7 +419,7 @@ def test_on_a_terminal_one_model_over_both_is_chosen_by_number_and_its_links_are
     first = done.stderr.partition("memory:\n  1  ")[2].split(",")[0]
     data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
     [deployment] = data["deployments"].values()
-    assert deployment[True] == ["spark-01", "spark-02"]
+    assert deployment["hosts"] == ["spark-01", "spark-02"]
     assert first.partition("#")[0] == deployment["recipe"]
     assert f"{first}, 2 hosts\n" in done.stderr
     assert "Error: --link 'enp1,mlx5_0' is not HOST=INTERFACE,DEVICE,ADDRESS/PREFIX" in done.stderr
@@ -437,8 +438,8 @@ def test_each_recipe_of_the_command_line_gets_the_first_hosts_that_are_free(fold
     assert "serves nothing yet" not in outcome.out
     data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
     first, second = data["deployments"].values()
-    assert (first["recipe"], first[True]) == (GROUP, ["spark-01", "spark-02"])
-    assert (second["recipe"], second["model"], second[True]) == ("base/single-spark", "acme/qwen", "spark-03")
+    assert (first["recipe"], first["hosts"]) == (GROUP, ["spark-01", "spark-02"])
+    assert (second["recipe"], second["model"], second["hosts"]) == ("base/single-spark", "acme/qwen", "spark-03")
     link = {"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": "192.168.177.11/24"}
     assert data["hosts"]["spark-01"]["fabric"] == {"links": [link]}
     assert "fabric" not in data["hosts"]["spark-03"]
@@ -447,7 +448,7 @@ def test_each_recipe_of_the_command_line_gets_the_first_hosts_that_are_free(fold
 def test_the_same_recipe_on_two_hosts_has_two_names(folder: Path, cli: Cli) -> None:
     assert cli("init", "lab", *SERVED, "--host", "spark-02=192.168.1.12", "--recipe", RECIPE).code == 0
     deployments = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())["deployments"]
-    assert {name: each[True] for name, each in deployments.items()} == {
+    assert {name: each["hosts"] for name, each in deployments.items()} == {
         "qwen3-6-35b-a3b-nvfp4": "spark-01",
         "qwen3-6-35b-a3b-nvfp4-2": "spark-02",
     }

@@ -35,7 +35,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: ours/chat, on: spark-01, port: 8001}
+  chat: {recipe: ours/chat, hosts: spark-01, port: 8001}
 """
 
 
@@ -70,7 +70,7 @@ def test_a_rule_checks_an_own_recipe_and_names_its_line(cli: Cli, repository: Pa
 
 def test_every_fault_of_a_recipe_is_shown_with_those_of_the_inventory(cli: Cli, repository: Path) -> None:
     (repository / "recipes/ours/chat.yaml").write_text(RECIPE.replace("engine: vllm", "engin: vllm"))
-    (repository / "inventories/lab.yaml").write_text(INVENTORY.replace("on: spark-01", "on: spark-9"))
+    (repository / "inventories/lab.yaml").write_text(INVENTORY.replace("hosts: spark-01", "hosts: spark-9"))
     done = cli("check", "inventories/lab.yaml")
     assert done.code == 2
     assert "recipes/ours/chat.yaml:2:1" in done.err

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     Cli = Callable[..., Outcome]
 
 MEASURED: Final = "measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}"
-ASR: Final = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01, memory_gib: 8}}}}\n"
+ASR: Final = (
+    f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01, memory_gib: 8}}}}\n"
+)
 
 
 @pytest.fixture
@@ -58,17 +60,18 @@ def test_the_legend_names_every_part_in_the_order_of_the_bar(cli: Cli, written: 
     written(deployment("set: {gpu_memory_utilization: 0.5}", MEASURED) + ASR)
     lines = cli("plan", "lab.yaml").out.splitlines()
     start = lines.index("memory 119.0 GiB, driver 580") + 3
-    assert [" ".join(line.split()) for line in lines[start : start + 7]] == [
+    assert [" ".join(line.split()) for line in lines[start : start + 8]] == [
         "█ chat weights 14.9 GiB tensors of the locked files",
         "▓ chat runtime 3.0 GiB measured: startup log",
         "▒ chat KV cache 41.6 GiB what the other terms leave",
         "▓ chat CUDA graphs 1.0 GiB [1]",
         "▞ asr 8.0 GiB the inventory",
-        "░ system and page cache 11.9 GiB assumed [2]",
+        "░ processes of vLLM 2.7 GiB assumed [2]",
+        "░ system and page cache 9.2 GiB assumed [3]",
         "· left free 38.6 GiB not used",
     ]
     notes = " ".join(" ".join(lines[lines.index("Where sizes come from:") :]).split())
-    assert "[2] SM121 reference L17: use at most 0.90 of the memory" in notes
+    assert "[3] SM121 reference L17: use at most 0.90 of the memory" in notes
 
 
 def test_what_is_not_known_is_no_free_memory(cli: Cli, written: Callable[[str], None]) -> None:
@@ -170,7 +173,7 @@ def test_one_shortage_has_one_figure_everywhere(cli: Cli, written: Callable[[str
     [finding] = [line for line in cli("check", "lab.yaml").err.splitlines() if "error MEM103" in line]
     said = "41.0 GiB over budget"
     assert f"spark-01 is {said}: it has 119.0 GiB, and these are needed: chat 107.1 GiB" in finding
-    assert "system and page cache 11.9 GiB" in finding
+    assert "processes of vLLM 2.7 GiB, system and page cache 9.2 GiB" in finding
     memory = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"][0]["memory"]
     assert f"{-memory['headroom_bytes'] / 2**30:.1f} GiB over budget" == said
     assert memory["most_bytes"] == memory["headroom_bytes"]

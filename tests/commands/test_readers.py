@@ -163,7 +163,7 @@ def test_the_committed_schema_is_up_to_date(cli: Cli) -> None:
 @pytest.mark.usefixtures("lab")
 def test_the_schema_of_an_inventory_has_its_hosts(cli: Cli, folder: Path) -> None:
     made = json.loads(cli("schema", "lab.yaml").out)
-    assert made["$defs"]["Deployment"]["properties"]["on"]["anyOf"][0]["anyOf"][0] == {"enum": ["spark-01"]}
+    assert made["$defs"]["Deployment"]["properties"]["hosts"]["anyOf"][0]["anyOf"][0] == {"enum": ["spark-01"]}
     (folder / "bad.yaml").write_text("name: lab\n")
     bad = cli("schema", "bad.yaml")
     assert (bad.code, bad.out) == (2, "")

@@ -28,7 +28,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: ours/chat, on: spark-01, port: 8001}
+  chat: {recipe: ours/chat, hosts: spark-01, port: 8001}
 sources:
   team: {git: "file://ADDRESS"}
 """

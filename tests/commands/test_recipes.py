@@ -207,7 +207,7 @@ def test_a_variant_is_shown_merged_with_the_layer_of_each_value(cli: Cli) -> Non
     assert page[page.index("Sources") :] == [
         *("Sources", "  - Guide L9", "", "Sources (of the recipe)", "  - Guide L1", ""),
         *("For an inventory", "deployments:", "  small-long:", "    recipe: acme/small", "    variant: long"),
-        "    on: spark-01",
+        "    hosts: spark-01",
     ]
 
 
@@ -233,7 +233,7 @@ def test_a_group_says_what_each_machine_gets_for_itself(cli: Cli) -> None:
     assert "  weights       148 GiB loaded, on 2 nodes together\n" in text
     assert "Options that sparkiac sets for each host of the group:" in text
     assert "--node-rank" in text
-    assert "    on:\n      - spark-01\n      - spark-02\n    port: 8000\n" in text
+    assert "    hosts:\n      - spark-01\n      - spark-02\n    port: 8000\n" in text
 
 
 @pytest.mark.usefixtures("small_catalog")

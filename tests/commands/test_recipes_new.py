@@ -26,7 +26,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: example/model
-    on: spark-01
+    hosts: spark-01
     port: 8001
     api_key: {secret: vllm_api_key}
     set: {max_model_len: 4096}
@@ -64,7 +64,7 @@ def test_a_recipe_of_a_deployment_starts_the_same_server(cli: Cli, repository: P
     assert "VLLM_NO_USAGE_STATS: null" in written
     assert not [word for word in ("api_key", "port:", "model_store: /", "192.168") if word in written]
     text = INVENTORY.partition("    recipe:")[0].replace(", timeouts: {stop_s: 77}", "")
-    text += "    recipe: ours/chat\n    on: spark-01\n    port: 8001\n    api_key: {secret: vllm_api_key}\n"
+    text += "    recipe: ours/chat\n    hosts: spark-01\n    port: 8001\n    api_key: {secret: vllm_api_key}\n"
     (repository / "inventories/lab.yaml").write_text(text)
     assert argv(repository) == before
 

@@ -32,13 +32,13 @@ deployments:
   small:
     recipe: base/single-spark
     model: example/model
-    on: spark-01
+    hosts: spark-01
     port: 8001
 services:
   chat:
     kind: open-webui
     image: ghcr.io/open-webui/open-webui:v0.12.4
-    on: spark-02
+    hosts: spark-02
     port: 3000
     uses: [small]
     secret_key: {secret: chat_sessions}
@@ -224,7 +224,7 @@ def test_an_inventory_without_secrets_gets_no_file(fleet: Path, cli: Cli) -> Non
 
 
 def test_an_inventory_with_errors_gets_no_file(fleet: Path, cli: Cli) -> None:
-    (fleet / "lab.yaml").write_text(INVENTORY.replace("on: spark-01", "on: spark-09"))
+    (fleet / "lab.yaml").write_text(INVENTORY.replace("hosts: spark-01", "hosts: spark-09"))
     assert cli("secrets", "new", "lab.yaml").code == 2
     assert not (fleet / "secrets").exists()
 
@@ -232,7 +232,7 @@ def test_an_inventory_with_errors_gets_no_file(fleet: Path, cli: Cli) -> None:
 def test_what_somebody_else_issues_is_not_generated(fleet: Path, cli: Cli) -> None:
     watched = """\
 monitoring:
-  timer: {on: spark-02, heartbeat: {secret: heartbeat_url}}
+  timer: {hosts: spark-02, heartbeat: {secret: heartbeat_url}}
   alerts: {webhook: {url: "http://192.168.1.9:8080/hook"}}
 """
     (fleet / "lab.yaml").write_text(INVENTORY + watched)

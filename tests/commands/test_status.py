@@ -328,7 +328,7 @@ def test_100_hosts(fleet: Fleet, cli: Cli, folder: Path) -> None:
     """All at once but one, which is off."""
     names = {f"spark-{number:03}": f"10.0.0.{number}" for number in range(1, 101)}
     listed = ", ".join(f"{name}: {{address: {address}}}" for name, address in names.items())
-    (folder / "lab.yaml").write_text(deployment(host=listed).replace("on: spark-01", "on: spark-001"))
+    (folder / "lab.yaml").write_text(deployment(host=listed).replace("hosts: spark-01", "hosts: spark-001"))
     hosts.generate(folder, **{name.replace("-", "_"): GENERATION for name in names})
     for address in names.values():
         fleet.answers(address, host(*([unit("chat")] if address == "10.0.0.1" else [])))

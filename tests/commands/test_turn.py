@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Cli = Callable[..., Outcome]
 
-SMALL: Final = "  small: {recipe: base/single-spark, model: example/model, on: spark-02, port: 8001}\n"
+SMALL: Final = "  small: {recipe: base/single-spark, model: example/model, hosts: spark-02, port: 8001}\n"
 TURNS: Final = fleet.INVENTORY + SMALL + "turns: {day: [chat], night: [small]}\n"
 SWITCHED: Final = """echo '{"outcome": "committed", "changed": true, "generation": "a", "turn": "night"}'"""
 BACK: Final = """echo '{"outcome": "back", "changed": true, "generation": "a", "turn": "night"}'; exit 1"""

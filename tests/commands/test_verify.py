@@ -70,7 +70,7 @@ def stub(
     monkeypatch.setenv("COLUMNS", "140")
     text = deployment("api_key: {secret: team_key}", "bind: any").replace("8001", str(server.server_port))
     image = f"image: example.org/webui@sha256:{'1' * 64}"
-    text += f"services:\n  front: {{kind: open-webui, {image}, on: spark-01, port: 3000, uses: [chat]}}\n"
+    text += f"services:\n  front: {{kind: open-webui, {image}, hosts: spark-01, port: 3000, uses: [chat]}}\n"
     (folder / "lab.yaml").write_text(text.replace("192.168.1.11", "127.0.0.1"))
     (folder / "lab.lock.yaml").write_text(LOCK)
     return found

@@ -80,6 +80,7 @@ def test_ansible_sees_the_hosts_and_their_variables(tree: Path) -> None:
     assert '"sparkiac"' in done.stdout
 
 
+@pytest.mark.deep
 def test_ansible_lint_has_nothing_to_say(tree: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(tree, tmp_path / "tree")
     done = run("ansible-lint", "--offline", "--profile", "production", "--strict", "-q", "site.yml", cwd=copy)

@@ -38,7 +38,7 @@ class Pair(Lab):
             "allow: [{code: MN002, reason: the bed has no RDMA}]",
         )
         lines = "".join(f"    {line}\n" for line in settings)
-        self.inventory.write_text(text.replace("    on: spark-01\n", f"    on: [spark-01, spark-02]\n{lines}"))
+        self.inventory.write_text(text.replace("    hosts: spark-01\n", f"    hosts: [spark-01, spark-02]\n{lines}"))
         self.generate()
         self.stage()
 

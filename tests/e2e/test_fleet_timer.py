@@ -20,7 +20,7 @@ WATCHED, WATCHER = "spark-01", "spark-02"
 TIMER, SERVICE = "sparkiac-fleet.timer", "sparkiac-fleet.service"
 MONITORING = """
 monitoring:
-  timer: {on: spark-02, every_min: 15}
+  timer: {hosts: spark-02, every_min: 15}
   alerts: {webhook: {url: "http://127.0.0.1:9009/hook"}}
   external: [{name: registry, url: "http://10.77.0.1:5000/v2/"}]
 """

@@ -29,7 +29,7 @@ services:
   front:
     kind: open-webui
     image: vllm/vllm-openai:gemma4-0505-arm64-cu130
-    on: spark-01
+    hosts: spark-01
     port: 3000
     uses: [qwen36]
     command: [example/front, --host=0.0.0.0, --port=8080]

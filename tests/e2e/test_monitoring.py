@@ -64,7 +64,7 @@ TEMPLATES = Path("/usr/share/prometheus/alertmanager")
 """Debian's Alertmanager reads its default templates from files."""
 MONITORING = """
 monitoring:
-  prometheus: {on: spark-02}
+  prometheus: {hosts: spark-02}
   alerts: {webhook: {url: "http://10.77.0.1:8099/alerts"}}
   exporters: {node: {image: "docker.io/prom/node-exporter:v1.9.1"}}
 """

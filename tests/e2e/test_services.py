@@ -27,7 +27,7 @@ SERVICES = """
 services:
   agent:
     kind: hermes-agent
-    on: spark-01
+    hosts: spark-01
     uses: qwen36
     api_key: {secret: hermes_key}
     program: /home/spark/.local/bin/hermes
@@ -35,7 +35,7 @@ services:
   chat:
     kind: open-webui
     image: vllm/vllm-openai:gemma4-0505-arm64-cu130
-    on: spark-01
+    hosts: spark-01
     port: 3000
     uses: [qwen36, agent]
     command: [example/front, --host=0.0.0.0, --port=8080]

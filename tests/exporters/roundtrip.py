@@ -74,7 +74,7 @@ def of_fleet(fleet: dict[str, Any], kind: str, *, again: Mapping[str, Any] | Non
     first = exporters.named(kind).write(exporters.nodes(before, NAME))
     entry = imported(first.text)
     own = fleet["deployments"][NAME]
-    deployment = plain(entry.data) | {"on": own["on"]} | dict(again or {})
+    deployment = plain(entry.data) | {"hosts": own["hosts"]} | dict(again or {})
     drafted = fleet | {"deployments": {NAME: deployment}}
     after = planned(drafted)
     second = exporters.named(kind).write(exporters.nodes(after, NAME))

@@ -84,7 +84,7 @@ def imported(path: Path) -> dict[str, Any]:
     launches = importers.named(kind).read(text, name=path.name)
     [(_, entry)] = assemble.entries([(path.name, launch) for launch in launches], redaction.secret_values(text))
     hosts = {f"spark-0{number}": host(number) for number in range(1, entry.nodes + 1)}
-    deployment = {"port": 8001} | plain(entry.data) | {"on": [*hosts] if entry.nodes > 1 else "spark-01"}
+    deployment = {"port": 8001} | plain(entry.data) | {"hosts": [*hosts] if entry.nodes > 1 else "spark-01"}
     return {
         "name": "reference",
         "defaults": {"model_store": "/srv/models"},

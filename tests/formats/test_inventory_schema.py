@@ -58,9 +58,10 @@ def test_options_of_vllm_are_described_with_their_releases() -> None:
 
 
 def test_with_an_inventory_its_hosts_are_suggested_and_unknown_options_marked(own: dict[str, Any]) -> None:
-    on = own["$defs"]["Deployment"]["properties"]["on"]
-    assert on["anyOf"][0]["anyOf"][0] == {"enum": ["spark-01"]}
-    assert on["anyOf"][1]["items"]["anyOf"][0] == {"enum": ["spark-01"]}
+    for key in ("hosts", "on"):
+        field = own["$defs"]["Deployment"]["properties"][key]
+        assert field["anyOf"][0]["anyOf"][0] == {"enum": ["spark-01"]}
+        assert field["anyOf"][1]["items"]["anyOf"][0] == {"enum": ["spark-01"]}
     assert faults(own) == []
     assert faults(own, "spark-01", "spark-02") == []
     assert any("max_modl_len" in each for each in faults(own, "max_model_len", "max_modl_len"))

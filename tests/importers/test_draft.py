@@ -29,7 +29,7 @@ deployments:
   coder:
     # the catalog has no recipe for this model: these settings come from the file and no source has tried them here
     recipe: base/single-spark
-    on: spark-01
+    hosts: spark-01
     model: org/Coder-7B
     port: 8001
     set:
@@ -45,7 +45,7 @@ deployments:
 services:
   db:
     kind: container
-    on: spark-01
+    hosts: spark-01
     image: postgres:17
     port: 5432
     read_only: false
@@ -74,7 +74,7 @@ def test_a_draft_is_what_a_person_would_write() -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "on",
+        "hosts",
         "no",
         "1.10",
         "22:22",
@@ -139,7 +139,7 @@ def test_more_hosts_than_are_named_are_placeholders() -> None:
     assert [*loaded(text).hosts] == ["spark-01", "spark-02", "spark-03"]
     assert text.count("# fill in the machine's name and address") == 2
     assert text.count("# fill in the interface, RDMA device and address of the link") == 3
-    assert "on: [spark-01, spark-02, spark-03]" in text
+    assert "hosts: [spark-01, spark-02, spark-03]" in text
 
 
 def test_stores_of_several_files_are_each_their_own() -> None:

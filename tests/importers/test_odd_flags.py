@@ -184,7 +184,7 @@ def test_a_group_is_read_from_the_options_of_one_node() -> None:
     found = imported(f"{SERVE} vllm serve a/b {words} {SAME}")
     assert found.entry.nodes == 2
     assert "set" not in found.entry.data
-    assert "on: [spark-01, spark-02]" in found.text
+    assert "hosts: [spark-01, spark-02]" in found.text
 
 
 def test_a_group_that_ray_joins_is_as_large_as_its_parallel_sizes() -> None:

@@ -469,7 +469,7 @@ def test_rules_and_a_missing_lock_do_not_stop_it(upstream: Upstream, cli: Cli) -
     ("inventory", "lock", "says"),
     [
         ("name: [", "", "lab.yaml:1:"),
-        (HEAD + "deployments: {chat: {recipe: base/none, on: spark-01}}\n", "", "lab.yaml:4:"),
+        (HEAD + "deployments: {chat: {recipe: base/none, hosts: spark-01}}\n", "", "lab.yaml:4:"),
         (HEAD, "version: 2\nimages: {}\n", "lab.lock.yaml:1:10: error INV002"),
         (HEAD, "<<<<<<< ours\nversion: 1\n", "lab.lock.yaml:"),
     ],
@@ -488,7 +488,7 @@ def test_bad_input_is_told_and_nobody_is_asked(
 
 def test_an_ollama_servers_models_have_no_pin(upstream: Upstream, cli: Cli) -> None:
     upstream.push("ollama")
-    kept = f"  ollama: {{kind: ollama, image: '{upstream.image('ollama')}', on: spark-01, models: ['qwen3:8b']}}\n"
+    kept = f"  ollama: {{kind: ollama, image: '{upstream.image('ollama')}', hosts: spark-01, models: ['qwen3:8b']}}\n"
     upstream.write(services=kept)
     assert cli("lock", "lab.yaml").code == 0
     assert upstream.locked.keys() == {"version", "images"}
@@ -518,7 +518,7 @@ def test_a_registry_of_this_machine_without_tls(
         for name in "abcdefgh":
             plain.push(name, "1", content.image("arm64", mark=name))
         services = [
-            f"  {name}: {{kind: container, image: '{plain.host}/{name}:1', on: spark-01}}\n" for name in "abcdefgh"
+            f"  {name}: {{kind: container, image: '{plain.host}/{name}:1', hosts: spark-01}}\n" for name in "abcdefgh"
         ]
         upstream.write(services="".join(services))
         outcome = cli("lock", "lab.yaml")

@@ -84,7 +84,9 @@ def test_a_finding_for_machines_has_the_same_place(upstream: Upstream, cli: Cli)
 
 def test_a_name_of_the_recipe_is_found_at_the_deployment_with_its_origin(upstream: Upstream, cli: Cli) -> None:
     image = upstream.image("vllm")
-    upstream.write(f"  chat: {{recipe: redhatai/qwen3.6-35b-a3b-nvfp4, on: spark-01, port: 8001, image: '{image}'}}\n")
+    upstream.write(
+        f"  chat: {{recipe: redhatai/qwen3.6-35b-a3b-nvfp4, hosts: spark-01, port: 8001, image: '{image}'}}\n"
+    )
     outcome = cli("lock", "lab.yaml")
     assert outcome.code == 1
     assert "lab.yaml:5:3: error LCK010 no-such-model: " in outcome.err

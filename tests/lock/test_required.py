@@ -71,7 +71,7 @@ def test_a_group_wants_everything_once() -> None:
 
 def test_two_deployments_want_one_thing_in_two_places() -> None:
     text = deployment(f"image: {IMAGE}") + (
-        f"  again: {{recipe: base/single-spark, model: example/model, on: spark-01, port: 8002, image: '{IMAGE}'}}\n"
+        f"  again: {{recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8002, image: '{IMAGE}'}}\n"
     )
     assert told(text, "model") == {"example/model": ("again chat", ["7:12", "11:45"])}
     assert told(text, "image") == {IMAGE: ("again chat", ["10:12", "11:93"])}
@@ -103,7 +103,7 @@ def test_a_drafter_that_is_given_by_its_path(path: str, wanted: dict[str, tuple[
 
 
 def test_a_model_as_a_whole_and_one_file_of_it() -> None:
-    one = "recipe: base/llama-cpp, model: example/model, model_file: a.gguf, on: spark-01, image: example.org/l:1"
+    one = "recipe: base/llama-cpp, model: example/model, model_file: a.gguf, hosts: spark-01, image: example.org/l:1"
     [pin] = [pin for pin in state(f"{deployment()}  one: {{{one}}}\n").pins if pin.kind == "model"]
     assert pin.files == (None, "a.gguf")
 
@@ -248,7 +248,8 @@ def test_the_revision_is_the_commit_that_a_source_ran(tmp_path: Path, monkeypatc
 def test_architectures_come_from_the_hosts() -> None:
     hosts = "spark-01: {address: 192.168.1.11}, pc: {address: 192.168.1.12, platform: pc}"
     text = (
-        service("port: 1", host=hosts) + f"  tts: {{kind: container, image: example.org/asr@{ONES}, on: pc, port: 2}}\n"
+        service("port: 1", host=hosts)
+        + f"  tts: {{kind: container, image: example.org/asr@{ONES}, hosts: pc, port: 2}}\n"
     )
     found = state(text + "platforms: {pc: {title: PC, architecture: amd64}}\n")
     [pin] = found.pins

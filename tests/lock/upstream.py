@@ -70,11 +70,11 @@ class Upstream:
     def deployment(self, *, name: str = "chat", image: str = "vllm", model: str = "acme/tiny", port: int = 8001) -> str:
         """Write a deployment."""
         head = f"  {name}:\n    recipe: base/single-spark\n    image: {self.image(image)}\n    model: {model}\n"
-        return f"{head}    on: spark-01\n    port: {port}\n"
+        return f"{head}    hosts: spark-01\n    port: {port}\n"
 
     def service(self, name: str = "asr", *, image: str = "asr", port: int = 8765) -> str:
         """Write a service."""
-        return f"  {name}: {{kind: container, image: '{self.image(image)}', on: spark-01, port: {port}}}\n"
+        return f"  {name}: {{kind: container, image: '{self.image(image)}', hosts: spark-01, port: {port}}}\n"
 
     def write(self, deployments: str = "", services: str = "", more: str = "") -> None:
         """Write the inventory."""

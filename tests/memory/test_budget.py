@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from sparkiac.catalog import measurements
 from sparkiac.memory import budget
-from sparkiac.memory.budget import Server, group_bytes, host, server
+from sparkiac.memory.budget import Server, group_bytes, host, requested_bytes, server
 from sparkiac.memory.layers import Shape, Width
 from sparkiac.memory.options import Speculation
 from sparkiac.memory.overhead import RUNTIME_BYTES, UNIFIED
@@ -179,6 +180,40 @@ def test_everything_on_a_host_adds_up() -> None:
     )
     assert [term.name for term in found.terms] == ["one", "one", "web", "reserve"]
     assert found.headroom_bytes == found.most_bytes == 18 * GIB
+
+
+def test_processes_are_a_part_of_the_reserve_and_never_more_than_it() -> None:
+    least, most = budget.process_bytes(None, leads=True)
+    for stated, taken in ((12 * GIB, most), (2 * GIB, 2 * GIB)):
+        processes, rest = budget.apart(budget.reserve(119 * GIB, stated), least, most)
+        assert (processes.low_bytes, processes.size_bytes, processes.high_bytes) == (least, taken, most)
+        assert taken + (rest.size_bytes or 0) == stated
+    assert budget.apart(budget.reserve(None), least, most)[1].size_bytes is None
+
+
+def test_only_the_leader_of_a_group_has_an_api_server() -> None:
+    leader, follower = (budget.process_bytes(None, leads=leads) for leads in (True, False))
+    assert leader[0] - follower[0] == leader[1] - follower[1] == 1042 << 20
+    assert budget.process_bytes(2 * GIB, leads=True)[0] == follower[0] + 2 * GIB
+    assert budget.process_bytes(2 * GIB, leads=False) == follower
+
+
+def test_the_size_of_an_api_server_is_that_of_the_recorded_starts() -> None:
+    records = [each for each in measurements.records() if each.subject.platform == "h100-80gb"]
+    resident = [each.terms.host_bytes for each in records if each.terms.host_bytes is not None]
+    assert len(resident) == 2
+    [api_server] = {size >> 20 for size in resident}
+    assert api_server << 20 == budget.process_bytes(None, leads=True)[0] - budget.BEYOND_BYTES[0]
+
+
+@pytest.mark.parametrize(
+    ("used", "share", "graphs"),
+    [(70_009, 0.85, 0.60), (69_017, 0.85, 0), (75_729, 0.92, 0), (57_649, 0.70, 0), (50_897, 0.60, 1.00)],
+)
+def test_memory_beyond_the_share_is_that_of_five_starts(used: int, share: float, graphs: float) -> None:
+    """What nvidia-smi said of an H100 after requests, in MiB; CUDA sees 79.18 GiB of it."""
+    beyond = (used << 20) - requested_bytes(round(79.18 * GIB), share) - graphs * GIB
+    assert budget.BEYOND_BYTES[0] * 0.98 <= beyond <= budget.BEYOND_BYTES[1]
 
 
 def test_a_host_that_is_too_small_has_less_than_nothing_left() -> None:

@@ -119,6 +119,7 @@ def test_v11_two_pools_of_the_table_give_the_memory_of_the_machine() -> None:
 
 
 def test_v12_the_overhead_of_the_log_is_2_9_gib_and_3_are_assumed() -> None:
+    """(row 5.2)."""
     overhead = requested_bytes(TOTAL_BYTES, 0.85) - (WEIGHTS.size_bytes or 0) - POOL_BYTES
     assert overhead / GIB == pytest.approx(2.90, abs=0.01)
     assert [(term.name, term.size_bytes, term.assumed) for term in placed(0.85).inside[1:]] == [
@@ -159,6 +160,7 @@ def test_v12d_two_requests_of_256k_fit_into_the_pool_of_0_4() -> None:
 
 
 def test_v15_a_million_tokens_fit_into_the_pool_of_0_4() -> None:
+    """(row 5.8)."""
     assert pytest.approx(15.95, abs=0.01) == 1_010_000 * TOKEN_BYTES / GIB
     stretched = laid(QWEN, {**GUIDE, "max_model_len": 1_010_000}, speculation=MTP_3)
     assert fit(stretched, pool_bytes(0.4), max_num_seqs=1).one
@@ -169,6 +171,7 @@ def test_v15_a_million_tokens_fit_into_the_pool_of_0_4() -> None:
 
 
 def test_v16_the_share_of_0_55_is_of_all_memory_and_not_of_62_gb() -> None:
+    """(row 5.5)."""
     # Inconsistent in the source: 65.8 is of the whole memory, although CUDA is said to see 62 GB of it.
     assert requested_bytes(round(119.64 * GIB), 0.55) / GIB == pytest.approx(65.8, abs=0.01)
     assert requested_bytes(62 * GIB, 0.55) / GIB == pytest.approx(34.1, abs=0.01)
@@ -189,6 +192,7 @@ def test_v16c_the_post_names_two_contexts(context: int, requests: float) -> None
 
 
 def test_v17_v18_two_machines_share_the_weights_and_the_smaller_one_counts() -> None:
+    """(row 5.7)."""
     smallest = group_bytes({"thinkstation": 119 * GIB, "ascent": 121 * GIB})
     assert smallest == 119 * GIB
     whole = Term("weights", 148 * GIB, "DeepSeek-V4 thread L315")

@@ -25,18 +25,18 @@ deployments:
   chat:
     recipe: base/single-spark
     model: example/model
-    on: spark-01
+    hosts: spark-01
     port: 8001
     speculative: {method: ngram, num_speculative_tokens: 4}
 """
 TELEGRAM: Final = "telegram: {chat_id: 12345, token: {secret: telegram_token}}"
-SHORT: Final = f"{HEAD}{CHAT}monitoring: {{prometheus: {{on: spark-02}}, alerts: {{{TELEGRAM}}}}}\n"
+SHORT: Final = f"{HEAD}{CHAT}monitoring: {{prometheus: {{hosts: spark-02}}, alerts: {{{TELEGRAM}}}}}\n"
 """The shortest form that starts Prometheus, Alertmanager and the exporters."""
 FULL: Final = f"""\
 {HEAD}{CHAT}\
 monitoring:
-  prometheus: {{on: spark-02}}
-  grafana: {{on: spark-01, admin_password: {{secret: grafana_admin}}}}
+  prometheus: {{hosts: spark-02}}
+  grafana: {{hosts: spark-01, admin_password: {{secret: grafana_admin}}}}
   alerts:
     {TELEGRAM}
     email:
@@ -45,7 +45,7 @@ monitoring:
     webhook: {{secret_url: {{secret: webhook_url}}}}
   external:
     - {{name: m3-ultra, url: "http://192.168.1.10:8009/v1/models", metrics: "http://192.168.1.10:8009/metrics"}}
-""".replace("prometheus: {on: spark-02}", "prometheus: {on: spark-02, bind: lan}")
+""".replace("prometheus: {hosts: spark-02}", "prometheus: {hosts: spark-02, bind: lan}")
 """Everything that can be monitored."""
 
 

@@ -19,7 +19,7 @@ DEPLOYMENT = """\
   {name}:
     recipe: base/single-spark
     model: example/{name}
-    on: {host}
+    hosts: {host}
     port: {port}
 """
 SERVERS = {"chat": ("spark-01", 8001), "code": ("spark-01", 8002), "judge": ("spark-02", 8001)}
@@ -27,7 +27,7 @@ FLEET = "".join([
     HEAD,
     "deployments:\n",
     *(DEPLOYMENT.format(name=name, host=host, port=port) for name, (host, port) in SERVERS.items()),
-    f"monitoring: {{prometheus: {{on: spark-02}}, alerts: {{{TELEGRAM}}}}}\n",
+    f"monitoring: {{prometheus: {{hosts: spark-02}}, alerts: {{{TELEGRAM}}}}}\n",
 ])  # fmt: skip
 
 

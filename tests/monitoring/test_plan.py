@@ -19,10 +19,10 @@ LLAMA = f"""\
     image: example.org/llama:1
     model: example/model
     model_file: model.gguf
-    on: spark-01
+    hosts: spark-01
     port: 8001
     api_key: {{secret: llama_key}}
-monitoring: {{prometheus: {{on: spark-02}}, alerts: {{{TELEGRAM}}}}}
+monitoring: {{prometheus: {{hosts: spark-02}}, alerts: {{{TELEGRAM}}}}}
 """
 
 
@@ -65,7 +65,7 @@ def test_a_host_without_a_gpu_has_no_gpu_exporter() -> None:
 
 
 def test_nothing_starts_without_prometheus() -> None:
-    text = SHORT.replace("prometheus: {on: spark-02}", "timer: {on: spark-02}")
+    text = SHORT.replace("prometheus: {hosts: spark-02}", "timer: {hosts: spark-02}")
     assert containers(text) == {"spark-01": [], "spark-02": []}
 
 
@@ -100,7 +100,7 @@ def test_only_llama_cpp_gets_its_key() -> None:
 
 
 def test_a_group_has_metrics_on_its_leader() -> None:
-    text = PAIR + f"monitoring: {{prometheus: {{on: spark-01}}, alerts: {{{TELEGRAM}}}}}\n"
+    text = PAIR + f"monitoring: {{prometheus: {{hosts: spark-01}}, alerts: {{{TELEGRAM}}}}}\n"
     config = yaml.safe_load(rendered(text)["hosts/spark-01/etc/sparkiac/prometheus/config/prometheus.yml"])
     found = {each["job_name"]: addresses(each) for each in config["scrape_configs"]}
     assert found["deployments"] == ["192.168.1.12:8001"]
@@ -118,14 +118,14 @@ def test_a_server_on_loopback_is_collected_on_its_own_host_only() -> None:
     text = SHORT.replace("port: 8001", "port: 8001\n    bind: loopback")
     assert "deployments" not in jobs(text)
     assert any(fault.startswith("MON101") for fault in found_in(text))
-    own = text.replace("on: spark-02", "on: spark-01")
+    own = text.replace("hosts: spark-02", "hosts: spark-01")
     config = yaml.safe_load(rendered(own)["hosts/spark-01/etc/sparkiac/prometheus/config/prometheus.yml"])
     assert "127.0.0.1:8001" in str(config)
     assert not any(fault.startswith("MON101") for fault in found_in(own))
 
 
 def test_grafana_on_another_host_needs_an_open_prometheus() -> None:
-    text = FULL.replace("prometheus: {on: spark-02, bind: lan}", "prometheus: {on: spark-02}")
+    text = FULL.replace("prometheus: {hosts: spark-02, bind: lan}", "prometheus: {hosts: spark-02}")
     said = "NET100 grafana on spark-01 cannot reach prometheus, which listens on 127.0.0.1:9090 of spark-02"
     assert f"{said}: only that host can reach it" in found_in(text)
     assert not any("NET100" in fault for fault in found_in(FULL))
@@ -160,7 +160,7 @@ def test_what_has_no_login_is_not_opened_by_the_defaults() -> None:
 
 
 def test_the_memory_counts_and_says_who_states_it() -> None:
-    plan = checked(SHORT.replace("{on: spark-02}", "{on: spark-02, memory_gib: 2}"), allow_unlocked=True).plan
+    plan = checked(SHORT.replace("{hosts: spark-02}", "{hosts: spark-02, memory_gib: 2}"), allow_unlocked=True).plan
     assert plan is not None
     terms = {term.name: (term.size_bytes, term.source) for term in plan.hosts[1].budget.terms}
     assert terms["prometheus"] == (2 * 1024**3, "the inventory")
@@ -169,13 +169,13 @@ def test_the_memory_counts_and_says_who_states_it() -> None:
 
 
 def test_ports_collide_as_others_do() -> None:
-    text = SHORT + "services: {x: {kind: container, image: 'example.org/x:1', on: spark-01, port: 9100}}\n"
+    text = SHORT + "services: {x: {kind: container, image: 'example.org/x:1', hosts: spark-01, port: 9100}}\n"
     assert any("NET007" in fault and "9100" in fault for fault in found_in(text))
 
 
 @pytest.mark.parametrize("name", ["prometheus", "node-exporter"])
 def test_the_name_of_a_unit_is_taken(name: str) -> None:
-    text = SHORT + f"services: {{{name}: {{kind: container, image: 'example.org/x:1', on: spark-01}}}}\n"
+    text = SHORT + f"services: {{{name}: {{kind: container, image: 'example.org/x:1', hosts: spark-01}}}}\n"
     assert any(f"{name!r} is also the name of a unit of the monitoring" in fault for fault in faults(text))
 
 

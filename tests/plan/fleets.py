@@ -55,7 +55,7 @@ deployments:
   big:
     recipe: base/single-spark
     model: example/big
-    on: [spark-02, spark-01]
+    hosts: [spark-02, spark-01]
     port: 8001
 """
 """One distributed group; the second host leads."""
@@ -64,21 +64,21 @@ deployments:
 def deployment(*lines: str, defaults: str = "{model_store: /srv/models}", host: str = SPARK) -> str:
     """Write an inventory with the deployment `chat` and these further lines of it."""
     head = f"name: lab\ndefaults: {defaults}\nhosts: {{{host}}}\ndeployments:\n  chat:\n    recipe: base/single-spark\n"
-    return head + "".join(f"    {line}\n" for line in ("model: example/model", "on: spark-01", "port: 8001", *lines))
+    return head + "".join(f"    {line}\n" for line in ("model: example/model", "hosts: spark-01", "port: 8001", *lines))
 
 
 def service(*lines: str, defaults: str = "{}", host: str = SPARK) -> str:
     """Write an inventory with the service `asr` and these further lines of it."""
     head = f"name: lab\ndefaults: {defaults}\nhosts: {{{host}}}\nservices:\n  asr:\n    kind: container\n"
     image = f"image: example.org/asr@{ONES}"
-    return head + "".join(f"    {line}\n" for line in (image, "on: spark-01", *lines))
+    return head + "".join(f"    {line}\n" for line in (image, "hosts: spark-01", *lines))
 
 
 def webui(*lines: str, host: str = SPARK) -> str:
     """Write an inventory with the front end `chat` and these further lines of it."""
     head = f"name: lab\nhosts: {{{host}}}\nservices:\n  chat:\n    kind: open-webui\n"
     image = f"image: example.org/webui@{ONES}"
-    return head + "".join(f"    {line}\n" for line in (image, "on: spark-01", *lines))
+    return head + "".join(f"    {line}\n" for line in (image, "hosts: spark-01", *lines))
 
 
 def lock(text: str = LOCK) -> Lock:

@@ -180,7 +180,7 @@ def together(*entries: str) -> dict[str, Container]:
     return containers(f"{head}deployments:\n" + "".join(f"  {entry}\n" for entry in entries), locked=LOCKED)
 
 
-_MP = "{recipe: base/single-spark, model: example/big, on: [spark-02, spark-01], port: PORT}"
+_MP = "{recipe: base/single-spark, model: example/big, hosts: [spark-02, spark-01], port: PORT}"
 _RAY = _MP.replace("}", ", executor: ray, image: 'vllm/vllm-openai:gemma4-0505-arm64-cu130'}")
 _SGLANG = _MP.replace("base/single-spark", "base/sglang").replace("}", ", image: 'lmsysorg/sglang:v0.5.23'}")
 _LLAMA = _MP.replace("base/single-spark", "base/llama-cpp").replace(
@@ -234,7 +234,7 @@ def test_a_unit_that_takes_a_port_of_a_group_is_found(
     group: str, host: str, bind: str, port: int, *, collides: bool
 ) -> None:
     head, _, _ = PAIR.partition("deployments:\n")
-    service = f"{{kind: container, image: 'example.org/a@{ONES}', on: {host}, port: {port}, bind: {bind}}}"
+    service = f"{{kind: container, image: 'example.org/a@{ONES}', hosts: {host}, port: {port}, bind: {bind}}}"
     text = f"{head}deployments:\n  big: {group.replace('PORT', '8001')}\nservices:\n  asr: {service}\n"
     found = [each.message for each in checked(text, locked=LOCKED).report.findings if each.code == "NET007"]
     assert found == ([f"port {port} of {host} is used by asr, and by the nodes of group big"] if collides else [])

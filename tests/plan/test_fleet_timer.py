@@ -12,7 +12,9 @@ HOOK = "{webhook: {url: 'http://192.168.1.9/hook'}}"
 
 def timer(host: str, alerts: str = HOOK, *lines: str) -> str:
     """Write a fleet timer."""
-    return "monitoring:\n" + "".join(f"  {each}\n" for each in (f"timer: {{on: {host}}}", f"alerts: {alerts}", *lines))
+    return "monitoring:\n" + "".join(
+        f"  {each}\n" for each in (f"timer: {{hosts: {host}}}", f"alerts: {alerts}", *lines)
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_its_secrets_must_be_on_its_host() -> None:
         " sender: c@b.org, smarthost: 'mail.b.org:465', user: c, password: {secret: mail}}}"
     )
     text = deployment("api_key: {secret: key}", "bind: lan", host=SPARKS) + timer("spark-02", alerts)
-    text = text.replace("{on: spark-02}", "{on: spark-02, every_min: 5, heartbeat: {secret: beat}}")
+    text = text.replace("{hosts: spark-02}", "{hosts: spark-02, every_min: 5, heartbeat: {secret: beat}}")
     first, second = planned(text).hosts
     assert first.secrets == ("key",)
     assert second.secrets == ("beat", "bot", "hook", "key", "mail")
@@ -77,7 +79,7 @@ def test_its_secrets_must_be_on_its_host() -> None:
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
-        ("monitoring: {timer: {on: spark-01}}\n", "REF003 10:14 the fleet timer has no receiver for its messages"),
+        ("monitoring: {timer: {hosts: spark-01}}\n", "REF003 10:14 the fleet timer has no receiver for its messages"),
         (timer("spark-09"), "REF001 11:15 unknown host 'spark-09'"),
     ],
 )

@@ -113,6 +113,6 @@ def test_settings_of_one_host_are_its_own() -> None:
 
 
 def test_a_list_of_one_host_is_no_group() -> None:
-    [alone] = containers(PAIR.replace("on: [spark-02, spark-01]", "on: [spark-02]")).values()
+    [alone] = containers(PAIR.replace("hosts: [spark-02, spark-01]", "hosts: [spark-02]")).values()
     assert (alone.server.node, alone.network.host) == (None, False)
     assert alone.network.published is not None

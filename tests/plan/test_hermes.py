@@ -13,7 +13,9 @@ from tests.plan.fleets import checked, deployment, planned, said
 if TYPE_CHECKING:
     from sparkiac.plan.dependents import Program
 
-AGENT = "kind: hermes-agent, on: spark-01, api_key: {secret: hermes_key}, program: /home/spark/bin/hermes, user: spark"
+AGENT = (
+    "kind: hermes-agent, hosts: spark-01, api_key: {secret: hermes_key}, program: /home/spark/bin/hermes, user: spark"
+)
 TOOLS = "set: {enable_auto_tool_choice: true, tool_call_parser: qwen3_xml}"
 
 
@@ -104,7 +106,7 @@ def test_its_port_and_its_secrets_are_looked_at_before_anything_starts() -> None
 
 def test_on_loopback_no_container_reaches_it() -> None:
     """The default of the agent itself, and why the Spark guide changes it (L633-636)."""
-    front = "  front: {kind: open-webui, image: 'example.org/webui:1', on: spark-01, uses: [agent]}\n"
+    front = "  front: {kind: open-webui, image: 'example.org/webui:1', hosts: spark-01, uses: [agent]}\n"
     outcome = checked(fleet(more=", bind: loopback") + front, allow_unlocked=True)
     assert "NET100" in [finding.code for finding in outcome.report.findings]
     outcome = checked(fleet(more=", bind: any") + front, allow_unlocked=True)

@@ -22,7 +22,9 @@ _CONFIG: Final = (
 _MODEL: Final = f'{{commit: "{"1" * 40}", tensor_bytes: 16000000000, config: {_CONFIG}}}'
 LOCK: Final = f"{KNOWN.partition('models:')[0]}models:\n  example/model: {_MODEL}\n  example/big: {_MODEL}\n"
 """Knows two models whose request of 65,536 tokens takes nine GiB."""
-ASR: Final = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01, memory_gib: 4}}}}\n"
+ASR: Final = (
+    f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01, memory_gib: 4}}}}\n"
+)
 MEASURED: Final = "measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}"
 PC: Final = "platforms: {pc: {title: PC, architecture: amd64}}\n"
 QWEN: Final = "nvidia/Qwen3.6-35B-A3B-NVFP4"
@@ -55,6 +57,7 @@ def test_the_parts_of_a_host_and_what_is_left_add_up_to_its_memory() -> None:
         ("chat", "KV cache", "cache"),
         ("chat", "CUDA graphs", "runtime"),
         (None, "asr", "service"),
+        (None, "processes of vLLM", "reserve"),
         (None, "system and page cache", "reserve"),
     ]
     assert not isinstance(found.headroom_bytes, Unknown)

@@ -14,16 +14,15 @@ if TYPE_CHECKING:
 
 AGENT = """\
   agent:
-    {kind: hermes-agent, on: spark-01, uses: chat, api_key: {secret: hermes_key}, program: /usr/bin/hermes, user: spark}
+    {kind: hermes-agent, hosts: spark-01, uses: chat, api_key: {secret: hermes_key}, program: /usr/bin/h, user: spark}
 """
 TWO = deployment("api_key: {secret: team_key}") + f"services:\n{AGENT}"
 
 
 def front(uses: str, *lines: str) -> Container:
     """Give the planned front end beside a deployment with a key and an agent."""
-    head = (
-        f"  front:\n    kind: open-webui\n    image: 'example.org/webui@{ONES}'\n    on: spark-01\n    uses: {uses}\n"
-    )
+    image = f"example.org/webui@{ONES}"
+    head = f"  front:\n    kind: open-webui\n    image: '{image}'\n    hosts: spark-01\n    uses: {uses}\n"
     return containers(TWO + head + "".join(f"    {line}\n" for line in lines), locked=LOCK)["spark-01/front"]
 
 
@@ -86,5 +85,5 @@ def test_a_variable_of_the_user_wins() -> None:
 def test_an_image_of_which_nothing_is_known_cannot_be_wrapped() -> None:
     """The keys are read by a shell that must then start the image's own command (ENT100)."""
     assert front("[chat]").command.needs_shell
-    head = f"  front: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-01, uses: [chat]}}\n"
+    head = f"  front: {{kind: open-webui, image: 'example.org/webui@{ONES}', hosts: spark-01, uses: [chat]}}\n"
     assert "ENT100" in [finding.code for finding in checked(TWO + head).report.findings]

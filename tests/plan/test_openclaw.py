@@ -6,13 +6,15 @@ from typing import Any
 
 from tests.plan.fleets import ONES, deployment, planned
 
-OLLAMA = f"  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', on: spark-01, models: ['qwen3:8b', tiny]}}\n"
+OLLAMA = (
+    f"  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', hosts: spark-01, models: ['qwen3:8b', tiny]}}\n"
+)
 
 
 def table(*aliases: str, more: str = "") -> dict[str, Any]:
     """Give the content of the file for these aliases."""
     lines = "".join(f"      {alias}\n" for alias in aliases)
-    claw = f"  claw:\n    kind: openclaw\n    on: spark-01\n    aliases:\n{lines}"
+    claw = f"  claw:\n    kind: openclaw\n    hosts: spark-01\n    aliases:\n{lines}"
     [host] = planned(deployment("api_key: {secret: team-key}") + f"services:\n{OLLAMA}{claw}{more}").hosts
     [found] = host.config_files
     assert found.file == "etc/sparkiac/claw/openclaw.json"
@@ -64,9 +66,7 @@ def test_what_is_not_said_is_the_models_own() -> None:
 
 
 def test_an_agent_can_stand_behind_an_alias() -> None:
-    agent = (
-        "  agent: {kind: hermes-agent, on: spark-01, uses: chat, api_key: {secret: k}, program: /usr/bin/h, user: s}\n"
-    )
+    agent = "  agent: {kind: hermes-agent, hosts: spark-01, uses: chat, api_key: {secret: k}, program: /h, user: s}\n"
     found = table("a: {to: agent}", more=agent)
     assert found["models"]["providers"]["a"]["baseUrl"] == "http://192.168.1.11:8642/v1"
     assert found["models"]["providers"]["a"]["models"][0]["id"] == "hermes-agent"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from tests.plan.fleets import ONES, PAIR, deployment, planned
 
 HOSTS = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"
-SECOND = "  also: {recipe: base/single-spark, model: example/also, on: spark-01, port: 8002}\n"
-ALONE = "  alone: {recipe: base/single-spark, model: example/alone, on: spark-01, port: 8002}\n"
+SECOND = "  also: {recipe: base/single-spark, model: example/also, hosts: spark-01, port: 8002}\n"
+ALONE = "  alone: {recipe: base/single-spark, model: example/alone, hosts: spark-01, port: 8002}\n"
 CHAIN = f"""\
 services:
-  asr: {{kind: parakeet, image: 'example.org/asr@{ONES}', on: spark-02}}
-  agent: {{kind: hermes-agent, on: spark-01, uses: chat, api_key: {{secret: k}}, program: /usr/bin/h, user: s}}
-  a-front: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-02, uses: [agent]}}
+  asr: {{kind: parakeet, image: 'example.org/asr@{ONES}', hosts: spark-02}}
+  agent: {{kind: hermes-agent, hosts: spark-01, uses: chat, api_key: {{secret: k}}, program: /usr/bin/h, user: s}}
+  a-front: {{kind: open-webui, image: 'example.org/webui@{ONES}', hosts: spark-02, uses: [agent]}}
 """
 
 
@@ -27,7 +27,9 @@ def test_model_agent_front_end_over_two_hosts() -> None:
 
 
 def test_engines_go_first_and_one_after_the_other() -> None:
-    found = starts(deployment() + SECOND + f"services: {{asr: {{kind: parakeet, image: 'x@{ONES}', on: spark-01}}}}\n")
+    found = starts(
+        deployment() + SECOND + f"services: {{asr: {{kind: parakeet, image: 'x@{ONES}', hosts: spark-01}}}}\n"
+    )
     assert found == {"spark-01": ["also", "chat", "asr"]}
 
 
@@ -39,18 +41,18 @@ def test_the_nodes_of_a_group_start_at_the_same_time() -> None:
 def test_single_hosts_change_one_after_the_other_and_who_asks_comes_last() -> None:
     assert planned(deployment(host=HOSTS)).batches == (("spark-01",), ("spark-02",))
     assert planned(deployment(host=HOSTS) + CHAIN).batches == (("spark-01",), ("spark-02",))
-    asked = deployment(host=HOSTS).replace("on: spark-01", "on: spark-02")
+    asked = deployment(host=HOSTS).replace("hosts: spark-01", "hosts: spark-02")
     assert planned(asked).batches == (("spark-01",), ("spark-02",))
-    front = f"services: {{front: {{kind: open-webui, image: 'x@{ONES}', on: spark-01, uses: [chat]}}}}\n"
+    front = f"services: {{front: {{kind: open-webui, image: 'x@{ONES}', hosts: spark-01, uses: [chat]}}}}\n"
     assert planned(asked + front).batches == (("spark-02",), ("spark-01",))
 
 
 def test_hosts_that_ask_each_other_still_change_one_after_the_other() -> None:
     circle = f"""\
 services:
-  front: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-02, uses: [chat]}}
-  agent: {{kind: hermes-agent, on: spark-02, uses: chat, api_key: {{secret: k}}, program: /usr/bin/h, user: s}}
-  other: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-01, uses: [agent]}}
+  front: {{kind: open-webui, image: 'example.org/webui@{ONES}', hosts: spark-02, uses: [chat]}}
+  agent: {{kind: hermes-agent, hosts: spark-02, uses: chat, api_key: {{secret: k}}, program: /usr/bin/h, user: s}}
+  other: {{kind: open-webui, image: 'example.org/webui@{ONES}', hosts: spark-01, uses: [agent]}}
 """
     assert planned(deployment(host=HOSTS) + circle).batches == (("spark-01",), ("spark-02",))
 

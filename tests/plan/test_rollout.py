@@ -24,7 +24,7 @@ def batches(text: str, written: str) -> list[list[str]]:
 
 
 def replica(name: str, host: str, model: str = "example/model") -> str:
-    return f"  {name}: {{recipe: base/single-spark, model: {model}, on: {host}, port: 8001}}\n"
+    return f"  {name}: {{recipe: base/single-spark, model: {model}, hosts: {host}, port: 8001}}\n"
 
 
 def test_so_many_single_hosts_at_a_time() -> None:
@@ -50,8 +50,8 @@ def test_a_group_is_a_batch_of_its_own_also_as_a_canary() -> None:
 
 
 def test_a_server_changes_before_its_clients() -> None:
-    asked = FLEET.replace("on: spark-01", "on: spark-04")
-    front = f"services: {{front: {{kind: open-webui, image: 'x@{ONES}', on: spark-01, uses: [chat]}}}}\n"
+    asked = FLEET.replace("hosts: spark-01", "hosts: spark-04")
+    front = f"services: {{front: {{kind: open-webui, image: 'x@{ONES}', hosts: spark-01, uses: [chat]}}}}\n"
     assert batches(asked + front, "{batch: 9}") == [["2", "3", "4", "5"], ["1"]]
     assert batches(asked + front, "{batch: 9, canary: spark-01}") == [["1"], ["2", "3", "4", "5"]]
 
@@ -78,7 +78,7 @@ def test_a_play_has_hosts_whose_batches_may_mix() -> None:
     assert plays(FLEET, "{canary: spark-03}") == [("31245", 1)]
     assert plays(FLEET, "{batch: 2, canary: spark-03}") == [("3", 1), ("1245", 2)]
     assert plays(FLEET + replica("also", "spark-02"), "{batch: 3}") == [("134", 3), ("25", 2)]
-    front = f"services: {{front: {{kind: open-webui, image: 'x@{ONES}', on: spark-02, uses: [chat]}}}}\n"
+    front = f"services: {{front: {{kind: open-webui, image: 'x@{ONES}', hosts: spark-02, uses: [chat]}}}}\n"
     assert plays(FLEET + front, "{batch: 3}") == [("134", 3), ("25", 2)]
 
 

@@ -94,13 +94,13 @@ def _fleet(*, webui: str, other: str) -> str:
     return f"name: lab\nhosts:\n{hosts}services:\n{chat}{other}"
 
 
-OLLAMA = f"  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', on: spark-01, bind: loopback}}\n"
-TTS = f"  tts: {{kind: chatterbox, image: 'example.org/tts@{ONES}', on: spark-01}}\n"
+OLLAMA = f"  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', hosts: spark-01, bind: loopback}}\n"
+TTS = f"  tts: {{kind: chatterbox, image: 'example.org/tts@{ONES}', hosts: spark-01}}\n"
 
 
 def test_just_those_containers_share_a_network_that_take_part() -> None:
     """Both are attached, the third one is not, and nothing else is made known (row 16.2)."""
-    found = containers(_fleet(webui="    on: spark-01\n    uses: [ollama]\n", other=OLLAMA + TTS))
+    found = containers(_fleet(webui="    hosts: spark-01\n    uses: [ollama]\n", other=OLLAMA + TTS))
     networks = {name: each.network.shared for name, each in found.items()}
     assert networks == {"spark-01/chat": NETWORK, "spark-01/ollama": NETWORK, "spark-01/tts": None}
     assert found["spark-01/chat"].command.env["OLLAMA_BASE_URLS"] == "http://ollama:11434"
@@ -109,14 +109,14 @@ def test_just_those_containers_share_a_network_that_take_part() -> None:
 
 def test_the_host_is_made_known_only_to_a_container_that_asks_it() -> None:
     url = "http://host.docker.internal:9000/v1"
-    found = containers(_fleet(webui=f"    on: spark-01\n    urls: ['{url}']\n", other=TTS))
+    found = containers(_fleet(webui=f"    hosts: spark-01\n    urls: ['{url}']\n", other=TTS))
     assert found["spark-01/chat"].network.extra_hosts == (GATEWAY_ENTRY,)
     assert found["spark-01/tts"].network.extra_hosts == ()
     assert {each.network.shared for each in found.values()} == {None}
 
 
 def test_what_cannot_be_reached_is_an_error_with_both_places() -> None:
-    outcome = checked(_fleet(webui="    on: spark-02\n    uses: [ollama]\n", other=OLLAMA))
+    outcome = checked(_fleet(webui="    hosts: spark-02\n    uses: [ollama]\n", other=OLLAMA))
     [found] = said(outcome.report.findings)
     assert found.startswith(
         "NET100 11:12 chat on spark-02 cannot reach ollama, which listens on 127.0.0.1:11434 of spark-01"
@@ -126,13 +126,15 @@ def test_what_cannot_be_reached_is_an_error_with_both_places() -> None:
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "127.1.2.3"])
 def test_localhost_in_a_container_is_an_error(name: str) -> None:
-    outcome = checked(_fleet(webui=f"    on: spark-01\n    urls: ['http://{name}:8000/v1']\n", other=""))
+    outcome = checked(_fleet(webui=f"    hosts: spark-01\n    urls: ['http://{name}:8000/v1']\n", other=""))
     assert [finding.code for finding in outcome.report.findings] == ["NET001"]
 
 
 def test_a_group_is_asked_at_its_leading_node() -> None:
     """Its server is on the host's own network, so a container there cannot use a name."""
-    webui = f"services:\n  chat: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-02, uses: [big]}}\n"
+    webui = (
+        f"services:\n  chat: {{kind: open-webui, image: 'example.org/webui@{ONES}', hosts: spark-02, uses: [big]}}\n"
+    )
     [chat] = [each for host in planned(PAIR + webui).hosts for each in host.containers if each.name == "chat"]
     assert chat.command.env["OPENAI_API_BASE_URLS"] == "http://192.168.1.12:8001/v1"
     assert (chat.network.shared, chat.network.extra_hosts) == (None, ())

@@ -13,11 +13,11 @@ from tests.plan.fleets import ONES, checked, deployment, faults, planned, resolu
 
 SMALL: Final = """\
   small:
-    {recipe: base/single-spark, model: example/code, on: spark-01, port: 8001, set: {gpu_memory_utilization: 0.7}}
+    {recipe: base/single-spark, model: example/code, hosts: spark-01, port: 8001, set: {gpu_memory_utilization: 0.7}}
 """
 ASR: Final = f"""\
 services:
-  asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01, port: 8765, memory_gib: 2}}
+  asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01, port: 8765, memory_gib: 2}}
 """
 FLEET: Final = deployment("set: {gpu_memory_utilization: 0.8}") + SMALL + ASR
 TURNS: Final = FLEET + "turns: {day: [chat], night: {run: [small], at: '22:00'}}\n"
@@ -44,7 +44,7 @@ def test_what_never_meets_has_no_finding() -> None:
 
 def test_what_meets_in_a_turn_is_found_in_this_turn() -> None:
     text = TURNS.replace("run: [small]", "run: [small, late]").replace(
-        "services:", "  late: {recipe: base/single-spark, model: example/late, on: spark-01, port: 8001}\nservices:"
+        "services:", "  late: {recipe: base/single-spark, model: example/late, hosts: spark-01, port: 8001}\nservices:"
     )
     messages = found(text)
     assert any("spark-01 runs late and small in the turn night" in each for each in messages)
@@ -74,7 +74,7 @@ def test_what_is_in_no_turn_always_runs() -> None:
 def test_a_host_without_units_in_turns_has_none() -> None:
     hosts = "spark-01: {address: 192.168.1.11}, spark-02: {address: 192.168.1.12}"
     text = TURNS.replace("hosts: {spark-01: {address: 192.168.1.11}}", f"hosts: {{{hosts}}}")
-    one, two = planned(text.replace("on: spark-01, port: 8765", "on: spark-02, port: 8765")).hosts
+    one, two = planned(text.replace("hosts: spark-01, port: 8765", "hosts: spark-02, port: 8765")).hosts
     assert (len(one.turns), two.turns) == (2, ())
     assert two.views == (two,)
 

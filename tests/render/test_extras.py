@@ -31,9 +31,8 @@ _Loader.add_constructor("!unsafe", lambda loader, node: loader.construct_scalar(
 def rendered(*lines: str, pins: Mapping[str, str] = PINS) -> dict[str, Artifact]:
     """Render a deployment with these lines, and the one beside it that asks for the same parser."""
     locked = LOCK + "files:\n" + "".join(f"  '{url}': {{sha256: '{pin}'}}\n" for url, pin in pins.items())
-    twin = (
-        f"  twin: {{recipe: base/single-spark, model: example/m, on: spark-01, port: 9, {files(HUB, '/x/parser.py')}}}"
-    )
+    extra = files(HUB, "/x/parser.py")
+    twin = f"  twin: {{recipe: base/single-spark, model: example/m, hosts: spark-01, port: 9, {extra}}}"
     text = deployment(*lines) + twin + "\n"
     return {artifact.path: artifact for artifact in pipeline.render(planned(text, locked=locked))}
 

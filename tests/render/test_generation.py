@@ -135,7 +135,7 @@ def test_a_group_and_its_leader(rendered: Rendered) -> None:
 
 
 def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:
-    extra = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01}}}}\n"
+    extra = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01}}}}\n"
     tree = rendered(deployment() + extra)
     files = {unit["name"]: unit["files"] for unit in generation(tree)["units"]}
     scripts = "usr/local/lib/sparkiac"
@@ -157,7 +157,7 @@ def test_a_unit_restarts_for_its_own_files_alone(rendered: Rendered) -> None:
 
 
 def test_memory_and_ports_in_start_order(rendered: Rendered) -> None:
-    extra = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', on: spark-01, port: 8765}}}}\n"
+    extra = f"services: {{asr: {{kind: container, image: 'example.org/asr@{ONES}', hosts: spark-01, port: 8765}}}}\n"
     host = "spark-01: {address: 192.168.1.11, memory: {total_gib: 119, reserve_gib: 9}}"
     text = deployment("set: {gpu_memory_utilization: 0.5}", "api_key: {secret: k}", host=host) + extra
     found = generation(rendered(text))

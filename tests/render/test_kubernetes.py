@@ -24,7 +24,7 @@ deployments:
   big:
     recipe: base/single-spark
     model: example/big
-    on: [spark-01, spark-02, spark-03]
+    hosts: [spark-01, spark-02, spark-03]
     set: {pipeline_parallel_size: 3}
     port: 8001
 """
@@ -75,7 +75,7 @@ def test_bind_decides_who_reaches_the_port(bind: str, host_ip: str | None, rules
 
 def test_a_front_end_may_reach_what_it_uses_on_loopback() -> None:
     text = webui("port: 3000", "uses: [talk]") + (
-        "deployments:\n  talk: {recipe: base/single-spark, model: example/model, on: spark-01, port: 8001, "
+        "deployments:\n  talk: {recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8001, "
         "bind: loopback}\ndefaults: {model_store: /srv/models}\n"
     )
     [rule] = ingress(text, "talk")
@@ -126,7 +126,7 @@ def test_two_hosts_need_no_file_of_the_node() -> None:
 
 def test_workers_that_differ_in_more_are_not_rendered_and_named() -> None:
     differing = "    per_host: {spark-03: {set: {max_num_seqs: 2}, env: {NCCL_DEBUG: INFO}}}\n"
-    asr = f"services: {{asr: {{kind: container, image: 'asr@{ONES}', on: spark-01}}}}\n"
+    asr = f"services: {{asr: {{kind: container, image: 'asr@{ONES}', hosts: spark-01}}}}\n"
     found = rendered(TRIPLE + differing + asr)
     [note] = [each for each in found.uncovered if each.startswith("big:")]
     assert note.startswith("big: not rendered, because its workers spark-02 and spark-03 differ in --max-num-seqs=4;")
@@ -278,7 +278,7 @@ def test_the_host_of_a_front_end_has_a_name_in_its_pod() -> None:
 
 
 def test_the_gpu_of_two_pods_is_named() -> None:
-    text = deployment() + f"services: {{tts: {{kind: container, image: 'tts@{ONES}', on: spark-01, gpu: true}}}}\n"
+    text = deployment() + f"services: {{tts: {{kind: container, image: 'tts@{ONES}', hosts: spark-01, gpu: true}}}}\n"
     assert (
         "spark-01: chat, tts share its GPU; the NVIDIA device plugin must offer it 2 times" in rendered(text).uncovered
     )

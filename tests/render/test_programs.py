@@ -27,15 +27,15 @@ SERVICES = f"""\
 services:
   agent:
     kind: hermes-agent
-    on: spark-01
+    hosts: spark-01
     uses: chat
     api_key: {{secret: hermes_key}}
     program: /home/spark/.local/bin/hermes
     user: spark
     description: 100 % of "help"
-  claw: {{kind: openclaw, on: spark-01, description: models | aliases, aliases: {{deep: {{to: chat}}}}}}
-  front: {{kind: open-webui, image: 'example.org/webui@{ONES}', on: spark-01, uses: [agent]}}
-  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', on: spark-01, models: [tiny]}}
+  claw: {{kind: openclaw, hosts: spark-01, description: models | aliases, aliases: {{deep: {{to: chat}}}}}}
+  front: {{kind: open-webui, image: 'example.org/webui@{ONES}', hosts: spark-01, uses: [agent]}}
+  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', hosts: spark-01, models: [tiny]}}
 """
 FLEET = deployment("api_key: {secret: team_key}", "bind: loopback") + SERVICES
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac.commands.plan.tables import print_plan
+from sparkiac.memory import budget
 from sparkiac.render.templates import fill
 from tests.plan.fleets import LOCK, ONES, PAIR, deployment, planned, service
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     Rendered = Callable[[str], Mapping[str, Artifact]]
 
+DIFFERS = "if it differs as recorded starts do"
 GRAPHS = "measured: startup log; in addition to the requested memory"
 EXAMPLE = "**Cannot be applied: 2 pins are examples or missing. ansible-playbook stops in its first task."
 
@@ -42,7 +44,8 @@ def test_a_hosts_memory_with_every_term(rendered: Rendered) -> None:
         ["chat runtime", "3.0 GiB", measured],
         ["chat KV cache", "83.2 GiB", "what the other terms leave"],
         ["chat CUDA graphs", "1.0 GiB", GRAPHS],
-        ["system and page cache", "11.9 GiB", "assumed: SM121 reference L17: use at most 0.90 of the memory"],
+        ["processes of vLLM", "2.7 GiB", f"assumed: {budget.PROCESSES_SOURCE}; 1.1 GiB to 2.7 GiB {DIFFERS}"],
+        ["system and page cache", "9.2 GiB", "assumed: SM121 reference L17: use at most 0.90 of the memory"],
         ["left free", "5.0 GiB", "not used"],
     ]
 

@@ -72,7 +72,7 @@ def _deployment(draw: st.DrawFn, hosts: list[str]) -> dict[str, Any]:
     fixed = {
         "recipe": draw(st.sampled_from(RECIPES)),
         "model": draw(st.sampled_from(MODELS)),
-        "on": group[0] if len(group) == 1 and draw(st.booleans()) else group,
+        "hosts": group[0] if len(group) == 1 and draw(st.booleans()) else group,
         "port": draw(_PORTS),
     }
     optional = draw(some(description=_TEXTS, served_names=st.lists(_TEXTS, min_size=1, max_size=2)))
@@ -84,7 +84,7 @@ def _service(hosts: list[str]) -> st.SearchStrategy[dict[str, Any]]:
     fixed = {
         "kind": st.just("container"),
         "image": st.just(f"example.org/asr:2@{ONES}"),
-        "on": st.sampled_from(hosts),
+        "hosts": st.sampled_from(hosts),
         "port": _PORTS,
     }
     optional: dict[str, st.SearchStrategy[Any]] = {

@@ -16,25 +16,28 @@ def monitored(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("prometheus: {on: spark-09}", "REF001 unknown host 'spark-09'"),
-        ("grafana: {on: spark-09, admin_password: {secret: a}}", "REF001 unknown host 'spark-09'"),
-        (f"{{timer: {{on: spark-09}}, alerts: {{{BOT}}}}}", "REF001 unknown host 'spark-09'"),
-        ("timer: {on: spark-01}", "REF003 the fleet timer has no receiver for its messages"),
+        ("prometheus: {hosts: spark-09}", "REF001 unknown host 'spark-09'"),
+        ("grafana: {hosts: spark-09, admin_password: {secret: a}}", "REF001 unknown host 'spark-09'"),
+        (f"{{timer: {{hosts: spark-09}}, alerts: {{{BOT}}}}}", "REF001 unknown host 'spark-09'"),
+        ("timer: {hosts: spark-01}", "REF003 the fleet timer has no receiver for its messages"),
         (
             f"alerts: {{{BOT}}}",
             "REF003 nothing sends these alerts: there is neither a Prometheus nor a fleet timer",
         ),
-        ("{timer: {on: spark-01}, alerts: {}}", "REF003 the alerts have no receiver"),
-        ("{timer: {on: spark-01}, alerts: {webhook: {}}}", "REF003 the webhook has neither url nor secret_url"),
+        ("{timer: {hosts: spark-01}, alerts: {}}", "REF003 the alerts have no receiver"),
+        ("{timer: {hosts: spark-01}, alerts: {webhook: {}}}", "REF003 the webhook has neither url nor secret_url"),
         (
-            "{timer: {on: spark-01}, alerts: {webhook: {url: 'http://a.b', secret_url: {secret: a}}}}",
+            "{timer: {hosts: spark-01}, alerts: {webhook: {url: 'http://a.b', secret_url: {secret: a}}}}",
             "REF003 the webhook has both url and secret_url",
         ),
         (
-            "{timer: {on: spark-01}, alerts: {email: {to: [a@b.c], sender: a@b.c, smarthost: 'b.c:25', user: a}}}",
+            "{timer: {hosts: spark-01}, alerts: {email: {to: [a@b.c], sender: a@b.c, smarthost: 'b.c:25', user: a}}}",
             "REF003 the e-mail has only one of user and password",
         ),
-        ("{prometheus: {on: spark-01}, alertmanager: {}}", "REF003 Alertmanager runs only with Prometheus and alerts"),
+        (
+            "{prometheus: {hosts: spark-01}, alertmanager: {}}",
+            "REF003 Alertmanager runs only with Prometheus and alerts",
+        ),
         ("exporters: {node: {port: 9101}}", "REF003 monitoring.exporters needs a Prometheus"),
         (
             "external: [{name: m3, url: 'http://a.b'}, {name: m3, url: 'http://a.c'}]",
@@ -49,5 +52,5 @@ def test_an_incomplete_monitoring_is_refused(text: str, said: str) -> None:
 
 
 def test_the_short_form_is_complete() -> None:
-    assert faults(monitored(f"{{prometheus: {{on: spark-01}}, alerts: {{{BOT}}}}}")) == []
-    assert faults(monitored(f"{{timer: {{on: spark-01}}, alerts: {{{BOT}}}}}")) == []
+    assert faults(monitored(f"{{prometheus: {{hosts: spark-01}}, alerts: {{{BOT}}}}}")) == []
+    assert faults(monitored(f"{{timer: {{hosts: spark-01}}, alerts: {{{BOT}}}}}")) == []

@@ -15,7 +15,7 @@ hosts:
   a: {address: 192.168.1.11, fabric: {links: [%s]}}
   b: {address: 192.168.1.12, fabric: {links: [{interface: eth9, address: 10.0.0.2/24%s}]}}
 deployments:
-  big: {recipe: base/single-spark, model: o/m, on: [a, b], port: 8001%s}
+  big: {recipe: base/single-spark, model: o/m, hosts: [a, b], port: 8001%s}
 """
 LINK = "{interface: enp1s0f1np1, hca: rocep1s0f1, address: 10.0.0.1/24}"
 TWIN = LINK[:-1] + ", twin: {interface: enP2p1s0f1np1, hca: roceP2p1s0f1}}"
@@ -54,7 +54,9 @@ def test_in_a_mesh_the_hosts_connect_over_the_lan() -> None:
         f"        - {{interface: p1, hca: d1, address: 10.0.{second}/24}}\n"
         for number, (name, (first, second)) in enumerate(links.items(), 11)
     )
-    big = "  big: {recipe: base/single-spark, model: o/m, on: [a, b, c], port: 8001, set: {pipeline_parallel_size: 3}}"
+    big = (
+        "  big: {recipe: base/single-spark, model: o/m, hosts: [a, b, c], port: 8001, set: {pipeline_parallel_size: 3}}"
+    )
     found = resolved(f"name: ring\ndefaults: {{model_store: /srv/models}}\nhosts:\n{hosts}deployments:\n{big}\n").fleet
     env = found.deployments["big"]["b"].env
     assert env["VLLM_HOST_IP"] == "192.168.1.12"
@@ -96,9 +98,8 @@ def ring(names: str) -> str:
         f"        - {{interface: p1, hca: d1, address: 10.0.{number - 1 or 4}.2/24}}\n"
         for number, name in enumerate("abcd", 1)
     )
-    big = (
-        f"  big: {{recipe: base/single-spark, model: o/m, on: [{names}], port: 1, set: {{pipeline_parallel_size: 4}}}}"
-    )
+    split = "set: {pipeline_parallel_size: 4}"
+    big = f"  big: {{recipe: base/single-spark, model: o/m, hosts: [{names}], port: 1, {split}}}"
     return f"name: ring\ndefaults: {{model_store: /srv/models}}\nhosts:\n{hosts}deployments:\n{big}\n"
 
 

@@ -24,7 +24,7 @@ def test_every_value_has_an_origin_and_a_history() -> None:
 
 
 def test_the_inventory_stands_above_the_kind() -> None:
-    text = SHORT.replace("{on: spark-02}", "{on: spark-02, port: 9091}")
+    text = SHORT.replace("{hosts: spark-02}", "{hosts: spark-02, port: 9091}")
     leaves = resolved(text).leaves
     value, origin = leaves["monitoring", "prometheus", "port"]
     assert (value, origin.layer) == (9091, "inventory")

@@ -108,7 +108,7 @@ def merge_layers(layers: dict[str, dict[str, Any]]) -> Leaves:
         "recipe": "test/recipe",
         "variant": "fast",
         "fragments": ["extra"],
-        "on": "spark-01",
+        "hosts": "spark-01",
         "port": 8001,
         **layers.get("deployment", {}),
         "per_host": {"spark-01": layers.get("per_host", {})},

@@ -11,7 +11,7 @@ from sparkiac.resolve import check_names, hosts_of
 from sparkiac.source import load
 from tests.plan.fleets import PAIR, SPARK, container, deployment, faults, resolution, resolved, service
 
-IN_GROUP = "on: [spark-02, spark-01]"
+IN_GROUP = "hosts: [spark-02, spark-01]"
 
 
 def hints(text: str) -> list[str]:
@@ -54,35 +54,35 @@ def test_an_own_platform_is_known() -> None:
 
 
 def test_an_unknown_host_of_a_deployment() -> None:
-    text = deployment().replace("on: spark-01", "on: spark-1")
-    assert faults(text) == ["REF001 8:9 unknown host 'spark-1'"]
+    text = deployment().replace("hosts: spark-01", "hosts: spark-1")
+    assert faults(text) == ["REF001 8:12 unknown host 'spark-1'"]
     assert hints(text) == ["did you mean 'spark-01'?"]
 
 
 def test_an_unknown_host_of_a_service() -> None:
-    assert faults(service().replace("on: spark-01", "on: spark-9")) == ["REF001 8:9 unknown host 'spark-9'"]
+    assert faults(service().replace("hosts: spark-01", "hosts: spark-9")) == ["REF001 8:12 unknown host 'spark-9'"]
 
 
 def test_an_unknown_host_in_a_group() -> None:
-    text = PAIR.replace(IN_GROUP, "on: [spark-02, spark-03]")
-    assert faults(text) == ["REF001 14:20 unknown host 'spark-03'"]
+    text = PAIR.replace(IN_GROUP, "hosts: [spark-02, spark-03]")
+    assert faults(text) == ["REF001 14:23 unknown host 'spark-03'"]
 
 
 def test_a_host_twice_in_a_group() -> None:
-    text = PAIR.replace(IN_GROUP, "on: [spark-02, spark-02]")
-    assert faults(text) == ["REF002 14:20 host spark-02 is listed twice"]
+    text = PAIR.replace(IN_GROUP, "hosts: [spark-02, spark-02]")
+    assert faults(text) == ["REF002 14:23 host spark-02 is listed twice"]
 
 
 def test_a_group_needs_the_fabric() -> None:
     link = "    fabric: {links: [{interface: enp1s0f1np1, hca: rocep1s0f1, address: 192.168.177.12/24}]}\n"
     text = PAIR.replace(link, "")
     assert text != PAIR
-    assert faults(text) == ["REF003 13:10 host spark-02 has no fabric link, but big runs on 2 hosts"]
+    assert faults(text) == ["REF003 13:13 host spark-02 has no fabric link, but big runs on 2 hosts"]
     assert hints(text) == ["run sparkiac fabric discover, or add hosts.spark-02.fabric.links"]
 
 
 def test_a_group_of_one_needs_no_fabric() -> None:
-    text = deployment().replace("on: spark-01", "on: [spark-01]")
+    text = deployment().replace("hosts: spark-01", "hosts: [spark-01]")
     assert faults(text) == []
 
 
@@ -92,20 +92,20 @@ def test_settings_for_a_host_that_the_deployment_is_not_on() -> None:
 
 
 def test_a_service_and_a_deployment_with_one_name() -> None:
-    text = deployment() + "services: {chat: {kind: container, image: 'a:1', on: spark-01}}\n"
+    text = deployment() + "services: {chat: {kind: container, image: 'a:1', hosts: spark-01}}\n"
     assert faults(text) == ["REF002 10:12 'chat' is also a deployment (line 5); both would get the unit sparkiac-chat"]
 
 
 def test_all_faults_at_once_and_nothing_is_resolved_then() -> None:
-    text = deployment("variant: x").replace("on: spark-01", "on: spark-9")
+    text = deployment("variant: x").replace("hosts: spark-01", "hosts: spark-9")
     findings, found = resolution(text)
     assert [finding.code for finding in findings] == ["REF001", "REF001"]
     assert found is None
 
 
-@pytest.mark.parametrize(("on", "hosts"), [("spark-02", ("spark-02",)), (IN_GROUP[4:], ("spark-02", "spark-01"))])
+@pytest.mark.parametrize(("on", "hosts"), [("spark-02", ("spark-02",)), (IN_GROUP[7:], ("spark-02", "spark-01"))])
 def test_the_leading_host_is_the_first(on: str, hosts: tuple[str, ...]) -> None:
-    fleet = resolved(PAIR.replace(IN_GROUP, f"on: {on}")).inventory.value
+    fleet = resolved(PAIR.replace(IN_GROUP, f"hosts: {on}")).inventory.value
     assert fleet is not None
     assert hosts_of(fleet.deployments["big"]) == hosts
 
@@ -118,10 +118,10 @@ def test_two_names_for_one_machine() -> None:
 
 
 def test_names_of_a_faulty_file_are_checked_as_far_as_they_are_names() -> None:
-    text = deployment().replace("on: spark-01", "on: 5").replace("base/single-spark", "'../../x'")
+    text = deployment().replace("hosts: spark-01", "hosts: 5").replace("base/single-spark", "'../../x'")
     found = check_names(load((text + "hosts2: {}\n").encode(), name="lab.yaml", model=Inventory))
     assert found == ()
-    text = deployment().replace("port: 8001", "port: none").replace("on: spark-01", "on: spark-9")
+    text = deployment().replace("port: 8001", "port: none").replace("hosts: spark-01", "hosts: spark-9")
     found = check_names(load(text.encode(), name="lab.yaml", model=Inventory))
     assert [finding.message for finding in found] == ["unknown host 'spark-9'"]
 
@@ -218,7 +218,7 @@ def test_a_fragment_for_two_hosts_is_for_two_hosts() -> None:
     assert faults(text) == [
         "REF003 10:33 fragment two-node-roce is for 2 hosts, but deployment chat runs on 1",
     ]
-    assert hints(text) == ["remove it, or list 2 hosts under `on`"]
+    assert hints(text) == ["remove it, or list 2 names under `hosts`"]
 
 
 @pytest.mark.parametrize("listed", ["5", "[5]", "[{a: b}]", "[Not-A-Name]"])
@@ -232,8 +232,8 @@ RETIRED: Final = "retired: {spark-03: {address: 192.168.1.13, user: spark}}\n"
 
 def test_a_retired_host_runs_nothing() -> None:
     assert faults(deployment() + RETIRED) == []
-    text = deployment().replace("on: spark-01", "on: spark-03") + RETIRED
-    assert faults(text) == ["REF001 8:9 host 'spark-03' is retired"]
+    text = deployment().replace("hosts: spark-01", "hosts: spark-03") + RETIRED
+    assert faults(text) == ["REF001 8:12 host 'spark-03' is retired"]
     assert hints(text) == ["use another host, or move spark-03 from `retired:` to `hosts:`"]
     canary = deployment() + RETIRED + "rollout: {canary: spark-03}\n"
     assert faults(canary) == ["REF001 11:19 host 'spark-03' is retired"]

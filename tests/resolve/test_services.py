@@ -8,9 +8,11 @@ from sparkiac.resolve import check_names
 from tests.plan.fleets import ONES, deployment, faults, resolution, resolved, service, webui
 from tests.source.reading import source
 
-OLLAMA = f"  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', on: spark-01%s}}\n"
-AGENT = "  %s: {kind: hermes-agent, on: spark-01, uses: %s, api_key: {secret: k}, program: /usr/bin/h, user: spark%s}\n"
-ASR = f"  asr: {{kind: parakeet, image: 'example.org/asr@{ONES}', on: spark-01}}\n"
+OLLAMA = f"  ollama: {{kind: ollama, image: 'example.org/ollama@{ONES}', hosts: spark-01%s}}\n"
+AGENT = (
+    "  %s: {kind: hermes-agent, hosts: spark-01, uses: %s, api_key: {secret: k}, program: /usr/bin/h, user: spark%s}\n"
+)
+ASR = f"  asr: {{kind: parakeet, image: 'example.org/asr@{ONES}', hosts: spark-01}}\n"
 
 
 def beside(*services: str) -> str:
@@ -38,9 +40,8 @@ def test_bind_of_the_defaults_stands_above_the_kind() -> None:
 
 @pytest.mark.parametrize("kind", ["container", "parakeet", "chatterbox", "ollama", "open-webui"])
 def test_no_image_is_invented(kind: str) -> None:
-    text = (
-        f"name: lab\nhosts: {{spark-01: {{address: 192.168.1.11}}}}\nservices:\n  x: {{kind: {kind}, on: spark-01}}\n"
-    )
+    fleet = "name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n"
+    text = f"{fleet}services:\n  x: {{kind: {kind}, hosts: spark-01}}\n"
     [finding] = resolution(text)[0]
     assert (finding.code, finding.loc and finding.loc.mark[:2]) == ("REF003", (4, 3))
     assert finding.message in {
@@ -59,7 +60,7 @@ def test_a_kind_needs_its_port_and_a_plain_container_does_not() -> None:
 
 def test_a_program_needs_an_address_that_it_can_listen_on() -> None:
     text = beside(AGENT % ("agent", "chat", ", bind: fabric"))
-    assert faults(text) == ["REF003 12:119 bind: fabric needs a fabric link, but spark-01 has none"]
+    assert faults(text) == ["REF003 12:122 bind: fabric needs a fabric link, but spark-01 has none"]
 
 
 @pytest.mark.parametrize(
@@ -67,24 +68,24 @@ def test_a_program_needs_an_address_that_it_can_listen_on() -> None:
     [
         (
             [AGENT % ("agent", "caht", "")],
-            "REF001 12:51 unknown deployment or service 'caht'",
+            "REF001 12:54 unknown deployment or service 'caht'",
             "did you mean 'chat'?",
         ),
-        ([AGENT % ("agent", "agent", "")], "REF005 12:51 agent uses itself", "known: chat"),
-        ([ASR, AGENT % ("agent", "asr", "")], "REF005 13:51 asr has no API that agent can use", "known: chat"),
+        ([AGENT % ("agent", "agent", "")], "REF005 12:54 agent uses itself", "known: chat"),
+        ([ASR, AGENT % ("agent", "asr", "")], "REF005 13:54 asr has no API that agent can use", "known: chat"),
         (
             [AGENT % ("one", "chat", ""), AGENT % ("two", "one", "")],
-            "REF005 13:49 agent two uses one, which is an agent itself",
+            "REF005 13:52 agent two uses one, which is an agent itself",
             "use a deployment or an Ollama server",
         ),
         (
             [AGENT % ("agent", "chat", ", model: depp")],
-            "REF001 12:120 chat does not serve the model 'depp'",
+            "REF001 12:123 chat does not serve the model 'depp'",
             "did you mean 'deep'?",
         ),
         (
             [OLLAMA % "", AGENT % ("agent", "ollama", "")],
-            "REF003 13:51 service agent uses ollama, but no model is set",
+            "REF003 13:54 service agent uses ollama, but no model is set",
             "add `model:` or services.ollama.models",
         ),
     ],
@@ -108,14 +109,15 @@ def test_what_a_front_end_cannot_use(line: str, said: list[str]) -> None:
 
 def test_one_name_twice() -> None:
     text = beside(
-        OLLAMA % ", models: [a]", f"  web: {{kind: open-webui, image: 'x@{ONES}', on: spark-01, uses: [chat, chat]}}\n"
+        OLLAMA % ", models: [a]",
+        f"  web: {{kind: open-webui, image: 'x@{ONES}', hosts: spark-01, uses: [chat, chat]}}\n",
     )
     assert [fault.split(" ", 2)[2] for fault in faults(text)] == ["chat is listed twice"]
 
 
 def test_each_alias_leads_to_something_that_is_there() -> None:
     """Row 11.1. Two aliases may lead to the same server."""
-    claw = "  claw: {kind: openclaw, on: spark-01, aliases: {%s}}\n"
+    claw = "  claw: {kind: openclaw, hosts: spark-01, aliases: {%s}}\n"
     right = claw % "a: {to: chat}, b: {to: chat, model: deep}, c: {to: ollama, model: tiny}"
     assert faults(beside(OLLAMA % ", models: [tiny]", right)) == []
     wrong = claw % "a: {to: caht}, b: {to: chat, model: slow}, c: {to: asr}"
@@ -124,7 +126,7 @@ def test_each_alias_leads_to_something_that_is_there() -> None:
         "unknown deployment or service 'caht'",
         "asr has no API that claw can use",
     ]
-    assert faults(beside(claw % "b: {to: chat, model: slow}")) == ["REF001 12:71 chat does not serve the model 'slow'"]
+    assert faults(beside(claw % "b: {to: chat, model: slow}")) == ["REF001 12:74 chat does not serve the model 'slow'"]
 
 
 def test_an_ollama_that_names_no_models_may_hold_any() -> None:

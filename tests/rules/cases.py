@@ -25,12 +25,12 @@ _NO_FABRIC: Final = (
 def _timer(host: str) -> str:
     """Write a fleet timer on a host."""
     alerts = "{webhook: {url: 'http://192.168.1.9/hook'}}"
-    return f"monitoring: {{timer: {{on: {host}}}, alerts: {alerts}}}\n"
+    return f"monitoring: {{timer: {{hosts: {host}}}, alerts: {alerts}}}\n"
 
 
 def _two(first: str, second: str) -> str:
     """Write two services with these lines in flow style."""
-    common = f"kind: container, image: 'example.org/x@{ONES}', on: spark-01"
+    common = f"kind: container, image: 'example.org/x@{ONES}', hosts: spark-01"
     services = f"services:\n  asr: {{{common}, {first}}}\n  tts: {{{common}, {second}}}\n"
     return f"name: lab\nhosts: {{spark-01: {{address: 192.168.1.11}}}}\n{services}"
 
@@ -103,8 +103,8 @@ def _asked(first: str, second: str) -> str:
     )
     return (
         f"name: lab\ndefaults: {{model_store: /srv/models}}\nhosts: {{{hosts}}}\n"
-        f"deployments:\n  one: {{{common}, on: spark-01, {first}}}\n  two: {{{common}, on: spark-02, {second}}}\n"
-        f"services:\n  chat:\n    kind: open-webui\n    image: example.org/webui@{ONES}\n    on: spark-03\n"
+        f"deployments:\n  one: {{{common}, hosts: spark-01, {first}}}\n  two: {{{common}, hosts: spark-02, {second}}}\n"
+        f"services:\n  chat:\n    kind: open-webui\n    image: example.org/webui@{ONES}\n    hosts: spark-03\n"
         "    uses: [one, two]\n"
     )
 
@@ -481,7 +481,7 @@ CASES: Final[dict[str, list[Case]]] = {
         Case(service("port: 8765", "health: /health") + _timer("spark-01")),
         Case(service("port: 8765", "health: /health") + _timer("spark-01").replace("timer:", "prometheus:")),
         Case(
-            service("port: 8765", "health: /health") + "monitoring: {prometheus: {on: spark-01}}\n",
+            service("port: 8765", "health: /health") + "monitoring: {prometheus: {hosts: spark-01}}\n",
             ("MON004 1:7 nobody gets a message when one of the fleet's 1 servers fails",),
         ),
         Case(

@@ -38,7 +38,7 @@ deployments:
   big:
     recipe: base/single-spark
     model: example/big
-    on: [spark-01, spark-02, spark-03]
+    hosts: [spark-01, spark-02, spark-03]
     set: {pipeline_parallel_size: 3}
     port: 8001
 """
@@ -76,7 +76,7 @@ def group(*lines: str) -> str:
 
 def beside(*lines: str) -> str:
     """Write two deployments on one host, the second one with these further lines."""
-    second = ("recipe: base/single-spark", "model: example/small", "on: spark-01", "port: 8002", *lines)
+    second = ("recipe: base/single-spark", "model: example/small", "hosts: spark-01", "port: 8002", *lines)
     first = deployment("set: {gpu_memory_utilization: 0.7}")
     return first + "  small:\n" + "".join(f"    {line}\n" for line in second)
 
@@ -97,7 +97,7 @@ def image(reference: str, *lines: str) -> str:
 
 
 AEON: Final = deployment("api_key: null").replace("base/single-spark", "aeon-7/dflash-qwen3.5-27b-nvfp4")
-OLLAMA: Final = f"services:\n  a: {{kind: ollama, on: spark-01, image: x@{ONES}}}\n"
+OLLAMA: Final = f"services:\n  a: {{kind: ollama, hosts: spark-01, image: x@{ONES}}}\n"
 PINNED: Final = "pip: ['nvidia-cutlass-dsl[cu13]==4.5.0']"
 LINK: Final = "ln, -sf, /usr/local/cuda/bin/ptxas, /x"
 NGC: Final = "nvcr.io/nvidia/vllm:26.04-py3"
@@ -175,7 +175,7 @@ _TEXTS: Final[dict[str, list[str]]] = {
         beside("set: {gpu_memory_utilization: 0.3}"),
         beside("set: {gpu_memory_utilization: null}"),
         deployment().replace(
-            "deployments:", "services:\n  a: {kind: ollama, on: spark-01, image: x@" + ONES + "}\ndeployments:"
+            "deployments:", "services:\n  a: {kind: ollama, hosts: spark-01, image: x@" + ONES + "}\ndeployments:"
         ),
     ],
     "MEM016": [
@@ -296,7 +296,7 @@ _TEXTS: Final[dict[str, list[str]]] = {
         service("port: 80", "bind: any"),
         service("command: [x]"),
         PAIR + "    bind: any\n",
-        "name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n" + OLLAMA.replace("on:", "bind: any, on:"),
+        "name: lab\nhosts: {spark-01: {address: 192.168.1.11}}\n" + OLLAMA.replace("hosts:", "bind: any, hosts:"),
     ],
     "SEC100": [
         deployment("bind: loopback"),

@@ -25,7 +25,7 @@ OTHER_BARE: Final = "example.org/vllm"
 DESK: Final = (
     "platforms: {desk: {title: Desk, architecture: amd64, gpu: {name: GPU, compute_capability: '9.0'}}}\n"
     + deployment(f"image: '{BAD_GEMMA}@{ONES}'", host="desk: {address: 192.168.1.11, platform: desk}").replace(
-        "on: spark-01", "on: desk"
+        "hosts: spark-01", "hosts: desk"
     )
 )
 """A machine of another kind, which the rules about sm_121 leave alone."""

@@ -19,7 +19,7 @@ _BASE: Final = {
     "recipe": "base/single-spark",
     "model": _MODEL,
     "image": "vllm/vllm-openai:v0.25.1",
-    "on": "spark-01",
+    "hosts": "spark-01",
     "port": 8000,
 }
 

@@ -58,7 +58,7 @@ def test_it_accepts_the_shipped_inventories(path: Any) -> None:  # noqa: ANN401
         (f"{FLEET}defaults: {{bind: wan}}\n", ["defaults", "bind"]),
         (f"{FLEET}defaults: {{api_key: literal}}\n", ["defaults", "api_key"]),
         (f"{FLEET}defaults: {{timeouts: {{ready_s: 0}}}}\n", ["defaults", "timeouts"]),
-        (f"{FLEET}services: {{asr: {{kind: vm, image: a, on: b}}}}\n", ["services", "asr"]),
+        (f"{FLEET}services: {{asr: {{kind: vm, image: a, hosts: b}}}}\n", ["services", "asr"]),
         ("name: lab\nhosts: {}\n", ["hosts"]),
     ],
 )

@@ -24,23 +24,23 @@ def deployment(keys: str) -> str:
 @pytest.mark.parametrize(
     ("value", "column", "message"),
     [
-        ("1", 34, "deployments.d.on: must be a text or a list, not the number 1"),
-        ("1.5", 34, "deployments.d.on: must be a text or a list, not the number 1.5"),
-        ("true", 34, "deployments.d.on: must be a text or a list, not the boolean true"),
-        ("null", 34, "deployments.d.on: must be a text or a list, not nothing"),
-        ("{a: b}", 34, "deployments.d.on: must be a text or a list, not a mapping"),
-        ("[]", 34, "deployments.d.on: it has 0 entries; the minimum is 1"),
-        ("A", 34, f"deployments.d.on: 'A' is not {NAME}"),
-        ("[A]", 35, f"deployments.d.on[0]: 'A' is not {NAME}"),
-        ("[a, 1]", 38, "deployments.d.on[1]: must be a text, not the number 1"),
-        ("[[a]]", 35, "deployments.d.on[0]: must be a text, not a list"),
-        ("[{a: b}]", 35, "deployments.d.on[0]: must be a text, not a mapping"),
-        ("all", 34, "deployments.d.on: 'all' is a reserved name in Ansible; choose another name"),
-        ("[a, all]", 38, "deployments.d.on[1]: 'all' is a reserved name in Ansible; choose another name"),
+        ("1", 37, "deployments.d.hosts: must be a text or a list, not the number 1"),
+        ("1.5", 37, "deployments.d.hosts: must be a text or a list, not the number 1.5"),
+        ("true", 37, "deployments.d.hosts: must be a text or a list, not the boolean true"),
+        ("null", 37, "deployments.d.hosts: must be a text or a list, not nothing"),
+        ("{a: b}", 37, "deployments.d.hosts: must be a text or a list, not a mapping"),
+        ("[]", 37, "deployments.d.hosts: it has 0 entries; the minimum is 1"),
+        ("A", 37, f"deployments.d.hosts: 'A' is not {NAME}"),
+        ("[A]", 38, f"deployments.d.hosts[0]: 'A' is not {NAME}"),
+        ("[a, 1]", 41, "deployments.d.hosts[1]: must be a text, not the number 1"),
+        ("[[a]]", 38, "deployments.d.hosts[0]: must be a text, not a list"),
+        ("[{a: b}]", 38, "deployments.d.hosts[0]: must be a text, not a mapping"),
+        ("all", 37, "deployments.d.hosts: 'all' is a reserved name in Ansible; choose another name"),
+        ("[a, all]", 41, "deployments.d.hosts[1]: 'all' is a reserved name in Ansible; choose another name"),
     ],
 )
 def test_a_wrong_host(value: str, column: int, message: str) -> None:
-    finding = only(deployment(f"port: 80, on: {value}"))
+    finding = only(deployment(f"port: 80, hosts: {value}"))
     assert finding.loc is not None
     assert (finding.loc.mark[:2], finding.code, finding.message) == ((5, column), "INV002", message)
 
@@ -81,7 +81,7 @@ def test_a_wrong_host(value: str, column: int, message: str) -> None:
     ],
 )
 def test_a_wrong_value(keys: str, message: str) -> None:
-    finding = findings(deployment(f"on: spark-01, {keys}"))[0]
+    finding = findings(deployment(f"hosts: spark-01, {keys}"))[0]
     assert finding.code == "INV002"
     assert finding.message.startswith(message)
 
@@ -162,7 +162,7 @@ def test_a_number_is_quoted_as_it_stands() -> None:
     ],
 )
 def test_what_to_do_with_a_key_of_a_deployment(entry: str, hint: str) -> None:
-    text = f"{FLEET}deployments:\n  chat: {{recipe: base/single-spark, on: a, {entry}}}\n"
+    text = f"{FLEET}deployments:\n  chat: {{recipe: base/single-spark, hosts: a, {entry}}}\n"
     assert only(text).hint == hint
 
 
@@ -174,14 +174,14 @@ def test_what_to_do_with_a_key_of_a_deployment(entry: str, hint: str) -> None:
     ],
 )
 def test_a_recipe_as_lists_name_it_is_no_name_of_an_inventory(recipe: str, hint: str) -> None:
-    assert only(f"{FLEET}deployments:\n  chat: {{recipe: {recipe}, on: a}}\n").hint == hint
+    assert only(f"{FLEET}deployments:\n  chat: {{recipe: {recipe}, hosts: a}}\n").hint == hint
 
 
 def test_a_number_of_tokens_under_a_wrong_key_is_no_secret() -> None:
-    finding = only(f"{FLEET}deployments:\n  a: {{recipe: x/y, on: a, max_num_batched_tokens: 8192}}\n")
+    finding = only(f"{FLEET}deployments:\n  a: {{recipe: x/y, hosts: a, max_num_batched_tokens: 8192}}\n")
     assert finding.loc is not None
     assert "max_num_batched_tokens: 8192}" in finding.loc.text
-    finding = only(f"{FLEET}deployments:\n  a: {{recipe: x/y, on: a, tokenn: hunter2}}\n")
+    finding = only(f"{FLEET}deployments:\n  a: {{recipe: x/y, hosts: a, tokenn: hunter2}}\n")
     assert finding.loc is not None
     assert "hunter2" not in finding.loc.text
 
@@ -247,7 +247,7 @@ def test_a_name_of_the_domain_name_system_may_be_long() -> None:
 
 @pytest.mark.parametrize("name", sorted({*UNITS_OF_SPARKIAC, *DIRECTORIES_OF_SPARKIAC, "turn-night"}))
 def test_a_name_that_sparkiac_uses_on_each_host_is_refused(name: str) -> None:
-    finding = only(f"{FLEET}deployments:\n  {name}: {{recipe: a/b, port: 80, on: a}}\n")
+    finding = only(f"{FLEET}deployments:\n  {name}: {{recipe: a/b, port: 80, hosts: a}}\n")
     assert finding.code == "INV002"
     assert f"'{name}'" in finding.message
     assert "sparkiac uses a" in finding.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import os
@@ -184,11 +185,10 @@ class Handler(BaseHTTPRequestHandler):
         except (answers.BadRequestError, ValueError, TypeError, KeyError, AttributeError) as error:
             self._error(400, str(error), kind="BadRequestError")
             return
-        self.engine.metrics.change_running(1)
-        try:
-            self._answer(answer)
-        finally:
-            self.engine.metrics.change_running(-1)
+        with contextlib.ExitStack() as running:
+            self.engine.metrics.change_running(1)
+            running.callback(self.engine.metrics.change_running, -1)
+            self._answer(answer, running)
 
     def _refuse_malformed(self, request: Json, *, chat: bool) -> None:
         needed = "messages" if chat else "prompt"
@@ -209,7 +209,8 @@ class Handler(BaseHTTPRequestHandler):
             request, parser=parser, automatic=bool(args.enable_auto_tool_choice and not refusing)
         )
 
-    def _answer(self, answer: answers.Answer) -> None:
+    def _answer(self, answer: answers.Answer, running: contextlib.ExitStack) -> None:
+        """Answer the request and count it, before its last bytes: whoever has them sees it in /metrics."""
         began = time.monotonic()
         if self.engine.behaviour in {"stall", "kv-full"}:
             time.sleep(HANG_SECONDS)
@@ -219,16 +220,21 @@ class Handler(BaseHTTPRequestHandler):
         first = time.monotonic() - began
         # A server counts drafts in each step, so that all are counted when the response ends.
         self.engine.metrics.draft(answer.generated_tokens, answer.acceptance)
-        if answer.streamed:
-            self._stream(answer.chunks())
-        else:
-            self._json(answer.whole())
-        self.engine.metrics.finish(
-            prompt=answer.prompt_tokens, generated=answer.generated_tokens, reason=answer.reason,
-            first_token_seconds=first, seconds=time.monotonic() - began,
-        )  # fmt: skip
 
-    def _stream(self, chunks: Iterator[Json]) -> None:
+        def finish() -> None:
+            self.engine.metrics.finish(
+                prompt=answer.prompt_tokens, generated=answer.generated_tokens, reason=answer.reason,
+                first_token_seconds=first, seconds=time.monotonic() - began,
+            )  # fmt: skip
+            running.close()
+
+        if answer.streamed:
+            self._stream(answer.chunks(), finish)
+        else:
+            finish()
+            self._json(answer.whole())
+
+    def _stream(self, chunks: Iterator[Json], finish: Callable[[], None]) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
         self.send_header("Connection", "close")
@@ -237,6 +243,8 @@ class Handler(BaseHTTPRequestHandler):
         for place, chunk in enumerate([*map(json.dumps, chunks), "[DONE]"]):
             # The first chunk has the role; each token has a time of its own, so that delays do not add up.
             time.sleep(max(0.0, began + (place - 1) * self.engine.token_seconds - time.monotonic()))
+            if chunk == "[DONE]":
+                finish()
             self.wfile.write(f"data: {chunk}\n\n".encode())
             self.wfile.flush()
         self.close_connection = True

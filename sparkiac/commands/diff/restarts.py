@@ -34,7 +34,7 @@ class _HostTree(NamedTuple):
 
     @property
     def units(self) -> dict[str, dict[str, Any]]:
-        """Return its units by name."""
+        """Return the units of the host by name."""
         return {unit["name"]: unit for unit in self.generation["units"]}
 
     @property
@@ -44,7 +44,7 @@ class _HostTree(NamedTuple):
 
     @property
     def sysctls(self) -> dict[str, str]:
-        """Return its kernel settings."""
+        """Return the kernel settings of the host."""
         return {each["key"]: each["value"] for each in self.generation["sysctls"]}
 
     def inputs(self, unit: dict[str, Any]) -> dict[str, str]:

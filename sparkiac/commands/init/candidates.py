@@ -8,7 +8,7 @@ from rich.text import Text
 
 from sparkiac import pipeline
 from sparkiac.commands.init import repository
-from sparkiac.commands.recipes import choice, data
+from sparkiac.commands.recipes import choice, data, filling
 from sparkiac.commands.recipes.tables import weights
 from sparkiac.formats import terminal
 from sparkiac.memory.values import Unknown
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from sparkiac.catalog.library import RecipeText
     from sparkiac.commands.init.repository import FleetHost
+    from sparkiac.commands.recipes.filling import Filled
     from sparkiac.commands.recipes.own import OwnRecipes
     from sparkiac.model.catalog import Measurement
     from sparkiac.plan import Plan
@@ -66,7 +67,7 @@ def text(candidates: Sequence[Candidate], hosts: Sequence[FleetHost]) -> str:
 def _is_listed(found: Catalogued, nodes: Container[int]) -> bool:
     """Return whether init can serve an entry; a variant is listed only if it is for another number of hosts."""
     differs = found.variant is None or found.nodes != found.recipe.nodes
-    return found.usable and differs and found.nodes in nodes and not choice.left_open(found)
+    return found.usable and differs and found.nodes in nodes
 
 
 def _candidate(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeText, ...]) -> Candidate | None:
@@ -91,8 +92,14 @@ def _plan(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeText, 
         for number, host in enumerate(hosts[: found.nodes], 1)
     )
     fleet = repository.FleetDraft("fleet", chosen, None, "/srv/models")
-    raw = repository.from_recipes(fleet, [repository.Placement(found, chosen, None)]).encode()
+    raw = repository.from_recipes(fleet, [repository.Placement(found, chosen, None, _open(found))]).encode()
     return pipeline.check(pipeline.InputFile(found.name, raw, recipes=own), None, allow_unlocked=True).plan
+
+
+def _open(found: Catalogued) -> Filled:
+    """Return placeholders for the values that an entry leaves open."""
+    left = choice.left_open(found)
+    return filling.filled(found.name, left, [(each.key, "") for each in left])
 
 
 def _exceeds(use: HostMemoryUse) -> bool:
@@ -131,6 +138,8 @@ def _lines(each: Candidate) -> Iterator[str]:
     hosts = f", {each.found.nodes} hosts" if each.found.nodes > 1 else ""
     yield f"{each.found.name}{hosts}"
     yield "; ".join(filter(None, (_size(each.found), each.memory, each.speed)))
+    if left := choice.left_open(each.found):
+        yield f"requires {', '.join(value.key for value in left)}"
     source, _, _ = str(each.found.entry.sources[0]).partition(": ")
     yield f"source: {source}"
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
 from sparkiac.commands import prompts
 from sparkiac.commands.init import hosts as machines
 from sparkiac.commands.init.repository import Placement
+from sparkiac.commands.recipes import choice, filling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,18 +29,29 @@ _HOW: Final = "One model over several hosts (together), or one model on each hos
 Hosts = tuple["FleetHost", ...]
 
 
-def chosen(
-    hosts: Hosts, recipes: Sequence[str], models: Sequence[str], own: OwnRecipes
-) -> tuple[Hosts, tuple[Placement, ...]]:
+class Answers(NamedTuple):
+    """What the command line says about what the hosts serve."""
+
+    recipes: Sequence[str]
+    models: Sequence[str]
+    fills: Sequence[str]
+
+
+def chosen(hosts: Hosts, given: Answers, own: OwnRecipes) -> tuple[Hosts, tuple[Placement, ...]]:
     """Return the hosts, with the links that were prompted for, and what each of them serves."""
-    placed = _placed(hosts, recipes, own) if recipes else _prompted(hosts, own)
-    left, placements = list(models), []
+    fills = [filling.option(text) for text in given.fills]
+    placed = _placed(hosts, given.recipes, own) if given.recipes else _prompted(hosts, own)
+    left, placements, builds = list(given.models), list[Placement](), set[str]()
     for found, each in placed:
         needed = "model" not in found.values
-        placements.append(Placement(found, each, _model(left.pop(0) if needed and left else None) if needed else None))
+        model = _model(left.pop(0) if needed and left else None) if needed else None
+        values = filling.filled(found.name, choice.left_open(found, builds), fills)
+        builds |= values.builds.keys()
+        placements.append(Placement(found, each, model, values))
     if left:
         message = f"--model {left[0]}: no chosen recipe leaves its model open"
         raise click.UsageError(message)
+    filling.refuse_unused(fills)
     linked = {host.name: host for _, each in placed for host in each}
     return tuple(linked.get(host.name, host) for host in hosts), tuple(placements)
 
@@ -52,7 +64,7 @@ def _placed(hosts: Hosts, recipes: Sequence[str], own: OwnRecipes) -> list[tuple
         if not left:
             message = f"--recipe {name}: each host has a recipe already; add --host or --from-host"
             raise click.UsageError(message)
-        found = _recipe(name, own)
+        found = choice.deployable(name, library=own.library)
         left = machines.grouped(left, found.nodes, name)
         placed.append((found, left[: found.nodes]))
         left = left[found.nodes :]
@@ -116,19 +128,13 @@ def _choice(fitting: Sequence[Candidate], hosts: int, own: OwnRecipes) -> Callab
         if text.isdecimal() and not 1 <= int(text) <= len(fitting):
             message = f"{text} is not in the list; enter a number from 1 to {len(fitting)}, or a name"
             raise click.UsageError(message)
-        found = fitting[int(text) - 1].found if text.isdecimal() else _recipe(text, own)
+        found = fitting[int(text) - 1].found if text.isdecimal() else choice.deployable(text, library=own.library)
         if found.nodes > hosts or (hosts > 1 and found.nodes == 1):
             message = f"{found.name} needs {found.nodes} host{'s' if found.nodes > 1 else ''}, not {hosts}"
             raise click.UsageError(message)
         return found
 
     return parse
-
-
-def _recipe(name: str, own: OwnRecipes) -> Catalogued:
-    from sparkiac.commands.recipes import choice
-
-    return choice.deployable(name, "init", library=own.library)
 
 
 def _way(text: str) -> str:

@@ -61,7 +61,7 @@ _OF_KEY: Final[Mapping[tuple[str, str], Registry]] = {
     ("LoadConfig", "load_format"): _LOAD_FORMAT,
 }
 _NONE: Final = frozenset({"", "none"})
-"""Values with which vLLM chooses itself."""
+"""Values that leave the choice to vLLM."""
 
 
 class UnknownName(NamedTuple):

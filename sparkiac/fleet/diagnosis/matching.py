@@ -31,7 +31,7 @@ class Seen(NamedTuple):
     times: int
     """Number of lines in all logs."""
     groups: Mapping[str, str]
-    """Named values of the first line."""
+    """Values that the pattern of the symptom captured in the first line, by name."""
     differences: tuple[Difference, ...]
     """Conditions that the server does not meet."""
     consequences: tuple[Seen, ...] = ()

@@ -66,17 +66,17 @@ def watch(resolved: Resolved, placed: Mapping[str, Iterable[Container]]) -> Watc
         found[name].append(_node_exporter(resolved, name, values.exporters.node))
         if host.gpu is not None:
             found[name].append(_gpu_exporter(resolved, name, values.exporters.gpu))
-    on = written.prometheus.on
+    on = written.prometheus.hosts
     if values.alertmanager is not None and written.alerts is not None:
         found[on].append(_alertmanager(resolved, on, values.alertmanager, written.alerts))
     recorded = rules(offered(each) for containers in placed.values() for each in containers)
     server = _prometheus(resolved, on, values.prometheus, ())
     found[on].append(server)
     if values.grafana is not None and written.grafana is not None:
-        way = scraping.reach(server, on, hosts, on=written.grafana.on)
+        way = scraping.reach(server, on, hosts, on=written.grafana.hosts)
         own = tuple(grafana.files(way.origin or "", frozenset(recorded)))
         shown = _grafana(resolved, written, values.grafana, own)
-        found[written.grafana.on].append(shown._replace(dependencies=(_source(server, on, way),)))
+        found[written.grafana.hosts].append(shown._replace(dependencies=(_source(server, on, way),)))
     everything = {name: (*placed[name], *found[name]) for name in hosts}
     targets = scraping.targets(everything, hosts, on=on)
     found[on][found[on].index(server)] = _prometheus(
@@ -138,17 +138,17 @@ def _grafana(
     files: tuple[tuple[str, dict[str, object]], ...],
 ) -> Container:
     assert written.grafana is not None, "it runs"  # noqa: S101
-    secret, host = written.grafana.admin_password.secret, resolved.fleet.hosts[written.grafana.on]
+    secret, host = written.grafana.admin_password.secret, resolved.fleet.hosts[written.grafana.hosts]
     documents = tuple(Document(*each) for each in files)
     own = _configured("grafana", grafana.INSIDE, (), documents, (secret,))
     address = bind_address(host, values.bind)
     env = grafana.environment(address, values.port, f"{scraping.KEY_DIRECTORY}/{secret}")
-    return _container(resolved, written.grafana.on, ("grafana",), values, own._replace(env=env))
+    return _container(resolved, written.grafana.hosts, ("grafana",), values, own._replace(env=env))
 
 
 def _source(server: Container, on: str, way: Route) -> Dependency:
     """Return Prometheus as a dependency of Grafana."""
-    path: Path = (BASE, "grafana", "on")
+    path: Path = (BASE, "grafana", "hosts")
     return Dependency(path, server.name, server.path, on, server.network.listen, way.origin, way.obstacle)
 
 

@@ -29,7 +29,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: example/model
-    on: spark-01
+    hosts: spark-01
     port: 8001
     env: {VLLM_API_KEY: not-to-be-shown}
 ```
@@ -44,7 +44,7 @@ deployments:
   chat:
     recipe: base/single-spark
     model: example/model
-    on: spark-01
+    hosts: spark-01
     port: 8001
     api_key: {secret: vllm_api_key}
 ```

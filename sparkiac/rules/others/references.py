@@ -22,7 +22,7 @@ Bad:
 name: lab
 hosts: {spark-01: {address: 192.168.1.11}}
 services:
-  asr: {kind: container, image: "example.org/asr:1", on: spark-1}
+  asr: {kind: container, image: "example.org/asr:1", hosts: spark-1}
 ```
 
 Good:
@@ -31,7 +31,7 @@ Good:
 name: lab
 hosts: {spark-01: {address: 192.168.1.11}}
 services:
-  asr: {kind: container, image: "example.org/asr:1", on: spark-01}
+  asr: {kind: container, image: "example.org/asr:1", hosts: spark-01}
 ```
 """,
     ),
@@ -80,7 +80,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: base/single-spark, on: spark-01, port: 8000}
+  chat: {recipe: base/single-spark, hosts: spark-01, port: 8000}
 ```
 
 Good:
@@ -90,7 +90,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: base/single-spark, model: google/gemma-4-26B-A4B-it, on: spark-01, port: 8000}
+  chat: {recipe: base/single-spark, model: google/gemma-4-26B-A4B-it, hosts: spark-01, port: 8000}
 ```
 """,
     ),
@@ -110,7 +110,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: openai/gpt-oss-120b, on: spark-01, port: 8000}
+  chat: {recipe: openai/gpt-oss-120b, hosts: spark-01, port: 8000}
 ```
 
 Good:
@@ -120,7 +120,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: google/gemma-4-26b-a4b-it-fp8, on: spark-01, port: 8000}
+  chat: {recipe: google/gemma-4-26b-a4b-it-fp8, hosts: spark-01, port: 8000}
 ```
 """,
     ),
@@ -138,8 +138,8 @@ Bad:
 name: lab
 hosts: {spark-01: {address: 192.168.1.11}}
 services:
-  asr: {kind: container, image: "example.org/asr:1", on: spark-01}
-  web: {kind: open-webui, image: "example.org/webui:1", on: spark-01, uses: [asr]}
+  asr: {kind: container, image: "example.org/asr:1", hosts: spark-01}
+  web: {kind: open-webui, image: "example.org/webui:1", hosts: spark-01, uses: [asr]}
 ```
 
 Good:
@@ -148,8 +148,8 @@ Good:
 name: lab
 hosts: {spark-01: {address: 192.168.1.11}}
 services:
-  ollama: {kind: ollama, image: "example.org/ollama:1", on: spark-01}
-  web: {kind: open-webui, image: "example.org/webui:1", on: spark-01, uses: [ollama]}
+  ollama: {kind: ollama, image: "example.org/ollama:1", hosts: spark-01}
+  web: {kind: open-webui, image: "example.org/webui:1", hosts: spark-01, uses: [ollama]}
 ```
 """,
     ),

@@ -37,7 +37,7 @@ class Exclusion(NamedTuple):
     """Regular expression that matches a part of the path."""
     reason: str
     beside: str | None = None
-    """If set, they are left out only beside a staged file whose path matches this."""
+    """Regular expression: the files are left out only if hosts download another file whose path matches it."""
     same_folder: bool = False
     """The other file must be in the same folder, because the parts of a pipeline may have different formats."""
 
