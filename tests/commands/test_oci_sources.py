@@ -29,7 +29,7 @@ name: lab
 defaults: {model_store: /srv/models}
 hosts: {spark-01: {address: 192.168.1.11}}
 deployments:
-  chat: {recipe: ours/chat, on: spark-01, port: 8001}
+  chat: {recipe: ours/chat, hosts: spark-01, port: 8001}
 sources:
   team: {oci: "REFERENCE"}
 """
@@ -101,7 +101,7 @@ def test_an_artifact_is_fetched_pinned_restored_and_used_offline(
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 0, done.err
     digest = upstream.locked["team"]["digest"]
-    assert f"team: 1 files of {upstream.name}:v1 at {digest}\n" in done.out
+    assert f"team: 1 file of {upstream.name}:v1 at {digest}\n" in done.out
     assert upstream.recipe.read_text() == RECIPE
     assert upstream.locked["team"].keys() == {"oci", "digest", "files"}
     upstream.push("v1", content.file("recipes/ours/chat.yaml", NEWER))  # the tag moves; the pin does not

@@ -196,7 +196,8 @@ def _print(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: 
         for note in each.notes:
             click.echo(f"{each.name}: {escaped_line(note)}", err=True)
         click.echo(patch, nl=False)
-        click.echo(f"{each.name}: {len(each.files)} files of {each.locked.address} at {each.locked.pin}")
+        number = f"{len(each.files)} file{'s' if len(each.files) > 1 else ''}"
+        click.echo(f"{each.name}: {number} of {each.locked.address} at {each.locked.pin}")
         patches += patch
     return patches
 
