@@ -18,6 +18,15 @@ PODS_FAIL: Final = "Pods with these images or models do not start."
 """What happens if a tree without real pins is applied, by Ansible and on Kubernetes."""
 
 
+OPEN_POINT: Final = "OPN001"
+"""Code of a placeholder."""
+
+
+def placeholders(count: int) -> str:
+    """Return a number of placeholders as text."""
+    return "1 placeholder" if count == 1 else f"{count} placeholders"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Suggest the closest known name, or list names that contain the word, all names if there are few, or one name."""
     words = sorted(known)

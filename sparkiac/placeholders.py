@@ -1,4 +1,4 @@
-"""Placeholders in imported drafts for values that the user must fill in.
+"""Placeholders in drafts for values that the user must fill in.
 
 They are reserved by a standard or cannot be real names: addresses for documentation (RFC 5737, RFC 3849) and the domain
 `.invalid` (RFC 2606). A draft therefore loads and can be checked, and a rule finds the values to fill in.
@@ -13,6 +13,10 @@ MODEL: Final = "placeholder/model"
 MODEL_FILE: Final = "placeholder.gguf"
 IMAGE: Final = "placeholder.invalid/image"
 URL: Final = "https://placeholder.invalid/file"
+REPOSITORY: Final = "https://placeholder.invalid/repository.git"
+COMMIT: Final = "0" * 40
+"""No commit has this hash: Git writes it where there is none."""
+COMMAND: Final = "placeholder"
 INTERFACE: Final = "placeholder"
 HCA: Final = "placeholder"
 HOST_NETWORK: Final = ip_network("192.0.2.0/24")
@@ -20,7 +24,7 @@ LINK_NETWORK: Final = ip_network("198.51.100.0/24")
 FIRST_HOST: Final = 11
 """Last number of the address of the first host."""
 _RESERVED: Final = (HOST_NETWORK, LINK_NETWORK, ip_network("203.0.113.0/24"), ip_network("2001:db8::/32"))
-_NAMES: Final = frozenset({MODEL, MODEL_FILE, INTERFACE, HCA})
+_NAMES: Final = frozenset({MODEL, MODEL_FILE, INTERFACE, HCA, COMMIT, COMMAND})
 
 
 def host(number: int) -> str:
@@ -35,7 +39,7 @@ def link(number: int) -> dict[str, str]:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a model, file, image, interface, device or address is a placeholder."""
+    """Return whether a model, file, image, interface, device, address or value of a build is a placeholder."""
     return value in _NAMES or "placeholder.invalid/" in value or _is_reserved(value.partition("/")[0])
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparkiac import hints
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import show
+from sparkiac.hints import OPEN_POINT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,19 +18,25 @@ if TYPE_CHECKING:
     from sparkiac.pipeline import InputFile
     from sparkiac.report import Finding, Report
 
-_NEXT = "next: sparkiac lock {0}, sparkiac generate {0}, sparkiac apply {0}"
+_NEXT = "next: {1}sparkiac lock {0}, sparkiac generate {0}, sparkiac apply {0}"
+_PLACEHOLDERS = "replace {1}, which sparkiac check {0} names, then "
 
 
 def save(
     inventory: Path, files: tuple[InputFile, InputFile | None], former: Report, text: str, output_format: str
 ) -> int:
-    """Write the new text of an inventory, unless it has errors that are not in the report of the former one."""
+    """Write the new text of an inventory, unless it has errors that are not in the report of the former one.
+
+    Placeholders are such errors, but the user chose to leave these values open.
+    """
     from sparkiac import pipeline, write
     from sparkiac.report import Report
 
     raw = text.encode()
     outcome = pipeline.check(files[0]._replace(raw=raw), files[1], allow_unlocked=True)
-    if added := _added(former, outcome.report):
+    added = _added(former, outcome.report)
+    left = [each for each in added if each.code == OPEN_POINT]
+    if added != left:
         show(Report.of(added), output_format, diff="")
         click.echo(f"{inventory}: nothing was written: the change would add these errors", err=True)
         return Exit.FINDINGS
@@ -41,7 +49,9 @@ def save(
         show(Report(), "json", diff=diff)
     else:
         click.echo(diff, nl=False)
-        click.echo(_NEXT.format(click.format_filename(inventory)), err=True)
+        name = click.format_filename(inventory)
+        first = _PLACEHOLDERS.format(name, hints.placeholders(len(left))) if left else ""
+        click.echo(_NEXT.format(name, first), err=True)
     return Exit.OK
 
 

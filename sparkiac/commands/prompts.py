@@ -1,10 +1,10 @@
-"""Values for `sparkiac init`: from an option, or from a prompt on a terminal."""
+"""Values for `sparkiac init` and `add`: from an option, or from a prompt on a terminal."""
 
 from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Value = TypeVar("Value")
+FILL: Final = click.option(
+    "--fill",
+    "fills",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Value that a recipe leaves open, such as commit=<40 hex digits>; empty: a placeholder. May be repeated.",
+)
 
 
 def value(

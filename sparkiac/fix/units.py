@@ -1,4 +1,4 @@
-"""Adds a deployment to the text of an inventory, or removes one; all other lines stay as they are."""
+"""Adds an entry to the text of an inventory, or removes a deployment; all other lines stay as they are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkiac.fix.wanted import as_wanted, mutable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    Deployment = Mapping[str, Any]
+    Values = Mapping[str, Any]
 
 _KEY: Final = "deployments"
 
@@ -23,21 +23,21 @@ def names(text: str, *kinds: str) -> list[str]:
     return sorted(str(name) for kind in kinds if kind in root.children for name in root.children[kind].children)
 
 
-def with_deployment(text: str, name: str, values: Deployment) -> str:
-    """Return the text with one more deployment, below the others. Raises CannotEdit."""
+def with_entry(text: str, kind: str, name: str, values: Values) -> str:
+    """Return the text with one more entry of a kind, such as `deployments`, below the others. Raises CannotEdit."""
     data, root = read(text)
-    node = root.children.get(_KEY)
+    node = root.children.get(kind)
     if node is None:
-        new = _appended(text, name, values, step(text, root))
+        new = _appended(text, kind, _block(name, values, step(text, root), step(text, root), newline(text)))
     elif node.style == "{":
         new = _into_brackets(text, node, name, values)
     elif node.kind == "mapping":
         new = _below(text, node, name, values, step(text, root))
     else:
-        message = f"{_KEY} has no value"
+        message = f"{kind} has no value"
         raise CannotEdit(message)
     wanted = mutable(data)
-    wanted.setdefault(_KEY, {})[name] = mutable(values)
+    wanted.setdefault(kind, {})[name] = mutable(values)
     return as_wanted(new, wanted)
 
 
@@ -51,13 +51,13 @@ def without_deployment(text: str, name: str) -> str:
     return as_wanted(cut(text, root, [(_KEY, name)], with_comments=True), wanted)
 
 
-def _appended(text: str, name: str, values: Deployment, width: int) -> str:
+def _appended(text: str, kind: str, block: str) -> str:
     end = newline(text)
     before = text if text.endswith("\n") else f"{text}{end}"
-    return f"{before}{_KEY}:{end}{_block(name, values, width, width, end)}"
+    return f"{before}{kind}:{end}{block}"
 
 
-def _below(text: str, node: YamlNode, name: str, values: Deployment, width: int) -> str:
+def _below(text: str, node: YamlNode, name: str, values: Values, width: int) -> str:
     first = next(iter(node.children.values())).first
     place = line_end(text, node.last)
     end = newline(text)
@@ -65,13 +65,13 @@ def _below(text: str, node: YamlNode, name: str, values: Deployment, width: int)
     return before + _block(name, values, first - line_start(text, first), width, end) + text[place:]
 
 
-def _block(name: str, values: Deployment, column: int, width: int, end: str) -> str:
+def _block(name: str, values: Values, column: int, width: int, end: str) -> str:
     indent = " " * column
     lines = [f"{indent}{name}:", *(f"{indent}{' ' * width}{key}: {flow(value)}" for key, value in values.items())]
     return "".join(f"{line}{end}" for line in lines)
 
 
-def _into_brackets(text: str, node: YamlNode, name: str, values: Deployment) -> str:
+def _into_brackets(text: str, node: YamlNode, name: str, values: Values) -> str:
     pairs = ", ".join(f"{key}: {flow(value)}" for key, value in values.items())
     place = [*node.children.values()][-1].last if node.children else node.start + 1
     comma = ", " if node.children else ""

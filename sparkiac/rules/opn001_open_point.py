@@ -1,9 +1,11 @@
 """A placeholder has not been filled in.
 
 `sparkiac import` writes one where the imported file lacks something that an inventory needs: the address of a host, the
-links between the hosts of a group, a model, an image, the source of a file. A placeholder is a value that cannot be
-real: the name `placeholder`, the domain `placeholder.invalid` (RFC 2606), or an address that is reserved for
-documentation (RFC 5737, RFC 3849). All other checks still run; `generate` writes nothing while a placeholder is left.
+links between the hosts of a group, a model, an image, the source of a file. `sparkiac init` and `add` write one for a
+value that a recipe leaves open and that was not given: the commit or the base of a build. A placeholder is a value that
+cannot be real: the name `placeholder`, the domain `placeholder.invalid` (RFC 2606), a commit of zeros, or an address
+that is reserved for documentation (RFC 5737, RFC 3849). All other checks still run; `generate` writes nothing while a
+placeholder is left.
 
 Bad:
 
@@ -57,11 +59,26 @@ RULE: Final = Rule(
 
 
 def check(plan: Plan) -> Iterator[Hit]:
-    """Find placeholders: one hit for each host, link, model, image and file."""
+    """Find placeholders: one hit for each host, link, model, image, file and value of a build."""
     for host in plan.hosts:
         yield from _machine(host)
     found = {hit.path: hit for host in plan.hosts for container in host.containers for hit in _container(container)}
     yield from found.values()
+    for build in plan.builds:
+        for key, value in build.spec.items():
+            if any(map(is_placeholder, _texts(value))):
+                message = f"the {key} of build {build.name} is a placeholder"
+                hint = "`sparkiac recipes show RECIPE` prints what is known about it; docs/builds.md explains the key"
+                yield Hit(("builds", build.name, key), message, hint)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Return all texts in a value of a build."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
 
 
 def _machine(host: HostPlan) -> Iterator[Hit]:

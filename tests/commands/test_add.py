@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from sparkiac.fix.nodes import CannotEdit
-from sparkiac.fix.units import with_deployment, without_deployment
+from sparkiac.fix.units import with_entry, without_deployment
 from tests.conftest import ROOT
 from tests.plan.fleets import LOCK
 
@@ -133,7 +133,7 @@ def test_a_removed_deployment_takes_its_own_lines_only(fleet: Path, cli: Cli) ->
 
 
 def test_a_group_is_removed_and_added_on_its_hosts_with_the_build_that_is_there(folder: Path, cli: Cli) -> None:
-    """An inventory without the build is refused: its commits are the user's to choose."""
+    """An inventory without the build needs its commits: they are the user's to choose."""
     for name in ("pair.yaml", "pair.lock.yaml"):
         (folder / name).write_bytes((ROOT / "inventories" / name).read_bytes())
     recipe = "deepseek-ai/deepseek-v4-flash"
@@ -142,7 +142,7 @@ def test_a_group_is_removed_and_added_on_its_hosts_with_the_build_that_is_there(
     outcome = cli(*words)
     assert outcome.code == 0, outcome.err
     assert f"+    recipe: {recipe}\n+    hosts: [spark-01, spark-02]\n" in outcome.out
-    assert "requires builds in the inventory, which add does not set" in cli(*words[:-1], "lab.yaml").err
+    assert "leaves 2 values open: commit of build vllm-node-dsv4" in cli(*words[:-1], "lab.yaml").err
 
 
 def test_what_is_used_is_not_removed(fleet: Path, cli: Cli) -> None:
@@ -179,7 +179,7 @@ def test_an_inventory_with_errors_stays(fleet: Path, cli: Cli) -> None:
 )
 def test_adding_and_removing_gives_the_same_text(text: str) -> None:
     values = {"recipe": "base/single-spark", "hosts": ["spark-01", "spark-02"], "port": 8000}
-    added = with_deployment(text, "new", values)
+    added = with_entry(text, "deployments", "new", values)
     assert yaml.safe_load(added)["deployments"]["new"] == values
     removed = without_deployment(added, "new")
     emptied = text.replace("deployments: {}\n", "")
@@ -188,4 +188,4 @@ def test_adding_and_removing_gives_the_same_text(text: str) -> None:
 
 def test_deployments_without_a_value_are_not_edited() -> None:
     with pytest.raises(CannotEdit, match="deployments has no value"):
-        with_deployment("deployments:\n", "new", {"hosts": "a"})
+        with_entry("deployments:\n", "deployments", "new", {"hosts": "a"})

@@ -14,9 +14,10 @@ import pytest
 import yaml
 
 from sparkiac import __version__, pipeline
-from sparkiac.commands.init import _wheel
+from sparkiac.commands.init.steps import _wheel
 from sparkiac.upstream import origin
 from tests.catalog.test_reference import ENTRIES, USABLE
+from tests.commands.test_own_recipes import RECIPE as OWN
 from tests.conftest import ROOT
 from tests.lock import conftest
 from tests.lock.upstream import repository
@@ -134,6 +135,23 @@ def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, 
     assert (folder / "lab/requirements.txt").read_text().splitlines()[1:] == [REQUIREMENT]
     assert (folder / "lab/schema/inventory.schema.json").read_text() == cli("schema").out
     assert "{{" not in "".join((folder / "lab" / each).read_text() for each in FILES if "schema" not in each)
+
+
+def test_a_recipe_of_the_directory_is_served(folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = folder / "lab/recipes/ours/chat.yaml"
+    recipe.parent.mkdir(parents=True)
+    recipe.write_text(OWN.replace("engine: vllm", "engine: vlm"))
+    served = ("--host", "spark-01=192.168.1.11", "--recipe", "ours/chat", "--user", "milo")
+    refused = cli("init", "lab", *served)
+    assert refused.code == 2
+    assert "lab/recipes/ours/chat.yaml:2:9: error" in refused.err
+    assert files(folder) == ["lab/recipes/ours/chat.yaml"]
+    recipe.write_text(OWN)
+    outcome = cli("init", "lab", *served)
+    assert (outcome.code, outcome.err) == (0, "")
+    monkeypatch.chdir(folder / "lab")
+    assert "recipe: ours/chat" in (folder / "lab/inventories/lab.yaml").read_text()
+    assert cli("check", "inventories/lab.yaml", "--allow-unlocked").code == 0
 
 
 def test_a_fleet_without_secrets_needs_no_step_for_them(folder: Path, cli: Cli) -> None:
@@ -274,10 +292,10 @@ def test_here_is_good_enough_beside_files_of_others(folder: Path, cli: Cli) -> N
         ([*SERVED, "--model-store", "models"], "--model-store 'models' is not an absolute path"),
         (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], "unknown recipe"),
         (["--host", "a=192.168.1.11", "--recipe", "qwen3.6-35b-a3b-nvfp4"], f"or {RECIPE!r}?"),
-        (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "requires builds in the inventory"),
+        (["--host", "a=192.168.1.11", "--recipe", "deepseek-ai/deepseek-v4-flash"], "needs 2 hosts, but there are 1"),
         (
-            ["--host", "a=192.168.1.11", "--recipe", "base/sglang"],
-            "requires image in the inventory, which init does not set",
+            ["--host", "a=192.168.1.11", "--recipe", "base/sglang", "--model", "acme/qwen"],
+            "base/sglang leaves 1 value open: image of base/sglang. Add --fill image=IMAGE, or an empty value (",
         ),
         (["--host", "a=192.168.1.11", "--import", "two.yaml"], "two.yaml needs 2 hosts, but there are 1; add --host"),
         (
@@ -379,10 +397,10 @@ def test_on_a_terminal_a_wrong_answer_is_asked_for_again(folder: Path) -> None:
     """What was answered before it stays."""
     named = ("My Lab", "lab", "spark-01", "spark-01=192.168.1.300", "spark-01=192.168.1.11")
     more = ("spark-01=192.168.1.12", "spark-02=192.168.1.12", "", "both", "each", "0", "999", GROUP)
-    served = ("base/sglang", "base/single-sparc", "base/single-spark", "", "qwen", "acme/qwen", "Milo", "milo")
+    served = ("base/single-sparc", "base/single-spark", "", "qwen", "acme/qwen", "Milo", "milo")
     done = answered(folder, *named, *more, *served, "m", "/srv")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("Error: ") == 13
+    assert done.stderr.count("Error: ") == 12
     assert "Error: 'both' is neither together nor each" in done.stderr
     assert "Error: 999 is not in the list; enter a number from 1 to " in done.stderr
     assert f"Error: {GROUP} needs 2 hosts, not 1" in done.stderr

@@ -247,6 +247,20 @@ def test_data_of_services_and_saved_files_stay(host: Host) -> None:
     assert "/var/lib/sparkiac" not in removed
 
 
+def test_metrics_of_the_host_go_and_the_former_network_stays(host: Host) -> None:
+    """Neither is data of a service, so the user goes too."""
+    host.write("var/lib/sparkiac/metrics/sparkiac.prom", "sparkiac_unit 1")
+    host.write("var/lib/sparkiac/network/60-sparkiac.yaml", "network: {}")
+    removed, kept = host.uninstall()
+    assert [path for path in host.tree() if path.startswith("var/lib/sparkiac")] == [
+        "var/lib/sparkiac/network/60-sparkiac.yaml"
+    ]
+    assert "/var/lib/sparkiac/metrics" in removed
+    assert "user sparkiac" in removed
+    assert not [path for path, because in kept.items() if "data of a service" in because]
+    assert kept["/var/lib/sparkiac/network"].startswith("it is the former network configuration")
+
+
 def test_no_link_is_followed(host: Host) -> None:
     """Directories and files of ours were replaced by links to places of others."""
     for name in ("etc/sparkiac", "var/cache/sparkiac", "etc/systemd/system/sparkiac-a.service.d"):

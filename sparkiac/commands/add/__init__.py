@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import FORMAT, read, show
+from sparkiac.commands.prompts import FILL
+
+if TYPE_CHECKING:
+    from sparkiac.commands.add.draft import Entries
 
 
 @click.command()
@@ -19,14 +24,22 @@ from sparkiac.commands.inputs import FORMAT, read, show
 @click.option("--name", help="Name of the deployment; default: that of the model or recipe.")
 @click.option("--model", metavar="MODEL", help="Model, organisation/name, if the recipe has none.")
 @click.option("--port", type=click.IntRange(1, 65535), help="Port; default: that of the recipe, or the next free one.")
+@FILL
 @FORMAT
 def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each option
-    recipe: str, on: str, inventory: Path, name: str | None, model: str | None, port: int | None, output_format: str
+    recipe: str,
+    on: str,
+    inventory: Path,
+    name: str | None,
+    model: str | None,
+    port: int | None,
+    fills: tuple[str, ...],
+    output_format: str,
 ) -> int:
     """Add a deployment of RECIPE to an inventory and print the diff; all other lines stay as they are.
 
-    RECIPE is vendor/name or vendor/name#variant, of the catalog or of the repository's `recipes`. It is refused if the
-    inventory would have new errors: too little memory, a taken port, missing links.
+    RECIPE is vendor/name or vendor/name#variant, of the catalog, of the repository's `recipes` or of the inventory's
+    `sources`. It is refused if the inventory would have new errors: too little memory, a taken port, missing links.
 
     Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed during the run, 6 it cannot
     be read or written.
@@ -35,8 +48,7 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
     from sparkiac.catalog import library
     from sparkiac.commands import editing
     from sparkiac.commands.add import draft
-    from sparkiac.fix.nodes import CannotEdit
-    from sparkiac.fix.units import names, with_deployment
+    from sparkiac.fix.units import names
 
     files = read(inventory)
     outcome = pipeline.check(*files, allow_unlocked=True)
@@ -47,11 +59,21 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
     builds = tuple(names(former, "builds"))
     shelf, _ = library.read(pipeline.recipe_files(files[0], pipeline.read_inventory(files[0]).document))
     hosts = tuple(each.strip() for each in on.split(","))
-    wanted = draft.DeploymentDraft(recipe, hosts, name, model, port, builds, shelf)
-    name, values = draft.deployment(wanted, outcome.plan, names(former, "deployments", "services"))
+    wanted = draft.DeploymentDraft(recipe, hosts, name, model, port, fills, builds, shelf)
+    new = draft.entries(wanted, outcome.plan, names(former, "deployments", "services"))
+    return editing.save(inventory, files, outcome.report, _edited(inventory, former, new), output_format)
+
+
+def _edited(inventory: Path, text: str, new: Entries) -> str:
+    """Return the text of the inventory with the deployment and its builds."""
+    from sparkiac.fix.nodes import CannotEdit
+    from sparkiac.fix.units import with_entry
+
     try:
-        text = with_deployment(former, name, values)
+        text = with_entry(text, "deployments", new.name, new.deployment)
+        for build, values in new.builds.items():
+            text = with_entry(text, "builds", build, values)
     except CannotEdit as reason:
-        message = f"{inventory}: {name} must be added by hand: {reason}"
+        message = f"{inventory}: {new.name} must be added by hand: {reason}"
         raise click.UsageError(message) from None
-    return editing.save(inventory, files, outcome.report, text, output_format)
+    return text

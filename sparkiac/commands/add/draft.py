@@ -9,7 +9,7 @@ import click
 
 from sparkiac.commands import prompts
 from sparkiac.commands.inputs import known
-from sparkiac.commands.recipes import choice
+from sparkiac.commands.recipes import choice, filling
 from sparkiac.importers import naming
 
 if TYPE_CHECKING:
@@ -30,15 +30,24 @@ class DeploymentDraft(NamedTuple):
     name: str | None
     model: str | None
     port: int | None
+    fills: tuple[str, ...]
     builds: tuple[str, ...]
     """Images that the inventory builds."""
     library: Library
     """The recipes that the inventory can use."""
 
 
-def deployment(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Return the name, which is not `taken`, and the values of the deployment. Raises click.UsageError."""
-    chosen = choice.deployable(wanted.recipe, "add", wanted.builds, library=wanted.library)
+class Entries(NamedTuple):
+    """What is added to an inventory."""
+
+    name: str
+    deployment: dict[str, Any]
+    builds: dict[str, dict[str, Any]]
+
+
+def entries(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> Entries:
+    """Return the deployment, whose name is not `taken`, and the build of its image. Raises click.UsageError."""
+    chosen = choice.deployable(wanted.recipe, library=wanted.library)
     _check_hosts(wanted, chosen, plan)
     model = _model(wanted.model, chosen)
     recipe, _, variant = chosen.name.partition("#")
@@ -48,7 +57,10 @@ def deployment(wanted: DeploymentDraft, plan: Plan, taken: Sequence[str]) -> tup
     values["hosts"] = list(wanted.hosts) if len(wanted.hosts) > 1 else wanted.hosts[0]
     port = _port(wanted, chosen.values.get("port"), plan)
     values |= {"port": port} if port else {}
-    return _name(wanted.name, model or recipe, taken), values
+    fills = [filling.option(text) for text in wanted.fills]
+    filled = filling.filled(chosen.name, choice.left_open(chosen, wanted.builds), fills)
+    filling.refuse_unused(fills)
+    return Entries(_name(wanted.name, model or recipe, taken), values | filled.deployment, filled.builds)
 
 
 def _check_hosts(wanted: DeploymentDraft, chosen: Catalogued, plan: Plan) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac import characters
 from sparkiac.formats import findings
+from sparkiac.hints import OPEN_POINT
 from sparkiac.importers.launch import grouped
 from sparkiac.report import Severity
 from sparkiac.source.wording import dotted
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _KINDS: Final = {"corrected": "corrected", "unused": "not used", "lost": "lost"}
 """Kind of a note → its label."""
-_OPEN: Final = "OPN001"
 
 
 def lost(entries: Sequence[tuple[str, DraftEntry]]) -> bool:
@@ -28,7 +28,7 @@ def lost(entries: Sequence[tuple[str, DraftEntry]]) -> bool:
 
 def failed(report: Report) -> bool:
     """Return whether a draft has an error besides values to fill in."""
-    return any(each.severity is Severity.ERROR and each.code != _OPEN for each in report.findings)
+    return any(each.severity is Severity.ERROR and each.code != OPEN_POINT for each in report.findings)
 
 
 def text(entries: Sequence[tuple[str, DraftEntry]], skipped: Sequence[str], report: Report, *, colour: bool) -> str:
@@ -38,7 +38,7 @@ def text(entries: Sequence[tuple[str, DraftEntry]], skipped: Sequence[str], repo
     numbers = {"understood": sum(len(entry.items) for _, entry in entries)}
     for kind, word in _KINDS.items():
         numbers[word] = sum(note.kind == kind for _, entry in entries for note in entry.notes)
-    numbers["to fill in"] = sum(finding.code == _OPEN for finding in report.findings)
+    numbers["to fill in"] = sum(finding.code == OPEN_POINT for finding in report.findings)
     said = f"{len(entries)} imported: {', '.join(f'{number} {word}' for word, number in numbers.items())}"
     checked = findings.as_text(report, colour=colour) or f"{findings.counts(report)}\n"
     return (

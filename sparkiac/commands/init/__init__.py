@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,33 +15,13 @@ from sparkiac.commands.inputs import exit_code, printable, show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sparkiac.catalog.library import RecipeText
     from sparkiac.commands.init.repository import FleetDraft, FleetHost
     from sparkiac.importers.draft import DraftEntry
     from sparkiac.pipeline import Outcome
-    from sparkiac.plan import Plan
 
 _STORE: Final = "/srv/models"
-_NEXT: Final = """\
-created {target}: {count} files. Next steps:
-  cd {quoted}
-{git}\
-{wheel}\
-  sparkiac lock inventories/{name}.yaml
-  sparkiac check inventories/{name}.yaml
-  sparkiac plan inventories/{name}.yaml
-{secrets}\
-  sparkiac generate inventories/{name}.yaml
-  sparkiac apply inventories/{name}.yaml{values}
-{idle}\
-Options of Ansible follow `--`, such as --ask-become-pass if sudo on the hosts needs a password. README.md has more.
-"""
-_SECRETS: Final = "  sparkiac secrets new inventories/{name}.yaml\n"
-_IDLE: Final = "{host} serves nothing yet: sparkiac add RECIPE --on {host} --to inventories/{name}.yaml\n"
-_VALUES: Final = " -- -e @secrets/{name}.json"
-_BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model and --model-store"
-_GIT: Final = "  git init\n"
-_BUILT: Final = "  python3 -m pip wheel --quiet --no-deps --wheel-dir wheels {path}\n"
-_COPIED: Final = "  mkdir -p wheels && cp {path} {wheel}\n"
+_BOTH: Final = "--import sets model, recipe and model store; remove --recipe, --model, --fill and --model-store"
 
 
 @click.command()
@@ -73,6 +52,7 @@ _COPIED: Final = "  mkdir -p wheels && cp {path} {wheel}\n"
     multiple=True,
     help="Model, organisation/name, of a recipe that has none. May be repeated.",
 )
+@prompts.FILL
 @click.option(
     "--import", "source", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="File to import instead."
 )
@@ -86,34 +66,37 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     links: tuple[str, ...],
     recipes: tuple[str, ...],
     models: tuple[str, ...],
+    fills: tuple[str, ...],
     source: Path | None,
     user: str | None,
     store: str | None,
 ) -> int:
     """Create a repository for a fleet in DIR; default: the current directory.
 
-    Its inventory serves recipes of the catalog, or what a file of another tool starts (--import, with the report of
-    `sparkiac import`). --from-host reads memory, driver, links and disks of a host over ssh. On a terminal, missing
-    options are prompted for, and the recipes that fit the hosts are listed. Existing files are never overwritten, and
-    after an error no new file is left.
+    Its inventory serves recipes of the catalog and of DIR/recipes, or what a file of another tool starts (--import,
+    with the report of `sparkiac import`). --from-host reads memory, driver, links and disks of a host over ssh. On a
+    terminal, missing options are prompted for, and the recipes that fit the hosts are listed. Existing files are never
+    overwritten, and after an error no new file is left.
 
     Exit codes: 0 done, 1 the inventory has errors or the import lost something, 2 bad input, 6 a file cannot be
     written.
     """
     from sparkiac.commands.init import hosts as machines
     from sparkiac.commands.init import repository, serving
+    from sparkiac.commands.recipes.own import below
 
-    if source is not None and (recipes or models or store is not None):
+    if source is not None and (recipes or models or fills or store is not None):
         raise click.UsageError(_BOTH)
     target = printable(directory.resolve())
     name = _name(name, target)
     _refuse_taken(target, name)
+    shelf = below(directory)
     found = machines.with_links(machines.read(hosts, targets, store or _STORE), links)
     if source is not None:
         return _imported(source, found, target, name=name, user=user)
-    found, placements = serving.chosen(found, recipes, models)
+    found, placements = serving.chosen(found, serving.Answers(recipes, models, fills), shelf)
     fleet = repository.FleetDraft(name, found, _user(user, found), _store(store))
-    return _write(fleet, target, repository.from_recipes(fleet, placements))
+    return _write(fleet, target, repository.from_recipes(fleet, placements), recipes=shelf.files)
 
 
 def _name(given: str | None, target: Path) -> str:
@@ -160,7 +143,7 @@ def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: s
         return Exit.BAD_INPUT
     hosts = machines.grouped(hosts, max((entry.nodes for _, entry in entries), default=1), source.name)
     fleet = repository.FleetDraft(name, tuple(hosts), _user(user, hosts), _STORE)
-    return _write(fleet, target, _drafted(fleet, entries), entries)
+    return _write(fleet, target, _drafted(fleet, entries), entries=entries)
 
 
 def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, DraftEntry]]) -> str:
@@ -171,47 +154,29 @@ def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, DraftEntry]]) -> st
     return repository.from_draft(fleet, draft.text)
 
 
-def _write(fleet: FleetDraft, target: Path, text: str, entries: Sequence[tuple[str, DraftEntry]] = ()) -> int:
+def _write(
+    fleet: FleetDraft,
+    target: Path,
+    text: str,
+    *,
+    entries: Sequence[tuple[str, DraftEntry]] = (),
+    recipes: tuple[RecipeText, ...] = (),
+) -> int:
     """Write the repository, unless its inventory has errors that prevent a plan."""
     from sparkiac import pipeline
     from sparkiac.commands.import_ import report
-    from sparkiac.commands.init import repository
+    from sparkiac.commands.init import repository, steps
 
-    outcome = pipeline.check(
-        pipeline.InputFile(f"inventories/{fleet.name}.yaml", text.encode()), None, allow_unlocked=True
-    )
+    draft = pipeline.InputFile(f"inventories/{fleet.name}.yaml", text.encode(), recipes=recipes)
+    outcome = pipeline.check(draft, None, allow_unlocked=True)
     if outcome.plan is not None:
         repository.write(target, fleet.name, text)
     _report(outcome, entries)
     if outcome.plan is None:
         click.echo("nothing was written", err=True)
         return Exit.BAD_INPUT
-    click.echo(_next(fleet.name, target, outcome.plan), nl=False)
+    click.echo(steps.text(fleet.name, target, outcome.plan, outcome.report), nl=False)
     return Exit.FINDINGS if report.lost(entries) else exit_code(outcome)
-
-
-def _next(name: str, target: Path, plan: Plan) -> str:
-    """Return the commands that follow, each of which works as printed once those above it have succeeded."""
-    from sparkiac.commands.init import repository
-    from sparkiac.upstream import origin
-
-    git = "" if any((folder / ".git").exists() for folder in (target, *target.parents)) else _GIT
-    wanted = any(host.secrets for host in plan.hosts)
-    secrets, values = (each.format(name=name) if wanted else "" for each in (_SECRETS, _VALUES))
-    idle = "".join(_IDLE.format(host=host.name, name=name) for host in plan.hosts if not host.containers)
-    head = {"target": target, "count": len(repository.files(name)), "quoted": shlex.quote(str(target)), "git": git}
-    head["wheel"] = _wheel(origin.read().path)
-    return _NEXT.format(**head, name=name, secrets=secrets, values=values, idle=idle)
-
-
-def _wheel(source: Path | None) -> str:
-    """Return the command that puts the wheel for CI into the repository; empty if CI can install from elsewhere."""
-    from sparkiac.commands.init import repository
-
-    if source is None:
-        return ""
-    step = _COPIED if source.suffix == ".whl" else _BUILT
-    return step.format(path=shlex.quote(str(source)), wheel=repository.WHEEL)
 
 
 def _report(outcome: Outcome, entries: Sequence[tuple[str, DraftEntry]]) -> None:

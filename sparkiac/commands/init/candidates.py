@@ -8,7 +8,7 @@ from rich.text import Text
 
 from sparkiac import pipeline
 from sparkiac.commands.init import repository
-from sparkiac.commands.recipes import choice, data
+from sparkiac.commands.recipes import choice, data, filling
 from sparkiac.commands.recipes.tables import weights
 from sparkiac.formats import terminal
 from sparkiac.memory.values import Unknown
@@ -20,7 +20,10 @@ from sparkiac.upstream.machine import MeasuredLink
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
+    from sparkiac.catalog.library import RecipeText
     from sparkiac.commands.init.repository import FleetHost
+    from sparkiac.commands.recipes.filling import Filled
+    from sparkiac.commands.recipes.own import OwnRecipes
     from sparkiac.model.catalog import Measurement
     from sparkiac.plan import Plan
     from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
@@ -46,9 +49,11 @@ class Candidate(NamedTuple):
     speed: str
 
 
-def fitting(hosts: tuple[FleetHost, ...], nodes: Container[int]) -> tuple[Candidate, ...]:
+def fitting(hosts: tuple[FleetHost, ...], nodes: Container[int], own: OwnRecipes) -> tuple[Candidate, ...]:
     """Return the recipes for one of these numbers of hosts that fit, those with exact memory figures first."""
-    found = (_candidate(each, hosts) for each in catalogued.everything() if _is_listed(each, nodes))
+    found = (
+        _candidate(each, hosts, own.files) for each in catalogued.everything(own.library) if _is_listed(each, nodes)
+    )
     return tuple(sorted(filter(None, found), key=lambda each: (each.order, each.found.name)))
 
 
@@ -62,14 +67,17 @@ def text(candidates: Sequence[Candidate], hosts: Sequence[FleetHost]) -> str:
 def _is_listed(found: Catalogued, nodes: Container[int]) -> bool:
     """Return whether init can serve an entry; a variant is listed only if it is for another number of hosts."""
     differs = found.variant is None or found.nodes != found.recipe.nodes
-    return found.usable and differs and found.nodes in nodes and not choice.left_open(found)
+    return found.usable and differs and found.nodes in nodes
 
 
-def _candidate(found: Catalogued, hosts: Sequence[FleetHost]) -> Candidate | None:
-    """Return an entry with its memory and speed; None if it does not fit."""
+def _candidate(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeText, ...]) -> Candidate | None:
+    """Return an entry with its memory and speed; None if it does not fit, or if `check` refuses it."""
     if "model" not in found.values:
         return Candidate(_OPEN, found, "memory and speed depend on the model", "")
-    used = [memory_use.of(host) for host in _plan(found, hosts).hosts]
+    plan = _plan(found, hosts, own)
+    if plan is None:
+        return None
+    used = [memory_use.of(host) for host in plan.hosts]
     if any(map(_exceeds, used)):
         return None
     order, memory = _memory(used)
@@ -77,17 +85,21 @@ def _candidate(found: Catalogued, hosts: Sequence[FleetHost]) -> Candidate | Non
     return Candidate(order, found, memory, _speed(found.entry.measured, leader))
 
 
-def _plan(found: Catalogued, hosts: Sequence[FleetHost]) -> Plan:
+def _plan(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeText, ...]) -> Plan | None:
     """Return the plan of a fleet that serves this entry alone; its memory does not depend on addresses or links."""
     chosen = tuple(
         host if host.links else host._replace(typed_links=(_LINK._replace(address=_LINK.address.format(number)),))
         for number, host in enumerate(hosts[: found.nodes], 1)
     )
     fleet = repository.FleetDraft("fleet", chosen, None, "/srv/models")
-    raw = repository.from_recipes(fleet, [repository.Placement(found, chosen, None)]).encode()
-    outcome = pipeline.check(pipeline.InputFile(found.name, raw), None, allow_unlocked=True)
-    assert outcome.plan is not None, f"a recipe of the catalog has a plan: {outcome.report.findings}"  # noqa: S101
-    return outcome.plan
+    raw = repository.from_recipes(fleet, [repository.Placement(found, chosen, None, _open(found))]).encode()
+    return pipeline.check(pipeline.InputFile(found.name, raw, recipes=own), None, allow_unlocked=True).plan
+
+
+def _open(found: Catalogued) -> Filled:
+    """Return placeholders for the values that an entry leaves open."""
+    left = choice.left_open(found)
+    return filling.filled(found.name, left, [(each.key, "") for each in left])
 
 
 def _exceeds(use: HostMemoryUse) -> bool:
@@ -126,6 +138,8 @@ def _lines(each: Candidate) -> Iterator[str]:
     hosts = f", {each.found.nodes} hosts" if each.found.nodes > 1 else ""
     yield f"{each.found.name}{hosts}"
     yield "; ".join(filter(None, (_size(each.found), each.memory, each.speed)))
+    if left := choice.left_open(each.found):
+        yield f"requires {', '.join(value.key for value in left)}"
     source, _, _ = str(each.found.entry.sources[0]).partition(": ")
     yield f"source: {source}"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import __version__, assets
+from sparkiac.commands.recipes import data
+from sparkiac.commands.recipes.filling import Filled
 from sparkiac.memory.values import GIB
 from sparkiac.upstream import origin
 from sparkiac.write import scratch
@@ -62,6 +64,8 @@ class Placement(NamedTuple):
     chosen: Catalogued
     hosts: tuple[FleetHost, ...]
     model: str | None
+    filled: Filled = Filled({}, {})
+    """The values that the recipe leaves open."""
 
 
 def from_recipes(fleet: FleetDraft, placements: Sequence[Placement]) -> str:
@@ -73,28 +77,39 @@ def from_recipes(fleet: FleetDraft, placements: Sequence[Placement]) -> str:
     key = {"api_key": {"secret": _SECRET}} if keyed else {}
     named = _is_named([host for each in placements for host in each.hosts])
     user = {"user": fleet.user} if fleet.user else {}
-    data = {
+    written = {
         "name": fleet.name,
         "defaults": user | {"model_store": fleet.store, "bind": "lan" if keyed and not named else "loopback"} | key,
-        "hosts": {host.name: _host(host, fleet.user) for host in fleet.hosts},
+        "hosts": {host.name: _host(host, fleet.user) | _copied(host, placements) for host in fleet.hosts},
         "deployments": _deployments(placements),
     }
+    builds = {name: values for each in placements for name, values in each.filled.builds.items()}
+    written |= {"builds": builds} if builds else {}
     comments = _comments(fleet.hosts) | ({("defaults", "api_key"): [_KEYED]} if keyed else {})
     comments |= {("defaults", "bind"): [_NAMED]} if keyed and named else {}
-    return _MODELINE + _HEAD + yamlwrite.dump(data, comments)
+    return _MODELINE + _HEAD + yamlwrite.dump(written, comments)
+
+
+def _copied(host: FleetHost, placements: Sequence[Placement]) -> dict[str, str]:
+    """Return the host to copy images from: a build is in no registry, and the first host of its group makes it."""
+    for each in placements:
+        if host in each.hosts[1:] and data.build(each.chosen.values.get("image")) is not None:
+            return {"images_from": each.hosts[0].name}
+    return {}
 
 
 def _deployments(placements: Sequence[Placement]) -> dict[str, dict[str, Any]]:
     from sparkiac.importers import naming
 
     made: dict[str, dict[str, Any]] = {}
-    for chosen, hosts, model in placements:
+    for chosen, hosts, model, filled in placements:
         recipe, _, variant = chosen.name.partition("#")
         names = tuple(host.name for host in hosts)
         deployment: dict[str, Any] = {"recipe": recipe} | ({"variant": variant} if variant else {})
         deployment |= {"model": model} if model else {}
         deployment["hosts"] = names if len(names) > 1 else names[0]
         deployment |= {} if "port" in chosen.values else {"port": _PORT}
+        deployment |= filled.deployment
         made[naming.unused(naming.slug(model or recipe), made)] = deployment
     return made
 
@@ -124,17 +139,17 @@ def _is_named(hosts: Sequence[FleetHost]) -> bool:
 
 def _host(host: FleetHost, user: str | None) -> dict[str, Any]:
     machine = host.machine
-    data: dict[str, Any] = {"address": host.address}
+    values: dict[str, Any] = {"address": host.address}
     if host.user not in {None, user}:
-        data["ssh"] = {"user": host.user}
+        values["ssh"] = {"user": host.user}
     if machine is not None and machine.memory_bytes is not None:
-        data["memory"] = {"total_gib": int(machine.memory_bytes * 10 / GIB) / 10}
+        values["memory"] = {"total_gib": int(machine.memory_bytes * 10 / GIB) / 10}
     if machine is not None and machine.driver is not None:
-        data["driver"] = machine.driver
+        values["driver"] = machine.driver
     if host.links:
         links = [{key: value for key, value in link._asdict().items() if value is not None} for link in host.links]
-        data["fabric"] = {"links": links}
-    return data
+        values["fabric"] = {"links": links}
+    return values
 
 
 def _comments(hosts: Sequence[FleetHost]) -> dict[tuple[str | int, ...], list[str]]:

@@ -2,46 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-import click
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.catalog.library import SHIPPED
 from sparkiac.commands.inputs import known
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
     from sparkiac.catalog.library import Library
     from sparkiac.resolve.catalogued import Catalogued
 
-_SET: Final = {"recipe", "variant", "hosts", "model", "port", "deployments"}
+_SET: Final = {"recipe", "variant", "hosts", "model", "port"}
 """Keys that no recipe sets, because `add` and `init` fill them in."""
 
 
-def deployable(name: str, command: str, builds: Container[str] = (), *, library: Library = SHIPPED) -> Catalogued:
-    """Return a recipe whose missing values `add` or `init` can fill in; refuse any other.
+class OpenValue(NamedTuple):
+    """A value that a recipe leaves to the inventory."""
 
-    `builds` are the images that the inventory builds already.
-    """
+    key: str
+    """Name for --fill."""
+    path: tuple[str, ...]
+    """`deployment` or `builds`, and the keys below it."""
+    what: str
+    why: str = ""
+    """What the catalog says about the value."""
+
+
+def deployable(name: str, *, library: Library = SHIPPED) -> Catalogued:
+    """Return a recipe that an inventory can serve; refuse any other."""
     from sparkiac.resolve import catalogued
 
     usable = [each.name for each in catalogued.everything(library) if each.usable]
-    chosen = catalogued.named(known("recipe", name, usable), library)
-    if left := left_open(chosen, builds):
-        another = "start with another recipe, and " if command == "init" else ""
-        message = (
-            f"{name} requires {', '.join(left)} in the inventory, which {command} does not set: {another}"
-            f"add the lines of `sparkiac recipes show {name}` to the inventory"
-        )
-        raise click.UsageError(message)
-    return chosen
+    return catalogued.named(known("recipe", name, usable), library)
 
 
-def left_open(chosen: Catalogued, builds: Container[str] = ()) -> list[str]:
-    """Return the keys that a recipe leaves open and that the commands do not set."""
+def left_open(chosen: Catalogued, builds: Container[str] = ()) -> tuple[OpenValue, ...]:
+    """Return the values that a recipe leaves open; `builds` are the images that the inventory builds already."""
     from sparkiac.commands.recipes import data
 
     snippet = data.snippet(chosen)
-    set_already = {"builds"} if chosen.values.get("image") in builds else set()
-    return sorted({key for part in (snippet, *snippet["deployments"].values()) for key in part} - _SET - set_already)
+    [deployment] = snippet["deployments"].values()
+    keys = sorted(deployment.keys() - _SET - {"container"})
+    own = [OpenValue(key, ("deployment", key), f"{key} of {chosen.name}") for key in keys]
+    files = [
+        OpenValue(target, ("deployment", "container", "files", target, "url"), f"source of {target}")
+        for target in deployment.get("container", {}).get("files", {})
+    ]
+    return (*own, *files, *_of_build(snippet.get("builds", {}), builds))
+
+
+def _of_build(asked: dict[str, dict[str, object]], builds: Container[str]) -> Iterator[OpenValue]:
+    from sparkiac.commands.recipes import data
+
+    for name, keys in asked.items():
+        whys = (data.build(name) or {}).get("asks", {})
+        for key in keys if name not in builds else ():
+            yield OpenValue(key, ("builds", name, key), f"{key} of build {name}", whys.get(key, ""))

@@ -47,7 +47,7 @@ _ASKED: Final[dict[str, Any]] = {
     "base": "registry.example/repository:tag",
     "commit": "0" * 40,
     "install": ["python3", "-m", "pip", "install", "."],
-    "pull_requests": [{"number": 1, "commit": "0" * 40}],
+    "pull_requests": [{"number": 1, "repository": "https://example.org/repository.git", "commit": "0" * 40}],
     "repository": "https://example.org/repository.git",
 }
 """The same for values of a build."""

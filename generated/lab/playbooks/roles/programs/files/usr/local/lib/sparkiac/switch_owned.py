@@ -14,7 +14,7 @@ from units_host import unit_file
 if TYPE_CHECKING:
     from units_host import LocalHost
 
-OWN = ("generations", "state.json", "originals.json", "saved", "files", "programs")
+OWN = ("generations", "state.json", "originals.json", "saved", "files", "metrics", "network", "programs")
 """What sparkiac itself keeps in its directory; the rest is data of services."""
 PATH = re.compile(r"(?:etc/systemd/system|etc/sysctl\.d|etc/sparkiac|usr/local/lib/sparkiac)/[^\0]+")
 UNIT = re.compile(r"etc/systemd/system/(sparkiac-[a-z0-9-]+\.(?:service|timer))")
@@ -24,6 +24,16 @@ def current_generation(machine: LocalHost) -> str | None:
     """Return the current generation, if its list of files exists."""
     current = switch_state.readable(machine).current
     return current if current and machine.path(f"{GENERATIONS}/{current}/files.json").is_file() else None
+
+
+def kept(machine: LocalHost) -> dict[str, str]:
+    """Return what stays of an uninstall of sparkiac's own directory, with the reason."""
+    found = {}
+    if keeps_saved(machine):
+        found[switch_drift.SAVED] = "it is for files that were edited by hand"
+    if there(machine, f"{HOME}/network"):
+        found[f"{HOME}/network"] = "it is the former network configuration; /etc/netplan/60-sparkiac.yaml stays too"
+    return found
 
 
 def keeps_saved(machine: LocalHost) -> bool:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple  # noqa: UP035 - Pyt
 import stage_prune
 import switch_drain
 import switch_drift
-from switch_drift import SAVED
 from switch_install import ORIGINALS
-from switch_owned import OWN, current_generation, data, installed, keeps_saved, plan_files, read_json, there, units
+from switch_owned import OWN, current_generation, data, installed, plan_files, read_json, there, units
+from switch_owned import kept as own_kept
 from switch_store import GENERATIONS, HOME
 from units_host import setting
 
@@ -103,8 +103,7 @@ def staying(machine: LocalHost, *, weights: bool, images: bool) -> Iterator[tupl
         yield f"{HOME}/{name}", "it contains data of a service"
     if data(machine):
         yield f"user {USER}", "data of a service may belong to it"
-    if keeps_saved(machine):
-        yield SAVED, "it is for files that were edited by hand"
+    yield from own_kept(machine).items()
     plans = [read_json(machine, name, {}) for name in plan_files(machine)]
     originals = read_json(machine, ORIGINALS, {})
     for key in dict.fromkeys(each["key"] for plan in plans for each in plan.get("sysctls", [])):
@@ -219,13 +218,13 @@ def tree_step(machine: LocalHost, name: str) -> Step:
 
 
 def library_steps(machine: LocalHost) -> Iterator[Step]:
-    """Return what sparkiac keeps for itself, without saved files and data of services; the generations are last."""
+    """Return what sparkiac keeps for itself, without what stays and data of services; the generations are last."""
     names = sorted((name for name in OWN if there(machine, f"{HOME}/{name}")), key="generations".__eq__)
-    keep = keeps_saved(machine)
+    stays = own_kept(machine)
     for name in names:
-        if not (name == "saved" and keep):
+        if f"{HOME}/{name}" not in stays:
             yield tree_step(machine, f"{HOME}/{name}")
-    if there(machine, HOME) and not data(machine) and not keep:
+    if there(machine, HOME) and not data(machine) and not stays:
         yield tree_step(machine, HOME)
 
 

@@ -1,0 +1,147 @@
+"""Values that a recipe leaves open: from --fill or a prompt, else a placeholder that `check` reports."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import click
+
+from sparkiac import placeholders
+from sparkiac.commands import prompts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sparkiac.commands.recipes.choice import OpenValue
+
+_PULLS: Final = "[REPOSITORY#]NUMBER@COMMIT[,…]"
+_PULL: Final = re.compile(r"(?:(?P<repository>[^#@,]+)#)?(?P<number>[1-9][0-9]{0,9})@(?P<commit>[^#@,]+)")
+_PLACEHOLDERS: Final[dict[str, Any]] = {
+    "base": placeholders.IMAGE,
+    "commit": placeholders.COMMIT,
+    "image": placeholders.IMAGE,
+    "install": (placeholders.COMMAND,),
+    "model_file": placeholders.MODEL_FILE,
+    "pull_requests": ({"number": 1, "commit": placeholders.COMMIT},),
+    "repository": placeholders.REPOSITORY,
+}
+_FORMS: Final = {
+    "base": "IMAGE",
+    "commit": "COMMIT",
+    "image": "IMAGE",
+    "model_file": "FILE",
+    "repository": "GIT",
+}
+"""Patterns of `model.forms`; any other key is the path of a file, whose value is the address of its source."""
+
+
+class Filled(NamedTuple):
+    """The open values of a recipe, as an inventory has them."""
+
+    deployment: dict[str, Any]
+    builds: dict[str, dict[str, Any]]
+
+
+def option(text: str) -> tuple[str, str]:
+    """Split KEY=VALUE, the value of --fill."""
+    key, separator, value = text.partition("=")
+    if not separator:
+        message = f"--fill {text!r} is not KEY=VALUE, such as commit=<40 hex digits>"
+        raise click.UsageError(message)
+    return key, value
+
+
+def filled(name: str, left_open: Sequence[OpenValue], given: list[tuple[str, str]]) -> Filled:
+    """Return the open values of the recipe `name`. What is used of `given` is removed from it."""
+    texts = {each: _taken(given, each.key) for each in left_open}
+    missing = [each for each, text in texts.items() if text is None]
+    if missing and not sys.stdin.isatty():
+        raise click.UsageError(_refusal(name, missing))
+    found = Filled({}, {})
+    for each, text in texts.items():
+        value = prompts.value(text, _label(each), _or_nothing(_parser(each.key)), default="")
+        _put(found, each, _PLACEHOLDERS.get(each.key, placeholders.URL) if value is None else value)
+    return found
+
+
+def refuse_unused(given: Sequence[tuple[str, str]]) -> None:
+    """Refuse a --fill that no recipe has used."""
+    if given:
+        message = f"--fill {given[0][0]}: no chosen recipe leaves this value open"
+        raise click.UsageError(message)
+
+
+def _taken(given: list[tuple[str, str]], key: str) -> str | None:
+    """Remove the first value of a key and return it."""
+    found = next((each for each in given if each[0] == key), None)
+    if found is None:
+        return None
+    given.remove(found)
+    return found[1]
+
+
+def _refusal(name: str, missing: Sequence[OpenValue]) -> str:
+    values = "1 value" if len(missing) == 1 else f"{len(missing)} values"
+    facts = "; ".join(f"{each.what}{f' ({each.why})' if each.why else ''}" for each in missing)
+    flags = " ".join(f"--fill {each.key}={_form(each.key)}" for each in missing)
+    empty = f"--fill {missing[0].key}="
+    return f"{name} leaves {values} open: {facts}. Add {flags}, or an empty value ({empty}) to write a placeholder"
+
+
+def _label(each: OpenValue) -> str:
+    why = f" ({each.why})" if each.why else ""
+    return f"{each.what}{why}: {_form(each.key)}, or empty to leave it open"
+
+
+def _form(key: str) -> str:
+    words = {"install": "COMMAND", "pull_requests": _PULLS, "commit": "COMMIT", "model_file": "FILE.gguf"}
+    return words.get(key, "IMAGE" if _FORMS.get(key) == "IMAGE" else "URL")
+
+
+def _put(found: Filled, each: OpenValue, value: Any) -> None:  # noqa: ANN401  a value of the inventory
+    root, *parents, last = each.path
+    target: dict[str, Any] = found.builds if root == "builds" else found.deployment
+    for part in parents:
+        target = target.setdefault(part, {})
+    target[last] = value
+
+
+def _or_nothing(parse: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda text: parse(text) if text else None
+
+
+def _parser(key: str) -> Callable[[str], Any]:
+    """Return a function from the text of a value to what the inventory has."""
+    if key == "install":
+        return _command
+    if key == "pull_requests":
+        return _pull_requests
+    return prompts.parser(f"--fill {key}", _FORMS.get(key, "SOURCE"))
+
+
+def _command(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        message = f"--fill install {text!r} is not a command: {error}"
+        raise click.UsageError(message) from None
+
+
+def _pull_requests(text: str) -> tuple[dict[str, Any], ...]:
+    return tuple(map(_pull_request, text.split(",")))
+
+
+def _pull_request(text: str) -> dict[str, Any]:
+    found = _PULL.fullmatch(text.strip())
+    if found is None:
+        message = f"--fill pull_requests {text!r} is not {_PULLS}, such as 41834@<40 hex digits>"
+        raise click.UsageError(message)
+    number = {"number": int(found["number"])}
+    commit = {"commit": prompts.parser("--fill pull_requests: commit", "COMMIT")(found["commit"])}
+    if found["repository"] is None:
+        return number | commit
+    repository = prompts.parser("--fill pull_requests: repository", "GIT")(found["repository"])
+    return number | {"repository": repository} | commit
