@@ -60,7 +60,7 @@ VERIFIED: Final = {
 }
 """Part of docs/verified.md → the tests that verify it; what was done by hand has none."""
 COMPARED: Final = {
-    "first model on a fresh Spark": ("tests/docs/test_blocks.py::test_the_tutorial_runs_up_to_apply",),
+    "first model on a fresh Spark": ("tests/e2e/test_tutorial.py::test_the_tutorial_ends_with_an_answer",),
     "several hosts as one": ("tests/e2e/test_group.py::test_the_first_apply_forms_the_group",),
     "sets up SSH and links of hosts": (
         "tests/host/test_network.py::test_a_confirmed_file_is_installed_and_the_former_one_kept",
@@ -69,7 +69,7 @@ COMPARED: Final = {
         "tests/builds/test_checkout.py::test_the_commit_and_its_picks_are_what_is_built",
     ),
     "starts models on demand": ("tests/host/test_switch_turns.py::test_units_of_two_turns_never_run_together",),
-    "generated files in Git, applied later": ("tests/e2e/test_apply.py::test_second_apply_changes_nothing",),
+    "generated files in Git, applied later": ("tests/e2e/test_tutorial.py::test_the_tutorial_ends_with_an_answer",),
     "images pinned by digest": (
         "tests/lock/test_command.py::test_a_moved_tag_and_a_moved_branch_change_nothing_until_upgrade",
     ),
