@@ -17,6 +17,10 @@ VERIFIED: Final = {
         "tests/e2e/test_maintenance.py::test_upgrade_takes_a_new_image_and_prunes",
         "tests/e2e/test_power_cut.py::test_a_host_that_loses_its_power_at_any_step_serves_its_committed_generation",
     ),
+    "recipes of others": (
+        "tests/commands/test_recipe_sources.py::test_a_repository_is_fetched_over_https",
+        "tests/commands/test_oci_sources.py::test_an_artifact_is_fetched_pinned_restored_and_used_offline",
+    ),
     "engine options": (
         "tests/catalog/test_interfaces.py::test_each_minor_release_is_there",
         "tests/catalog/test_interfaces.py::test_the_files_are_those_of_the_pinned_sources",

@@ -1,7 +1,8 @@
 """The tutorial and its page for two Sparks as a newcomer follows them: installed from the wheel, typed as printed.
 
 Command lines are read from the pages. What differs: addresses, the mirror, the hub, and a platform for hosts that are
-no DGX Sparks (x86, less disk). The model server, images and weights are stand-ins. `pytest -m deep -s` prints the minutes of each step.
+no DGX Sparks (x86, less disk). The model server, images and weights are stand-ins. `pytest -m deep -s` prints the
+minutes of each step.
 """
 
 from __future__ import annotations
