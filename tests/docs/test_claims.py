@@ -65,7 +65,7 @@ VERIFIED: Final = {
 """Part of docs/verified.md → the tests that verify it; what was done by hand has none."""
 COMPARED: Final = {
     "first model on a fresh Spark": ("tests/e2e/test_tutorial.py::test_the_tutorial_ends_with_an_answer",),
-    "several hosts as one": ("tests/e2e/test_group.py::test_the_first_apply_forms_the_group",),
+    "several hosts as one": ("tests/e2e/test_tutorial.py::test_one_model_on_both",),
     "sets up SSH and links of hosts": (
         "tests/host/test_network.py::test_a_confirmed_file_is_installed_and_the_former_one_kept",
     ),

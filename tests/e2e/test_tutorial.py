@@ -1,8 +1,8 @@
 """The tutorial and its page for two Sparks as a newcomer follows them: installed from the wheel, typed as printed.
 
 Command lines are read from the pages. What differs: addresses, the mirror, the hub, and a platform for hosts that are
-no DGX Sparks (x86, less disk). The model server, images and weights are stand-ins. `pytest -m deep -s` prints the
-minutes of each step.
+no DGX Sparks (x86, less disk); for a model on both hosts also the links, which have other names and no RDMA device. The
+model server, images and weights are stand-ins. `pytest -m deep -s` prints the minutes of each step.
 """
 
 from __future__ import annotations
@@ -48,8 +48,12 @@ platforms:
 allow: [{code: IMG007, reason: images of the test bed are made for this machine}]
 """
 PLACES = {"192.168.1.11": "10.77.0.11", "192.168.1.12": "10.77.0.12"}
-EACH = "A model on each"
-"""Section of the page for two Sparks."""
+LINKS = {
+    "enp1s0f1np1, address: 192.168.177.11/24, hca: rocep1s0f1": "enp1s0f0np0, address: 10.78.0.1/24",
+    "enp1s0f1np1, address: 192.168.177.12/24, hca: rocep1s0f1": "enP2p1s0f0np0, address: 10.78.0.2/24",
+}
+EACH, BOTH = "A model on each", "One model on both"
+"""Sections of the page for two Sparks."""
 INVENTORY = "inventories/two.yaml"
 PROMPTS = {"[home]: ": "", "[two]: ": "", "empty for yours: ": "", "[/srv/models]: ": "", "[y/N]: ": "y"}
 """End of a question of `init` or `apply` → what is typed: Enter accepts a default."""
@@ -147,6 +151,20 @@ def test_a_model_on_each_of_two_sparks(newcomer: Newcomer, differences: str) -> 
             write(newcomer, INVENTORY, differences, mode=">>")
     assert served(newcomer, "10.77.0.11:8001") == ["RedHatAI/Qwen3.6-35B-A3B-NVFP4"]
     assert served(newcomer, "10.77.0.12:8001") == ["google/gemma-4-26B-A4B-it"]
+
+
+def test_one_model_on_both(newcomer: Newcomer, differences: str) -> None:
+    [block] = [each for each in blocks(ROOT / "docs/two-sparks.md", "yaml") if each.heading == BOTH]
+    text = placed(block.text)
+    for printed, here in LINKS.items():
+        assert printed in text
+        text = text.replace(printed, here)
+    no_rdma = "{code: MN002, reason: the test bed has no RDMA device}"
+    write(newcomer, INVENTORY, text + differences.replace("allow: [", f"allow: [{no_rdma}, "))
+    for each, line in lines("two-sparks"):
+        if each.heading == BOTH and not line.startswith("sparkiac fabric"):  # the bed has nothing to find it by
+            done = ran(newcomer, placed(line), step=each.heading)
+    assert [model["id"] for model in found(done)["data"]] == ["qwen3-coder-next"]
 
 
 def served(newcomer: Newcomer, address: str) -> list[str]:
