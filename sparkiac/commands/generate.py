@@ -72,6 +72,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
     incomplete, 5 another run is writing, 6 a file cannot be read or written.
     """
     from sparkiac import pipeline, write
+    from sparkiac.commands import left_over
 
     known("target", target, _FOLDERS)
     files = read(inventory)
@@ -91,6 +92,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
     if output_format == "text":
         _tell(changes, folder, artifacts, planned=planned, show_diff=show_diff)
         _warn(outcome.plan, inventory, target, uncovered)
+        left_over.tell(files[0])
     return Exit.STALE if planned and changes.any else Exit.OK
 
 

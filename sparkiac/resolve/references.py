@@ -139,7 +139,8 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any], library: 
     if variant is not None and chosen is None:
         variants = {each: library.variant(recipe, each) for each in library.variant_names(recipe)}
         fitting = _fitting(variants, known.value, deployment.get("hosts"))
-        yield _unknown("variant", variant, fitting, document.at_value((*base, "variant")))
+        hint = nearest(variant, fitting) or f"remove `variant`: {recipe} has none for this deployment"
+        yield _error(_UNKNOWN, f"unknown variant {variant!r}", document.at_value((*base, "variant")), hint)
     elif chosen is not None and chosen.value is not None:
         yield from _usable(chosen.value, f"{recipe}#{variant}", document.at_value((*base, "variant")))
     yield from _nodes(document, base, deployment.get("hosts"), (known.value, chosen.value if chosen else None))
