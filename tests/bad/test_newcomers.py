@@ -73,9 +73,9 @@ FAULTS: Final = [
     (
         "unknown fragment",
         "    port: 8001\n",
-        "    port: 8001\n    fragments: [load-gard]\n",
+        "    port: 8001\n    fragments: [single-usr]\n",
         "15:17 REF001",
-        "did you mean 'load-guard'?",
+        "did you mean 'single-user'?",
     ),
     (
         "hosts as list of names in text",
