@@ -11,7 +11,7 @@ from sparkiac.model.inventory import Inventory
 from sparkiac.model.lock import Lock
 from sparkiac.plan import Plan, build
 from sparkiac.report import Finding, Report, Severity
-from sparkiac.resolve import check_names, resolve, sources
+from sparkiac.resolve import check_names, fabric, resolve, sources
 from sparkiac.rules import profiles
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from sparkiac.source.document import Document
 
 _EXAMPLE: Final = ("LCK033", "example-lock")
-_SLOWER_HINT: Final = "check the cable and both ports, then run `sparkiac fabric verify` again"
 _SETTLED_BY_LOCK: Final = frozenset({_EXAMPLE[0], "IMG003", "IMG100", "ENT100", "FIL001", "MDL001", "IMG101"})
 """Codes of findings that a complete lock resolves."""
 
@@ -114,24 +113,42 @@ def check(
     pins. Findings that are `hidden` are checked too, because whether a waiver is used must not depend on the profile.
     """
     report, found = resolve_inventory(inventory, lock)
-    if found is None:
-        return Outcome(Report.of((*report.findings, *_despite_lock(report, inventory, lock))), None)
-    plan = build(found)
     hidden = _outside_default() if hidden is None else hidden
+    if found is None:
+        more = [each for each in _despite_faults(report, inventory, lock) if (each.code, each.severity) not in hidden]
+        return Outcome(Report.of((*report.findings, *more)), None)
+    plan = build(found)
     findings = [each for each in rules.check(plan, found) if (each.code, each.severity) not in hidden]
-    findings += _slower_links(found, inventory.links)
+    findings += fabric.slower_links(found.inventory.document, inventory.links)
     if lock is not None and found.lock is not None and found.lock.example:
         findings.append(_example(inventory, lock))
     tolerated = _SETTLED_BY_LOCK if allow_unlocked else frozenset({_EXAMPLE[0]}) if allow_example else frozenset()
     return Outcome(Report.of(_as_warning(each) if each.code in tolerated else each for each in findings), plan)
 
 
-def _despite_lock(report: Report, inventory: InputFile, lock: InputFile | None) -> Iterator[Finding]:
-    """Return the errors of rules that no lock can settle, if only the lock is faulty."""
-    if lock is not None and {each.loc.file for each in report.findings if each.loc} == {lock.name}:
-        for each in check(inventory, None).report.findings:
-            if each.severity is Severity.ERROR and each.code not in _SETTLED_BY_LOCK:
-                yield each
+def _despite_faults(report: Report, inventory: InputFile, lock: InputFile | None) -> Iterator[Finding]:
+    """Return the errors of later stages that no lock can settle, in parts of the inventory that have no fault."""
+    faults = [each for each in report.findings if lock is None or each.loc is None or each.loc.file != lock.name]
+    found = _despite_entries(faults, inventory, lock) if faults else check(inventory, None).report.findings
+    for each in found:
+        if each.severity is Severity.ERROR and each.code not in _SETTLED_BY_LOCK:
+            yield each
+
+
+def _despite_entries(faults: list[Finding], inventory: InputFile, lock: InputFile | None) -> Iterator[Finding]:
+    """Return the errors in the entries of an inventory that have no fault."""
+    from sparkiac.source import remainder  # noqa: PLC0415  only a faulty inventory needs it
+
+    loaded, pins = read_inventory(inventory), read_lock(lock).value if lock else None
+    shelf, _ = library.read(recipe_files(inventory, loaded.document))
+
+    def judge(left: Source[Inventory]) -> remainder.Judgement:
+        names = check_names(left, shelf)
+        findings, found = ((), None) if names else resolve(left, pins, inventory.interfaces, library=shelf)
+        findings = rules.check(build(found), found) if found else findings
+        return remainder.Judgement(names, findings, complete=found is not None)
+
+    return remainder.errors(loaded.document, faults, Inventory, judge)
 
 
 def resolve_inventory(inventory: InputFile, lock: InputFile | None) -> tuple[Report, Resolved | None]:
@@ -277,18 +294,6 @@ def _example(inventory: InputFile, lock: InputFile) -> Finding:
     hint = f"run `sparkiac lock {inventory.name}`: it replaces all of them"
     loc = read_lock(lock).document.at_key(("example",))
     return Finding(*_EXAMPLE, Severity.ERROR, message, loc, hint)
-
-
-def _slower_links(found: Resolved, record: LinkRecord | None) -> Iterator[Finding]:
-    """Report links that were slower in the last run of `sparkiac fabric verify` than in the best one."""
-    for link in record.links if record else ():
-        if link.slower:
-            message = (
-                f"{link.tool} measured {link.latest_gbit} Gbit/s from {link.source} to {link.target} over "
-                f"{link.interface}, but {link.best_gbit} Gbit/s before"
-            )
-            loc = found.inventory.document.at_key(("hosts", link.source))
-            yield Finding("MN104", "slower-link", Severity.WARNING, message, loc, _SLOWER_HINT)
 
 
 def _as_warning(finding: Finding) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -29,6 +30,12 @@ def test_what_a_terminal_obeys_becomes_an_escape() -> None:
     assert characters.escaped("a\x1b[2J\u202e\x07\x9b\u200eé\tb\n中") == "a\\x1b[2J\\u202e\\x07\\x9b\\u200eé\tb\n中"
     assert characters.escaped("\udc80\U0001fffe") == "\\udc80\\U0001fffe"
     assert characters.escaped_line("a\nb") == "a\\nb"
+
+
+def test_no_refused_character_is_printable() -> None:
+    """Rendering searches only texts that are not printable for refused characters."""
+    refused = re.compile(f"[{characters.REFUSED}\r]")
+    assert [each for each in map(chr, range(0x110000)) if refused.match(each) and each.isprintable()] == []
 
 
 @pytest.mark.parametrize(

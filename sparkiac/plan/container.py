@@ -36,6 +36,17 @@ class ContainerCommand(NamedTuple):
         return bool(self.pre_start or self.exports)
 
 
+class GroupLink(NamedTuple):
+    """Where the workers of a group keep a connection to the leader while they run."""
+
+    leader: str
+    """Name of its host."""
+    address: str
+    port: int
+    workers: tuple[str, ...]
+    """Names of their hosts."""
+
+
 class ContainerNetwork(NamedTuple):
     """Network settings of a container."""
 
@@ -56,6 +67,8 @@ class ContainerNetwork(NamedTuple):
     range such as 29510-29599."""
     group_ports: GroupPorts | None = None
     """The same ports with the addresses of those nodes; None if nothing can be filtered."""
+    link: GroupLink | None = None
+    """How the nodes of its group find out that all start the same version, and that one has ended."""
 
 
 class Confinement(NamedTuple):

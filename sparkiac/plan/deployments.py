@@ -56,6 +56,8 @@ class _Node(NamedTuple):
     """Whether no network reaches all hosts of the group."""
     group: tuple[ResolvedHost, ...]
     """The hosts of the group, the leader first; the host itself if there is only one."""
+    names: tuple[str, ...]
+    """Their names."""
     rank: int
     number: int
     engine: Engine
@@ -122,6 +124,7 @@ def _node(resolved: Resolved, name: str, host: str, number: int) -> _Node:
         host=machines[host],
         mesh=len(group) > 1 and fabric.is_mesh([fabric.links_of(machines[each]) for each in group]),
         group=tuple(machines[each] for each in group),
+        names=group,
         rank=group.index(host),
         number=number,
         engine=engines.named(values.engine),
@@ -168,15 +171,19 @@ def _command(
 def _network(node: _Node, part: Part, options: Mapping[str, Any], *, shared: str | None) -> ContainerNetwork:
     port, groups = node.values.port, node.engine.groups
     others = tuple(host for host in node.group if host is not node.host)
-    pairs = groups is not None and groups.pairs
+    pairs = groups is not None and groups.pairs and not node.leads
+    link = links.link(node.names, node.group, mesh=node.mesh, number=node.number)
+    leads = (str(link.port),) if link is not None and node.leads else ()
+    ports = (*part.ports, *leads)
     return ContainerNetwork(
         listen=(node.address, port) if node.leads else None,
         published=Published(node.address, port, options["port"]) if node.alone else None,
         host=not node.alone,
         shared=shared,
         fabric=None if not node.nccl else links.lookup(node.host, node.values.env, mesh=node.mesh),
-        opened=tuple((part.listen, port) for port in part.ports),
-        group_ports=links.group_ports(part.ports, node.host, others, mesh=node.mesh, pairs=pairs),
+        opened=(*((part.listen, port) for port in part.ports), *((link.address, port) for port in leads if link)),
+        group_ports=links.group_ports(ports, node.host, others, mesh=node.mesh, pairs=pairs),
+        link=link,
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ipaddress import ip_address, ip_interface
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.addresses import address_towards, fabric_address
+from sparkiac.plan.container import GroupLink
 from sparkiac.plan.contract import FabricLookup, GroupPorts, RdmaLink
 from sparkiac.resolve.fabric import links_of
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from sparkiac.model.resolved import ResolvedHost
 
     Environment = Mapping[str, str | int]
+
+_LINK_PORT: Final = 7349
+"""Port of the leader of the first group; 7348 is that of the votes in an apply."""
 
 
 def lookup(host: ResolvedHost, env: Environment, *, mesh: bool) -> FabricLookup | None:
@@ -37,6 +41,13 @@ def addresses(hosts: tuple[ResolvedHost, ...], *, mesh: bool, pairs: bool) -> tu
     if not pairs:
         return tuple(host.address for host in hosts)
     return (leader.address, *(address_towards(host, [leader]) for host in hosts[1:]))
+
+
+def link(names: tuple[str, ...], hosts: tuple[ResolvedHost, ...], *, mesh: bool, number: int) -> GroupLink | None:
+    """Return where the workers of a group connect to the leader; None for a single host."""
+    if len(hosts) == 1:
+        return None
+    return GroupLink(names[0], addresses(hosts, mesh=mesh, pairs=False)[0], _LINK_PORT + number, names[1:])
 
 
 def group_numbers(placed: Mapping[str, tuple[str, ...]]) -> dict[str, int]:

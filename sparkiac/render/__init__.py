@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sparkiac.render import ansible, builds, hosts, netplan, staging, summary
+from sparkiac.render import ansible, builds, groups, hosts, netplan, staging, summary
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def render(plan: Plan) -> tuple[Artifact, ...]:
     """Render the whole output tree, sorted by path."""
-    on_hosts = {host.name: hosts.render(host) for host in plan.hosts}
+    versions = groups.versions(plan)
+    on_hosts = {host.name: hosts.render(host, versions) for host in plan.hosts}
     artifacts = [artifact for found in on_hosts.values() for artifact in found]
     artifacts += ansible.render(plan, on_hosts)
     artifacts += builds.render(plan)

@@ -11,10 +11,12 @@ from sparkiac.artifact import Artifact
 from sparkiac.plan.dependents import Program
 from sparkiac.plan.deployments import PROGRAMS
 from sparkiac.plan.health import promise_file
-from sparkiac.render import compose, fleet_timer, generation, host_metrics, jsontext, programs, turns, yamltext
+from sparkiac.render import compose, fleet_timer, generation, groups, host_metrics, jsontext, programs, turns, yamltext
 from sparkiac.render.templates import fill
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sparkiac.plan import Container, HostPlan
     from sparkiac.plan.parts import Document
 
@@ -28,8 +30,8 @@ _LONGEST_DELAY_S: Final = 60
 _SYSCTL: Final = "etc/sysctl.d/90-sparkiac.conf"
 
 
-def render(host: HostPlan) -> tuple[Artifact, ...]:
-    """Render the files of a host, with their paths in the output directory."""
+def render(host: HostPlan, versions: Mapping[str, str]) -> tuple[Artifact, ...]:
+    """Render the files of a host, with their paths in the output directory; `versions` are those of the groups."""
     found = [Artifact("etc/sparkiac/preflight.json", jsontext.dump(host.preflight))]
     if host.sysctls:
         found.append(Artifact(_SYSCTL, fill(f"host/{_SYSCTL}.j2", {"sysctls": host.sysctls})))
@@ -39,6 +41,9 @@ def render(host: HostPlan) -> tuple[Artifact, ...]:
         found += map(_document, container.documents)
         if container.load_guard is not None:
             found.append(Artifact(_load_memory_path(container), jsontext.dump(container.load_guard)))
+        if container.network.link is not None:
+            node = groups.node(container.network.link, host=host.name, version=versions[container.name])
+            found.append(Artifact(groups.path(container), jsontext.dump(node)))
         if _is_probed(container):
             found.append(Artifact(_promise_path(container), jsontext.dump(host.promises[container.unit])))
     for program in host.programs:
@@ -71,7 +76,8 @@ def _runs_from(unit: Container | Program) -> tuple[str, ...]:
     documents = (each.file for each in unit.documents)
     promised = (_promise_path(unit),) if _is_probed(unit) else ()
     guarded = () if unit.load_guard is None else (_load_memory_path(unit),)
-    return (unit_path(unit), compose_path(unit), *documents, _SUPERVISE, *promised, *guarded)
+    grouped = () if unit.network.link is None else (groups.path(unit),)
+    return (unit_path(unit), compose_path(unit), *documents, _SUPERVISE, *promised, *guarded, *grouped)
 
 
 def _load_memory_path(container: Container) -> str:
@@ -105,6 +111,7 @@ def _unit(container: Container, host: HostPlan) -> bytes:
         "restart_delay_s": container.timeouts.restart_delay_s,
         "restart_max_s": max(_LONGEST_DELAY_S, container.timeouts.restart_delay_s),
         "after": _starts_after(container, host),
+        "group": None if container.network.link is None else f"/{groups.path(container)}",
         "guards_load": container.load_guard is not None,
     }
     return fill(_UNIT_TEMPLATE, values)

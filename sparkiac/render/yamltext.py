@@ -137,6 +137,8 @@ def _float(value: float) -> str:
 
 
 def _quoted(text: str) -> str:
+    if text.isascii() and text.isprintable() and "\\" not in text and '"' not in text:
+        return f'"{text}"'
     # The escapes of Python (\\ \n \t \xFF \uFFFF \UFFFFFFFF) are also escapes of YAML; only the quote must be added.
     escaped = checked(text).encode("unicode_escape").decode("ascii")
     return '"' + escaped.replace('"', r"\"") + '"'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.resolve import stacks
+from sparkiac.source import former
 
 if TYPE_CHECKING:
     from sparkiac.report import Origin, Path
@@ -25,6 +26,8 @@ def explain(resolved: Resolved, asked: str) -> tuple[Explained, ...]:
 
     A deployment's path may leave its host out: deployments.chat.set.max_model_len.
     """
+    *base, key = asked.split(".")
+    asked = ".".join((*base, former.present(tuple(base), key)))
     found: dict[str, dict[Path, tuple[tuple[object, Origin], ...]]] = {}
     for path in resolved.leaves:
         if any(_within(each, asked) for each in (_dotted(path), _short(path))):

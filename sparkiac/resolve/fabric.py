@@ -14,18 +14,21 @@ from ipaddress import ip_interface
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.report import Origin, Path
+from sparkiac.report import Finding, Origin, Path, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from ipaddress import IPv4Network, IPv6Network
 
     from sparkiac.model.inventory import FabricLink, Host
+    from sparkiac.model.link_record import LinkRecord
     from sparkiac.model.resolved import ResolvedHost
     from sparkiac.resolve.leaves import Leaves
+    from sparkiac.source.document import Document
 
     Links = tuple[FabricLink, ...]
 
+_SLOWER_HINT: Final = "check the cable and both ports, then run `sparkiac fabric verify` again"
 _STACK_BYTES: Final = 64 << 20
 _MESH_SOURCE: Final = (
     "[three Sparks without a switch](https://forums.developer.nvidia.com/t/"
@@ -268,3 +271,15 @@ TABLE: Final = (
 )
 """In the order of docs/cluster.md. `preflight` looks up what only the host knows, each time a node starts:
 NCCL_IB_GID_INDEX, and in a mesh the interface of the host's address for NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME."""
+
+
+def slower_links(document: Document, record: LinkRecord | None) -> Iterator[Finding]:
+    """Report links that were slower in the last run of `sparkiac fabric verify` than in the best one."""
+    for link in record.links if record else ():
+        if link.slower:
+            message = (
+                f"{link.tool} measured {link.latest_gbit} Gbit/s from {link.source} to {link.target} over "
+                f"{link.interface}, but {link.best_gbit} Gbit/s before"
+            )
+            loc = document.at_key(("hosts", link.source))
+            yield Finding("MN104", "slower-link", Severity.WARNING, message, loc, _SLOWER_HINT)

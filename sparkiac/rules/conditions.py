@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from sparkiac.rules.readings import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+_REMEMBERED: Final = 1 << 14
+"""Comparisons of a value with a pattern that are kept: the hosts of a fleet repeat them."""
 
 
 class Values(Protocol):
@@ -50,6 +54,7 @@ def _matches(value: Any, wanted: Any, values: Values) -> bool:  # noqa: ANN401  
             return type(value) is type(wanted) and bool(value == wanted)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _like(text: str, pattern: str) -> bool:
     """Return whether a text matches a pattern. A search for its parts comes first, because it is faster."""
     return all(part in text for part in pattern.replace("?", "*").split("*")) and fnmatchcase(text, pattern)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.catalog import interfaces
@@ -38,6 +39,7 @@ def applies(fact: Fact, subject: Subject) -> bool:
     )
 
 
+@cache
 def _within(releases: Releases, found: str | None) -> bool:
     """Return whether a release is in a range. A pre-release is if both neighbours are: it may be like either."""
     if found is None:

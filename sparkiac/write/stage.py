@@ -49,8 +49,8 @@ def _make_directories(new: Path, paths: list[str], made: set[str]) -> None:
     for path in reversed(paths):
         if path not in made:
             made.add(path)
-            (new / path).mkdir(mode=0o755)
-            (new / path).chmod(0o755)
+            os.mkdir(f"{new}/{path}", 0o755)  # noqa: PTH102  for a large fleet, Path takes longer than the system call
+            os.chmod(f"{new}/{path}", 0o755)  # noqa: PTH101, S103  whatever the umask
 
 
 def _carry(new: Path, present: Path, paths: tuple[str, ...], ours: set[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import suppress
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.write.errors import UnsafeTarget
@@ -54,7 +55,7 @@ def walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
     while pending:
         folder = pending.pop()
         with os.scandir(f"{root}/{folder}") as listing:
-            found = sorted(listing, key=_name)
+            found = sorted(listing, key=attrgetter("name"))
         for entry in found:
             path = f"{folder}{entry.name}"
             status = entry.stat(follow_symlinks=False)
@@ -91,11 +92,14 @@ def scan(root: Path) -> dict[str, FileStatus]:
 
 
 def remove(root: Path | str) -> None:
-    """Delete a tree. An empty directory is deleted without a file descriptor, because none may be left."""
-    with suppress(OSError):
-        os.rmdir(root)  # noqa: PTH106
-        return
-    clear(root)
+    """Delete a tree. An empty directory is deleted even if no file descriptor is left to read it."""
+    try:
+        clear(root)
+    except OSError:
+        with suppress(OSError):
+            os.rmdir(root)  # noqa: PTH106
+            return
+        raise
     os.rmdir(root)  # noqa: PTH106
 
 
@@ -110,10 +114,6 @@ def clear(root: Path | str) -> None:
             remove(entry.path)
         else:
             os.unlink(entry.path)  # noqa: PTH108
-
-
-def _name(entry: os.DirEntry[str]) -> str:
-    return entry.name
 
 
 def _problem(path: str, status: os.stat_result, device: int) -> str:

@@ -266,6 +266,59 @@ def test_when_the_leader_is_killed_both_ranks_start_again_without_a_controller(p
 
 
 @pytest.mark.deep
+@pytest.mark.parametrize("victim", ["spark-02", "spark-01"])
+def test_a_rank_that_dies_as_soon_as_it_starts_is_found_by_the_other(pair: Pair, victim: str) -> None:
+    """Before any health check: all containers end, the group starts again and answers."""
+    before, length = {host: container(pair, host) for host in HOSTS}, pair.lengths()
+    pair.bed.ssh("spark-01", f"docker kill {before['spark-01']}", root=True)
+    wait_for(lambda: all(new(pair, host, before) for host in HOSTS), "both new ranks", timeout=300, every=0.1)
+    young = {host: container(pair, host) for host in HOSTS}
+    pair.bed.ssh(victim, f"docker kill {young[victim]}", root=True)
+    began = time.monotonic()
+    wait_for(lambda: not set(young.values()) & set(containers(pair)), "the end of both", timeout=300, every=0.1)
+    found = time.monotonic() - began
+    pair.settle()
+    assert pair.lengths() == length
+    shown = f"{victim} killed: both had ended after {found:.1f} s, serving after {time.monotonic() - began:.0f} s"
+    print(shown, flush=True)  # noqa: T201 - shown with -s
+
+
+def new(pair: Pair, host: str, before: dict[str, str]) -> bool:
+    return container(pair, host) not in {"", before[host]}
+
+
+def containers(pair: Pair) -> list[str]:
+    return [container(pair, host) for host in HOSTS]
+
+
+@pytest.mark.deep
+def test_ranks_of_different_generations_form_no_group_after_a_boot(pair: Pair) -> None:
+    """The disk of one host is restored from a backup: no rank starts, the hosts are named, and an apply heals it."""
+    kept = f"/etc/sparkiac /etc/systemd/system/{UNIT}.service /var/lib/sparkiac/state.json"
+    pair.bed.ssh("spark-02", f"tar --create --file /root/backup.tar {kept}", root=True)
+    [old] = pair.lengths()
+    pair.want(old - 512)
+    assert pair.apply().code == 0
+    pair.bed.ssh("spark-02", "tar --extract --file /root/backup.tar --directory /; sync", root=True)
+    with Watch(pair.bed) as watch:
+        pair.bed.cut_power("spark-02")
+        pair.bed.power_on("spark-02", wait=True)
+        wait_for(lambda: all("starts version" in journal(pair, host) for host in HOSTS), "a refusal", timeout=300)
+        wait_for(lambda: containers(pair) == ["", ""], "the end of the ranks", timeout=120)
+        status = pair.sparkiac("status", "inventories/lab.yaml")
+    assert watch.seen == {old - 512}, "only the rank of the running generation was seen, before the power cut"
+    said = "spark-02 starts version"
+    assert (status.returncode, said in " ".join(status.stdout.split())) == (1, True), status.stdout + status.stderr
+    unchanged(pair)
+    assert pair.lengths() == {old - 512}
+
+
+def journal(pair: Pair, host: str) -> str:
+    """Return what the main process of the unit has logged since the boot."""
+    return pair.bed.ssh(host, f"journalctl --boot --output=cat --unit={UNIT}", root=True).stdout
+
+
+@pytest.mark.deep
 def test_a_rank_that_stops_slowly_has_stopped_before_the_other_goes_back(pair: Pair) -> None:
     """The link is cut for good while the new generation loads; stopping a rank takes longer than noticing that."""
     old = pair.lengths()

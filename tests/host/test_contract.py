@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from sparkiac.plan import contract, contract_loading, contract_models, contract_monitoring
+from sparkiac.plan import contract, contract_groups, contract_loading, contract_models, contract_monitoring
 from tests.host.conftest import load
 from tests.host.expected import complete
 
@@ -31,6 +31,7 @@ FILES = [
     ("host_metrics", "METRICS", contract_monitoring.HostMetrics),
     ("fleet_check", "FLEET", contract_monitoring.FleetCheck),
     ("load_memory", "GUARD", contract_loading.LoadGuard),
+    ("group", "NODE", contract_groups.GroupNode),
     ("stage_store.py", "STORES", list[contract_models.StagedStore]),
     ("stage_store.py", "MANIFEST", contract_models.ModelManifest),
 ]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OLDEST_PYTHON = (3, 8)
-PROGRAMS = ("fleet_check", "host_metrics", "load_memory", "network", "preflight", "stage", "status", "switch")
+PROGRAMS = ("fleet_check", "group", "host_metrics", "load_memory", "network", "preflight", "stage", "status", "switch")
 PROGRAMS += ("probe.py",)
-OF = ("fleet", "metrics", "preflight", "probe", "ray", "stage", "status", "switch", "units")
+OF = ("fleet", "group", "metrics", "preflight", "probe", "ray", "stage", "status", "switch", "units")
 """What the names of their modules begin with."""
 SHARED = ("contract.py", "durable.py")
 PARTS = sorted(each.name for each in SCRIPTS.glob("*.py") if each.name not in PROGRAMS)

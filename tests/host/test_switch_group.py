@@ -218,6 +218,22 @@ def test_both_hosts_switch(fleet: Fleet) -> None:
     assert [state.read(host).decision for host in fleet.hosts] == [None, None]
 
 
+def test_no_host_stops_its_unit_while_requests_run_on_another(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The leader drains; its workers have no port of their own, and must answer the same requests with it."""
+    leader, worker = fleet.hosts
+    serving: list[set[str]] = []
+
+    def drain(machine: Host, *_: object) -> None:
+        if machine is leader:
+            time.sleep(0.3)  # the worker has time for a mistake
+            serving.append({*worker.serving()})
+
+    monkeypatch.setattr(runs.switch_drain, "drain", drain)
+    found = fleet.switch(fleet.second, "second")
+    assert serving[0] == {"sparkiac-g", "sparkiac-solo"}
+    assert [each and each["outcome"] for each in found] == ["committed", "committed"]
+
+
 def test_both_go_back_if_one_fails(fleet: Fleet) -> None:
     bad = fleet.made("g 2 crash", store.load(fleet.hosts[0], fleet.first[0].name).plan["group"])
     found = fleet.switch(bad, "second")

@@ -62,13 +62,14 @@ def test_both_halves_of_ray_bound_its_memory_and_name_its_ports() -> None:
     ports = [node.network.group_ports for node in (head, worker)]
     assert [each.peers for each in ports if each] == [("192.168.177.11",), ("192.168.177.12",)]
     assert [each.ports[0] for each in ports if each] == ["29501", "29502"]
-    assert all(each.ports[-1] == "29510-29599" for each in ports if each)
+    assert all("29510-29599" in each.ports for each in ports if each)
 
 
 def test_vllm_s_own_processes_open_one_port_on_the_leader() -> None:
     """(row 15.2)."""
     leader, worker = nodes(PAIR)
-    assert leader.network.group_ports == (("29501",), ("192.168.177.11",))
+    assert leader.network.group_ports == (("29501", "7349"), ("192.168.177.11",))
+    assert leader.network.link == worker.network.link == ("spark-02", "192.168.177.12", 7349, ("spark-01",))
     assert worker.network.group_ports is None
     assert not [name for node in (leader, worker) for name in node.command.env if name.startswith("RAY")]
 
@@ -135,6 +136,9 @@ def test_in_a_mesh_llama_cpp_takes_the_cable_of_each_pair() -> None:
     assert leader.argv[leader.argv.index("--rpc") + 1] == "10.0.1.2:50052,10.0.3.2:50052"
     ports = [found[f"{host}/big"].network.group_ports for host in "bc"]
     assert [each.peers[0] for each in ports if each] == ["10.0.1.1", "10.0.3.1"]
+    # No cable reaches all hosts, so the units of the workers connect over the LAN.
+    assert leader.network.link == ("a", "192.168.1.11", 7349, ("b", "c"))
+    assert leader.network.group_ports == (("7349",), ("192.168.1.12", "192.168.1.13"))
 
 
 @pytest.mark.parametrize(

@@ -131,3 +131,41 @@ def test_no_kernel_settings_no_file(rendered: Rendered) -> None:
 def test_json_is_sorted_and_ends_with_a_newline(rendered: Rendered, name: str) -> None:
     text = rendered(PAIR)[f"{ROOT}etc/sparkiac/{name}"].content.decode()
     assert text == json.dumps(json.loads(text), indent=1, sort_keys=True) + "\n"
+
+
+def group(tree: Mapping[str, Artifact], host: str) -> dict[str, object]:
+    """Read the file of the node of a host."""
+    found: dict[str, object] = json.loads(tree[f"hosts/{host}/etc/sparkiac/big/group.json"].content)
+    return found
+
+
+def test_the_nodes_of_a_group_start_together_and_share_a_version(rendered: Rendered) -> None:
+    tree = rendered(PAIR)
+    nodes = [group(tree, host) for host in ("spark-01", "spark-02")]
+    assert [node.pop("host") for node in nodes] == ["spark-01", "spark-02"]
+    assert nodes[0] == nodes[1]
+    assert (nodes[0]["leader"], nodes[0]["workers"], nodes[0]["port"]) == ("spark-02", ["spark-01"], 7349)
+    for host in ("spark-01", "spark-02"):
+        lines = unit(tree[f"hosts/{host}/etc/systemd/system/sparkiac-big.service"])["Service"]
+        program = "/usr/local/lib/sparkiac"
+        assert lines["ExecStart"] == [f"{program}/group /etc/sparkiac/big/group.json {program}/supervise big"]
+        assert lines["RestrictAddressFamilies"] == ["AF_UNIX AF_INET AF_INET6"]
+        assert "PrivateNetwork" not in lines
+        [planned] = json.loads(tree[f"hosts/{host}/etc/sparkiac/generation.json"].content)["units"]
+        assert "etc/sparkiac/big/group.json" in planned["files"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [("port: 8001", "port: 8001\n    env: {A: b}"), ("address: 192.168.177.12/24", "address: 192.168.177.13/24")],
+)
+def test_what_one_node_runs_changes_the_version_of_all(rendered: Rendered, change: tuple[str, str]) -> None:
+    assert change[0] in PAIR
+    before, after = rendered(PAIR), rendered(PAIR.replace(*change))
+    versions = {group(tree, host)["version"] for tree in (before, after) for host in ("spark-01", "spark-02")}
+    assert len(versions) == 2
+
+
+def test_a_unit_without_a_group_has_no_network(rendered: Rendered) -> None:
+    lines = unit(rendered(deployment())[UNIT])["Service"]
+    assert (lines["PrivateNetwork"], lines["RestrictAddressFamilies"]) == (["yes"], ["AF_UNIX"])

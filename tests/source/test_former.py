@@ -14,8 +14,9 @@ from sparkiac.fix.edits import edited
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema
 from sparkiac.report import Edit
+from sparkiac.resolve.explain import explain
 from tests.conftest import ROOT
-from tests.plan.fleets import PAIR, checked, deployment
+from tests.plan.fleets import PAIR, checked, deployment, resolved, service
 from tests.source.reading import FLEET, SHIPPED, findings, only, source
 
 if TYPE_CHECKING:
@@ -96,6 +97,13 @@ def test_rules_and_fixes_see_the_value() -> None:
     assert (unknown.message, unknown.hint) == ("unknown host 'spark-1'", "did you mean 'spark-01'?")
     fixed = edited(text, [Edit(("deployments", "chat", "hosts"), "spark-02")])
     assert fixed == text.replace("on: spark-01", "on: spark-02")
+
+
+def test_a_value_is_explained_by_either_path() -> None:
+    found = resolved(former(service("port: 8765")))
+    present, other = (explain(found, f"services.asr.{key}") for key in ("hosts", "on"))
+    assert [(each.path, each.values[-1][0]) for each in present] == [("services.asr.hosts", "spark-01")]
+    assert other == present
 
 
 def test_the_schema_accepts_one_of_both_and_calls_the_former_one_deprecated() -> None:

@@ -25,7 +25,8 @@ _CONSEQUENCES: Final = re.compile(
 )
 _NOT_ENGINE: Final = re.compile(
     r"sparkiac-[a-z0-9-]{1,100}\.service: |(?:Starting|Started|Stopping|Stopped|Failed to start) sparkiac-"
-    r"|supervise: |(?:ok|info) {2}| {0,4}(?:Container|Compose|Attaching to) "  # programs of the unit, and Compose
+    r"|(?:supervise|group): |(?:ok|info) {2}"  # programs of the unit
+    r"| {0,4}(?:Container|Compose|Attaching to) "
     r"|\[W[0-9]{3,4} "  # warnings of PyTorch
 )
 _STOPPED: Final = ("[shutdown] API server: shutdown triggered", "trigger received signal=")

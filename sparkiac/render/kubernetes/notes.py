@@ -106,11 +106,11 @@ def _limits(container: Container) -> Iterator[tuple[str, int]]:
 
 def _of_group(nodes: Sequence[Node]) -> Iterator[str]:
     container = nodes[0].container
-    name, listen, opened = container.name, container.network.listen, container.network.group_ports
+    name, listen, link = container.name, container.network.listen, container.network.link
+    opened = [port for _, port in container.network.opened if link is None or port != str(link.port)]
     yield f"{name}: its pods use the network of their nodes, to which no NetworkPolicy applies"
-    if opened is not None:
-        ports = ", ".join(opened.ports)
-        yield f"{name}: port {ports} of the rendezvous store is open on all addresses of the leader's node"
+    if opened:
+        yield f"{name}: port {', '.join(opened)} of the rendezvous store is open on all addresses of the leader's node"
     yield f"{name}: the nodes meet at the address of the node in Kubernetes; only NCCL's data takes the links"
     lookups = [node.container.network.fabric for node in nodes if node.container.network.fabric is not None]
     if any(each.rdma for each in lookups):

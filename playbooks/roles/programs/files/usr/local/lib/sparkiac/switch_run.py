@@ -193,13 +193,18 @@ def forward(switch: Switch) -> dict[str, Any]:
 
 
 def leave(switch: Switch) -> None:
-    """Stop the units of the group on all its hosts before any of them starts the new generation."""
+    """Stop the units of the group on all its hosts before any of them starts the new generation.
+
+    No host stops its units before the requests have ended on all: the leader answers them with the others.
+    """
     names, units = group_units(switch.new, switch.old), switch.old.plan["units"]
     for unit in [unit for unit in units if unit["name"] in names]:
         switch_drain.drain(switch.machine, [unit], unit["drain_s"])
-    stop_group(switch.machine, switch.new, switch.old)
+    drained = switch.votes.agree(switch_vote.DRAINED, ok=True, decide=lambda: None)
+    if drained:
+        stop_group(switch.machine, switch.new, switch.old)
     switch_drain.undrain(switch.machine, units)
-    if not switch.votes.agree(switch_vote.STOPPED, ok=True, decide=lambda: None):
+    if not drained or not switch.votes.agree(switch_vote.STOPPED, ok=True, decide=lambda: None):
         message = "the group does not switch: another host of it failed or cannot be reached"
         raise GenerationError(message)
 

@@ -19,7 +19,7 @@ MOST = 2000
 """Messages that are read for all units together, the newest ones."""
 SUFFIX = ".service"
 US = 1_000_000
-LAST = re.compile(r"supervise: (?:stopping, last state: )?(.*)")
+LAST = re.compile(r"(?:supervise|group): (?:stopping, last state: )?(.*)")
 FIRST, REQUESTED, CRASH, WATCHDOG, START_TIMEOUT, STOP_TIMEOUT, OUT_OF_MEMORY = (
     "first start", "requested", "crash", "watchdog", "start timeout", "stop timeout", "out of memory",
 )  # fmt: skip
@@ -103,7 +103,7 @@ def ago(found: Message) -> int:
 
 
 def detail(machine: LocalHost, name: str, since_s: float, until_s: float) -> str | None:
-    """Return what `supervise` logged last before a failure: the state of the container and its exit status."""
+    """Return the last line of `supervise` or `group` before a failure: why the container or the node ended."""
     argv = ("journalctl", "--no-pager", "--output=cat", f"--lines={DETAIL_LINES}", f"--since=@{int(since_s)}")
     done = machine.run("timeout", "10", *argv, f"--until=@{int(until_s) + 1}", f"--unit={name}{SUFFIX}")
     said = [found[1] for line in done.output.splitlines() if (found := LAST.match(line))]

@@ -31,7 +31,7 @@ SILENT_S = 20.0
 DOWN_S = 30.0
 """How long a host that cannot reach another waits, beside the time in which systemd stops a unit, before it starts the
 former generation. Longer than SILENT_S: until then the other host may not have begun to stop."""
-STOPPED, READY, DOWN, DONE = "stopped", "ready", "down", "done"
+DRAINED, STOPPED, READY, DOWN, DONE = "drained", "stopped", "ready", "down", "done"
 
 
 class Alone:
@@ -94,7 +94,7 @@ class Ballot:
             if name is not None:
                 self.votes.setdefault(name, {})[host] = vote
                 # A member that goes back without a decision may never have been able to vote.
-                against = name == DOWN or (not vote and name in (STOPPED, READY))
+                against = name == DOWN or (not vote and name in (DRAINED, STOPPED, READY))
                 self.back = self.back or (against and READY not in self.passed)
                 self.changed.notify_all()
             return self.answer(name)

@@ -19,7 +19,7 @@ ERROR = re.compile(
 HEALTH = re.compile(r"supervise: (?:stopping, last state: )?((?:starting|unhealthy|healthy)\b.*)")
 NOT_ENGINE = re.compile(
     r"sparkiac-[a-z0-9-]+\.service: |(?:Starting|Started|Stopping|Stopped|Failed to start) sparkiac-"  # systemd
-    r"|supervise: |(?:ok|info) {2}| *(?:Container|Compose|Attaching to) "  # programs of the unit, and Compose
+    r"|(?:supervise|group): |(?:ok|info) {2}| *(?:Container|Compose|Attaching to) "  # programs of the unit, and Compose
 )
 CURSOR = re.compile(r'"__CURSOR" ?: ?"([^"]+)"')
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
