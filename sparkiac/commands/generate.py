@@ -142,7 +142,7 @@ def _missing_lock(inventory: Path, output_format: str) -> int:
 
 def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, ...]) -> None:
     """Print a warning if the files cannot be applied, what they do not cover, and sources that are left over."""
-    from sparkiac.commands import left_over
+    from sparkiac.commands.recipes import left_over
     from sparkiac.formats.findings import wants_colour
 
     text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory.name), result=_RESULTS[target])

@@ -40,7 +40,7 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     """Fetch what is missing, or what is upgraded; print the differences; write files and lock."""
     from sparkiac import lock as locks
     from sparkiac import pipeline
-    from sparkiac.commands import left_over
+    from sparkiac.commands.recipes import left_over
     from sparkiac.write import replace
 
     files = read(inventory)
