@@ -105,6 +105,19 @@ def test_a_source_is_fetched_pinned_and_used_without_its_repository(cli: Cli, up
     assert "ours/chat" in cli("recipes", "search", "--model", "our model").out
 
 
+def test_a_recipe_of_a_source_is_added_to_the_inventory(cli: Cli, upstream: Upstream) -> None:
+    inventory = upstream.folder / "inventories/lab.yaml"
+    inventory.write_text(
+        inventory.read_text()
+        .replace("recipe: ours/chat,", "recipe: nvidia/nemotron-3-nano-4b-fp8,")
+        .replace("hosts: {spark-01:", "hosts: {spark-02: {address: 192.168.1.12}, spark-01:")
+    )
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    done = cli("add", "ours/chat", "--on", "spark-02", "--to", "inventories/lab.yaml", "--name", "second")
+    assert done.code == 0, done.err
+    assert "recipe: ours/chat" in inventory.read_text()
+
+
 @pytest.mark.parametrize("change", ["edited", "added", "removed"])
 def test_changed_files_are_refused_and_restored(cli: Cli, upstream: Upstream, change: str) -> None:
     assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
