@@ -296,6 +296,12 @@ def test_recipes_of_another_tool_are_converted(cli: Cli, upstream: Upstream) -> 
     assert "team/4x-their-model" in listed.out
     assert "RCP00" not in cli("check", "inventories/lab.yaml", "--allow-unlocked").err
     assert cli("recipes", "fetch", "inventories/lab.yaml").out == "inventories/lab.lock.yaml: up to date\n"
+    [digest] = upstream.locked["team"]["files"].values()
+    lock = upstream.folder / "inventories/lab.lock.yaml"
+    lock.write_text(lock.read_text().replace(digest, "0" * 64))
+    refused = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert refused.code == 1
+    assert "another version of sparkiac may have converted them; if that is expected, run with --upgrade" in refused.err
 
 
 SPARKRUN: Final = {

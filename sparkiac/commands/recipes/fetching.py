@@ -126,7 +126,9 @@ def _fetched(name: str, source: RecipeSource, pinned: LockedSource | None) -> Fe
     locked = locks.locked_source(source, found.pin, files)
     if same and locked != same:
         message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; "
-        hint = f"if that is expected, run with --upgrade {name}"
+        converted = source.format != "sparkiac"
+        hint = "another version of sparkiac may have converted them; " if converted else ""
+        hint += f"if that is expected, run with --upgrade {name}"
         raise _Refused(message + hint, Exit.FINDINGS)
     return FetchedSource(name, locked, files, notes)
 
