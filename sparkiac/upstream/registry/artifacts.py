@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _TITLE: Final = "org.opencontainers.image.title"
 _ARCHIVE: Final = "tar+gzip"
 _MAX_ALL_BYTES: Final = 1 << 25
-"""Maximum size of all layers that are read, and of the unpacked content of each archive: 32 MiB."""
+"""Maximum size of all layers that are read, of the unpacked content of each archive, and of all files: 32 MiB."""
 _MAX_ENTRIES: Final = 10_000
 _PARENTS: Final = frozenset({".", ".."})
 
@@ -83,7 +83,9 @@ def _files(reference: ImageReference, layer: Descriptor, client: RegistryClient)
                 if number > _MAX_ENTRIES:
                     raise _refused(reference, f"archive {layer.digest} has more than {_MAX_ENTRIES} entries")
                 yield from _entry(reference, archive, entry)
-    except (tarfile.TarError, EOFError, ValueError) as error:
+    except RecursionError:
+        raise _refused(reference, f"archive {layer.digest} has nested headers") from None
+    except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
         raise _refused(reference, f"layer {layer.digest} is not a tar archive: {error}") from None
 
 
@@ -122,6 +124,8 @@ def _check(reference: ImageReference, name: str, size: int, found: dict[str, byt
         raise _refused(reference, f"{name} has more than {MAX_BYTES} bytes")
     if len(found) == MAX_FILES:
         raise _refused(reference, f"it has more than {MAX_FILES} files")
+    if size + sum(map(len, found.values())) > _MAX_ALL_BYTES:
+        raise _refused(reference, f"its files have more than {_MAX_ALL_BYTES} bytes")
 
 
 def _shown(name: str) -> str:

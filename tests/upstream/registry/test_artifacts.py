@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 NAME = "team/recipes"
 TEXT = "title: Ours\n"
+NESTED = tarfile.TarInfo("x" * 200).tobuf(tarfile.PAX_FORMAT)[:1024]
+"""The header of a long path, without the file that follows it."""
 FILE = content.archive({"recipes/a.yaml": b"x" * 999})
 
 
@@ -99,38 +101,67 @@ def test_links_and_devices_are_refused(serve: Callable[..., Server], client: Reg
 @pytest.mark.parametrize(
     ("layers", "message"),
     [
-        ([content.file("recipes/a.yaml", "x" * (1 << 20) + "x")], "recipes/a.yaml has more than 1048576 bytes"),
-        ([content.archive({"recipes/a.yaml": b"x" * (1 << 20) + b"x"})], "recipes/a.yaml has more than 1048576 bytes"),
-        ([content.file("recipes/a.yaml", "1"), content.file("recipes/a.yaml", "2")], "recipes/a.yaml is there twice"),
+        (lambda: [content.file("recipes/a.yaml", "x" * (1 << 20) + "x")], "recipes/a.yaml has more than 1048576 bytes"),
         (
-            [content.archive({f"recipes/{number}.yaml": b"" for number in range(1001)})],
+            lambda: [content.archive({"recipes/a.yaml": b"x" * (1 << 20) + b"x"})],
+            "recipes/a.yaml has more than 1048576 bytes",
+        ),
+        (
+            lambda: [content.file("recipes/a.yaml", "1"), content.file("recipes/a.yaml", "2")],
+            "recipes/a.yaml is there twice",
+        ),
+        (
+            lambda: [content.archive({f"recipes/{number}.yaml": b"" for number in range(1001)})],
             "it has more than 1000 files",
         ),
         (
-            [content.archive({f"{number}": b"" for number in range(10_001)})],
+            lambda: [content.archive({f"{number}": b"" for number in range(10_001)})],
             "has more than 10000 entries",
         ),
         (
-            [Layer(Blob(content.LAYER, gzip.compress(bytes((1 << 25) + 1))))],
+            lambda: [Layer(Blob(content.LAYER, gzip.compress(bytes((1 << 25) + 1))))],
             "has more than 33554432 bytes when unpacked",
         ),
-        ([Layer(Blob(content.LAYER, b"no archive"))], "is not compressed with gzip"),
-        ([Layer(Blob(content.LAYER, gzip.compress(b"no archive" * 99)))], "is not a tar archive"),
+        (lambda: [Layer(Blob(content.LAYER, b"no archive"))], "is not compressed with gzip"),
+        (lambda: [Layer(Blob(content.LAYER, gzip.compress(b"no archive" * 99)))], "is not a tar archive"),
         (
-            [Layer(Blob(content.LAYER, FILE.blob.body[:-20]))],
+            lambda: [Layer(Blob(content.LAYER, FILE.blob.body[:-20]))],
             "is not compressed with gzip",
         ),
         (
-            [Layer(Blob(content.LAYER, gzip.compress(gzip.decompress(FILE.blob.body)[:600])))],
+            lambda: [Layer(Blob(content.LAYER, gzip.compress(gzip.decompress(FILE.blob.body)[:600])))],
             "is not a tar archive: unexpected end of data",
         ),
+        (
+            lambda: [Layer(Blob(content.LAYER, gzip.compress(NESTED * 2000)))],
+            "has nested headers",
+        ),
+        (
+            lambda: [
+                content.archive({f"{part}/{number}.yaml": bytes(1 << 20) for number in range(17)}) for part in "ab"
+            ],
+            "its files have more than 33554432 bytes",
+        ),
     ],
-    ids=["file", "entry", "twice", "files", "entries", "bomb", "not gzip", "not tar", "cut off", "tar cut off"],
+    ids=[
+        "file",
+        "entry",
+        "twice",
+        "files",
+        "entries",
+        "bomb",
+        "not gzip",
+        "not tar",
+        "cut off",
+        "tar cut off",
+        "headers",
+        "all files",
+    ],
 )
 def test_what_exceeds_a_limit_or_is_no_archive_is_refused(
-    serve: Callable[..., Server], client: RegistryClient, layers: list[Layer], message: str
+    serve: Callable[..., Server], client: RegistryClient, layers: Callable[[], list[Layer]], message: str
 ) -> None:
-    assert message in refused(serve, client, content.artifact(*layers))
+    assert message in refused(serve, client, content.artifact(*layers()))
 
 
 def test_too_much_is_refused_before_a_layer_is_requested(serve: Callable[..., Server], client: RegistryClient) -> None:
