@@ -10,9 +10,8 @@ from sparkiac.importers import assemble, redaction
 from sparkiac.importers.launch import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from sparkiac.importers.draft import DraftEntry
     from sparkiac.importers.launch import Note
 
 
@@ -24,7 +23,7 @@ class ConvertedRecipes(NamedTuple):
     lost: tuple[str, ...]
     """Settings that could not be converted, each as `PATH:LINE: lost: setting: reason`."""
     skipped: tuple[str, ...]
-    """Files that are no recipes of one server, each as `PATH:LINE: skipped: reason`."""
+    """Files that are not converted, each as `PATH:LINE: skipped: reason`."""
 
 
 def converted(files: Mapping[str, bytes], *, kind: str, vendor: str, origin: str) -> ConvertedRecipes:
@@ -59,20 +58,13 @@ def _decoded(raw: bytes) -> str:
 def _recipe(text: str, kind: str, file: str) -> tuple[str, list[Note]]:
     """Return the recipe of a file, and the notes about the settings that it lost. Raises Unreadable."""
     launches = [(file, each) for each in importers.named(kind).read(text, name=file)]
-    entries = assemble.entries(launches, redaction.secret_values(text))
-    servers = [entry for _, entry in entries if entry.kind == "deployment"]
-    if len(servers) != 1:
-        raise _not_one([entry for _, entry in entries], servers)
-    return assemble.recipe(file, servers[0]), [note for note in servers[0].notes if note.kind == "lost"]
-
-
-def _not_one(entries: Sequence[DraftEntry], servers: Sequence[DraftEntry]) -> importers.Unreadable:
-    """Return the error for a file that starts several servers, or none because of what was lost."""
-    if servers:
-        return importers.Unreadable(f"it starts {len(servers)} servers; a recipe has one", line=servers[1].launch.line)
-    lost = grouped(note for entry in entries for note in entry.notes if note.kind == "lost")
-    reasons = "".join(f"; {each.what}: {each.why}" for each in lost)
-    return importers.Unreadable(f"it starts no server{reasons}", line=lost[0].lines[0] if lost else 1)
+    [(_, entry)] = assemble.entries(launches, redaction.secret_values(text))  # these formats start one container
+    lost = [note for note in entry.notes if note.kind == "lost"]
+    if entry.kind != "deployment":
+        reasons = "".join(f"; {each.what}: {each.why}" for each in grouped(lost))
+        message = f"it starts no server{reasons}"
+        raise importers.Unreadable(message, line=min((note.line for note in lost), default=1))
+    return assemble.recipe(file, entry), lost
 
 
 def _slug(path: str) -> str:
