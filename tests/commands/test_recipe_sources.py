@@ -32,6 +32,13 @@ deployments:
 sources:
   team: {git: "file://ADDRESS"}
 """
+OWN_MODEL: Final = """\
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat: {recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8001}
+"""
 EUGR: Final = """\
 recipe_version: "1"
 name: Their model
@@ -189,6 +196,30 @@ def test_a_source_of_another_place_is_fetched_again(cli: Cli, upstream: Upstream
     assert upstream.locked == {}
 
 
+def test_the_recipes_of_a_removed_source_are_told_and_removed(cli: Cli, upstream: Upstream) -> None:
+    """Not while another inventory of the folder names the source, or is not readable."""
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    notes = upstream.recipe.parent / "notes.txt"
+    notes.write_text("mine\n")
+    inventory, other = (upstream.folder / f"inventories/{name}.yaml" for name in ("lab", "other"))
+    other.write_text(inventory.read_text())
+    inventory.write_text(OWN_MODEL)
+    told = "sources/team: no inventory in inventories names it; `sparkiac recipes fetch inventories/lab.yaml` removes"
+    assert told not in cli("generate", "inventories/lab.yaml").err
+    other.write_text("sources: [\n")
+    assert told not in cli("generate", "inventories/lab.yaml").err
+    other.unlink()
+    generated = cli("generate", "inventories/lab.yaml")
+    assert (generated.code, told in generated.err) == (0, True)
+    assert cli("recipes", "fetch", "inventories/lab.yaml", "--dry-run").code == 3
+    assert upstream.recipe.exists()
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert (done.code, "team: no inventory names it; its recipes are removed\n" in done.out) == (0, True)
+    assert not upstream.recipe.exists()
+    assert notes.exists(), "a file that is no recipe stays"
+    assert told not in cli("generate", "inventories/lab.yaml").err
+
+
 def test_recipes_with_faults_are_not_written(cli: Cli, upstream: Upstream) -> None:
     upstream.commit({"recipes/ours/chat.yaml": RECIPE.replace("engine: vllm", "engine: vlm")})
     done = cli("recipes", "fetch", "inventories/lab.yaml")
@@ -265,6 +296,12 @@ def test_recipes_of_another_tool_are_converted(cli: Cli, upstream: Upstream) -> 
     assert "team/4x-their-model" in listed.out
     assert "RCP00" not in cli("check", "inventories/lab.yaml", "--allow-unlocked").err
     assert cli("recipes", "fetch", "inventories/lab.yaml").out == "inventories/lab.lock.yaml: up to date\n"
+    [digest] = upstream.locked["team"]["files"].values()
+    lock = upstream.folder / "inventories/lab.lock.yaml"
+    lock.write_text(lock.read_text().replace(digest, "0" * 64))
+    refused = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert refused.code == 1
+    assert "another version of sparkiac may have converted them; if that is expected, run with --upgrade" in refused.err
 
 
 SPARKRUN: Final = {

@@ -40,6 +40,7 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     """Fetch what is missing, or what is upgraded; print the differences; write files and lock."""
     from sparkiac import lock as locks
     from sparkiac import pipeline
+    from sparkiac.commands.recipes import left_over
     from sparkiac.write import replace
 
     files = read(inventory)
@@ -63,9 +64,13 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     diff = _print(inventory, files[0].fetched, new)
     locked = {**{name: pinned[name] for name in kept}, **{each.name: each.locked for each in new}}
     text = pipeline.lock_text(files[1], locks.with_sources(lock.document if lock else None, locked))
-    changed = bool(diff) or text != (files[1].raw if files[1] else None)
+    left = left_over.left_over(files[0])
+    changed = bool(diff or left) or text != (files[1].raw if files[1] else None)
+    for name in left:
+        click.echo(f"{name}: no inventory names it; its recipes {'would be' if dry_run else 'are'} removed")
     if not dry_run and changed:
         _write(inventory, files[0].fetched, new)
+        left_over.remove(files[0], left)
         replace(lock_path(inventory), text)
     state = "written" if changed else "up to date"
     click.echo(f"{lock_path(inventory)}: {'would be written' if changed and dry_run else state}")
@@ -121,7 +126,9 @@ def _fetched(name: str, source: RecipeSource, pinned: LockedSource | None) -> Fe
     locked = locks.locked_source(source, found.pin, files)
     if same and locked != same:
         message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; "
-        hint = f"if that is expected, run with --upgrade {name}"
+        converted = source.format != "sparkiac"
+        hint = "another version of sparkiac may have converted them; " if converted else ""
+        hint += f"if that is expected, run with --upgrade {name}"
         raise _Refused(message + hint, Exit.FINDINGS)
     return FetchedSource(name, locked, files, notes)
 
