@@ -1,14 +1,17 @@
 """How far the times of `sparkiac bench` and `vllm bench serve` agree on the same server.
 
 `python benchmarks/agreement.py URL PYTHON [PAIRS]` sends the same prompts with both clients, one request at a time, in
-the order AB BA AB …, so that a machine whose speed changes affects both alike. PYTHON is the interpreter of an
-environment with vLLM; `vllm_client.py` uses the client of its benchmark. The server must not use a prefix cache. A pair
-is the medians of REQUESTS requests of each client.
+the order AB BA AB … PYTHON is the interpreter of an environment with vLLM; `vllm_client.py` uses the client of its
+benchmark. The server must not use a prefix cache. A pair is the medians of REQUESTS requests of each client.
+
+The speed of a machine changes between two requests. Therefore each time is also divided by the one that vLLM itself has
+for this request, from its metrics: a difference of these ratios is one of the clients.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -19,13 +22,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac.bench import client, formulas, points, runner, target
 from sparkiac.bench.prompts import Prompts
+from sparkiac.upstream import streaming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from sparkiac.bench.client import Endpoint
 
-PROMPT_TOKENS, OUTPUT_TOKENS, REQUESTS = 1000, 128, 8
+    Client = Callable[[str], tuple[float, float]]
+
+PROMPT_TOKENS, OUTPUT_TOKENS, REQUESTS = 1000, 128, 4
 CLOSE = 0.02
 """Difference up to which two clients agree."""
 
@@ -34,8 +40,11 @@ class Times(NamedTuple):
     """Times of a request, or the medians of several."""
 
     ttft_ms: float
-    decode: float
-    """Tokens per second after the first one: 1000 / TPOT of vLLM."""
+    tpot_ms: float
+    """Time of each token after the first one."""
+    ttft_of_server: float
+    """TTFT as a multiple of the server's own."""
+    tpot_of_server: float
 
 
 def main(url: str, python: str, pairs: int) -> None:
@@ -46,23 +55,20 @@ def main(url: str, python: str, pairs: int) -> None:
         [python, Path(__file__).with_name("vllm_client.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
 
-        def theirs(text: str) -> Times:
+        def theirs(text: str) -> tuple[float, float]:
             asked = {"prompt": text, "api_url": f"{url}/v1/chat/completions", "prompt_len": PROMPT_TOKENS}
-            print(
-                json.dumps(asked | {"output_len": OUTPUT_TOKENS, "model": endpoint.model}),
-                file=process.stdin,
-                flush=True,
-            )
+            line = json.dumps(asked | {"output_len": OUTPUT_TOKENS, "model": endpoint.model})
+            print(line, file=process.stdin, flush=True)
             found = json.loads(process.stdout.readline())
             return times(found["ttft_s"], found["total_s"], found["tokens"], found["error"])
 
-        def ours(text: str) -> Times:
+        def ours(text: str) -> tuple[float, float]:
             found = client.measure(endpoint, client.Chat(text, OUTPUT_TOKENS), Event())
             return times(found.ttft_s, found.total_s, found.output_tokens, found.error)
 
         for each in (ours, theirs):  # opens the connection, and warms up
             each(next(texts))
-        measured = [pair(number, ours, theirs, texts) for number in range(pairs)]
+        measured = [pair(number, url, (ours, theirs), texts) for number in range(pairs)]
         process.stdin.close()
     report(measured)
 
@@ -78,26 +84,37 @@ def prompts(endpoint: Endpoint) -> Iterator[str]:
         yield source.text(point.kind, units)
 
 
-def times(ttft_s: float, total_s: float, tokens: int, error: str | None) -> Times:
-    """Return the times of a complete response."""
+def times(ttft_s: float, total_s: float, tokens: int, error: str | None) -> tuple[float, float]:
+    """Return TTFT and TPOT of a complete response."""
     decode = formulas.decode_speed(tokens, ttft_s, total_s)
     if error or tokens != OUTPUT_TOKENS or decode is None:
         sys.exit(f"{tokens} of {OUTPUT_TOKENS} tokens: {error}")
-    return Times(1000 * ttft_s, decode)
+    return ttft_s, 1 / decode
 
 
-def pair(
-    number: int, ours: Callable[[str], Times], theirs: Callable[[str], Times], texts: Iterator[str]
-) -> tuple[Times, Times]:
+def pair(number: int, url: str, clients: tuple[Client, Client], texts: Iterator[str]) -> tuple[Times, Times]:
     """Measure some prompts with both clients, and return the medians."""
-    found: dict[Callable[[str], Times], list[Times]] = {ours: [], theirs: []}
+    found: dict[Client, list[Times]] = {each: [] for each in clients}
     for index in range(REQUESTS):
         text = next(texts)
-        for each in (theirs, ours) if index % 2 else (ours, theirs):
-            found[each].append(each(text))
+        for each in clients[::-1] if index % 2 else clients:
+            before = server_times(url)
+            ttft, tpot = each(text)
+            ttft_there, tpot_there = (now - then for now, then in zip(server_times(url), before, strict=True))
+            found[each].append(Times(1000 * ttft, 1000 * tpot, ttft / ttft_there, tpot / tpot_there))
     first, second = (Times(*map(statistics.median, zip(*listed, strict=True))) for listed in found.values())
     print(f"{number + 1:2}  sparkiac {_text(first)}   vllm {_text(second)}", flush=True)
     return first, second
+
+
+def server_times(url: str) -> tuple[float, float]:
+    """Return the sums of TTFT and TPOT of all requests so far, as the server counts them."""
+    page = streaming.fetch(streaming.ServerRequest(f"{url}/metrics"))
+    ttft, tpot = (
+        re.search(rf"^vllm:{name}_seconds_sum{{[^}}]*}} (\S+)", page, re.MULTILINE)
+        for name in ("time_to_first_token", "request_time_per_output_token")
+    )
+    return float(ttft[1]), float(tpot[1])
 
 
 def report(measured: list[tuple[Times, Times]]) -> None:
@@ -110,7 +127,7 @@ def report(measured: list[tuple[Times, Times]]) -> None:
 
 
 def _text(found: Times) -> str:
-    return f"{found.ttft_ms:.1f} ms, {found.decode:.2f} tokens/s"
+    return f"{found.ttft_ms:.1f} and {found.tpot_ms:.2f} ms ({found.ttft_of_server:.4f}, {found.tpot_of_server:.4f})"
 
 
 if __name__ == "__main__":

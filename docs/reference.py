@@ -1,9 +1,13 @@
-"""Writes docs/reference.md: every command, exit code and inventory key. Run it after a change of one of them."""
+"""Writes docs/reference.md: every command, exit code and inventory key. Run it after a change of one of them.
+
+Examples of keys are those of tests/everyexample.py, and where they end up is in tests/destinations.json.
+"""
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,10 +17,16 @@ from sparkiac.cli import cli
 from sparkiac.commands.exits import Exit
 from sparkiac.model.forms import FORMS
 from sparkiac.model.inventory import Inventory
-from sparkiac.model.schema import descriptions, json_schema
+from sparkiac.model.schema import classes, descriptions, json_schema
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # for what the tests record
+from tests import destinations
+from tests.everyexample import NO_EXAMPLE, example
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from pydantic import BaseModel
 
     Data = dict[str, Any]
 
@@ -46,8 +56,23 @@ KEYS: Final = """\
 
 `NAME` and words in capitals stand for a name or value that you choose; `[]` stands for each item of a list. An unknown
 key is an error. "unset" means that a later key, the recipe, the catalog or the program that reads it decides; the
-meaning says which, where there is one default. Keys under `defaults`, `deployments.NAME` and
-`deployments.NAME.per_host.HOST` override those of the recipe.
+meaning says which, where there is one default. "ends up in" names the generated files that change with the value in a
+small inventory:
+
+| name | file |
+|---|---|
+| `compose.yaml` | the Compose file of a container |
+| `sparkiac-NAME.service`, `.timer` | a systemd unit |
+| `preflight.json` | checks of the host before an apply and each start |
+| `promise.json` | what a model must answer |
+| `90-sparkiac.conf` | kernel settings |
+| `prometheus.yml`, `rules.yml`, `alertmanager.yml` and others | the configuration of monitoring |
+| `host_vars`, `group_vars`, `inventory.yml`, `site.yml` | what Ansible reads, nothing on the host |
+| `PLAN.md` | the plan alone |
+| lock | what the lock must hold |
+| findings | what `sparkiac check` reports |
+
+Keys under `defaults`, `deployments.NAME` and `deployments.NAME.per_host.HOST` override those of the recipe.
 """
 ITEMS: Final = {
     "hosts": "HOST", "retired": "HOST", "per_host": "HOST", "platforms": "PLATFORM", "turns": "TURN",
@@ -56,6 +81,8 @@ ITEMS: Final = {
 """Key of a mapping → what stands for its keys; others are NAME."""
 
 
+FORMER: Final = "as its new name"
+"""Example and destination of a former name, which follows its new name."""
 CHOOSE: Final = ("kind", "method")
 """Keys whose value chooses which other keys there are."""
 
@@ -117,8 +144,27 @@ def keys() -> Iterator[str]:
         yield f"{cell(owner['description'])}\n"
         if where[1:]:
             yield f"Also at {', '.join(f'`{each}`' for each in where[1:])}.\n"
-        rows = (key(each, data, owner, found) for each, data in owner["properties"].items())
-        yield from table(("key", "type", "default", "meaning"), rows)
+        model = classes(Inventory)[name]
+        rows = (
+            (*key(each, data, owner, found), *shown(model, each, data)) for each, data in owner["properties"].items()
+        )
+        yield from table(("key", "type", "default", "meaning", "example", "ends up in"), rows)
+
+
+def shown(model: type[BaseModel], name: str, data: Data) -> tuple[str, str]:
+    """Write an example of a key, and where its value ends up. What its keys hold is shown there."""
+    if data.get("deprecated"):
+        return FORMER, FORMER
+    line, ends = example(model, name), destinations.of(model.__name__, name)
+    if not ends:
+        return _code(line), "decides which keys there are" if name in CHOOSE else NO_EXAMPLE
+    return _code(line), ", ".join(
+        each if each in destinations.NO_FILES or " " in each else f"`{each}`" for each in ends
+    )
+
+
+def _code(line: str) -> str:
+    return line if line == NO_EXAMPLE else cell(f"`{line}`")
 
 
 def places(schema: Data) -> dict[str, list[str]]:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 _LISTED: Final = 16
 _MEANINGFUL: Final = 3
 """Shortest part of a name, in letters, that the search for similar names uses."""
+_LIKE: Final = 0.5
+"""Lowest similarity of two names, from 0 to 1, of which one is a hint for the other."""
 _NUMBERED: Final = "0123456789.-_"
 """Characters that may follow the name of a family: gemma4 belongs to gemma."""
 
@@ -28,14 +30,18 @@ def placeholders(count: int) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Suggest the closest known name, or list names that contain the word, all names if there are few, or one name."""
+    """Suggest the closest known name, or list names that contain the word, or all names if there are few.
+
+    Of many names that are all unlike the word, none is named.
+    """
     words = sorted(known)
     parts = word.lower().split("/")
     similar = _containing(parts, words) or _containing([part.rstrip(_NUMBERED) for part in parts], words)
     found = closest(word, words) or _listed("similar names: ", similar)
     if found or len(words) <= _LISTED:
         return found or _listed("known: ", words)
-    return f"the nearest name is {_closest(word, words, least=0)!r}"
+    likeliest = _closest(word, words, least=_LIKE)
+    return f"the nearest name is {likeliest!r}" if likeliest else f"none of the {len(words)} known names is similar"
 
 
 def _containing(parts: Iterable[str], words: Iterable[str]) -> list[str]:

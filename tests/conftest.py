@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import signal
@@ -40,6 +41,14 @@ def generator(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def is_a_test(name: str) -> bool:
+    """Return whether there is a test of this name, file::function, which asserts something."""
+    file, _, function = name.partition("::")
+    nodes = ast.walk(ast.parse((ROOT / file).read_text()))
+    found = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name == function]
+    return len(found) == 1 and any(isinstance(node, (ast.Assert, ast.With)) for node in ast.walk(found[0]))
 
 
 @dataclass(frozen=True)

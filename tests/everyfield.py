@@ -145,7 +145,7 @@ def places(model: type[BaseModel], steps: tuple[Step, ...] = ()) -> Iterator[Pla
 
 
 def _below(steps: tuple[Step, ...], owner: type[BaseModel], hint: Any) -> Iterator[Place]:  # noqa: ANN401
-    keys, inner = _content(hint)
+    keys, inner = content(hint)
     for each in models(hint):
         yield from places(each, (*steps[:-1], Step(steps[-1].key, each)))
     for each in models(inner):
@@ -162,12 +162,12 @@ def models(hint: Any) -> tuple[type[BaseModel], ...]:  # noqa: ANN401  any annot
     return (hint,) if isinstance(hint, type) and issubclass(hint, BaseModel) else ()
 
 
-def _content(hint: Any) -> tuple[str, Any]:  # noqa: ANN401
+def content(hint: Any) -> tuple[str, Any]:  # noqa: ANN401
     """Give a key of a mapping and the type of what is in it, or in a list; nothing for a single value."""
     hint, _ = _bare(hint)
     if typing.get_origin(hint) in (Union, types.UnionType):
         parts = [part for part in typing.get_args(hint) if part is not type(None)]
-        return _content(parts[0]) if len(parts) == 1 else ("", None)
+        return content(parts[0]) if len(parts) == 1 else ("", None)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is tuple:
         return "", arguments[0]
@@ -243,9 +243,9 @@ def put(node: Any, steps: tuple[Step, ...], value: object) -> bool:  # noqa: ANN
         return True
     if step.key == EACH:
         keys = range(len(node)) if isinstance(node, list) else list(node)
-        key = next((key for key in keys if _fits(node[key], step.model)), None)
+        key = next((key for key in keys if fits(node[key], step.model)), None)
         return key is not None and put(node[key], tuple(rest), value)
-    if not _fits(node.get(step.key), step.model):
+    if not fits(node.get(step.key), step.model):
         node[step.key] = sample(step.model) if step.model else _filled(rest[0])
     return put(node[step.key], tuple(rest), value)
 
@@ -255,7 +255,7 @@ def _filled(entry: Step) -> Any:  # noqa: ANN401
     return {entry.new: made} if entry.new else [made]
 
 
-def _fits(here: Any, model: type[BaseModel] | None) -> bool:  # noqa: ANN401
+def fits(here: Any, model: type[BaseModel] | None) -> bool:  # noqa: ANN401
     """Whether what stands there can be this model; of those that have a kind or a method, that tells."""
     if not here or model is None:
         return bool(here)

@@ -15,7 +15,7 @@ import pytest
 
 from sparkiac import pipeline, source
 from sparkiac.model.inventory import Inventory
-from sparkiac.model.sources import RecipeSource
+from tests import destinations
 from tests.everyfield import Place, choices, places, put
 from tests.plan.fleets import LOCK, ONES
 from tests.resolve.built import as_yaml
@@ -148,19 +148,6 @@ builds:
 """,
 }
 """Valid inventories, one for each way to serve something."""
-EXCEPTIONS: Final = {
-    "sources": "read by whoever reviews the inventory",
-    "allow.*.reason": "read by whoever reviews the inventory; a waiver without a reason is refused",
-    "extra_flags.why": "read by whoever reviews the inventory",
-    "builds.*.why": "read by whoever reviews the inventory; a build without it is refused",
-    "<OpenClawService>.memory_gib": "a configuration file takes no memory; all services share the field",
-    **dict.fromkeys(
-        (f"sources.*.{key}" for key in RecipeSource.model_fields),
-        "without a fetched source there is no plan: tests/resolve/test_sources.py changes each field",
-    ),
-    "container.files.*.why": "shown only while nothing says where the file comes from, and then there is no plan",
-}
-"""End of a field's place → why nothing depends on its value."""
 
 
 LOCKED: Final = pipeline.InputFile("lab.lock.yaml", LOCK.encode())
@@ -215,11 +202,39 @@ def with_value(shape: str, place: Place, value: object) -> str:
     return as_yaml(changed) if put(changed, place.steps, copy.deepcopy(value)) else ""
 
 
-def reaches(place: Place, values: list[Any]) -> bool:
+def pair(shape: str, place: Place) -> tuple[str, str] | None:
+    """Write an inventory twice, with two values of a field; nothing if it cannot hold the field."""
+    one, two = choices(place.owner, place.steps[-1].key, place.hint)[:2]
+    found = with_value(shape, place, one), with_value(shape, place, two)
+    return found if all(found) else None
+
+
+def reaches(place: Place) -> bool:
     """Whether two values of a field make a difference in any of the inventories."""
-    one, two = values[:2]
-    texts = ((with_value(shape, place, one), with_value(shape, place, two)) for shape in SHAPES)
-    return any(all(pair) and differ(*pair) for pair in texts)
+    return any(found is not None and differ(*found) for found in (pair(shape, place) for shape in SHAPES))
+
+
+def ends(shape: str, place: Place) -> list[str]:
+    """Return where a field ends up in one of the inventories."""
+    texts = pair(shape, place)
+    if texts is None or None in (checked(texts[0]).plan, checked(texts[1]).plan):
+        return []
+    one, two = texts
+    if found := destinations.ends(files(one), files(two)):
+        return found
+    return [destinations.LOCK] * (pins(one) != pins(two)) or [destinations.FINDINGS] * (findings(one) != findings(two))
+
+
+def destination(place: Place) -> destinations.Destination | None:
+    """Return where a field ends up, as the first inventory shows it whose files differ, or else the first one."""
+    first = None
+    for shape in SHAPES:
+        if reached := ends(shape, place):
+            found = destinations.Destination(shape, reached)
+            if not destinations.NO_FILES & set(reached):
+                return found
+            first = first or found
+    return first
 
 
 def told(place: Place) -> bool:
@@ -228,6 +243,8 @@ def told(place: Place) -> bool:
 
 
 EVERY: Final = {str(place): place for place in places(Inventory) if told(place)}
+RECORDED: Final = [name for name in EVERY if not name.endswith(tuple(destinations.EXCEPTIONS))]
+"""Fields of which tests/destinations.json says where they end up."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -235,16 +252,24 @@ def test_the_inventories_are_valid(shape: str) -> None:
     assert checked(SHAPES[shape]).plan is not None
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if not name.endswith(tuple(EXCEPTIONS))])
+@pytest.mark.parametrize("name", RECORDED)
 def test_a_field_is_not_lost(name: str) -> None:
-    place = EVERY[name]
-    assert reaches(place, choices(place.owner, place.steps[-1].key, place.hint)), (
-        f"{name} is accepted, and nothing depends on it: let it reach a file, a pin or a check"
+    assert name in destinations.recorded(), (
+        f"{name} is new: python docs/destinations.py finds the files that it reaches, if there are any"
+    )
+    shape, reached = destinations.recorded()[name]
+    assert reached
+    assert ends(shape, EVERY[name]) == reached, (
+        f"{name} no longer ends up in {', '.join(reached)}; if that is right: python docs/destinations.py"
     )
 
 
-@pytest.mark.parametrize("end", EXCEPTIONS)
+def test_what_is_recorded_are_fields() -> None:
+    assert sorted(destinations.recorded()) == sorted(RECORDED)
+
+
+@pytest.mark.parametrize("end", destinations.EXCEPTIONS)
 def test_an_exception_is_still_needed(end: str) -> None:
     found = [place for name, place in EVERY.items() if name.endswith(end)]
     assert found
-    assert not any(reaches(each, choices(each.owner, each.steps[-1].key, each.hint)) for each in found)
+    assert not any(reaches(each) for each in found)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from sparkiac.__main__ import run
-from tests.conftest import ROOT
+from tests.conftest import ROOT, is_a_test
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,10 +150,7 @@ def test_each_line_is_listed_here_with_its_tests() -> None:
 
 @pytest.mark.parametrize("test", [test for tests in SHOWN.values() for test in tests])
 def test_what_shows_it_is_a_test(test: str) -> None:
-    file, _, name = test.partition("::")
-    functions = [node for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.FunctionDef)]
-    [found] = [function for function in functions if function.name == name]
-    assert any(isinstance(node, (ast.Assert, ast.With)) for node in ast.walk(found))
+    assert is_a_test(test)
 
 
 def test_the_block_for_two_hosts_works_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_type_hints
 
 import click
 import pytest
+import yaml
+from pydantic import TypeAdapter
 
 from sparkiac.cli import cli
 from sparkiac.commands.exits import Exit
 from sparkiac.model.base import Model
 from sparkiac.model.inventory import Inventory
 from sparkiac.model.schema import json_schema
+from tests import destinations
 from tests.conftest import ROOT, generator
-from tests.everyfield import places
+from tests.everyexample import CHOSEN, declaring, example, examples
+from tests.everyfield import FITTING, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,6 +85,33 @@ def test_every_key_has_its_row(place: Any) -> None:  # noqa: ANN401
     rows = [line for name in owners for line in section(name).splitlines() if line.startswith(f"| `{keys[-1]}` |")]
     assert len(rows) == len(owners) > 0
     assert all(cell.strip() for row in rows for cell in row.replace("\\|", "").split("|")[1:-1])
+
+
+KEYS: Final = sorted(
+    {(place.owner, place.steps[-1].key) for place in places(Inventory)}, key=lambda each: (each[0].__name__, each[1])
+)
+
+
+def test_every_key_has_an_example_that_its_type_allows() -> None:
+    for owner, key in KEYS:
+        line, hint = example(owner, key), get_type_hints(owner, include_extras=True)[key]
+        assert line.startswith((f"{key}: ", f"'{key}': ")), f"{owner.__name__}.{key}"
+        TypeAdapter(hint).validate_json(json.dumps(yaml.safe_load(f"{{{line}}}")[key]), strict=True)
+
+
+def test_an_example_comes_from_an_inventory_or_is_chosen() -> None:
+    """Else it is one of the words or names that the key allows: no made-up text or number is an example."""
+    written = {f"{owner}.{key}" for owner, key in examples()}
+    names = {f"{declaring(owner, key)}.{key}": (owner, key) for owner, key in KEYS}
+    for name in names.keys() - written - CHOSEN.keys():
+        owner, key = names[name]
+        hint = str(owner.model_fields[key].annotation)
+        assert "Literal[" in hint or "bool" in hint or name in FITTING, f"{name}: choose an example in everyexample.py"
+
+
+def test_every_key_says_where_it_ends_up() -> None:
+    for owner, key in KEYS:
+        assert destinations.of(owner.__name__, key) or key in generator("reference").CHOOSE, f"{owner.__name__}.{key}"
 
 
 def test_every_class_says_where_it_stands() -> None:

@@ -26,7 +26,7 @@ from sparkiac.commands.inputs import (
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
-    from sparkiac.pipeline import Outcome
+    from sparkiac.pipeline import InputFile, Outcome
     from sparkiac.plan import Plan
     from sparkiac.write import Changes
 
@@ -90,7 +90,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
     show(outcome.report, output_format, **_as_json(changes, folder), not_covered=list(uncovered))
     if output_format == "text":
         _tell(changes, folder, artifacts, planned=planned, show_diff=show_diff)
-        _warn(outcome.plan, inventory, target, uncovered)
+        _warn(outcome.plan, files[0], target, uncovered)
     return Exit.STALE if planned and changes.any else Exit.OK
 
 
@@ -140,16 +140,18 @@ def _missing_lock(inventory: Path, output_format: str) -> int:
     return Exit.LOCK
 
 
-def _warn(plan: Plan, inventory: Path, target: str, uncovered: tuple[str, ...]) -> None:
-    """Print a warning if the files cannot be applied, and what they do not cover."""
+def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, ...]) -> None:
+    """Print a warning if the files cannot be applied, what they do not cover, and sources that are left over."""
+    from sparkiac.commands.recipes import left_over
     from sparkiac.formats.findings import wants_colour
 
-    text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory), result=_RESULTS[target])
+    text = hints.unpinned_notice(plan.unpinned, click.format_filename(inventory.name), result=_RESULTS[target])
     if text:
         colour = wants_colour(sys.stderr)
         click.echo(click.style(text, fg="yellow", bold=True) if colour else text, err=True)
     for each in uncovered:
         click.echo(f"not covered: {escaped_line(each)}", err=True)
+    left_over.tell(inventory)
 
 
 def _as_json(changes: Changes, target: Path) -> dict[str, object]:

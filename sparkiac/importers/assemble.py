@@ -28,6 +28,8 @@ _STORE: Final = "no file states it: fill in the directory with the weights on th
 _BASE: Final = (
     "the catalog has no recipe for this model: these settings come from the file and no source has tried them here"
 )
+_LONGEST_SOURCE: Final = 200
+"""Limit of the form of a recipe's source, in characters."""
 _EMPTY: Final = "only hosts: nothing in the files became a deployment or a service"
 
 
@@ -138,7 +140,7 @@ def recipe(file: str, entry: DraftEntry) -> str:
     data: dict[str, Any] = {
         "title": title[:200],
         "engine": server.engine,
-        "sources": (f"imported from {redaction.redacted(file)}",),
+        "sources": (redaction.redacted(f"imported from {file}", longest=_LONGEST_SOURCE),),
     }
     data |= {"nodes": server.nodes} if server.nodes > 1 else {}
     comments: dict[Path, list[str]] = {}

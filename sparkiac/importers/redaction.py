@@ -47,10 +47,10 @@ def redacted_line(text: str) -> str:
     return _with_stars(text)
 
 
-def redacted(text: str) -> str:
+def redacted(text: str, *, longest: int = _LONGEST) -> str:
     """Return a text for a report: one line, shortened, with secrets redacted."""
     line = " ".join(_with_stars(text).split())
-    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def safe_line(text: str, number: int) -> str:

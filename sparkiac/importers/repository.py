@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sparkiac import importers
 from sparkiac.importers import assemble, redaction
+from sparkiac.importers.launch import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sparkiac.importers.launch import Note
 
 
 class ConvertedRecipes(NamedTuple):
@@ -17,42 +20,51 @@ class ConvertedRecipes(NamedTuple):
 
     files: Mapping[str, bytes]
     """vendor/name.yaml → text of the recipe."""
-    lost: Mapping[str, int]
-    """vendor/name.yaml → number of settings that could not be converted; comments in the text list them."""
+    lost: tuple[str, ...]
+    """Settings that could not be converted, each as `PATH:LINE: lost: setting: reason`."""
     skipped: tuple[str, ...]
-    """Files that are no recipes of one server, each with the reason."""
+    """Files that are not converted, each as `PATH:LINE: skipped: reason`."""
 
 
 def converted(files: Mapping[str, bytes], *, kind: str, vendor: str, origin: str) -> ConvertedRecipes:
     """Convert each file of the format `kind`. `origin` is the repository with its commit."""
     found: dict[str, bytes] = {}
-    lost: dict[str, int] = {}
+    lost: list[str] = []
     skipped: list[str] = []
     for path in sorted(files):
         name = f"{vendor}/{_slug(path)}.yaml"
         try:
-            text, missing = _recipe(files[path], kind, f"{origin}: {path}")
-        except (importers.Unreadable, UnicodeDecodeError) as error:
-            skipped.append(f"{path}: {error}")
+            text, notes = _recipe(_decoded(files[path]), kind, f"{origin}: {path}")
+        except importers.Unreadable as error:
+            skipped.append(f"{path}:{error.line}: skipped: {error}")
             continue
         if name in found:
-            skipped.append(f"{path}: another file has the name {name}")
+            skipped.append(f"{path}:1: skipped: another file has the name {name}")
             continue
         found[name] = text.encode()
-        lost |= {name: missing} if missing else {}
-    return ConvertedRecipes(found, lost, tuple(skipped))
+        lost += (f"{path}:{each.lines[0]}: lost: {each.what}: {each.why}" for each in grouped(notes))
+    return ConvertedRecipes(found, tuple(lost), tuple(skipped))
 
 
-def _recipe(raw: bytes, kind: str, file: str) -> tuple[str, int]:
-    """Return the recipe of a file, and the number of settings that it lost. Raises Unreadable."""
-    text = raw.decode()
+def _decoded(raw: bytes) -> str:
+    """Return the text of a file. Raises Unreadable."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        message = "it is not UTF-8 text"
+        raise importers.Unreadable(message, line=raw.count(b"\n", 0, error.start) + 1) from None
+
+
+def _recipe(text: str, kind: str, file: str) -> tuple[str, list[Note]]:
+    """Return the recipe of a file, and the notes about the settings that it lost. Raises Unreadable."""
     launches = [(file, each) for each in importers.named(kind).read(text, name=file)]
-    entries = assemble.entries(launches, redaction.secret_values(text))
-    servers = [entry for _, entry in entries if entry.kind == "deployment"]
-    if len(servers) != 1:
-        message = f"it starts {len(servers)} servers"
-        raise importers.Unreadable(message)
-    return assemble.recipe(file, servers[0]), sum(note.kind == "lost" for note in servers[0].notes)
+    [(_, entry)] = assemble.entries(launches, redaction.secret_values(text))  # these formats start one container
+    lost = [note for note in entry.notes if note.kind == "lost"]
+    if entry.kind != "deployment":
+        reasons = "".join(f"; {each.what}: {each.why}" for each in grouped(lost))
+        message = f"it starts no server{reasons}"
+        raise importers.Unreadable(message, line=min((note.line for note in lost), default=1))
+    return assemble.recipe(file, entry), lost
 
 
 def _slug(path: str) -> str:

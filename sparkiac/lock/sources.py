@@ -17,10 +17,12 @@ _EMPTY: Final[dict[str, Any]] = {"version": 1, "images": {}}
 _ORDER: Final = tuple(Lock.model_fields)
 
 
-def locked_source(source: RecipeSource, commit: str, files: Mapping[str, bytes]) -> LockedSource:
-    """Return the entry of a source whose files were read from a commit."""
+def locked_source(source: RecipeSource, pin: str, files: Mapping[str, bytes]) -> LockedSource:
+    """Return the entry of a source whose files were read at `pin`: a commit, or the digest of an artifact."""
     hashes = {path: hashlib.sha256(files[path]).hexdigest() for path in sorted(files)}
-    return LockedSource(**source.model_dump(), commit=commit, files=hashes)
+    kept = source.model_dump(exclude_unset=True)
+    commit, digest = (pin, None) if source.git else (None, pin)
+    return LockedSource(**kept, commit=commit, digest=digest, files=hashes)
 
 
 def with_sources(document: Document | None, sources: Mapping[str, LockedSource]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ def json_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of `model` with descriptions."""
     schema = model.model_json_schema()
     for name, definition in [(model.__name__, schema), *schema.get("$defs", {}).items()]:
-        owner = _classes(model).get(name)
+        owner = classes(model).get(name)
         for field, text in (descriptions(owner) if owner else {}).items():
             definition.get("properties", {}).get(field, {})["description"] = text
         if "hosts" in definition.get("required", ()) and definition is not schema:
@@ -64,7 +64,7 @@ def _docstrings(owner: type) -> dict[str, str]:
     return found
 
 
-def _classes(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+def classes(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """Return name → class for every model class that is loaded."""
     base = next(owner for owner in reversed(model.__mro__) if owner.__module__ == "sparkiac.model.base")
     found: dict[str, type[BaseModel]] = {}

@@ -46,11 +46,19 @@ def _faults(
         return
     found = catalog.fragment(name) if re.fullmatch(forms.NAME, name) else None
     if found is None:
-        known = catalog.fragment_names()
-        yield _UNKNOWN, f"unknown fragment {name!r}", nearest(name, known)
+        fitting = [each for each in catalog.fragment_names() if _is_usable(each, deployment, values, library)]
+        yield _UNKNOWN, f"unknown fragment {name!r}", nearest(name, fitting)
     elif found.value is not None:
         yield from ((_NEEDED, *fault) for fault in _misfits(name, found.value, deployment, values, library))
         yield from ((_NEEDED, *fault) for fault in _unmet(name, found.value, deployment, before))
+
+
+def _is_usable(name: str, deployment: str, values: dict[str, Any], library: Library) -> bool:
+    """Return whether a deployment can list a fragment of the catalog."""
+    found = catalog.fragment(name)
+    if found is None or found.value is None or found.value.status != "recipe":
+        return False
+    return not [*_misfits(name, found.value, deployment, values, library)]
 
 
 def _misfits(

@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from sparkiac import catalog
+from sparkiac import catalog, engines
 from sparkiac.hints import nearest
 from sparkiac.model import forms
 from sparkiac.report import Finding, Loc, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sparkiac.catalog.library import Library
     from sparkiac.model.catalog import CatalogEntry, Recipe, Variant
     from sparkiac.report import Path
+    from sparkiac.source import Source
     from sparkiac.source.document import Document
 
 Entries = dict[str, dict[str, Any]]
@@ -130,18 +131,40 @@ def _recipe(document: Document, name: str, deployment: dict[str, Any], library: 
     known = library.recipe(recipe)
     if known is None or known.value is None:
         if known is None:  # a file that is not valid has findings of its own
-            yield _unknown("recipe", recipe, library.recipe_names(), document.at_value((*base, "recipe")))
+            names = _servable(library, deployment.get("hosts"))
+            yield _unknown("recipe", recipe, names, document.at_value((*base, "recipe")))
         return
     yield from _usable(known.value, recipe, document.at_value((*base, "recipe")))
     chosen = None if variant is None else library.variant(recipe, variant)
     if variant is not None and chosen is None:
-        yield _unknown("variant", variant, library.variant_names(recipe), document.at_value((*base, "variant")))
+        variants = {each: library.variant(recipe, each) for each in library.variant_names(recipe)}
+        fitting = _fitting(variants, known.value, deployment.get("hosts"))
+        hint = nearest(variant, fitting) or f"remove `variant`: {recipe} has none for this deployment"
+        yield _error(_UNKNOWN, f"unknown variant {variant!r}", document.at_value((*base, "variant")), hint)
     elif chosen is not None and chosen.value is not None:
         yield from _usable(chosen.value, f"{recipe}#{variant}", document.at_value((*base, "variant")))
     yield from _nodes(document, base, deployment.get("hosts"), (known.value, chosen.value if chosen else None))
     if known.value.model is None and deployment.get("model") is None and known.value.status == "recipe":
         message = f"deployment {name} has no model: recipe {recipe} serves any model and sets none"
         yield _error(_NEEDED, message, document.at_key(base), "add `model: organisation/name`, as on the model hub")
+
+
+def _servable(library: Library, hosts: object) -> list[str]:
+    """Return the recipes that can be deployed on so many hosts."""
+    found = ((name, library.recipe(name)) for name in library.recipe_names())
+    return [name for name, recipe in found if recipe and recipe.value and _fits(recipe.value, recipe.value, hosts)]
+
+
+def _fitting(variants: Mapping[str, Source[Variant] | None], recipe: Recipe, hosts: object) -> list[str]:
+    """Return the variants of a recipe that can be deployed on so many hosts."""
+    return [name for name, each in variants.items() if each and each.value and _fits(each.value, recipe, hosts)]
+
+
+def _fits(entry: Recipe | Variant, recipe: Recipe, hosts: object) -> bool:
+    """Return whether an entry can be deployed on so many hosts, with an engine that can serve on them together."""
+    listed = _count(hosts)
+    together = listed == 1 or engines.named(recipe.engine).groups is not None
+    return {entry.status, recipe.status} == {"recipe"} and (entry.nodes or recipe.nodes) <= listed and together
 
 
 def _inline(document: Document, base: Path, deployment: dict[str, Any]) -> Iterator[Finding]:
@@ -168,10 +191,15 @@ def _nodes(document: Document, base: Path, hosts: object, entries: tuple[Recipe,
     """Find a deployment on fewer hosts than its recipe needs."""
     recipe, variant = entries
     needed = (variant.nodes if variant else None) or recipe.nodes
-    listed = len(hosts) if isinstance(hosts, tuple) else 1
+    listed = _count(hosts)
     if listed < needed:
         message = f"deployment {base[-1]} needs {needed} hosts, but `hosts` lists {listed}"
         yield _error(_NEEDED, message, document.at_value((*base, "hosts")), "add names: `hosts: [spark-01, spark-02]`")
+
+
+def _count(hosts: object) -> int:
+    """Return the number of hosts in the value of `hosts`."""
+    return len(hosts) if isinstance(hosts, tuple) else 1
 
 
 def _name(form: str, value: object) -> str | None:

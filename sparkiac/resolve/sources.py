@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import TYPE_CHECKING, Any, Final
 
+from sparkiac.model import forms
 from sparkiac.model.sources import RecipeSource
 from sparkiac.report import Finding, Severity
 
@@ -41,7 +43,8 @@ def check(
         hint = f"run `sparkiac recipes fetch {document.name}`"
         if locked is None or not is_of(locked, source):
             state = "is not fetched" if locked is None else "is fetched from another place"
-            wanted = f"{source.git} at {source.revision}, folder {source.path}, format {source.format}"
+            revision = f" at {source.revision}" if source.git else ""
+            wanted = f"{source.address}{revision}, folder {source.path}, format {source.format}"
             message = f"source {name} {state}: the inventory names {wanted}"
             yield Finding(*_MISSING, Severity.ERROR, message, document.at_key((_KEY, name)), hint)
             continue
@@ -51,8 +54,11 @@ def check(
 
 
 def is_of(locked: LockedSource, source: RecipeSource) -> bool:
-    """Return whether an entry of the lock was made for this source."""
-    return all(getattr(locked, key) == getattr(source, key) for key in RecipeSource.model_fields)
+    """Return whether an entry of the lock was made for this source, at the commit or digest that it names."""
+    _, _, digest = (source.oci or "").partition("@")
+    named = digest or (source.revision if re.fullmatch(forms.COMMIT, source.revision) else "")
+    same = all(getattr(locked, key) == getattr(source, key) for key in RecipeSource.model_fields)
+    return same and named in {"", locked.pin}
 
 
 def differences(locked: LockedSource, files: tuple[RecipeText, ...]) -> Iterator[str]:

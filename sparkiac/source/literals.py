@@ -29,8 +29,10 @@ _FORMS: Final = {
 }
 """Kind of secret → pattern of its text, with the minimum length of a real one."""
 _FORM: Final = re.compile("(?<![A-Za-z0-9_-])(?:" + "|".join(f"({form})" for form in _FORMS.values()) + ")")
-_USER: Final = re.compile(r"://([^\s/?#'\"<>\\]*)@")
+_USER: Final = re.compile(r"(https?)?://([^\s/?#'\"<>\\]*)@")
 """User and password of a URL (RFC 3986, 3.2.1)."""
+_TOKEN_AS_USER: Final = re.compile(r"(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{16,}")
+"""Git servers accept a token as the user name of a URL."""
 _ASSIGNED: Final = re.compile(r"(?<![\w.-])(-{0,2})([A-Za-z_][\w.-]*)(=|[ \t]+|)")
 _VALUE: Final = re.compile(r""""([^"\n]{1,4096})|'([^'\n]{1,4096})|([^\s'",;&|)}]{1,4096})""")
 _NAMED: Final = re.compile(
@@ -103,11 +105,13 @@ def can_be_real(value: str) -> bool:
 
 
 def passwords(text: str) -> Iterator[Literal]:
-    """Return the passwords in URLs."""
+    """Return the passwords in URLs, and the tokens that replace a user and a password."""
     for found in _USER.finditer(text):
-        _, colon, password = found[1].partition(":")
+        user, colon, password = found[2].partition(":")
         if colon and not is_placeholder(password):
-            yield Literal(found.end(1) - len(password), found.end(1), "is the password in a URL")
+            yield Literal(found.end(2) - len(password), found.end(2), "is the password in a URL")
+        elif not colon and found[1] and _TOKEN_AS_USER.fullmatch(user):
+            yield Literal(*found.span(2), "looks like a token in a URL")
 
 
 def _by_form(text: str) -> Iterator[Literal]:

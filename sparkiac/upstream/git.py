@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sparkiac.model import forms
 from sparkiac.upstream import ssh
+from sparkiac.upstream.fetched import MAX_BYTES, MAX_FILES, SUFFIX, FetchedFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 _TIMEOUT_S: Final = 60
 _SYMLINK: Final = b"120000"
 _FILE: Final = b"blob"
 _FATAL: Final = "fatal: "
-_MAX_FILES: Final = 1000
-_MAX_BYTES: Final = 1 << 20
-"""Maximum size of one file that is fetched."""
 _ONLY: Final = ("protocol.allow=never", "protocol.https.allow=always", "protocol.file.allow=always")
 _ONLY_THESE: Final = tuple(word for setting in _ONLY for word in ("-c", setting))
-_NO_PROMPT: Final = {"GIT_TERMINAL_PROMPT": "0"}
+_SETTINGS: Final = {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+"""No prompt, and messages in English."""
+_HINTS: Final = {
+    "couldn't find remote ref HEAD": "the repository is empty, or the address is not that of a Git repository",
+    "couldn't find remote ref": "revision must be a branch, a tag, or all 40 digits of a commit",
+    "not our ref": "the repository has no such commit",
+    "certificate verification failed": "if the server has a private certificate authority, name it in GIT_SSL_CAINFO",
+    "certificate problem": "if the server has a private certificate authority, name it in GIT_SSL_CAINFO",
+    "could not read Username": "the repository does not exist, or git needs a credential helper for it",
+    "Authentication failed": "the login of git's credential helper or configuration is wrong",
+    'Protocol "http" not supported': "the server redirects to an address without TLS",
+}
+"""Part of a message of git or its TLS libraries → what it means here."""
 _REPOSITORY_VARIABLES: Final = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"})
 """Set where a hook of the user's repository runs sparkiac; a fetch must not write there."""
-
-
-class FetchedFiles(NamedTuple):
-    """Files of a repository at one commit."""
-
-    commit: str
-    files: Mapping[str, bytes]
-    """Path below the requested folder → content."""
 
 
 class GitError(Exception):
@@ -65,10 +69,13 @@ def fetch(url: str, revision: str, path: str) -> FetchedFiles:
         words = ("fetch", "--quiet", "--depth=1", "--no-tags", "--", url, revision)
         _output(folder, *_ONLY_THESE, *words, fetching=True)
         commit = _output(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}", fetching=True).decode().strip()
+        if re.fullmatch(forms.COMMIT, revision) and commit != revision:
+            message = f"{revision} is a tag object; name its commit {commit}"
+            raise GitError(message)
         below = _listed(folder, _Commit(commit, revision), [f"{path}/"], fetching=True)
-        listed = [each for each in below if each[0].endswith(".yaml")]
-        if len(listed) > _MAX_FILES:
-            message = f"{path} has {len(listed)} files; at most {_MAX_FILES} are read"
+        listed = [each for each in below if each[0].endswith(SUFFIX)]
+        if len(listed) > MAX_FILES:
+            message = f"{path} has {len(listed)} files; at most {MAX_FILES} are read"
             raise GitError(message)
         return FetchedFiles(commit, {each.removeprefix(f"{path}/"): _blob(folder, blob, each) for each, blob in listed})
 
@@ -97,8 +104,8 @@ def _listed(
 
 def _blob(folder: Path, blob: str, fetched: str = "") -> bytes:
     """Return the content of a blob; `fetched` is the path of one from another repository, whose size is limited."""
-    if fetched and int(_output(folder, "cat-file", "-s", blob, fetching=True)) > _MAX_BYTES:
-        message = f"{fetched} has more than {_MAX_BYTES} bytes"
+    if fetched and int(_output(folder, "cat-file", "-s", blob, fetching=True)) > MAX_BYTES:
+        message = f"{fetched} has more than {MAX_BYTES} bytes"
         raise GitError(message)
     return _output(folder, "cat-file", "blob", blob, fetching=bool(fetched))
 
@@ -106,7 +113,7 @@ def _blob(folder: Path, blob: str, fetched: str = "") -> bytes:
 def _output(folder: Path, *words: str, unknown: str = "", fetching: bool = False) -> bytes:
     """Return the output of a git command in a folder; `unknown` is the revision that a silent failure is about."""
     hidden = _REPOSITORY_VARIABLES if fetching else frozenset()
-    environment = {key: value for key, value in os.environ.items() if key not in hidden} | _NO_PROMPT
+    environment = {key: value for key, value in os.environ.items() if key not in hidden} | _SETTINGS
     try:
         done = subprocess.run(  # noqa: S603  no shell; the revision does not start with a dash
             ("git", *words),  # noqa: S607  the user's git
@@ -130,6 +137,7 @@ def _command(words: tuple[str, ...]) -> str:
 
 
 def _reason(errors: str) -> str:
-    """Return the line of git's output that gives the reason; advice can follow it."""
+    """Return the line of git's output that gives the reason, with a hint; advice of git can follow it."""
     fatal = [line.removeprefix(_FATAL) for line in errors.splitlines() if line.startswith(_FATAL)]
-    return fatal[0] if fatal else ssh.last_line(errors, "")
+    reason = fatal[0] if fatal else ssh.last_line(errors, "")
+    return "; ".join((reason, *[hint for part, hint in _HINTS.items() if part in reason][:1]))

@@ -2,7 +2,8 @@
 """Print the high-speed network ports of this machine as JSON. Needs Python 3.8 or newer and preflight_host.py.
 
 Nothing is changed. With the argument `neighbours`, each port that is up sends two pings to the IPv6 multicast address
-of all nodes, so that the kernel learns who is at the other end of the cable.
+of all nodes, so that the kernel learns who is at the other end of the cable. LLDP frames that systemd-networkd or lldpd
+received tell the same without an answer.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ RDMA = "/sys/class/infiniband"
 NET = "/sys/class/net"
 ALL_NODES = "ff02::1"
 KIND = "RoCE v2"
+LLDP = "/run/systemd/netif/lldp"
+LENGTH, ADDRESSES = 8, 12
+"""Bytes of the length before each frame in a file of LLDP, and of the frame's two MAC addresses."""
 TOOLS = ("ping", "iperf3", "ib_write_bw", "mpirun", "all_reduce_perf")
 
 
@@ -89,12 +93,36 @@ def gids(host: LocalHost, device: str) -> Iterator[tuple[str, str]]:
 
 def neighbours(host: LocalHost, names: list[str]) -> dict[str, list[str]]:
     """Return the MAC addresses that each of these interfaces reaches without a router."""
-    found = {}
+    found, announced = {}, of_lldpd(host)
     for name in names:
         with suppress(OSError, RuntimeError):  # nobody answered; the table may still know a neighbour
             host.run("ping", "-6", "-c", "2", "-w", "3", f"{ALL_NODES}%{name}")
         table = json.loads(host.run("ip", "-json", "-6", "neighbour", "show", "dev", name) or "[]")
-        found[name] = sorted({each["lladdr"] for each in table if "lladdr" in each})
+        heard = {each["lladdr"] for each in table if "lladdr" in each}
+        found[name] = sorted({*heard, *of_networkd(host, name), *announced.get(name, ())})
+    return found
+
+
+def of_networkd(host: LocalHost, name: str) -> Iterator[str]:
+    """Return the senders of the LLDP frames that systemd-networkd received on an interface."""
+    try:
+        left = host.path(f"{LLDP}/{text(host, f'{NET}/{name}/ifindex')}").read_bytes()
+    except OSError:
+        return
+    while len(left) >= LENGTH + ADDRESSES:
+        size = int.from_bytes(left[:LENGTH], "little")
+        frame, left = left[LENGTH : LENGTH + size], left[LENGTH + size :]
+        yield ":".join(f"{byte:02x}" for byte in frame[ADDRESSES // 2 : ADDRESSES])
+
+
+def of_lldpd(host: LocalHost) -> dict[str, list[str]]:
+    """Return interface and ports that lldpd knows by their MAC addresses; empty without lldpd, or without its group."""
+    found: dict[str, list[str]] = {}
+    with suppress(OSError, RuntimeError, ValueError, LookupError, TypeError):
+        told = json.loads(host.run("lldpcli", "-f", "json0", "show", "neighbors"))
+        for interface in told["lldp"][0].get("interface", ()):
+            idents = [ident for port in interface["port"] for ident in port["id"] if ident["type"] == "mac"]
+            found.setdefault(interface["name"], []).extend(ident["value"].lower() for ident in idents)
     return found
 
 

@@ -63,13 +63,19 @@ FAULTS: Final = [
         "12:13 REF001",
         "did you mean 'redhatai/qwen3.6-35b-a3b-nvfp4'?",
     ),
-    ("unknown variant", "    port: 8001\n", "    port: 8001\n    variant: fastest\n", "15:14 REF001", "known: "),
+    (
+        "unknown variant",
+        "    port: 8001\n",
+        "    port: 8001\n    variant: fastest\n",
+        "15:14 REF001",
+        "remove `variant`: ",
+    ),
     (
         "unknown fragment",
         "    port: 8001\n",
-        "    port: 8001\n    fragments: [two-node]\n",
+        "    port: 8001\n    fragments: [single-usr]\n",
         "15:17 REF001",
-        "did you mean 'two-node-roce'?",
+        "did you mean 'single-user'?",
     ),
     (
         "hosts as list of names in text",

@@ -122,7 +122,7 @@ def test_2_for_an_output_whose_name_cannot_be_printed(cli: Cli) -> None:
     [
         ([], "Usage: sparkiac"),
         (["genrate", "lab.yaml"], "unknown command 'genrate'; did you mean 'generate'?"),
-        (["qqq"], "unknown command 'qqq'; the nearest name is "),
+        (["qqq"], "unknown command 'qqq'; none of the "),
         (["--verbose"], "No such option"),
         (["generate"], "Missing argument 'INVENTORY'"),
         (["check", "lab.yaml", "more"], "takes one inventory"),

@@ -152,6 +152,57 @@ def test_a_pair_with_addresses(cli: Cli, sparks: list[Spark], tmp_path: Path) ->
     assert cli("check", "lab.yaml").code == 0
 
 
+FRAME = bytes.fromhex("0180c200000e") + b"%s" + bytes.fromhex("88cc 0207 04") + b"%s" + bytes.fromhex("0602 0078 0000")
+"""An LLDP frame: to the group of nearest bridges, from a port, with the chassis and the time to live."""
+
+
+def frame(mac: str) -> bytes:
+    """Return a frame of a port, with its length before it, as systemd-networkd stores it."""
+    address = bytes.fromhex(mac.replace(":", ""))
+    whole = FRAME % (address, address)
+    return len(whole).to_bytes(8, "little") + whole
+
+
+def test_lldp_frames_name_the_other_end_where_nobody_answers_a_ping(
+    cli: Cli, sparks: list[Spark], tmp_path: Path
+) -> None:
+    """One host has the file of systemd-networkd, with a switch and the other host; the other one has lldpd."""
+    one, two, *_ = sparks
+    one.plug(1, "192.168.177.11/24", two, 0)
+    two.plug(0, "192.168.177.12/24", one, 1)
+    for spark in (one, two):
+        spark.seen = {name: [] for name in spark.seen}
+        spark.record()
+    (one.root / "sys/class/net/enp1s0f1np1/ifindex").write_text("7\n")
+    (one.root / "run/systemd/netif/lldp").mkdir(parents=True)
+    frames = frame("aa:bb:cc:00:00:01") + frame(two.mac("enp1s0f0np0"))
+    (one.root / "run/systemd/netif/lldp/7").write_bytes(frames + frames[:11])
+    port = {"id": [{"type": "mac", "value": one.mac("enp1s0f1np1").upper()}]}
+    chassis = [{"id": [{"type": "local", "value": "x"}]}]
+    told = {"lldp": [{"interface": [{"name": "enp1s0f0np0", "chassis": chassis, "port": [port]}]}]}
+    (two.root / "bin/lldpcli").write_text(f"#!/bin/sh\n# Stands in for lldpcli.\necho '{json.dumps(told)}'\n")
+    (two.root / "bin/lldpcli").chmod(0o755)
+    (tmp_path / "lab.yaml").write_text(inventory(2))
+    outcome = cli("fabric", "discover", "lab.yaml")
+    assert outcome.err.splitlines() == [
+        "spark-01 enp1s0f1np1: cabled to spark-02 enp1s0f0np0",
+        "spark-02 enp1s0f0np0: cabled to spark-01 enp1s0f1np1",
+    ]
+
+
+@pytest.mark.parametrize("told", ["", "{}", '{"lldp": [{}]}', '{"lldp": [{"interface": [{"name": "enp1s0f1np1"}]}]}'])
+def test_unexpected_output_of_lldpd_is_no_neighbour(cli: Cli, sparks: list[Spark], tmp_path: Path, told: str) -> None:
+    one, *_ = sparks
+    one.plug(1, "192.168.177.11/24", one, 1)
+    (one.root / "bin/lldpcli").write_text(f"#!/bin/sh\necho '{told}'\n")
+    (one.root / "bin/lldpcli").chmod(0o755)
+    (tmp_path / "lab.yaml").write_text(inventory(1))
+    outcome = cli("fabric", "discover", "lab.yaml")
+    assert outcome.err.splitlines() == [
+        "spark-01 enp1s0f1np1: other end unknown: no host of this inventory answers there"
+    ]
+
+
 def test_write_gives_what_the_patch_gives(cli: Cli, sparks: list[Spark], tmp_path: Path) -> None:
     one, two, *_ = sparks
     one.plug(1, "192.168.177.11/24", two, 0)

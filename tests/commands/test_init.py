@@ -17,6 +17,7 @@ from sparkiac import __version__, pipeline
 from sparkiac.commands.init.steps import _wheel
 from sparkiac.upstream import origin
 from tests.catalog.test_reference import ENTRIES, USABLE
+from tests.commands.test_own_recipes import RECIPE as OWN
 from tests.conftest import ROOT
 from tests.lock import conftest
 from tests.lock.upstream import repository
@@ -134,6 +135,23 @@ def test_from_a_recipe_all_files_are_there_and_say_what_was_asked(folder: Path, 
     assert (folder / "lab/requirements.txt").read_text().splitlines()[1:] == [REQUIREMENT]
     assert (folder / "lab/schema/inventory.schema.json").read_text() == cli("schema").out
     assert "{{" not in "".join((folder / "lab" / each).read_text() for each in FILES if "schema" not in each)
+
+
+def test_a_recipe_of_the_directory_is_served(folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = folder / "lab/recipes/ours/chat.yaml"
+    recipe.parent.mkdir(parents=True)
+    recipe.write_text(OWN.replace("engine: vllm", "engine: vlm"))
+    served = ("--host", "spark-01=192.168.1.11", "--recipe", "ours/chat", "--user", "milo")
+    refused = cli("init", "lab", *served)
+    assert refused.code == 2
+    assert "lab/recipes/ours/chat.yaml:2:9: error" in refused.err
+    assert files(folder) == ["lab/recipes/ours/chat.yaml"]
+    recipe.write_text(OWN)
+    outcome = cli("init", "lab", *served)
+    assert (outcome.code, outcome.err) == (0, "")
+    monkeypatch.chdir(folder / "lab")
+    assert "recipe: ours/chat" in (folder / "lab/inventories/lab.yaml").read_text()
+    assert cli("check", "inventories/lab.yaml", "--allow-unlocked").code == 0
 
 
 def test_a_fleet_without_secrets_needs_no_step_for_them(folder: Path, cli: Cli) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from sparkiac.commands.memory.tables import LOOKED_FOR
 from sparkiac.memory import startup
+from sparkiac.memory.budget import BEYOND_BYTES
 from sparkiac.memory.startup import Startup
 from sparkiac.model.records import StartRecord
 from tests.plan.fleets import LOCK, PAIR, deployment
@@ -145,13 +146,17 @@ def test_the_record_has_the_server_its_terms_and_its_source(cli: Cli, folder: Pa
 
 
 def test_a_page_of_metrics_is_added_to_the_record_of_the_log(cli: Cli, folder: Path) -> None:
-    (folder / "metrics").write_text(PAGE)
+    page = PAGE.replace("1.093152768e+09", "2.147483648e+09")
+    (folder / "metrics").write_text(page)
     cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
     assert cli("memory", "lab.yaml", "chat", "--from-metrics", "metrics").code == 0
     record = recorded(folder)
     assert record.terms.pool_bytes == round(38.5 * GIB)
     assert (record.cached.blocks, record.cached.block_tokens) == (22_993, 16)
-    assert record.terms.host_bytes == 1_093_152_768
+    assert record.terms.host_bytes == 2 * GIB
+    [host] = json.loads(cli("plan", "lab.yaml", "--format", "json").out)["plan"]["hosts"]
+    [processes] = [part for part in host["memory"]["parts"] if part["name"] == "processes of vLLM"]
+    assert processes["low_bytes"] == 2 * GIB + BEYOND_BYTES[0]
     assert record.acceptance == 0.75
     assert record.source.grade == "metrics"
 

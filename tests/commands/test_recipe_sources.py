@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +11,9 @@ import yaml
 
 from tests.commands.test_own_recipes import RECIPE
 from tests.plan.fleets import LOCK
+from tests.upstream import git_server
+from tests.upstream.git_server import git
+from tests.upstream.registry import servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,13 @@ deployments:
   chat: {recipe: ours/chat, hosts: spark-01, port: 8001}
 sources:
   team: {git: "file://ADDRESS"}
+"""
+OWN_MODEL: Final = """\
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat: {recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8001}
 """
 EUGR: Final = """\
 recipe_version: "1"
@@ -59,9 +68,7 @@ class Upstream:
             else:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(text)
-        git(self.repository, "add", "-A")
-        git(self.repository, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "change")
-        return git(self.repository, "rev-parse", "HEAD").strip()
+        return git_server.commit(self.repository)
 
     @property
     def locked(self) -> dict[str, Any]:
@@ -75,15 +82,10 @@ class Upstream:
         return self.folder / "sources/team/ours/chat.yaml"
 
 
-def git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture
 def upstream(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Upstream:
     """Make a repository with one recipe, and an inventory that names it."""
     found = Upstream(folder, tmp_path_factory.mktemp("upstream"))
-    git(found.repository, "init", "-q")
     found.commit({"recipes/ours/chat.yaml": RECIPE, "recipes/README.yaml": "x: 1\n", "README.md": "# recipes\n"})
     (folder / "inventories").mkdir()
     (folder / "inventories/lab.yaml").write_text(INVENTORY.replace("ADDRESS", str(found.repository)))
@@ -97,7 +99,7 @@ def test_a_source_is_fetched_pinned_and_used_without_its_repository(cli: Cli, up
     assert "inventories/lab.yaml:7:3: error RCP004 source-not-fetched: source team is not fetched" in before.err
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 0, done.err
-    assert "README.yaml: not VENDOR/NAME.yaml" in done.err
+    assert "team: recipes/README.yaml: skipped: not VENDOR/NAME.yaml" in done.err
     assert upstream.recipe.read_text() == RECIPE
     commit = git(upstream.repository, "rev-parse", "HEAD").strip()
     assert upstream.locked["team"]["commit"] == commit
@@ -108,6 +110,19 @@ def test_a_source_is_fetched_pinned_and_used_without_its_repository(cli: Cli, up
     assert (again.code, again.out) == (0, "inventories/lab.lock.yaml: up to date\n")
     assert "sources/team/ours/chat.yaml" in cli("recipes", "show", "ours/chat").out
     assert "ours/chat" in cli("recipes", "search", "--model", "our model").out
+
+
+def test_a_recipe_of_a_source_is_added_to_the_inventory(cli: Cli, upstream: Upstream) -> None:
+    inventory = upstream.folder / "inventories/lab.yaml"
+    inventory.write_text(
+        inventory.read_text()
+        .replace("recipe: ours/chat,", "recipe: nvidia/nemotron-3-nano-4b-fp8,")
+        .replace("hosts: {spark-01:", "hosts: {spark-02: {address: 192.168.1.12}, spark-01:")
+    )
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    done = cli("add", "ours/chat", "--on", "spark-02", "--to", "inventories/lab.yaml", "--name", "second")
+    assert done.code == 0, done.err
+    assert "recipe: ours/chat" in inventory.read_text()
 
 
 @pytest.mark.parametrize("change", ["edited", "added", "removed"])
@@ -181,6 +196,30 @@ def test_a_source_of_another_place_is_fetched_again(cli: Cli, upstream: Upstream
     assert upstream.locked == {}
 
 
+def test_the_recipes_of_a_removed_source_are_told_and_removed(cli: Cli, upstream: Upstream) -> None:
+    """Not while another inventory of the folder names the source, or is not readable."""
+    assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    notes = upstream.recipe.parent / "notes.txt"
+    notes.write_text("mine\n")
+    inventory, other = (upstream.folder / f"inventories/{name}.yaml" for name in ("lab", "other"))
+    other.write_text(inventory.read_text())
+    inventory.write_text(OWN_MODEL)
+    told = "sources/team: no inventory in inventories names it; `sparkiac recipes fetch inventories/lab.yaml` removes"
+    assert told not in cli("generate", "inventories/lab.yaml").err
+    other.write_text("sources: [\n")
+    assert told not in cli("generate", "inventories/lab.yaml").err
+    other.unlink()
+    generated = cli("generate", "inventories/lab.yaml")
+    assert (generated.code, told in generated.err) == (0, True)
+    assert cli("recipes", "fetch", "inventories/lab.yaml", "--dry-run").code == 3
+    assert upstream.recipe.exists()
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert (done.code, "team: no inventory names it; its recipes are removed\n" in done.out) == (0, True)
+    assert not upstream.recipe.exists()
+    assert notes.exists(), "a file that is no recipe stays"
+    assert told not in cli("generate", "inventories/lab.yaml").err
+
+
 def test_recipes_with_faults_are_not_written(cli: Cli, upstream: Upstream) -> None:
     upstream.commit({"recipes/ours/chat.yaml": RECIPE.replace("engine: vllm", "engine: vlm")})
     done = cli("recipes", "fetch", "inventories/lab.yaml")
@@ -188,6 +227,38 @@ def test_recipes_with_faults_are_not_written(cli: Cli, upstream: Upstream) -> No
     assert "sources/team/ours/chat.yaml:2:9" in done.err
     assert not (upstream.folder / "sources").exists()
     assert upstream.locked == {}
+
+
+def test_a_repository_is_fetched_over_https(
+    cli: Cli, upstream: Upstream, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path_factory.mktemp("served")
+    git(root, "clone", "-q", "--bare", str(upstream.repository), str(root / "team.git"))
+    authority = servers.authority(tmp_path_factory.mktemp("authority"))
+    monkeypatch.setenv("NO_PROXY", "*")
+    inventory = upstream.folder / "inventories/lab.yaml"
+    with git_server.serve(root, authority, "") as server:
+        inventory.write_text(inventory.read_text().replace(f"file://{upstream.repository}", f"{server.base}/team.git"))
+        refused = cli("recipes", "fetch", "inventories/lab.yaml")
+        assert refused.code == 6
+        assert f"source team: {server.base}/team.git: unable to access" in refused.err
+        assert "name it in GIT_SSL_CAINFO" in refused.err
+        monkeypatch.setenv("GIT_SSL_CAINFO", str(authority.bundle))
+        assert cli("recipes", "fetch", "inventories/lab.yaml").code == 0
+    assert upstream.recipe.read_text() == RECIPE
+    assert upstream.locked["team"]["commit"] == git(upstream.repository, "rev-parse", "HEAD").strip()
+    assert cli("check", "inventories/lab.yaml").code == 0
+
+
+def test_the_user_of_an_address_is_refused_and_its_password_not_printed(cli: Cli, upstream: Upstream) -> None:
+    inventory = upstream.folder / "inventories/lab.yaml"
+    text = inventory.read_text()
+    for user in ("reader:canary-password", "canary0123456789abcdef"):
+        inventory.write_text(text.replace("file://", f"https://{user}@git.example.org"))
+        refused = cli("recipes", "fetch", "inventories/lab.yaml")
+        assert refused.code == 2
+        assert "SEC003 literal-secret" in refused.err
+        assert "canary" not in refused.out + refused.err
 
 
 @pytest.mark.parametrize(
@@ -217,7 +288,7 @@ def test_recipes_of_another_tool_are_converted(cli: Cli, upstream: Upstream) -> 
     inventory.write_text(text.replace("recipe: ours/chat", "recipe: team/4x-their-model, image: vllm-node:1"))
     done = cli("recipes", "fetch", "inventories/lab.yaml")
     assert done.code == 0, done.err
-    assert "team: notes.yaml: " in done.err
+    assert "team: recipes/notes.yaml:1: skipped: command: is missing" in done.err
     written = (upstream.folder / "sources/team/team/4x-their-model.yaml").read_text()
     assert "max_model_len: 4096" in written
     assert git(upstream.repository, "rev-parse", "HEAD").strip() in written
@@ -225,3 +296,59 @@ def test_recipes_of_another_tool_are_converted(cli: Cli, upstream: Upstream) -> 
     assert "team/4x-their-model" in listed.out
     assert "RCP00" not in cli("check", "inventories/lab.yaml", "--allow-unlocked").err
     assert cli("recipes", "fetch", "inventories/lab.yaml").out == "inventories/lab.lock.yaml: up to date\n"
+    [digest] = upstream.locked["team"]["files"].values()
+    lock = upstream.folder / "inventories/lab.lock.yaml"
+    lock.write_text(lock.read_text().replace(digest, "0" * 64))
+    refused = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert refused.code == 1
+    assert "another version of sparkiac may have converted them; if that is expected, run with --upgrade" in refused.err
+
+
+SPARKRUN: Final = {
+    "official-recipes/small/small-vllm.yaml": """\
+recipe_version: "2"
+model: example/small
+runtime: vllm
+container: vllm/vllm-openai:v0.20.0
+min_nodes: 1
+max_nodes: 1
+defaults: {port: 8000, host: 0.0.0.0, gpu_memory_utilization: 0.5, max_model_len: 8192}
+post_exec: [echo ready]
+""",
+    "official-recipes/small/small-with-base.yaml": """\
+recipe_version: "2"
+include: small-vllm
+defaults: {max_model_len: 4096}
+""",
+    "official-recipes/README.yaml": "title: not a recipe\n",
+    "official-recipes/broken.yaml": "recipe_version: '2'\nmodel: [\n",
+    "experimental-recipes/other.yaml": "recipe_version: '2'\n",
+}
+"""A repository in the layout of sparkrun: folders of recipes, each with a folder for each family of models."""
+STORE: Final = "container: {mounts: {/root/.cache/huggingface: {source: model_store}}}"
+LOST: Final = (
+    "small/small-vllm.yaml:8: lost: post_exec: echo ready: runs in the first container once the server answers; "
+    "sparkiac runs nothing there"
+)
+
+
+def test_a_repository_of_sparkrun_is_converted(cli: Cli, upstream: Upstream) -> None:
+    upstream.commit(dict(SPARKRUN))
+    inventory = upstream.folder / "inventories/lab.yaml"
+    text = inventory.read_text().replace('"}', '", format: sparkrun, path: official-recipes}')
+    inventory.write_text(text.replace("ours/chat", f"team/small-small-vllm, {STORE}"))
+    done = cli("recipes", "fetch", "inventories/lab.yaml")
+    assert done.code == 0, done.err
+    readme, broken, base, lost = (line.removeprefix("team: official-recipes/") for line in done.err.splitlines())
+    assert readme == "README.yaml:1: skipped: model: is missing"
+    assert broken == "broken.yaml:2: skipped: not valid YAML: did not find expected node content"
+    assert base.startswith("small/small-with-base.yaml:1: skipped: it starts no server; ")
+    assert "; include: small-vllm: the recipe that it includes is not read" in base
+    assert lost == LOST
+    written = (upstream.folder / "sources/team/team/small-small-vllm.yaml").read_text()
+    assert "# lost, line 8: post_exec: echo ready" in written
+    assert f"at {upstream.locked['team']['commit']}, official-recipes: small/small-vllm.yaml" in written
+    assert set(upstream.locked["team"]["files"]) == {"team/small-small-vllm.yaml"}
+    assert cli("generate", "inventories/lab.yaml", "--allow-unlocked").code == 0
+    compose = (upstream.folder / "generated/lab/hosts/spark-01/etc/sparkiac/chat/compose.yaml").read_text()
+    assert "8192" in compose

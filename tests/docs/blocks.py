@@ -33,6 +33,8 @@ class Block(NamedTuple):
     text: str
     mark: str | None
     """Why it is not run."""
+    heading: str
+    """Heading of the section that it is in."""
 
     def __str__(self) -> str:
         """Name its place."""
@@ -44,7 +46,9 @@ def blocks(page: Path, language: str) -> Iterator[Block]:
     text = page.read_text()
     for found in _BLOCK.finditer(text):
         if found["language"] == language:
-            yield Block(page, text.count("\n", 0, found.start("text")) + 1, language, found["text"], found["mark"])
+            above = text[: found.start("text")]
+            *_, heading = ["", *re.findall(r"^##+ (.+)$", above, re.MULTILINE)]
+            yield Block(page, above.count("\n") + 1, language, found["text"], found["mark"], heading)
 
 
 def commands(block: Block) -> list[str]:

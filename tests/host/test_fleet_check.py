@@ -269,15 +269,15 @@ def test_more_hung_endpoints_than_threads_fit_into_the_period(monkeypatch: pytes
     """The time of one check shrinks, so that all endpoints are asked twice within the period."""
     limits = []
 
-    def fault(_entry: Any, limit_s: int, _secrets: Path) -> str:  # noqa: ANN401
+    def result(_entry: Any, limit_s: int, *_: object) -> Any:  # noqa: ANN401
         limits.append(limit_s)
-        return "hung"
+        return ask.Result("hung")
 
-    monkeypatch.setattr(ask, "fault_of", fault)
+    monkeypatch.setattr(ask, "result_of", result)
     monkeypatch.setattr(ask, "PAUSE_S", 0)
     for count in (1, 100, 400):
         limits.clear()
-        ask.check([{"name": str(number)} for number in range(count)], 900, tmp_path)
+        ask.check([{"name": str(number)} for number in range(count)], 900, tmp_path, {})
         assert len(limits) == 2 * count
         assert 2 * -(-count // ask.PARALLEL) * max(limits) + 15 < 900
         assert min(limits) >= ask.SHORTEST_S
@@ -285,11 +285,58 @@ def test_more_hung_endpoints_than_threads_fit_into_the_period(monkeypatch: pytes
 
 def test_a_check_that_never_ends_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     never = threading.Event()
-    monkeypatch.setattr(ask, "fault_of", lambda entry, *_: "" if entry["name"] == "good" else str(never.wait(600)))
+
+    def result(entry: Any, *_: object) -> Any:  # noqa: ANN401
+        return ask.Result("" if entry["name"] == "good" else str(never.wait(600)))
+
+    monkeypatch.setattr(ask, "result_of", result)
     monkeypatch.setattr(ask, "SHARE", 0.1)
-    found = ask.check([{"name": "good"}, {"name": "bad"}], 20, tmp_path)
+    found = ask.check([{"name": "good"}, {"name": "bad"}], 20, tmp_path, {})
     never.set()
-    assert found == {"good": "", "bad": "no answer within the time of this run"}
+    assert found == {"good": ask.Result(""), "bad": ask.Result("no answer within the time of this run")}
+
+
+def waiting(tokens: int, requests: int = 3) -> tuple[int, bytes]:
+    """Return metrics of vLLM with a full KV cache."""
+    found = {"generation_tokens_total": tokens, "kv_cache_usage_perc": 1.0, "num_requests_running": 2}
+    found["num_requests_waiting"] = requests
+    return 200, "".join(f"vllm:{name} {value}\n" for name, value in found.items()).encode()
+
+
+def test_a_queue_that_stands_still_between_two_checks_is_a_failure(
+    timer: Timer, bot: Receiver, service: Service
+) -> None:
+    """The KV cache is full, requests wait, and no token is generated; /health is 200 all the time."""
+    timer.watch("qwen36", service.url, metrics="/metrics")
+    for tokens in (100, 200):
+        service.answers |= {"/metrics": waiting(tokens)}
+        assert timer.run() == SILENT
+    ran = timer.run()
+    assert "2 requests running, 3 waiting, KV cache use 100%, and no token since the last check" in ran.err
+    assert "FAILING: qwen36 on spark-01" in bot.texts[0]
+    service.answers |= {"/metrics": waiting(201)}
+    assert timer.run() == SILENT
+    assert "WORKING AGAIN: qwen36 on spark-01" in bot.texts[1]
+
+
+def test_what_did_not_move_while_nothing_waited_is_no_failure(timer: Timer, bot: Receiver, service: Service) -> None:
+    timer.watch("qwen36", service.url, metrics="/metrics")
+    for requests in (3, 0, 3):
+        service.answers |= {"/metrics": waiting(100, requests)}
+        assert timer.run() == SILENT
+    assert bot.requests == []
+
+
+def test_the_state_of_an_older_sparkiac_is_read(timer: Timer, service: Service) -> None:
+    """Its records do not contain token counters."""
+    timer.watch("qwen36", service.url)
+    assert timer.run() == SILENT
+    path = timer.folder / "state/state.json"
+    data = json.loads(path.read_text())
+    for record in data["records"].values():
+        del record["queued"]
+    path.write_text(json.dumps(data))
+    assert timer.run() == SILENT
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"run": 1}', "[]"])

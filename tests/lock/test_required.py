@@ -74,7 +74,7 @@ def test_two_deployments_want_one_thing_in_two_places() -> None:
         f"  again: {{recipe: base/single-spark, model: example/model, hosts: spark-01, port: 8002, image: '{IMAGE}'}}\n"
     )
     assert told(text, "model") == {"example/model": ("again chat", ["7:12", "11:45"])}
-    assert told(text, "image") == {IMAGE: ("again chat", ["10:12", "11:93"])}
+    assert told(text, "image") == {IMAGE: ("again chat", ["10:12", "11:96"])}
 
 
 def test_a_model_that_is_served_from_a_directory_and_its_one_file() -> None:

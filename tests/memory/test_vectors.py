@@ -192,7 +192,7 @@ def test_v16c_the_post_names_two_contexts(context: int, requests: float) -> None
 
 
 def test_v17_v18_two_machines_share_the_weights_and_the_smaller_one_counts() -> None:
-    """(row 5.7)."""
+    """(row 5.7) (row 15.6)."""
     smallest = group_bytes({"thinkstation": 119 * GIB, "ascent": 121 * GIB})
     assert smallest == 119 * GIB
     whole = Term("weights", 148 * GIB, "DeepSeek-V4 thread L315")

@@ -80,7 +80,7 @@ def test_its_secrets_must_be_on_its_host() -> None:
     ("text", "finding"),
     [
         ("monitoring: {timer: {hosts: spark-01}}\n", "REF003 10:14 the fleet timer has no receiver for its messages"),
-        (timer("spark-09"), "REF001 11:15 unknown host 'spark-09'"),
+        (timer("spark-09"), "REF001 11:18 unknown host 'spark-09'"),
     ],
 )
 def test_without_receivers_and_on_an_unknown_host(text: str, finding: str) -> None:

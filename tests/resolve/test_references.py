@@ -29,6 +29,22 @@ def test_an_unknown_recipe() -> None:
     assert hints(text) == ["did you mean 'base/single-spark'?"]
 
 
+@pytest.mark.parametrize(
+    ("word", "hosts", "named", "unnamed"),
+    [
+        ("nvidia/minimax-m2.7", "spark-01", "", "minimax-m2.7-nvfp4"),  # for two hosts
+        ("nvidia/minimax-m2.7", "[spark-02, spark-01]", "nvidia/minimax-m2.7-nvfp4", ""),
+        ("base/tensorrt", "spark-01", "base/tensorrt-llm", ""),
+        ("base/tensorrt", "[spark-02, spark-01]", "", "tensorrt"),  # an engine that serves on one host
+        ("deepseek-ai/deepseek-v4-flash-jasi", "[spark-02, spark-01]", "", "-jasl"),  # only mentioned
+    ],
+)
+def test_hints_name_recipes_that_can_be_deployed_there(word: str, hosts: str, named: str, unnamed: str) -> None:
+    [hint] = hints(PAIR.replace("base/single-spark", word).replace(IN_GROUP, f"hosts: {hosts}"))
+    assert named in hint
+    assert not unnamed or unnamed not in hint
+
+
 def test_an_unknown_variant() -> None:
     text = deployment("variant: dflash")
     assert faults(text) == ["REF001 10:14 unknown variant 'dflash'"]

@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
+from pydantic import ValidationError
 
 from sparkiac import pipeline
 from sparkiac.catalog.library import RecipeText
 from sparkiac.lock import locked_source, with_sources
-from sparkiac.model.sources import RecipeSource
+from sparkiac.model.sources import LockedSource, RecipeSource
 from sparkiac.resolve import sources
 from tests.plan.fleets import COMMIT, LOCK, deployment
 from tests.resolve.built import as_yaml
 
 SOURCE: Final = {"git": "https://example.org/recipes.git", "revision": "main", "path": "recipes", "format": "sparkiac"}
-OTHER: Final = {"git": "https://example.org/other.git", "revision": "v2", "path": "other", "format": "eugr"}
+OTHER: Final = {
+    "oci": "example.org/recipes:v1",
+    "git": "https://example.org/other.git",
+    "revision": "v2",
+    "path": "other",
+    "format": "eugr",
+}
 RAW: Final = b"title: Our model\nengine: vllm\nsources: [ours]\nmodel: example/model\n"
 FILE: Final = RecipeText("sources/team/ours/chat.yaml", ("ours", "chat"), RAW)
 PINNED: Final = locked_source(RecipeSource(**SOURCE), COMMIT, {"ours/chat.yaml": RAW})
@@ -37,10 +44,36 @@ def test_what_the_lock_pins_is_accepted() -> None:
 
 @pytest.mark.parametrize("key", list(RecipeSource.model_fields))
 def test_each_field_must_be_that_of_the_lock(key: str) -> None:
-    [(code, message)] = found({**SOURCE, key: OTHER[key]}, FILE)
+    source = {"oci": OTHER["oci"]} if key == "oci" else {**SOURCE, key: OTHER[key]}
+    [(code, message)] = found(source, FILE)
     assert code == "RCP004"
     assert "source team is fetched from another place" in message
     assert OTHER[key] in message
+
+
+@pytest.mark.parametrize(
+    ("source", "pin"),
+    [
+        (RecipeSource(git=SOURCE["git"], revision="1" * 40), "3" * 40),
+        (RecipeSource(oci=f"example.org/recipes@sha256:{'1' * 64}"), f"sha256:{'3' * 64}"),
+    ],
+)
+def test_a_commit_or_digest_of_the_inventory_must_be_the_pin(source: RecipeSource, pin: str) -> None:
+    assert not sources.is_of(locked_source(source, pin, {}), source)
+    assert sources.is_of(locked_source(source, pin.replace("3", "1"), {}), source)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"git": SOURCE["git"]},
+        {"oci": OTHER["oci"], "commit": COMMIT},
+        {"git": SOURCE["git"], "commit": COMMIT, "digest": f"sha256:{'1' * 64}"},
+    ],
+)
+def test_an_entry_of_the_lock_has_the_pin_of_its_kind(entry: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="a source with git is pinned by commit, a source with oci by digest"):
+        LockedSource.model_validate(entry)
 
 
 @pytest.mark.parametrize(

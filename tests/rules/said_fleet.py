@@ -52,8 +52,8 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
     ("MEM010", 0): ("MEM010 3:19 spark-01 runs chat and small, which together use 0.90 of its memory",),
     ("MEM010", 1): ("MEM010 3:19 spark-01 runs chat and small, which together use 1.00 of its memory",),
     ("MEM010", 2): ("MEM010 3:19 spark-01 runs chat and small, which together use 1.60 of its memory",),
-    ("MEM016", 0): (("MEM016 16:9 big leaves 17.9 GiB free on spark-02, but 18.2 GiB on the largest machine"),),
-    ("MEM016", 1): (("MEM016 16:9 big leaves 17.9 GiB free on spark-01, but 18.2 GiB on the largest machine"),),
+    ("MEM016", 0): (("MEM016 16:12 big leaves 17.9 GiB free on spark-02, but 18.2 GiB on the largest machine"),),
+    ("MEM016", 1): (("MEM016 16:12 big leaves 17.9 GiB free on spark-01, but 18.2 GiB on the largest machine"),),
     ("HST005", 1): (
         ("HST005 5:3 chat reads example/model from /root/.cache/huggingface, but nothing is mounted there"),
     ),
@@ -76,7 +76,7 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
         ("VAL012 16:24 big sets NCCL_IB_HCA to =rocep1, but the links of spark-01 have rocep1s0f1"),
         ("VAL012 16:24 big sets NCCL_IB_HCA to =rocep1, but the links of spark-02 have rocep1s0f1"),
     ),
-    ("MN002", 0): ("MN002 14:9 big uses TCP on spark-01: no link names an RDMA device",),
+    ("MN002", 0): ("MN002 14:12 big uses TCP on spark-01: no link names an RDMA device",),
     ("MN003", 2): ("MN003 16:28 big has RDMA devices, but NCCL_IB_DISABLE turns them off",),
     ("MN003", 4): ("MN003 15:28 big has RDMA devices, but NCCL_IB_DISABLE turns them off",),
     ("MN004", 2): (
@@ -96,11 +96,11 @@ SAID: Final[dict[tuple[str, int], tuple[str, ...]]] = {
         ),
     ),
     ("MN009", 1): (
-        ("MN009 14:9 spark-01 (192.168.177.0/24) and spark-02 (192.168.177.128/25) of big share no network"),
+        ("MN009 14:12 spark-01 (192.168.177.0/24) and spark-02 (192.168.177.128/25) of big share no network"),
     ),
     ("MN009", 3): (
         (
-            "MN009 17:9 spark-01 (192.168.177.0/24, 192.168.179.0/24) and spark-03 "
+            "MN009 17:12 spark-01 (192.168.177.0/24, 192.168.179.0/24) and spark-03 "
             "(192.168.178.0/24, 192.168.180.0/24) of big share no network"
         ),
     ),

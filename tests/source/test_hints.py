@@ -28,6 +28,7 @@ def test_a_number_at_the_end_is_left_out_where_no_name_holds_it() -> None:
     assert nearest("gemma4", ["functiongemma", "hermes"]) == "similar names: functiongemma"
 
 
-def test_of_many_names_the_nearest_is_always_named() -> None:
+def test_of_many_names_a_likely_one_is_named_or_none() -> None:
     many = [*map(str, range(16)), "log_file"]
-    assert nearest("no_such_flag", many) == "the nearest name is 'log_file'"
+    assert nearest("filelog", many) == "the nearest name is 'log_file'"
+    assert nearest("qqq", many) == "none of the 17 known names is similar"

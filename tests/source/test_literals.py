@@ -119,6 +119,7 @@ def test_a_key_over_many_lines_is_hidden_in_broken_text_too() -> None:
         ("env: {X: 'https://user:hunter2canary@example.org/x'}", "is the password in a URL"),
         ("env: {X: 'postgres://u:hunter2canary@db'}", "is the password in a URL"),
         ("env: {X: 'postgres://u:a@hunter2canary@db'}", "is the password in a URL"),
+        ("env: {X: 'https://0canaryhunter2canary@example.org/x'}", "looks like a token in a URL"),
     ],
 )
 def test_options_and_urls_take_no_literal(line: str, what: str) -> None:

@@ -38,8 +38,8 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
 ) -> int:
     """Add a deployment of RECIPE to an inventory and print the diff; all other lines stay as they are.
 
-    RECIPE is vendor/name or vendor/name#variant, of the catalog or of the repository's `recipes`. It is refused if the
-    inventory would have new errors: too little memory, a taken port, missing links.
+    RECIPE is vendor/name or vendor/name#variant, of the catalog, of the repository's `recipes` or of the inventory's
+    `sources`. It is refused if the inventory would have new errors: too little memory, a taken port, missing links.
 
     Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed during the run, 6 it cannot
     be read or written.

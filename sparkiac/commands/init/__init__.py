@@ -15,6 +15,7 @@ from sparkiac.commands.inputs import exit_code, printable, show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sparkiac.catalog.library import RecipeText
     from sparkiac.commands.init.repository import FleetDraft, FleetHost
     from sparkiac.importers.draft import DraftEntry
     from sparkiac.pipeline import Outcome
@@ -72,28 +73,30 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
 ) -> int:
     """Create a repository for a fleet in DIR; default: the current directory.
 
-    Its inventory serves recipes of the catalog, or what a file of another tool starts (--import, with the report of
-    `sparkiac import`). --from-host reads memory, driver, links and disks of a host over ssh. On a terminal, missing
-    options are prompted for, and the recipes that fit the hosts are listed. Existing files are never overwritten, and
-    after an error no new file is left.
+    Its inventory serves recipes of the catalog and of DIR/recipes, or what a file of another tool starts (--import,
+    with the report of `sparkiac import`). --from-host reads memory, driver, links and disks of a host over ssh. On a
+    terminal, missing options are prompted for, and the recipes that fit the hosts are listed. Existing files are never
+    overwritten, and after an error no new file is left.
 
     Exit codes: 0 done, 1 the inventory has errors or the import lost something, 2 bad input, 6 a file cannot be
     written.
     """
     from sparkiac.commands.init import hosts as machines
     from sparkiac.commands.init import repository, serving
+    from sparkiac.commands.recipes.own import below
 
     if source is not None and (recipes or models or fills or store is not None):
         raise click.UsageError(_BOTH)
     target = printable(directory.resolve())
     name = _name(name, target)
     _refuse_taken(target, name)
+    shelf = below(directory)
     found = machines.with_links(machines.read(hosts, targets, store or _STORE), links)
     if source is not None:
         return _imported(source, found, target, name=name, user=user)
-    found, placements = serving.chosen(found, serving.Answers(recipes, models, fills))
+    found, placements = serving.chosen(found, serving.Answers(recipes, models, fills), shelf)
     fleet = repository.FleetDraft(name, found, _user(user, found), _store(store))
-    return _write(fleet, target, repository.from_recipes(fleet, placements))
+    return _write(fleet, target, repository.from_recipes(fleet, placements), recipes=shelf.files)
 
 
 def _name(given: str | None, target: Path) -> str:
@@ -140,7 +143,7 @@ def _imported(source: Path, hosts: Sequence[FleetHost], target: Path, *, name: s
         return Exit.BAD_INPUT
     hosts = machines.grouped(hosts, max((entry.nodes for _, entry in entries), default=1), source.name)
     fleet = repository.FleetDraft(name, tuple(hosts), _user(user, hosts), _STORE)
-    return _write(fleet, target, _drafted(fleet, entries), entries)
+    return _write(fleet, target, _drafted(fleet, entries), entries=entries)
 
 
 def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, DraftEntry]]) -> str:
@@ -151,15 +154,21 @@ def _drafted(fleet: FleetDraft, entries: Sequence[tuple[str, DraftEntry]]) -> st
     return repository.from_draft(fleet, draft.text)
 
 
-def _write(fleet: FleetDraft, target: Path, text: str, entries: Sequence[tuple[str, DraftEntry]] = ()) -> int:
+def _write(
+    fleet: FleetDraft,
+    target: Path,
+    text: str,
+    *,
+    entries: Sequence[tuple[str, DraftEntry]] = (),
+    recipes: tuple[RecipeText, ...] = (),
+) -> int:
     """Write the repository, unless its inventory has errors that prevent a plan."""
     from sparkiac import pipeline
     from sparkiac.commands.import_ import report
     from sparkiac.commands.init import repository, steps
 
-    outcome = pipeline.check(
-        pipeline.InputFile(f"inventories/{fleet.name}.yaml", text.encode()), None, allow_unlocked=True
-    )
+    draft = pipeline.InputFile(f"inventories/{fleet.name}.yaml", text.encode(), recipes=recipes)
+    outcome = pipeline.check(draft, None, allow_unlocked=True)
     if outcome.plan is not None:
         repository.write(target, fleet.name, text)
     _report(outcome, entries)

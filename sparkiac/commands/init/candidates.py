@@ -20,8 +20,10 @@ from sparkiac.upstream.machine import MeasuredLink
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
+    from sparkiac.catalog.library import RecipeText
     from sparkiac.commands.init.repository import FleetHost
     from sparkiac.commands.recipes.filling import Filled
+    from sparkiac.commands.recipes.own import OwnRecipes
     from sparkiac.model.catalog import Measurement
     from sparkiac.plan import Plan
     from sparkiac.plan.memory_use import DeploymentMemory, HostMemoryUse
@@ -47,9 +49,11 @@ class Candidate(NamedTuple):
     speed: str
 
 
-def fitting(hosts: tuple[FleetHost, ...], nodes: Container[int]) -> tuple[Candidate, ...]:
+def fitting(hosts: tuple[FleetHost, ...], nodes: Container[int], own: OwnRecipes) -> tuple[Candidate, ...]:
     """Return the recipes for one of these numbers of hosts that fit, those with exact memory figures first."""
-    found = (_candidate(each, hosts) for each in catalogued.everything() if _is_listed(each, nodes))
+    found = (
+        _candidate(each, hosts, own.files) for each in catalogued.everything(own.library) if _is_listed(each, nodes)
+    )
     return tuple(sorted(filter(None, found), key=lambda each: (each.order, each.found.name)))
 
 
@@ -66,11 +70,14 @@ def _is_listed(found: Catalogued, nodes: Container[int]) -> bool:
     return found.usable and differs and found.nodes in nodes
 
 
-def _candidate(found: Catalogued, hosts: Sequence[FleetHost]) -> Candidate | None:
-    """Return an entry with its memory and speed; None if it does not fit."""
+def _candidate(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeText, ...]) -> Candidate | None:
+    """Return an entry with its memory and speed; None if it does not fit, or if `check` refuses it."""
     if "model" not in found.values:
         return Candidate(_OPEN, found, "memory and speed depend on the model", "")
-    used = [memory_use.of(host) for host in _plan(found, hosts).hosts]
+    plan = _plan(found, hosts, own)
+    if plan is None:
+        return None
+    used = [memory_use.of(host) for host in plan.hosts]
     if any(map(_exceeds, used)):
         return None
     order, memory = _memory(used)
@@ -78,7 +85,7 @@ def _candidate(found: Catalogued, hosts: Sequence[FleetHost]) -> Candidate | Non
     return Candidate(order, found, memory, _speed(found.entry.measured, leader))
 
 
-def _plan(found: Catalogued, hosts: Sequence[FleetHost]) -> Plan:
+def _plan(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeText, ...]) -> Plan | None:
     """Return the plan of a fleet that serves this entry alone; its memory does not depend on addresses or links."""
     chosen = tuple(
         host if host.links else host._replace(typed_links=(_LINK._replace(address=_LINK.address.format(number)),))
@@ -86,9 +93,7 @@ def _plan(found: Catalogued, hosts: Sequence[FleetHost]) -> Plan:
     )
     fleet = repository.FleetDraft("fleet", chosen, None, "/srv/models")
     raw = repository.from_recipes(fleet, [repository.Placement(found, chosen, None, _open(found))]).encode()
-    outcome = pipeline.check(pipeline.InputFile(found.name, raw), None, allow_unlocked=True)
-    assert outcome.plan is not None, f"a recipe of the catalog has a plan: {outcome.report.findings}"  # noqa: S101
-    return outcome.plan
+    return pipeline.check(pipeline.InputFile(found.name, raw, recipes=own), None, allow_unlocked=True).plan
 
 
 def _open(found: Catalogued) -> Filled:

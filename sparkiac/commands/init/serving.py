@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sparkiac.commands.init.candidates import Candidate
     from sparkiac.commands.init.repository import FleetHost
+    from sparkiac.commands.recipes.own import OwnRecipes
     from sparkiac.resolve.catalogued import Catalogued
 
 _WHICH: Final = "Recipe for {hosts}: number or name"
@@ -36,10 +37,10 @@ class Answers(NamedTuple):
     fills: Sequence[str]
 
 
-def chosen(hosts: Hosts, given: Answers) -> tuple[Hosts, tuple[Placement, ...]]:
+def chosen(hosts: Hosts, given: Answers, own: OwnRecipes) -> tuple[Hosts, tuple[Placement, ...]]:
     """Return the hosts, with the links that were prompted for, and what each of them serves."""
     fills = [filling.option(text) for text in given.fills]
-    placed = _placed(hosts, given.recipes) if given.recipes else _prompted(hosts)
+    placed = _placed(hosts, given.recipes, own) if given.recipes else _prompted(hosts, own)
     left, placements, builds = list(given.models), list[Placement](), set[str]()
     for found, each in placed:
         needed = "model" not in found.values
@@ -55,7 +56,7 @@ def chosen(hosts: Hosts, given: Answers) -> tuple[Hosts, tuple[Placement, ...]]:
     return tuple(linked.get(host.name, host) for host in hosts), tuple(placements)
 
 
-def _placed(hosts: Hosts, recipes: Sequence[str]) -> list[tuple[Catalogued, Hosts]]:
+def _placed(hosts: Hosts, recipes: Sequence[str], own: OwnRecipes) -> list[tuple[Catalogued, Hosts]]:
     """Place each recipe on the first hosts that have none."""
     placed: list[tuple[Catalogued, Hosts]] = []
     left = hosts
@@ -63,44 +64,44 @@ def _placed(hosts: Hosts, recipes: Sequence[str]) -> list[tuple[Catalogued, Host
         if not left:
             message = f"--recipe {name}: each host has a recipe already; add --host or --from-host"
             raise click.UsageError(message)
-        found = choice.deployable(name)
+        found = choice.deployable(name, library=own.library)
         left = machines.grouped(left, found.nodes, name)
         placed.append((found, left[: found.nodes]))
         left = left[found.nodes :]
     return placed
 
 
-def _prompted(hosts: Hosts) -> list[tuple[Catalogued, Hosts]]:
+def _prompted(hosts: Hosts, own: OwnRecipes) -> list[tuple[Catalogued, Hosts]]:
     """List the recipes that fit and let the user choose; without a terminal, --recipe is required."""
     placed: list[tuple[Catalogued, Hosts]] = []
     if len(hosts) > 1 and sys.stdin.isatty() and prompts.value(None, _HOW, _way, default="each") == "together":
-        placed.append(_together(hosts))
+        placed.append(_together(hosts, own))
         hosts = hosts[placed[0][0].nodes :]
     shown: tuple[Candidate, ...] | None = None
     for host in hosts:
-        fitting = _fitting((host,), (1,))
+        fitting = _fitting((host,), (1,), own)
         if fitting != shown:
             _list(fitting, (host,))
         shown = fitting
-        found = _choose(fitting, (host,), optional=bool(placed))
+        found = _choose(fitting, (host,), own, optional=bool(placed))
         if found is not None:
             placed.append((found, (host,)))
     return placed
 
 
-def _together(hosts: Hosts) -> tuple[Catalogued, Hosts]:
+def _together(hosts: Hosts, own: OwnRecipes) -> tuple[Catalogued, Hosts]:
     """Let the user choose a recipe for several hosts, and enter links that are unknown."""
-    fitting = _fitting(hosts, range(2, len(hosts) + 1))
+    fitting = _fitting(hosts, range(2, len(hosts) + 1), own)
     _list(fitting, hosts)
-    found = _choose(fitting, hosts)
+    found = _choose(fitting, hosts, own)
     assert found is not None, "it is not optional"  # noqa: S101
     return found, machines.grouped(hosts, found.nodes, found.name)[: found.nodes]
 
 
-def _fitting(hosts: Hosts, nodes: Sequence[int]) -> tuple[Candidate, ...]:
+def _fitting(hosts: Hosts, nodes: Sequence[int], own: OwnRecipes) -> tuple[Candidate, ...]:
     from sparkiac.commands.init import candidates
 
-    return candidates.fitting(hosts, nodes) if sys.stdin.isatty() else ()
+    return candidates.fitting(hosts, nodes, own) if sys.stdin.isatty() else ()
 
 
 def _list(fitting: Sequence[Candidate], hosts: Hosts) -> None:
@@ -110,22 +111,24 @@ def _list(fitting: Sequence[Candidate], hosts: Hosts) -> None:
         click.echo(candidates.text(fitting, hosts), err=True, nl=False)
 
 
-def _choose(fitting: Sequence[Candidate], hosts: Hosts, *, optional: bool = False) -> Catalogued | None:
+def _choose(
+    fitting: Sequence[Candidate], hosts: Hosts, own: OwnRecipes, *, optional: bool = False
+) -> Catalogued | None:
     label = _WHICH.format(hosts=", ".join(host.name for host in hosts))
-    parse = _choice(fitting, len(hosts))
+    parse = _choice(fitting, len(hosts), own)
     if optional:
         return prompts.value(None, label + _NONE, lambda text: parse(text) if text else None, default="")
     return prompts.value(None, label, parse, _OPTION)
 
 
-def _choice(fitting: Sequence[Candidate], hosts: int) -> Callable[[str], Catalogued]:
+def _choice(fitting: Sequence[Candidate], hosts: int, own: OwnRecipes) -> Callable[[str], Catalogued]:
     """Return a function that returns the recipe of a number of the list, or of a name."""
 
     def parse(text: str) -> Catalogued:
         if text.isdecimal() and not 1 <= int(text) <= len(fitting):
             message = f"{text} is not in the list; enter a number from 1 to {len(fitting)}, or a name"
             raise click.UsageError(message)
-        found = fitting[int(text) - 1].found if text.isdecimal() else choice.deployable(text)
+        found = fitting[int(text) - 1].found if text.isdecimal() else choice.deployable(text, library=own.library)
         if found.nodes > hosts or (hosts > 1 and found.nodes == 1):
             message = f"{found.name} needs {found.nodes} host{'s' if found.nodes > 1 else ''}, not {hosts}"
             raise click.UsageError(message)

@@ -153,14 +153,19 @@ def new(name: str, source: str, inventory: Path | None) -> int:
 @recipes.command()
 @INVENTORY
 @click.argument("names", nargs=-1, metavar="[SOURCE]...")
-@click.option("--upgrade", is_flag=True, help="Fetch the current commit of the revision: of each SOURCE, or of all.")
+@click.option(
+    "--upgrade",
+    is_flag=True,
+    help="Fetch the current commit of the revision, or digest of the tag: of each SOURCE, or of all.",
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing; print what would change; exit 3 if anything would.")
 def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bool) -> int:
     """Fetch the recipes of the `sources` of INVENTORY, write them below `sources`, and pin them in the lock.
 
-    A source that the lock pins is fetched at its commit, and only if its files are missing or changed; a different
-    content is refused. Other sources are fetched at their revision. The diff of all files is printed. All other
-    commands only read the files, without a network, and refuse what differs from the lock.
+    A source is a Git repository or an OCI artifact. If the lock pins it, it is fetched at its commit or digest, and
+    only if its files are missing or changed; a different content is refused. Other sources are fetched at their
+    revision or tag. The diff of all files is printed. All other commands only read the files, without a network, and
+    refuse what differs from the lock.
 
     Exit codes: 0 done, 1 refused: no recipes, or not what the lock pins, 2 bad input, 3 --dry-run found changes, 6 a
     repository or file cannot be read or written.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from sparkiac.model.sources import LockedSource, RecipeSource
     from sparkiac.pipeline import InputFile
     from sparkiac.report import Finding
-    from sparkiac.upstream.git import FetchedFiles
+    from sparkiac.upstream.fetched import FetchedFiles
 
 
 _DEEPEST: Final = 2
@@ -39,6 +40,7 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     """Fetch what is missing, or what is upgraded; print the differences; write files and lock."""
     from sparkiac import lock as locks
     from sparkiac import pipeline
+    from sparkiac.commands.recipes import left_over
     from sparkiac.write import replace
 
     files = read(inventory)
@@ -62,9 +64,13 @@ def fetch(inventory: Path, names: tuple[str, ...], *, upgrade: bool, dry_run: bo
     diff = _print(inventory, files[0].fetched, new)
     locked = {**{name: pinned[name] for name in kept}, **{each.name: each.locked for each in new}}
     text = pipeline.lock_text(files[1], locks.with_sources(lock.document if lock else None, locked))
-    changed = bool(diff) or text != (files[1].raw if files[1] else None)
+    left = left_over.left_over(files[0])
+    changed = bool(diff or left) or text != (files[1].raw if files[1] else None)
+    for name in left:
+        click.echo(f"{name}: no inventory names it; its recipes {'would be' if dry_run else 'are'} removed")
     if not dry_run and changed:
         _write(inventory, files[0].fetched, new)
+        left_over.remove(files[0], left)
         replace(lock_path(inventory), text)
     state = "written" if changed else "up to date"
     click.echo(f"{lock_path(inventory)}: {'would be written' if changed and dry_run else state}")
@@ -107,27 +113,49 @@ def _sorted_out(
 
 
 def _fetched(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedSource:
-    """Fetch a source: at the commit of the lock if it is still the same source, else at the revision."""
+    """Fetch a source: at the pin of the lock if it is still the same source, else at the revision or tag."""
     from sparkiac import lock as locks
     from sparkiac.resolve import sources
-    from sparkiac.upstream import git
 
-    same = pinned is not None and sources.is_of(pinned, source)
-    try:
-        found = git.fetch(source.git, pinned.commit if pinned and same else source.revision, source.path)
-    except git.GitError as error:
-        message = f"source {name}: {source.git}: {error}"
-        raise _Refused(message, Exit.IO) from None
+    same = pinned if pinned and sources.is_of(pinned, source) else None
+    found = _from_git(name, source, same) if source.git else _from_registry(name, source, same)
     files, notes = _recipes(name, source, found)
     if not files:
-        message = f"source {name}: {source.git} has no recipes in {source.path} at {found.commit}"
+        message = f"source {name}: {source.address} has no recipes in {source.path} at {found.pin}"
         raise _Refused(message, Exit.FINDINGS)
-    locked = locks.locked_source(source, found.commit, files)
-    if pinned and same and locked != pinned:
-        message = f"source {name}: the files of commit {found.commit} differ from their hashes in the lock; "
-        hint = f"if that is expected, run with --upgrade {name}"
+    locked = locks.locked_source(source, found.pin, files)
+    if same and locked != same:
+        message = f"source {name}: the files at {found.pin} differ from their hashes in the lock; "
+        converted = source.format != "sparkiac"
+        hint = "another version of sparkiac may have converted them; " if converted else ""
+        hint += f"if that is expected, run with --upgrade {name}"
         raise _Refused(message + hint, Exit.FINDINGS)
     return FetchedSource(name, locked, files, notes)
+
+
+def _from_git(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedFiles:
+    from sparkiac.upstream import git
+
+    try:
+        return git.fetch(source.address, pinned.pin if pinned else source.revision, source.path)
+    except git.GitError as error:
+        message = f"source {name}: {source.address}: {error}"
+        raise _Refused(message, Exit.IO) from None
+
+
+def _from_registry(name: str, source: RecipeSource, pinned: LockedSource | None) -> FetchedFiles:
+    from sparkiac.upstream import errors
+    from sparkiac.upstream.registry import artifacts, reference
+    from sparkiac.upstream.registry.client import RegistryClient
+    from sparkiac.upstream.registry.credentials import Credentials
+
+    try:
+        named = reference.parse(source.address)
+        with RegistryClient(Credentials(os.environ)) as client:
+            return artifacts.fetch(named._replace(digest=pinned.pin) if pinned else named, source.path, client=client)
+    except errors.UpstreamError as error:
+        message = f"source {name}: {error}{f'; {error.hint}' if error.hint else ''}"
+        raise _Refused(message, Exit.FINDINGS if error.code == errors.REGISTRY_INVALID else Exit.IO) from None
 
 
 def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> tuple[dict[str, bytes], tuple[str, ...]]:
@@ -135,13 +163,14 @@ def _recipes(name: str, source: RecipeSource, found: FetchedFiles) -> tuple[dict
     if source.format != "sparkiac":
         from sparkiac.importers import repository
 
-        origin = f"{source.git} at {found.commit}, {source.path}"
+        origin = f"{source.address} at {found.pin}, {source.path}"
         result = repository.converted(found.files, kind=source.format, vendor=name, origin=origin)
-        lost = (f"{path}: {number} settings were lost; its comments list them" for path, number in result.lost.items())
-        return dict(result.files), (*(f"{each}; skipped" for each in result.skipped), *lost)
+        return dict(result.files), tuple(f"{source.path}/{each}" for each in (*result.skipped, *result.lost))
     recipes = {path: raw for path, raw in found.files.items() if 1 <= path.count("/") <= _DEEPEST}
     left = sorted(found.files.keys() - recipes.keys())
-    return recipes, tuple(f"{path}: not VENDOR/NAME.yaml or VENDOR/NAME/VARIANT.yaml; skipped" for path in left)
+    return recipes, tuple(
+        f"{source.path}/{path}: skipped: not VENDOR/NAME.yaml or VENDOR/NAME/VARIANT.yaml" for path in left
+    )
 
 
 def _folder(inventory: Path, name: str) -> Path:
@@ -174,7 +203,8 @@ def _print(inventory: Path, present: Mapping[str, tuple[RecipeText, ...]], new: 
         for note in each.notes:
             click.echo(f"{each.name}: {escaped_line(note)}", err=True)
         click.echo(patch, nl=False)
-        click.echo(f"{each.name}: {len(each.files)} files of {each.locked.git} at {each.locked.commit}")
+        number = f"{len(each.files)} file{'s' if len(each.files) > 1 else ''}"
+        click.echo(f"{each.name}: {number} of {each.locked.address} at {each.locked.pin}")
         patches += patch
     return patches
 

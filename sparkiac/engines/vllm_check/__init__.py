@@ -6,6 +6,7 @@ reads it. Nothing that vLLM takes is refused; what only the running server can j
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sparkiac.engines.vllm_check import names, objects, values, words
@@ -25,20 +26,26 @@ def check(options: Mapping[str, Any], interface: Interface) -> tuple[Fault, ...]
     given = frozenset(_spelling(name) for name in options)
     found: list[Fault] = []
     for name, value in options.items():
-        read = words.read(("model", *written({name: value})), interface)
         unsayable = _unsayable(name, value, interface)
         if unsayable is not None:
             found.append(unsayable)
         else:
-            faults = (*read.faults, *_judged(read.given, interface, given))
+            faults = _faults(("model", *written({name: value})), interface, given)
             found += [fault._replace(option=name) for fault in faults]
     return tuple(found)
 
 
 def check_words(argv: Sequence[str], interface: Interface) -> tuple[Fault, ...]:
     """Check the arguments of `vllm serve`, with or without the model."""
-    read = words.read(tuple(argv), interface)
-    given = frozenset(each.option.name for each in read.given)
+    line = tuple(argv)
+    given = frozenset(each.option.name for each in words.read(line, interface).given)
+    return _faults(line, interface, given)
+
+
+@lru_cache(maxsize=words.REMEMBERED)
+def _faults(line: tuple[str, ...], interface: Interface, given: frozenset[str]) -> tuple[Fault, ...]:
+    """Check a command line beside the options `given`. The result is kept: a fleet repeats the same options."""
+    read = words.read(line, interface)
     return (*read.faults, *_judged(read.given, interface, given))
 
 

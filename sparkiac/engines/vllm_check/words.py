@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LEVEL: Final = "--optimization-level"
 _LEVELS: Final = ("0", "1", "2", "3")
-_REMEMBERED: Final = 1 << 14
+REMEMBERED: Final = 1 << 14
 
 
 class Given(NamedTuple):
@@ -41,7 +41,7 @@ class Read(NamedTuple):
     faults: tuple[Fault, ...]
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=REMEMBERED)
 def read(words: tuple[str, ...], interface: Interface) -> Read:
     """Parse the arguments of `vllm serve`, with or without the model.
 

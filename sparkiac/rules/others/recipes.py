@@ -45,8 +45,9 @@ A file is a variant of a recipe that does not exist.
         """\
 The lock does not pin a source of recipes, or pins it from another place.
 
-`sources:` names a Git repository. `sparkiac recipes fetch INVENTORY` reads its recipes at one commit, writes them below
-`sources/NAME` and pins commit and hashes in the lock. Run it after each change of `sources:`, and commit the files.
+`sources:` names a Git repository or an OCI artifact. `sparkiac recipes fetch INVENTORY` reads its recipes at one commit
+or digest, writes them below `sources/NAME` and pins the commit or digest and the hashes in the lock. Run it after each
+change of `sources:`, and commit the files.
 """,
     ),
     other(
@@ -55,8 +56,9 @@ The lock does not pin a source of recipes, or pins it from another place.
         """\
 The files below `sources/NAME` are not those that the lock pins.
 
-A file was edited, added or removed, so the recipes are no longer those of the pinned commit. `sparkiac recipes fetch
-INVENTORY` restores them. To change a recipe, copy it to `recipes` under a vendor of your own, or add a variant there.
+A file was edited, added or removed, so the recipes are no longer those of the pinned commit or digest. `sparkiac
+recipes fetch INVENTORY` restores them. To change a recipe, copy it to `recipes` under a vendor of your own, or add a
+variant there.
 """,
     ),
 )

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
+    from tests.upstream.registry.servers import Authority
+
 USER = "spark"
 PREFIX = re.compile(r"[a-z][a-z0-9]{0,11}")
 # A Unix socket's path ends at 108 characters; ssh adds its own name and a random end to the directory.
@@ -211,6 +213,15 @@ class Bed:
     def start_registry(self) -> None:
         """Start the registry with what was pushed to it."""
         self._children["registry"] = registry.start(self._network, self.directory / "registry")
+
+    def start_tls_registry(self, authority: Authority) -> str:
+        """Serve what was pushed over TLS as well, with a certificate that the hosts trust. Return the address."""
+        self._children["tls registry"] = registry.start(self._network, self.directory / "registry", tls=authority)
+        trusted = f"/etc/docker/certs.d/{registry.TLS_ADDRESS}"
+        script = f"mkdir -p {trusted} && cat >{trusted}/ca.crt <<'END'\n{authority.bundle.read_text()}END"
+        for host in self.hosts:
+            self.ssh(host, script, root=True)
+        return registry.TLS_ADDRESS
 
     def set_driver(self, host: str, version: str) -> None:
         """Give a host another NVIDIA driver; an empty version is no driver at all."""

@@ -14,22 +14,34 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.e2e.bed.network import Network
+    from tests.upstream.registry.servers import Authority
 
 PORT = 5000
 ADDRESS = f"{CONTROL_ADDRESS}:{PORT}"
+TLS_PORT = 5443
+TLS_ADDRESS = f"{CONTROL_ADDRESS}:{TLS_PORT}"
 
 
-def start(network: Network, directory: Path, *, htpasswd: Path | None = None) -> subprocess.Popen[bytes]:
-    """Start the registry, with its data under `directory`; it ends with its network namespace."""
+def start(
+    network: Network, directory: Path, *, htpasswd: Path | None = None, tls: Authority | None = None
+) -> subprocess.Popen[bytes]:
+    """Start the registry, with its data under `directory`; it ends with its network namespace.
+
+    With a certificate it listens at `TLS_ADDRESS`: a second process for the same data.
+    """
     directory.mkdir(parents=True, exist_ok=True)
+    port = TLS_PORT if tls else PORT
+    http: dict[str, object] = {"addr": f"{CONTROL_ADDRESS}:{port}"}
+    if tls:
+        http["tls"] = {"certificate": str(tls.certificate), "key": str(tls.private)}
     settings: dict[str, object] = {
         "version": "0.1",
-        "http": {"addr": ADDRESS},
+        "http": http,
         "storage": {"filesystem": {"rootdirectory": str(directory / "data")}, "delete": {"enabled": True}},
     }
     if htpasswd:
         settings["auth"] = {"htpasswd": {"realm": "bed", "path": str(htpasswd)}}
-    config = directory / "config.yml"
+    config = directory / f"config-{port}.yml"
     config.write_text(json.dumps(settings))  # JSON is YAML
     with (directory / "log").open("ab") as log:
         process = subprocess.Popen(
@@ -37,10 +49,10 @@ def start(network: Network, directory: Path, *, htpasswd: Path | None = None) ->
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             env={**os.environ, "PATH": PATH},
         )  # fmt: skip
-    probe = f"exec 3<>/dev/tcp/{CONTROL_ADDRESS}/{PORT}"
+    probe = f"exec 3<>/dev/tcp/{CONTROL_ADDRESS}/{port}"
     wait_for(
         lambda: run(network.inside(["bash", "-c", probe]), check=False).returncode == 0,
-        f"the registry on {ADDRESS}; its log is {directory / 'log'}",
+        f"the registry on {CONTROL_ADDRESS}:{port}; its log is {directory / 'log'}",
         timeout=15,
     )
     return process

@@ -1,10 +1,16 @@
-"""Images as registries hold them, made in memory: the bytes are ours, the hashes are computed from them."""
+"""Images and artifacts as registries hold them, made in memory: the hashes are computed from the bytes."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import json
-from typing import Any, NamedTuple
+import tarfile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 OCI_INDEX = "application/vnd.oci.image.index.v1+json"
 OCI_MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -107,3 +113,47 @@ def multi(mark: str = "", *, config: dict[str, Any] | None = None) -> Multi:
         entry(attestation, "unknown", "unknown"), entry(amd, "linux", "amd64"), entry(arm, "linux", "arm64", "v8")
     )
     return Multi(top, arm, amd, attestation)
+
+
+class Layer(NamedTuple):
+    """A layer of an artifact, with the title that `oras push` writes beside it."""
+
+    blob: Blob
+    title: str = ""
+
+    def descriptor(self, **more: object) -> dict[str, object]:
+        """Point to it."""
+        annotations = {"annotations": {"org.opencontainers.image.title": self.title}} if self.title else {}
+        return self.blob.descriptor(**annotations, **more)
+
+
+def artifact(*layers: Layer, **more: object) -> Image:
+    """Make an artifact as `oras push` does (OCI image specification 1.1, "Guidelines for Artifact Usage")."""
+    config = Blob("application/vnd.oci.empty.v1+json", b"{}")
+    data = {
+        "schemaVersion": 2,
+        "mediaType": OCI_MANIFEST,
+        "artifactType": "application/vnd.unknown.artifact.v1",
+        "config": config.descriptor(),
+        "layers": [layer.descriptor() for layer in layers],
+        **more,
+    }
+    return Image(document(OCI_MANIFEST, data), config, tuple(layer.blob for layer in layers))
+
+
+def file(title: str, text: str) -> Layer:
+    """Make a layer of one file, with the media type that `oras push` takes if none is given."""
+    return Layer(Blob("application/vnd.oci.image.layer.v1.tar", text.encode()), title)
+
+
+def archive(files: Mapping[str, bytes | tarfile.TarInfo], title: str = "recipes") -> Layer:
+    """Make a layer of a directory, compressed; a value can be the header of a link or a device."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for name, each in files.items():
+            header = each if isinstance(each, tarfile.TarInfo) else tarfile.TarInfo(name)
+            header.name = name
+            if isinstance(each, bytes):
+                header.size = len(each)
+            tar.addfile(header, io.BytesIO(each) if isinstance(each, bytes) else None)
+    return Layer(Blob(LAYER, gzip.compress(packed.getvalue(), mtime=0)), title)

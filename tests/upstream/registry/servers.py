@@ -43,6 +43,13 @@ ELSEWHERE = "registry.test"
 _START_SECONDS = 300
 
 
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=True, content_commitment=False, key_encipherment=False, data_encipherment=False,
+    key_agreement=False, key_cert_sign=True, crl_sign=True, encipher_only=False, decipher_only=False,
+)  # fmt: skip
+"""Without it, Python 3.13 does not trust an authority."""
+
+
 class Authority(NamedTuple):
     """A certificate authority of this test, and a certificate of it for all servers here."""
 
@@ -53,15 +60,16 @@ class Authority(NamedTuple):
     private: Path
 
 
-def authority(folder: Path) -> Authority:
+def authority(folder: Path, address: str = "127.0.0.1") -> Authority:
     """Make an authority and a server's certificate."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     server = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tests of sparkiac")])
     own = _certificate(name, name, key, key)
     own = own.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    own = own.add_extension(_SIGNS_CERTIFICATES, critical=True)
     names = x509.SubjectAlternativeName(
-        [x509.DNSName("localhost"), x509.DNSName(ELSEWHERE), x509.IPAddress(IPv4Address("127.0.0.1"))]
+        [x509.DNSName("localhost"), x509.DNSName(ELSEWHERE), x509.IPAddress(IPv4Address(address))]
     )
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     theirs = _certificate(subject, name, server, key).add_extension(names, critical=False)

@@ -35,6 +35,8 @@ class Session:
         self.moved: dict[str, float] = {}
         """How far the counters of the engine moved while a prompt was repeated."""
         self.limit_s, self.end = float(promise["answer_s"]), float("inf")
+        self.queued: str | None = None
+        """Token counters while requests wait in the engine; None if none waits."""
         self.stopped = ""
         """Why no further answer is requested."""
 

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,26 +33,37 @@ ANSWER_SHARE = 0.75
 """Share of the time of a check that the answer of a model may take; the rest is for health and names."""
 
 
-def check(endpoints: list[dict[str, Any]], period_s: int, secrets: Path) -> dict[str, str]:
-    """Return why each endpoint fails, by name; an empty text if it works. What fails is checked a second time."""
+class Result(NamedTuple):
+    """What one check of an endpoint found."""
+
+    fault: str
+    """Why it fails; empty if it works."""
+    queued: str | None = None
+    """Its token counters if requests wait there."""
+
+
+def check(
+    endpoints: list[dict[str, Any]], period_s: int, secrets: Path, queued: dict[str, str | None]
+) -> dict[str, Result]:
+    """Return the result for each endpoint, by name; `queued` is that of the last run. What fails is checked again."""
     end = time.monotonic() + SHARE * period_s
     limit_s = max(SHORTEST_S, min(LONGEST_S, int(SHARE * period_s * PARALLEL / max(PARALLEL, len(endpoints)) / 3)))
 
-    def asked(entry: dict[str, Any]) -> str:
-        return fault_of(entry, limit_s, secrets)
+    def asked(entry: dict[str, Any]) -> Result:
+        return result_of(entry, limit_s, secrets, queued.get(entry["name"]))
 
     found = all_of(endpoints, asked, end)
-    failed = [entry for entry in endpoints if found[entry["name"]]]
+    failed = [entry for entry in endpoints if found[entry["name"]].fault]
     if failed and time.monotonic() + PAUSE_S + limit_s < end:
         time.sleep(PAUSE_S)
         found.update(all_of(failed, asked, end))
     return found
 
 
-def all_of(endpoints: list[dict[str, Any]], ask: Callable[[dict[str, Any]], str], end: float) -> dict[str, str]:
+def all_of(endpoints: list[dict[str, Any]], ask: Callable[[dict[str, Any]], Result], end: float) -> dict[str, Result]:
     """Ask endpoints in daemon threads, so that one that never ends does not stop the run."""
     todo: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    done: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[str, Result]] = queue.SimpleQueue()
 
     def work() -> None:
         while True:
@@ -66,7 +77,7 @@ def all_of(endpoints: list[dict[str, Any]], ask: Callable[[dict[str, Any]], str]
         todo.put(entry)
     for _ in range(min(PARALLEL, len(endpoints))):
         threading.Thread(target=work, daemon=True).start()
-    found = {entry["name"]: "no answer within the time of this run" for entry in endpoints}
+    found = {entry["name"]: Result("no answer within the time of this run") for entry in endpoints}
     for _ in endpoints:
         try:
             found.update([done.get(timeout=max(0.0, end - time.monotonic()))])
@@ -75,20 +86,22 @@ def all_of(endpoints: list[dict[str, Any]], ask: Callable[[dict[str, Any]], str]
     return found
 
 
-def fault_of(entry: dict[str, Any], limit_s: int, secrets: Path) -> str:
-    """Return why an endpoint fails; an empty text if it works."""
+def result_of(entry: dict[str, Any], limit_s: int, secrets: Path, queued: str | None) -> Result:
+    """Check one endpoint."""
     promise = entry["promise"]
     if promise is None:
-        return fault_of_url(entry["url"], limit_s)
+        return Result(fault_of_url(entry["url"], limit_s))
     try:
         key = (secrets / promise["api_key"]).read_text(encoding="utf-8").strip() if promise["api_key"] else None
-        asked = json.dumps({"promise": promise, "key": key, "within_s": ANSWER_SHARE * limit_s})
+        asked = json.dumps({"promise": promise, "key": key, "within_s": ANSWER_SHARE * limit_s, "queued": queued})
         done = subprocess.run(PROBE, input=asked, capture_output=True, text=True, check=False, timeout=limit_s)  # noqa: S603
     except subprocess.TimeoutExpired:
-        return f"no answer within {limit_s} s"
+        return Result(f"no answer within {limit_s} s")
     except (OSError, ValueError) as error:
-        return f"it cannot be checked: {error}"
-    return done.stdout if done.returncode == 0 else f"the probe failed: {done.stderr[-LOG:]}"
+        return Result(f"it cannot be checked: {error}")
+    return (
+        Result(**json.loads(done.stdout)) if done.returncode == 0 else Result(f"the probe failed: {done.stderr[-LOG:]}")
+    )
 
 
 def fault_of_url(url: str, limit_s: int) -> str:

@@ -33,6 +33,7 @@ RECORD = {
     "reported_run": int,
     "changes": [int],
     "evidence": str,
+    "queued": (str, None),
 }
 ALERT = {"name": str, "host": (str, None), "url": str, "state": str, "again": bool, "since": float, "evidence": str}
 MESSAGE = {"time": float, "text": str, "alerts": [ALERT]}
@@ -56,6 +57,8 @@ class Record(NamedTuple):
     """Runs in which the observed state changed, of the last FLAPPING_RUNS runs."""
     evidence: str = ""
     """Why it fails."""
+    queued: str | None = None
+    """Its token counters at the last run, if requests waited there."""
 
 
 class Moment(NamedTuple):
@@ -87,7 +90,9 @@ class Change(NamedTuple):
     after: Record
 
 
-def observe(before: Record | None, fault: str, moment: Moment) -> tuple[Record, Change | None]:
+def observe(
+    before: Record | None, fault: str, moment: Moment, queued: str | None = None
+) -> tuple[Record, Change | None]:
     """Return the new record of an endpoint, and what to report; an empty fault means that it works."""
     old = before or Record(since=moment.time, reported_run=moment.run)
     observed = FAILING if fault else WORKING
@@ -104,6 +109,7 @@ def observe(before: Record | None, fault: str, moment: Moment) -> tuple[Record, 
         reported_run=moment.run if report else old.reported_run,
         changes=[] if old.reported == FLAPPING != reported else changes,
         evidence=fault,
+        queued=queued,
     )
     return new, Change(reported, reported == old.reported, old, new) if report else None
 
@@ -155,8 +161,17 @@ def dumped(state: State) -> bytes:
     return json.dumps({**state._asdict(), "records": records}, indent=1).encode() + b"\n"
 
 
+def completed(data: Any) -> Any:  # noqa: ANN401 - JSON
+    """Add the key that the records of an older sparkiac lack."""
+    records = data.get("records") if isinstance(data, dict) else None
+    for record in records.values() if isinstance(records, dict) else ():
+        if isinstance(record, dict):
+            record.setdefault("queued", None)
+    return data
+
+
 def parsed(text: str) -> State:
     """Return the state from JSON; raise ValueError if it was damaged or written by another version."""
-    found = validated("program", FILE, json.loads(text), STATE)
+    found = validated("program", FILE, completed(json.loads(text)), STATE)
     records = {name: Record(**record) for name, record in found["records"].items()}
     return State(found["saved"], found["run"], records, found["unsent"])

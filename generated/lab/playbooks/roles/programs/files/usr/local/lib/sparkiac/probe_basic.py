@@ -89,7 +89,7 @@ def queue(session: Session) -> str:
         load = session.load()
     if load is None or not load.waiting:
         return load.queue if load else "the metrics are gone"
-    session.stopped = f"not requested: {load.queue}"
+    session.stopped, session.queued = f"not requested: {load.queue}", load.counters
     if load.counters == before.counters and session.patience_s:
         message = f"{load.queue}, and no token for {session.patience_s:g} s"
         raise NotServingError(message)

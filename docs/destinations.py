@@ -1,0 +1,26 @@
+"""Writes tests/destinations.json: where each key of an inventory ends up. It takes minutes.
+
+Run it after a new key, or when tests/test_nothing_lost.py says so; then run docs/reference.py.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))  # for the inventories of the tests
+from tests import destinations
+from tests import test_nothing_lost as lost
+
+
+def main() -> None:
+    """Write the record. A field without a destination is printed, and ends this with 1."""
+    found = {place: lost.destination(lost.EVERY[place]) for place in lost.RECORDED}
+    destinations.write({place: each for place, each in found.items() if each})
+    lacking = [place for place, each in found.items() if each is None]
+    if lacking:
+        sys.exit("accepted, and nothing depends on them: " + ", ".join(lacking))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""What the pages on verification and on other tools say of sparkiac: each row names the tests that show it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import pytest
+
+from tests.conftest import ROOT, is_a_test
+
+VERIFIED: Final = {
+    "apply, rollback, drift, upgrade, uninstall": (
+        "tests/e2e/test_apply.py::test_second_apply_changes_nothing",
+        "tests/e2e/test_maintenance.py::test_rollback_to_any_kept_generation_needs_no_registry",
+        "tests/e2e/test_maintenance.py::test_drift_shows_an_edited_file_and_an_apply_saves_it",
+        "tests/e2e/test_maintenance.py::test_upgrade_takes_a_new_image_and_prunes",
+        "tests/e2e/test_power_cut.py::test_a_host_that_loses_its_power_at_any_step_serves_its_committed_generation",
+    ),
+    "recipes of others": (
+        "tests/commands/test_recipe_sources.py::test_a_repository_is_fetched_over_https",
+        "tests/commands/test_oci_sources.py::test_an_artifact_is_fetched_pinned_restored_and_used_offline",
+    ),
+    "engine options": (
+        "tests/catalog/test_interfaces.py::test_each_minor_release_is_there",
+        "tests/catalog/test_interfaces.py::test_the_files_are_those_of_the_pinned_sources",
+    ),
+    "memory": (
+        "tests/memory/test_recorded.py::test_seven_networks_and_five_releases_are_recorded",
+        "tests/memory/test_public_logs.py::test_the_pool_of_a_log_is_not_below_the_smallest_predicted_one",
+    ),
+    "speed": ("tests/memory/test_speed.py::test_a_step_reads_weights_keys_values_and_states",),
+    "the prober": (
+        "tests/host/test_probe_faults.py::test_at_the_start",
+        "tests/host/test_probe_faults.py::test_at_an_apply_and_at_verify",
+    ),
+    "groups with vLLM": (
+        "tests/e2e/test_group.py::test_the_first_apply_forms_the_group",
+        "tests/e2e/test_group.py::test_both_hosts_switch_together",
+    ),
+    "groups with Ray and llama.cpp": (
+        "tests/host/test_ray_group.py::test_a_real_head_and_worker_join_with_the_rendered_commands",
+        "tests/real/test_llama_rpc.py::test_a_leader_waits_uses_its_worker_and_notices_its_end",
+    ),
+    "groups with SGLang": ("tests/engines/test_sglang.py::test_the_words_in_order",),
+    "links, netplan": (
+        "tests/render/test_netplan.py::test_netplan_accepts_every_file",
+        "tests/commands/test_fabric_namespaces.py::test_a_good_pair_is_measured_and_recorded",
+    ),
+    "monitoring": (
+        "tests/monitoring/test_rules.py::test_prometheus_reads_its_files",
+        "tests/monitoring/test_alertmanager.py::test_amtool_reads_it",
+        "tests/e2e/test_monitoring.py::test_a_message_says_that_a_server_is_gone_and_that_it_is_back",
+    ),
+    "Kubernetes": (
+        "tests/consumers/test_kubernetes.py::test_invalid_objects_are_found",
+        "tests/consumers/test_kubernetes.py::test_kubectl_builds_the_kustomization",
+    ),
+    "`bench`": ("tests/commands/test_bench.py::test_single",),
+    "`turns`, `load_memory`": (
+        "tests/host/test_switch_turns.py::test_day_night_day",
+        "tests/host/test_load_memory.py::test_a_start_changes_and_a_ready_unit_restores",
+    ),
+}
+"""Part of docs/verified.md → the tests that verify it; what was done by hand has none."""
+COMPARED: Final = {
+    "first model on a fresh Spark": ("tests/e2e/test_tutorial.py::test_the_tutorial_ends_with_an_answer",),
+    "several hosts as one": ("tests/e2e/test_tutorial.py::test_one_model_on_both",),
+    "sets up SSH and links of hosts": (
+        "tests/host/test_network.py::test_a_confirmed_file_is_installed_and_the_former_one_kept",
+    ),
+    "builds images of the newest vLLM": (
+        "tests/builds/test_checkout.py::test_the_commit_and_its_picks_are_what_is_built",
+    ),
+    "starts models on demand": ("tests/host/test_switch_turns.py::test_units_of_two_turns_never_run_together",),
+    "generated files in Git, applied later": ("tests/e2e/test_tutorial.py::test_the_tutorial_ends_with_an_answer",),
+    "images pinned by digest": (
+        "tests/lock/test_command.py::test_a_moved_tag_and_a_moved_branch_change_nothing_until_upgrade",
+    ),
+    "models pinned by commit": ("tests/host/test_stage_http.py::test_a_wrong_content_is_refused_and_not_kept",),
+    "options checked against the vLLM release": (
+        "tests/rules/test_engine_options.py::test_the_same_is_an_error_where_it_is",
+    ),
+    "memory of everything on a host added up": ("tests/memory/test_budget.py::test_everything_on_a_host_adds_up",),
+    "goes back if a new version does not answer": (
+        "tests/e2e/test_apply.py::test_an_apply_refuses_a_server_that_answers_garbage",
+    ),
+    "shows what was changed on a host by hand": (
+        "tests/e2e/test_maintenance.py::test_drift_shows_an_edited_file_and_an_apply_saves_it",
+    ),
+}
+"""What docs/comparison.md says sparkiac does → the tests that show it."""
+
+
+def rows(page: str, head: str) -> list[str]:
+    """Return the first cells of the table that begins with a head."""
+    table = (ROOT / f"docs/{page}.md").read_text().partition(f"\n{head}")[2].partition("\n\n")[0]
+    return [cell.strip() for cell in re.findall(r"^\| (.+?) \|", table, re.MULTILINE)]
+
+
+@pytest.mark.parametrize(
+    ("page", "head", "shown"), [("verified", "| part |", VERIFIED), ("comparison", "| | sparkrun |", COMPARED)]
+)
+def test_every_row_names_its_tests(page: str, head: str, shown: dict[str, tuple[str, ...]]) -> None:
+    assert rows(page, head) == list(shown)
+    wrong = [test for tests in shown.values() for test in tests if not is_a_test(test)]
+    assert wrong == []
