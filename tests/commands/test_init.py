@@ -414,7 +414,7 @@ def test_on_a_terminal_a_wrong_answer_is_asked_for_again(folder: Path) -> None:
 def test_on_a_terminal_one_model_over_both_is_chosen_by_number_and_its_links_are_asked(folder: Path) -> None:
     hosts = ("spark-01=192.168.1.11", "spark-02=192.168.1.12", "")
     links = ("enp1,mlx5_0", LINKS[0].partition("=")[2], LINKS[1].partition("=")[2])
-    done = answered(folder, "", *hosts, "together", "1", *links, "", "")
+    done = answered(folder, "", *hosts, "together", "1", *links, "", "", "", "")
     assert done.returncode in {0, 1}, done.stderr
     first = done.stderr.partition("memory:\n  1  ")[2].split(",")[0]
     data = yaml.safe_load((folder / "lab/inventories/lab.yaml").read_text())
