@@ -101,8 +101,8 @@ _SUPERVISION: Final = (
         new=named("unit", "Documentation", "Requires", "Wants", "PartOf", "RequiresMountsFor", "WantedBy", "Slice")
         | named("unit", "OOMScoreAdjust", "RuntimeDirectory", "RuntimeDirectoryMode", "Environment", "UMask")
         | named("unit", "NoNewPrivileges", "AmbientCapabilities", "CapabilityBoundingSet", "ProtectSystem")
-        | named("unit", "ProtectHome", "PrivateTmp", "PrivateDevices", "DevicePolicy", "PrivateNetwork")
-        | named("unit", "IPAddressDeny", "RestrictAddressFamilies", "PrivateUsers", "PrivateIPC", "ProtectHostname")
+        | named("unit", "ProtectHome", "PrivateTmp", "PrivateDevices", "DevicePolicy")
+        | named("unit", "RestrictAddressFamilies", "PrivateUsers", "PrivateIPC", "ProtectHostname")
         | named("unit", "ProtectClock", "ProtectKernelTunables", "ProtectKernelModules", "ProtectKernelLogs")
         | named("unit", "ProtectControlGroups", "ProtectProc", "ProcSubset", "RestrictNamespaces", "RestrictRealtime")
         | named("unit", "RestrictSUIDSGID", "LockPersonality", "MemoryDenyWriteExecute", "RemoveIPC", "KeyringMode")
@@ -165,6 +165,8 @@ PUBLISHED: Final = (
         new=frozenset({("port", "8000", "8000")}),
         only=("container", "network", "host"),
     ),
+    # The unit of a node of a group is connected to those of the other nodes.
+    Standing(DOCKER_CLIENT, new=named("unit", "PrivateNetwork", "IPAddressDeny")),
 )
 LISTENS: Final = (
     Standing(
