@@ -230,6 +230,15 @@ def test_units_are_drained_and_undrained_one_by_one(module: ModuleType, network:
     assert module.drained(machine) == []
 
 
+def test_units_of_different_turns_at_one_place_are_undrained(module: ModuleType, network: Network) -> None:
+    """Otherwise the unit of the new turn would refuse its clients for ever."""
+    day, night = unit("day", OWN), unit("night", OWN)
+    module.drain(network.machine, [night], 0)
+    module.undrain(network.machine, [day, night])
+    assert Caller(network, "client").call("once", OWN) == "ok"
+    assert module.drained(network.machine) == []
+
+
 def test_refusing_reads_no_state_that_does_not_exist_yet(module: ModuleType, network: Network) -> None:
     """Without connection tracking in use, the kernel takes the next packet of any connection for a new one."""
     machine, client = network.machine, Caller(network, "client")

@@ -128,7 +128,9 @@ def _table() -> list[str]:
 
 def _elements(verb: str, units: list[dict[str, Any]]) -> list[str]:
     """Return the commands that add or delete the ports of units."""
-    return [f"{verb} element {TABLE} {_element(*place)}" for unit in units if (place := place_of(unit))]
+    """Return a command for each place. Units of different turns share places, and a second deletion would fail."""
+    places = dict.fromkeys(place for unit in units if (place := place_of(unit)))
+    return [f"{verb} element {TABLE} {_element(*place)}" for place in places]
 
 
 def _element(address: str, port: int) -> str:
