@@ -87,7 +87,7 @@ def test_a_unit_in_two_of_three_turns() -> None:
 
 def test_a_turn_with_a_time_has_a_timer() -> None:
     [host] = planned(TURNS).hosts
-    files = {each.path.partition("spark-01/")[2]: each.content.decode() for each in rendered.render(host)}
+    files = {each.path.partition("spark-01/")[2]: each.content.decode() for each in rendered.render(host, {})}
     units = json.loads(files["etc/sparkiac/generation.json"])
     assert units["turns"] == ["day", "night"]
     assert [each["name"] for each in units["units"]][-1] == "sparkiac-turn-night.timer"
