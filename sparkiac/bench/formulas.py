@@ -69,7 +69,7 @@ def half_up(value: float, digits: int = 0) -> float:
 
 
 def score(points: float, most: float) -> float:
-    """Return the percentage of points."""
+    """Return points as a percentage of the highest possible number."""
     return 100 * points / most
 
 

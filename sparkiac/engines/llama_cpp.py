@@ -112,7 +112,7 @@ GROUPS: Final = Groups(executors=("rpc",), part=part, computed=("rpc",), pairs=T
 ENGINE: Final = Engine(
     name="llama-cpp",
     title="llama.cpp",
-    suits="one local user: light, GGUF, a quick start; less throughput in sum (Spark guide L20, L344)",
+    suits="one local user: light, GGUF, a quick start; less total throughput (Spark guide L20, L344)",
     sources=("Spark guide L20, L344", "github.com/ggml-org/llama.cpp: tools/server/README.md"),
     defaults=DEFAULTS,
     words=("/app/llama-server",),

@@ -55,7 +55,7 @@ class _Check(NamedTuple):
 
 
 def names(plan: Plan) -> tuple[str, ...]:
-    """Return the deployments and services that promise something, sorted."""
+    """Return the deployments and services that have checks, sorted."""
     return tuple(sorted({unit.name for host in plan.hosts for unit in host.units if unit.unit in host.promises}))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, ModelFacts
 
 _UNSET: Final = "auto"
-"""The value with which vLLM chooses by itself."""
+"""The value that leaves the choice to vLLM."""
 _SAID: Final = "said"
 NETWORK: Final = {
     "kind": attrgetter("architecture.kind"),
