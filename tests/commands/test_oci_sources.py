@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pytest
 import yaml
 
+from tests.commands.test_own_recipes import INVENTORY as OWN
 from tests.commands.test_own_recipes import RECIPE
 from tests.commands.test_recipe_sources import EUGR
 from tests.plan.fleets import LOCK
@@ -24,14 +25,9 @@ if TYPE_CHECKING:
 
     Cli = Callable[..., Outcome]
 
-INVENTORY: Final = """\
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
-deployments:
-  chat: {recipe: ours/chat, hosts: spark-01, port: 8001}
-sources:
-  team: {oci: "REFERENCE"}
+INVENTORY: Final = f"""\
+{OWN}sources:
+  team: {{oci: "REFERENCE"}}
 """
 NEWER: Final = RECIPE.replace("max_model_len: 4096", "max_model_len: 8192")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
+from tests.commands.test_own_recipes import INVENTORY as OWN
 from tests.commands.test_own_recipes import RECIPE
 from tests.plan.fleets import LOCK
 from tests.upstream import git_server
@@ -23,14 +24,9 @@ if TYPE_CHECKING:
 
     Cli = Callable[..., Outcome]
 
-INVENTORY: Final = """\
-name: lab
-defaults: {model_store: /srv/models}
-hosts: {spark-01: {address: 192.168.1.11}}
-deployments:
-  chat: {recipe: ours/chat, hosts: spark-01, port: 8001}
-sources:
-  team: {git: "file://ADDRESS"}
+INVENTORY: Final = f"""\
+{OWN}sources:
+  team: {{git: "file://ADDRESS"}}
 """
 OWN_MODEL: Final = """\
 name: lab
