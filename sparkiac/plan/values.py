@@ -18,7 +18,7 @@ from sparkiac.plan.parts import INVENTORY
 from sparkiac.plan.rollout import RolloutPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from sparkiac.model.inventory import FabricLink
     from sparkiac.model.platform import Gpu
@@ -230,6 +230,11 @@ class Plan(NamedTuple):
     """Units whose metrics Prometheus cannot reach."""
     is_watched: bool = False
     """Whether the failure of a server causes a message, from the fleet timer or from Prometheus."""
+
+    @property
+    def containers(self) -> Iterator[tuple[HostPlan, Container]]:
+        """Return every container with its host."""
+        return ((host, container) for host in self.hosts for container in host.containers)
 
     @property
     def unpinned(self) -> tuple[str, ...]:

@@ -51,23 +51,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Container, Plan
+    from sparkiac.plan import Container, HostPlan, Plan
 
-RULE: Final = Rule(
-    code="API001",
-    slug="tools-without-parser",
-    severity=Severity.ERROR,
-    sources=(
-        "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/entrypoints/openai/cli_args.py",
-        "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/entrypoints/serve/render/serving.py",
-        "Spark guide L158-159, L184, L637-639, L648",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/entrypoints/openai/cli_args.py",
+    "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/entrypoints/serve/render/serving.py",
+    "Spark guide L158-159, L184, L637-639, L648",
 )
 _NEEDED: Final = ("enable_auto_tool_choice", "tool_call_parser")
 _HINT: Final = "add it under `set`; choose the parser of the model's family: qwen3_xml, qwen3_coder, gemma4"
@@ -79,19 +75,17 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments that lack an option which their clients or vLLM itself require."""
     programs = [program for host in plan.hosts for program in host.programs]
     agents = {link.name: program.name for program in programs for link in program.dependencies}
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.served and container.server.engine in _ENGINES:
-                asked = "tools" in container.server.clients or container.name in agents
-                yield from _hits(host.name, container, agents.get(container.name, "its clients") if asked else None)
+    for host, container in plan.containers:
+        if container.server.served and container.server.engine in _ENGINES:
+            asked = "tools" in container.server.clients or container.name in agents
+            yield from _hits(host, container, agents.get(container.name, "its clients") if asked else None)
 
 
-def _hits(host: str, container: Container, who: str | None) -> Iterator[Hit]:
+def _hits(host: HostPlan, container: Container, who: str | None) -> Iterator[Hit]:
     missing = [option for option in _NEEDED if not container.server.options.get(option)]
     if who is not None and missing:
         message = f"{container.name} refuses requests with tools from {who}: {' and '.join(missing)} not set"
-        yield Hit(container.path, message, _HINT, host=host)
+        yield Hit(container.path, message, _HINT, host=host.name)
     elif missing == [_NEEDED[1]]:
         message = f"{container.name} does not start: {_NEEDED[0]} needs a {_NEEDED[1]}"
-        key = ("set", _NEEDED[0])
-        yield Hit((*container.path, *key), message, _HINT, leaf=(*container.path, host, *key), host=host)
+        yield hit(host, container, ("set", _NEEDED[0]), message, _HINT)

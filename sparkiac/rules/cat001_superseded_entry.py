@@ -34,30 +34,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="CAT001",
-    slug="superseded-entry",
-    severity=Severity.ERROR,
-    sources=(
-        "dual-Spark post L101, L118",
-        "Spark guide L156, L680, L785",
-    ),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "dual-Spark post L101, L118", "Spark guide L156, L680, L785")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find entries in use that are superseded."""
-    for host in plan.hosts:
-        for container in host.containers:
-            for caution in container.server.superseded:
-                message = f"{container.name} uses {caution.entry}, which is superseded: {caution.why}"
-                hint = f"use {caution.instead}" if caution.instead is not None else "remove it"
-                yield Hit(caution.path, message, hint, host=host.name)
+    for host, container in plan.containers:
+        for caution in container.server.superseded:
+            message = f"{container.name} uses {caution.entry}, which is superseded: {caution.why}"
+            hint = f"use {caution.instead}" if caution.instead is not None else "remove it"
+            yield Hit(caution.path, message, hint, host=host.name)

@@ -1,55 +1,76 @@
-"""Helpers for rules about deployments: vLLM deployments on sm_121 GPUs, facts about a model, and hits."""
+"""The hosts and deployments that rules look at."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import Edit
-from sparkiac.rules.rule import Hit
-from sparkiac.rules.shares import sparks
+from sparkiac.resolve import fabric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.report import Removal, Scalar, Severity
+    from sparkiac.plan.parts import Proof
 
+_SM_121: Final = "12.1"
 _DOCKER_HUB: Final = "docker.io/"
+
+
+def sparks(plan: Plan) -> Iterator[HostPlan]:
+    """Return the hosts with unified memory, such as a DGX Spark."""
+    return (host for host in plan.hosts if host.gpu is not None and host.gpu.compute_capability == _SM_121)
+
+
+def views(plan: Plan) -> Iterator[HostPlan]:
+    """Return these hosts in each of their turns, with only what runs together."""
+    return (view for host in sparks(plan) for view in host.views)
+
+
+def in_turn(host: HostPlan) -> str:
+    """Return the turn of a view of a host, to follow its name in a sentence; empty for a host without turns."""
+    return f" in the turn {host.turn}" if host.turn else ""
+
+
+def models(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
+    """Return every deployment on such a host; for a group, each node."""
+    return ((host, each) for host in sparks(plan) for each in host.containers if each.kind == "deployment")
+
+
+def nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
+    """Return the nodes of groups."""
+    return ((host, each) for host, each in models(plan) if each.server.node is not None)
+
+
+def groups(plan: Plan) -> Iterable[list[tuple[HostPlan, Container]]]:
+    """Return the nodes of each group."""
+    found: dict[str, list[tuple[HostPlan, Container]]] = {}
+    for host, container in nodes(plan):
+        found.setdefault(container.name, []).append((host, container))
+    return found.values()
+
+
+def nccl_nodes(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
+    """Return the nodes of groups that exchange data through NCCL."""
+    return ((host, each) for host, each in nodes(plan) if each.server.executor in fabric.NCCL)
 
 
 def deployments(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
     """Return the vLLM deployments on sm_121 GPUs; for a group, its leader."""
-    for host in sparks(plan):
-        for container in host.containers:
-            if container.server.engine == "vllm" and container.server.leads:
-                yield host, container
+    return ((host, each) for host, each in models(plan) if each.server.engine == "vllm" and each.server.leads)
 
 
-def model(container: Container) -> str:
-    """Return the model handle of a deployment in lower case, because hubs ignore case."""
-    return (container.server.model or "").casefold()
+def certain(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
+    """Return the deployments whose memory is calculated without assumptions."""
+    return (each for each in proven(plan) if each[2].assumption is None)
+
+
+def proven(plan: Plan) -> Iterator[tuple[HostPlan, Container, Proof]]:
+    """Return each deployment with its memory calculation; a group counts once, because all its nodes use the same."""
+    for host, container in models(plan):
+        if container.server.leads:
+            yield host, container, host.proofs[container.name]
 
 
 def image(container: Container) -> str:
     """Return the image with its tag, without the digest and without the host of the default registry."""
     return container.image.reference.partition("@")[0].removeprefix(_DOCKER_HUB)
-
-
-def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
-    host: HostPlan,
-    container: Container,
-    key: tuple[str, ...],
-    message: str,
-    hint: str,
-    severity: Severity | None = None,
-    *,
-    fix: tuple[Edit, ...] = (),
-) -> Hit:
-    """Return a hit for a setting of a deployment."""
-    path, leaf = (*container.path, *key), (*container.path, host.name, *key)
-    return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity, fix=fix)
-
-
-def written(container: Container, *key: str, value: Scalar | Removal) -> tuple[Edit, ...]:
-    """Return the fix that sets or removes a setting of a deployment."""
-    return (Edit((*container.path, *key), value),)

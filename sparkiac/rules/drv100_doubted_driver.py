@@ -39,20 +39,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="DRV100",
-    slug="doubted-driver",
-    severity=Severity.INFO,
-    sources=("SM121 reference L20-23, L69", "dual-Spark post L3"),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.INFO, "SM121 reference L20-23, L69", "dual-Spark post L3")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -46,27 +46,21 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.hints import closest, nearest
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
     from sparkiac.rules.serverrelease import Server
 
-RULE: Final = Rule(
-    code="ENG001",
-    slug="unknown-engine-option",
-    severity=Severity.ERROR,
-    sources=(
-        "SGLang's released wheels: server_args.py",
-        "llama.cpp's sources: common/arg.cpp",
-        "github.com/NVIDIA/TensorRT-LLM: trtllm-serve.rst",
-        "github.com/AEON-7/vllm-dflash: README.md",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "SGLang's released wheels: server_args.py",
+    "llama.cpp's sources: common/arg.cpp",
+    "github.com/NVIDIA/TensorRT-LLM: trtllm-serve.rst",
+    "github.com/AEON-7/vllm-dflash: README.md",
 )
 
 

@@ -42,35 +42,29 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import engines
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="ENG004",
-    slug="key-in-arguments",
-    severity=Severity.ERROR,
-    sources=(
-        "github.com/AEON-7/vllm-dflash: start script",
-        "github.com/NVIDIA/TensorRT-LLM issue 9950",
-        "sglang 0.5.23: server_args, http_server",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "github.com/AEON-7/vllm-dflash: start script",
+    "github.com/NVIDIA/TensorRT-LLM issue 9950",
+    "sglang 0.5.23: server_args, http_server",
     waivable=False,
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments with a key that the server would expose."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.engine is not None and container.secrets:
-                engine = engines.named(container.server.engine)
-                if engine.key_variable is None:
-                    message = f"{engine.title} cannot use the API key of {container.name} without exposing it"
-                    hint = "set `api_key: null` and `bind: loopback`, and put a gateway with the key in front"
-                    leaf = (*container.path, host.name, "api_key")
-                    yield Hit((*container.path, "api_key"), message, hint, leaf=leaf, host=host.name)
+    for host, container in plan.containers:
+        if container.server.engine is not None and container.secrets:
+            engine = engines.named(container.server.engine)
+            if engine.key_variable is None:
+                message = f"{engine.title} cannot use the API key of {container.name} without exposing it"
+                hint = "set `api_key: null` and `bind: loopback`, and put a gateway with the key in front"
+                yield hit(host, container, ("api_key",), message, hint)

@@ -49,33 +49,27 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import engines
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="ENG005",
-    slug="engine-spans-no-hosts",
-    severity=Severity.ERROR,
-    sources=("dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM only",),
-    since="0.1.0",
-    waivable=False,
+RULE: Final = rule(
+    __name__, Severity.ERROR, "dual-Spark post L3; DeepSeek-V4 thread: two Sparks, on vLLM only", waivable=False
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes of groups on an engine that has no groups."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.engine is not None and container.server.node is not None:
-                engine = engines.named(container.server.engine)
-                if engine.groups is None:
-                    message = (
-                        f"{container.name} spans {container.server.node[1]} hosts, "
-                        f"but sparkiac writes no groups for {engine.title} yet"
-                    )
-                    hint = "name one host, or use a recipe for vLLM, SGLang or llama.cpp"
-                    yield Hit((*container.path, "hosts"), message, hint, host=host.name)
+    for host, container in plan.containers:
+        if container.server.engine is not None and container.server.node is not None:
+            engine = engines.named(container.server.engine)
+            if engine.groups is None:
+                message = (
+                    f"{container.name} spans {container.server.node[1]} hosts, "
+                    f"but sparkiac writes no groups for {engine.title} yet"
+                )
+                hint = "name one host, or use a recipe for vLLM, SGLang or llama.cpp"
+                yield Hit((*container.path, "hosts"), message, hint, host=host.name)

@@ -43,41 +43,34 @@ from typing import TYPE_CHECKING, Final
 from sparkiac import engines
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
     from sparkiac.rules.serverrelease import Server
 
-RULE: Final = Rule(
-    code="ENG006",
-    slug="unknown-speculative-method",
-    severity=Severity.ERROR,
-    sources=(
-        "SGLang's released wheels: server_args.py, speculative/spec_info.py",
-        "llama.cpp's sources: common/arg.cpp, common/speculative.cpp",
-        "github.com/NVIDIA/TensorRT-LLM: llm_args.py",
-        "github.com/AEON-7/vllm-dflash: README.md",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "SGLang's released wheels: server_args.py, speculative/spec_info.py",
+    "llama.cpp's sources: common/arg.cpp, common/speculative.cpp",
+    "github.com/NVIDIA/TensorRT-LLM: llm_args.py",
+    "github.com/AEON-7/vllm-dflash: README.md",
     waivable=False,
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find methods that the engine, or its release in the image, does not support."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.engine is not None and container.server.speculative is not None:
-                engine, method = engines.named(container.server.engine), container.server.speculative["method"]
-                if method not in engine.speculative:
-                    message = f"{container.name} runs on {engine.title}, which does not support the method {method}"
-                    hint = f"supported: {', '.join(sorted(engine.speculative)) or 'none under `speculative`'}"
-                    yield hit(host, container, ("speculative",), message, hint)
+    for host, container in plan.containers:
+        if container.server.engine is not None and container.server.speculative is not None:
+            engine, method = engines.named(container.server.engine), container.server.speculative["method"]
+            if method not in engine.speculative:
+                message = f"{container.name} runs on {engine.title}, which does not support the method {method}"
+                hint = f"supported: {', '.join(sorted(engine.speculative)) or 'none under `speculative`'}"
+                yield hit(host, container, ("speculative",), message, hint)
     for server in serverrelease.servers(plan):
         yield from _release_hits(server)
 

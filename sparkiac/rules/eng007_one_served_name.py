@@ -40,36 +40,30 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import engines
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="ENG007",
-    slug="one-served-name",
-    severity=Severity.ERROR,
-    sources=(
-        "docs.sglang.io: Server arguments",
-        "github.com/NVIDIA/TensorRT-LLM: commands/serve.py",
-        "github.com/AEON-7/vllm-dflash: README.md",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "docs.sglang.io: Server arguments",
+    "github.com/NVIDIA/TensorRT-LLM: commands/serve.py",
+    "github.com/AEON-7/vllm-dflash: README.md",
     waivable=False,
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments with more served names than their engine supports."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.engine is not None and len(container.server.served) > 1:
-                engine = engines.named(container.server.engine)
-                if engine.one_name:
-                    names = len(container.server.served)
-                    message = f"{engine.title} supports one served name, but {container.name} has {names}"
-                    hint = f"keep one name: served_names: [{container.server.served[0]}]"
-                    leaf = (*container.path, host.name, "served_names")
-                    yield Hit((*container.path, "served_names"), message, hint, leaf=leaf, host=host.name)
+    for host, container in plan.containers:
+        if container.server.engine is not None and len(container.server.served) > 1:
+            engine = engines.named(container.server.engine)
+            if engine.one_name:
+                names = len(container.server.served)
+                message = f"{engine.title} supports one served name, but {container.name} has {names}"
+                hint = f"keep one name: served_names: [{container.server.served[0]}]"
+                yield hit(host, container, ("served_names",), message, hint)

@@ -45,25 +45,19 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.engines.sglang_backends import refused
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
     from sparkiac.rules.serverrelease import Server
 
-RULE: Final = Rule(
-    code="ENG008",
-    slug="sglang-backend-of-another-gpu",
-    severity=Severity.ERROR,
-    sources=(
-        "SGLang 0.4.7 to 0.5.23: create_flashattention_v3_backend, in model_runner.py, later attention_registry.py",
-        "SGLang 0.5.1 to 0.5.23: server_args.py, later arg_groups/overrides.py and arg_groups/attention_hook.py",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "SGLang 0.4.7 to 0.5.23: create_flashattention_v3_backend, in model_runner.py, later attention_registry.py",
+    "SGLang 0.5.1 to 0.5.23: server_args.py, later arg_groups/overrides.py and arg_groups/attention_hook.py",
 )
 _SM_12: Final = "12."
 

@@ -46,21 +46,15 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
 
-RULE: Final = Rule(
-    code="ENG009",
-    slug="quantized-v-cache",
-    severity=Severity.ERROR,
-    sources=("llama.cpp b9093 to b11434: llama_init_from_model, in src/llama-context.cpp",),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__, Severity.ERROR, "llama.cpp b9093 to b11434: llama_init_from_model, in src/llama-context.cpp"
 )
 _OFF: Final = frozenset({"off", "disabled", "false", "0"})
 _PLAIN: Final = frozenset({"f32", "f16", "bf16"})

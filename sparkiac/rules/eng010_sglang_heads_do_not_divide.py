@@ -54,23 +54,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import serverrelease
-from sparkiac.rules.deployments import hit
 from sparkiac.rules.readings import count
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
     from sparkiac.rules.serverrelease import Server
 
-RULE: Final = Rule(
-    code="ENG010",
-    slug="sglang-heads-do-not-divide",
-    severity=Severity.ERROR,
-    sources=("SGLang: LlamaAttention in models/llama.py, Qwen3Attention in models/qwen3.py",),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__, Severity.ERROR, "SGLang: LlamaAttention in models/llama.py, Qwen3Attention in models/qwen3.py"
 )
 _READ: Final = ("llama", "qwen3")
 """Model types whose code was read."""

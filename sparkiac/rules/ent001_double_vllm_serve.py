@@ -39,38 +39,31 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import REMOVE, Edit, Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, Plan
 
-RULE: Final = Rule(
-    code="ENT001",
-    slug="double-vllm-serve",
-    severity=Severity.ERROR,
-    sources=("Spark guide L98-100, L647",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L98-100, L647")
 _SERVE: Final = ("vllm", "serve")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find containers whose command starts vLLM a second time."""
-    for host in plan.hosts:
-        for container in host.containers:
-            again = _again(container)
-            if again:
-                path = (*container.path, "command")
-                message = (
-                    f"{container.name} would run `vllm serve {again} …`: "
-                    f"the entrypoint of {container.image.reference} is already `vllm serve`"
-                )
-                fix = tuple(Edit((*path, index), REMOVE) for index in range(len(_SERVE)))
-                starts = container.command.words[: len(_SERVE)] == _SERVE
-                hint = "start the command with the model"
-                yield Hit(path, message, hint, leaf=path, host=host.name, fix=fix if starts else ())
+    for host, container in plan.containers:
+        again = _again(container)
+        if again:
+            path = (*container.path, "command")
+            message = (
+                f"{container.name} would run `vllm serve {again} …`: "
+                f"the entrypoint of {container.image.reference} is already `vllm serve`"
+            )
+            fix = tuple(Edit((*path, index), REMOVE) for index in range(len(_SERVE)))
+            starts = container.command.words[: len(_SERVE)] == _SERVE
+            hint = "start the command with the model"
+            yield Hit(path, message, hint, leaf=path, host=host.name, fix=fix if starts else ())
 
 
 def _again(container: Container) -> str:

@@ -37,32 +37,25 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import deployments
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="ENT002",
-    slug="ngc-without-vllm-serve",
-    severity=Severity.ERROR,
-    sources=("Spark guide L100, L647", "dual-Spark post L43-44"),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L100, L647", "dual-Spark post L43-44")
 _REPOSITORY: Final = "nvidia/vllm"
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find containers of pass-through vLLM images whose first word is a model or an option."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.image.repository.endswith(_REPOSITORY) and _no_program(container.command.words[:1]):
-                path = (*container.path, "command")
-                image, word = deployments.image(container), container.command.words[0]
-                message = f"{container.name} would run {word} as a program in {image}"
-                yield Hit(path, message, "start the command with `vllm`, `serve`", leaf=path, host=host.name)
+    for host, container in plan.containers:
+        if container.image.repository.endswith(_REPOSITORY) and _no_program(container.command.words[:1]):
+            path = (*container.path, "command")
+            image, word = deployments.image(container), container.command.words[0]
+            message = f"{container.name} would run {word} as a program in {image}"
+            yield Hit(path, message, "start the command with `vllm`, `serve`", leaf=path, host=host.name)
 
 
 def _no_program(words: tuple[str, ...]) -> bool:

@@ -41,30 +41,22 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import deployments
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="ENT004",
-    slug="arguments-for-environment-image",
-    severity=Severity.ERROR,
-    sources=("Spark guide L724-741",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L724-741")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find containers with such an image that have a command."""
-    for host in plan.hosts:
-        for container in host.containers:
-            tag = container.image.tag
-            if tag is not None and tag.style == "environment" and container.command.words:
-                image = deployments.image(container)
-                message = f"{image} reads only environment variables, but {container.name} passes arguments"
-                hint = "use a recipe whose engine is aeon-vllm, or remove `command` and use `env`"
-                path = (*container.path, "image")
-                yield Hit(path, message, hint, leaf=(*container.path, host.name, "image"), host=host.name)
+    for host, container in plan.containers:
+        tag = container.image.tag
+        if tag is not None and tag.style == "environment" and container.command.words:
+            image = deployments.image(container)
+            message = f"{image} reads only environment variables, but {container.name} passes arguments"
+            hint = "use a recipe whose engine is aeon-vllm, or remove `command` and use `env`"
+            yield hit(host, container, ("image",), message, hint)

@@ -41,31 +41,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="ENT100",
-    slug="unknown-entrypoint",
-    severity=Severity.ERROR,
-    sources=("Spark guide L98-100: the two image families handle their command differently",),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "Spark guide L98-100: the two image families handle their command differently",
     waivable=False,
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find deployments whose image has no known entrypoint."""
-    for host in plan.hosts:
-        for container in host.containers:
-            command = container.command
-            derived = command.needs_shell or (container.kind == "deployment" and bool(command.words))
-            if derived and container.image.entrypoint is None and container.image.command is None:
-                path = (*container.path, "image")
-                message = f"the entrypoint of {container.image.reference}, the image of {container.name}, is unknown"
-                leaf = (*container.path, host.name, "image")
-                yield Hit(path, message, "add its entrypoint to its entry in the lock", leaf=leaf, host=host.name)
+    for host, container in plan.containers:
+        command = container.command
+        derived = command.needs_shell or (container.kind == "deployment" and bool(command.words))
+        if derived and container.image.entrypoint is None and container.image.command is None:
+            message = f"the entrypoint of {container.image.reference}, the image of {container.name}, is unknown"
+            yield hit(host, container, ("image",), message, "add its entrypoint to its entry in the lock")

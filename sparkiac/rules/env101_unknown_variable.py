@@ -45,21 +45,15 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.hints import nearest
 from sparkiac.report import Severity
 from sparkiac.rules import release
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Container, Plan
+    from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.rules.release import Release
 
-RULE: Final = Rule(
-    code="ENV101",
-    slug="unknown-variable",
-    severity=Severity.WARNING,
-    sources=release.SOURCES,
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, *release.SOURCES)
 
 _OF_ANOTHER_RULE: Final = "VLLM_USE_V1"
 """The variable of FLG019."""
@@ -75,26 +69,26 @@ _REPLACED_BY: Final = dict.fromkeys(
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find variables that the release does not declare; if it is unknown, those that no release declares."""
-    for container, host in release.servers(plan):
+    for host, container in release.servers(plan):
         added = container.image.tag.added.variables if container.image.tag else ()
         for name in sorted({*container.command.env} - {*added, *container.server.extra.variables, _OF_ANOTHER_RULE}):
             if name.startswith("VLLM_"):
-                yield from _hits(container, host, name)
+                yield from _hits(host, container, name)
 
 
-def _hits(container: Container, host: str, name: str) -> Iterator[Hit]:
+def _hits(host: HostPlan, container: Container, name: str) -> Iterator[Hit]:
     found, knows = release.known(container), release.with_variable(name)
-    path, leaf = (*container.path, "env", name), (*container.path, host, "env", name)
     if found is None:
         if not release.anywhere(knows):
             message = f"{name} of {container.name} is not a variable of any known vLLM release"
             hint = f"{nearest(name, release.variables())}; name a variable of a patch under `extra_flags:`"
-            yield Hit(path, message, hint, leaf, host, at_key=True)
+            yield hit(host, container, ("env", name), message, hint)._replace(at_key=True)
     elif not found.has(knows):
         how = "logs a warning" if _EXITS in found.interface.spellings else "logs nothing"
         has = release.releases_with(knows)
         message = f"{name} of {container.name} has no effect: {found.title} does not read it and {how}; {has}"
-        yield Hit(path, message, _hint(name, found), leaf, host, _weight(container, found), at_key=True)
+        made = hit(host, container, ("env", name), message, _hint(name, found), _weight(container, found))
+        yield made._replace(at_key=True)
 
 
 def _hint(name: str, found: Release) -> str:

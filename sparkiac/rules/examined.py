@@ -25,8 +25,7 @@ class Examined:
         """The deployments that facts are about; for a group, only its leader."""
         return tuple(
             Subject(host, container)
-            for host in self.plan.hosts
-            for container in host.containers
+            for host, container in self.plan.containers
             if container.server.engine is not None and container.server.leads
         )
 

@@ -50,30 +50,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="FIL001",
-    slug="unpinned-file",
-    severity=Severity.ERROR,
-    sources=("Spark guide L212, L241, L282: a template, a patched loader and a parser that are fetched by hand",),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "Spark guide L212, L241, L282: a template, a patched loader and a parser that are fetched by hand",
     waivable=False,
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find extra files without a hash."""
-    for host in plan.hosts:
-        for container in host.containers:
-            for file in container.storage.files:
-                if file.sha256 is None:
-                    path = ("container", "files", file.target)
-                    message = f"{container.name} uses {file.url}, which the lock does not pin"
-                    leaf = (*container.path, host.name, *path)
-                    yield Hit((*container.path, *path), message, "run sparkiac lock", leaf=leaf, host=host.name)
+    for host, container in plan.containers:
+        for file in container.storage.files:
+            if file.sha256 is None:
+                path = ("container", "files", file.target)
+                message = f"{container.name} uses {file.url}, which the lock does not pin"
+                yield hit(host, container, path, message, "run sparkiac lock")

@@ -44,26 +44,16 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import engines
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import deployments, hit
+from sparkiac.rules.deployments import deployments
 from sparkiac.rules.readings import count
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.rules.rule import Hit
 
-RULE: Final = Rule(
-    code="FLG010",
-    slug="parallel-size-of-another-machine",
-    severity=Severity.ERROR,
-    sources=(
-        "Spark guide L228-229, L657",
-        "vLLM blog L45",
-    ),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L228-229, L657", "vLLM blog L45")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

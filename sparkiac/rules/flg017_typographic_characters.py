@@ -46,22 +46,14 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, Plan
-    from sparkiac.rules.rule import Hit
 
-RULE: Final = Rule(
-    code="FLG017",
-    slug="typographic-characters",
-    severity=Severity.ERROR,
-    sources=("DeepSeek-V4 thread L358, L381-383",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "DeepSeek-V4 thread L358, L381-383")
 _DASH: Final = "\u2012-\u2015\u2212"
 _QUOTE: Final = "\u2018-\u201f"
 _FOREIGN: Final = re.compile(f"[{_DASH}{_QUOTE}]")
@@ -73,11 +65,10 @@ _JSON: Final = re.compile(rf"[{{\[:,][{_QUOTE}]|^[{_QUOTE}][{{\[]")
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find such characters in the options, variables and commands of a container."""
-    for host in plan.hosts:
-        for container in host.containers:
-            for key, character in _settings(container):
-                message = f"{key[-1]} of {container.name} contains the typographic character {character}"
-                yield hit(host, container, key, message, "type it again with - and straight quotes")
+    for host, container in plan.containers:
+        for key, character in _settings(container):
+            message = f"{key[-1]} of {container.name} contains the typographic character {character}"
+            yield hit(host, container, key, message, "type it again with - and straight quotes")
 
 
 def _settings(container: Container) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -47,21 +47,14 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.hints import closest, nearest
 from sparkiac.report import Severity
 from sparkiac.rules import release
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sparkiac.rules.release import Found
-    from sparkiac.rules.rule import Hit
 
-RULE: Final = Rule(
-    code="FLG101",
-    slug="unknown-option",
-    severity=Severity.ERROR,
-    sources=release.SOURCES,
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
 _ELSEWHERE: Final = {
     "mem_fraction_static": "gpu_memory_utilization",
     "context_length": "max_model_len",

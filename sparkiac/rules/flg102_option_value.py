@@ -45,21 +45,14 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.hints import nearest
 from sparkiac.report import Edit, Severity
 from sparkiac.rules import release
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sparkiac.rules.release import Found
-    from sparkiac.rules.rule import Hit
 
-RULE: Final = Rule(
-    code="FLG102",
-    slug="option-value",
-    severity=Severity.ERROR,
-    sources=release.SOURCES,
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
 
 
 def check_faults(faults: Iterable[Found]) -> Iterator[Hit]:

@@ -48,21 +48,14 @@ from sparkiac.hints import nearest
 from sparkiac.plan import facts
 from sparkiac.report import Severity
 from sparkiac.rules import release
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sparkiac.rules.release import Found
-    from sparkiac.rules.rule import Hit
 
-RULE: Final = Rule(
-    code="FLG105",
-    slug="unknown-name",
-    severity=Severity.ERROR,
-    sources=release.SOURCES,
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, *release.SOURCES)
 
 _OF_CHECKPOINTS: Final = dict.fromkeys(
     ("nvfp4", "fp4", "w4a16", "w4a4", "w8a8", "int4", "int8"),

@@ -45,31 +45,24 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import release
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Container, Plan
+    from sparkiac.plan import Container, HostPlan, Plan
 
-RULE: Final = Rule(
-    code="FLG106",
-    slug="unknown-release",
-    severity=Severity.INFO,
-    sources=release.SOURCES,
-    since="0.1.0",
-    profile="recommended",
-)
+RULE: Final = rule(__name__, Severity.INFO, *release.SOURCES, profile="recommended")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find images whose release is unknown: one hit for each image, at the first deployment that runs it."""
-    found: dict[str, list[tuple[Container, str]]] = {}
-    for container, host in release.servers(plan):
+    found: dict[str, list[tuple[HostPlan, Container]]] = {}
+    for host, container in release.servers(plan):
         if release.known(container) is None:
-            found.setdefault(container.image.reference, []).append((container, host))
+            found.setdefault(container.image.reference, []).append((host, container))
     for reference, runs in found.items():
-        (container, host), *others = runs
+        (host, container), *others = runs
         more = f" and {len(others)} more" if others else ""
         message = (
             f"the vLLM release in {reference.partition('@')[0]} is unknown: options of {container.name}{more} are "
@@ -79,5 +72,4 @@ def check(plan: Plan) -> Iterator[Hit]:
             f"run `sparkiac lock` if the image's labels name its release, or `sparkiac images capture {reference}` "
             "on a machine that has the image"
         )
-        leaf = (*container.path, host, "image")
-        yield Hit((*container.path, "image"), message, hint, leaf=leaf, host=host)
+        yield hit(host, container, ("image",), message, hint)

@@ -42,25 +42,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import models
+from sparkiac.rules.deployments import models
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="HST005",
-    slug="store-not-mounted",
-    severity=Severity.ERROR,
-    sources=(
-        "Spark guide L46-62",
-        "vLLM blog L36-37, L66",
-        "dual-Spark post L42, L84",
-    ),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L46-62", "vLLM blog L36-37, L66", "dual-Spark post L42, L84")
 _DEFAULT: Final = "/root/.cache/huggingface"
 
 

@@ -45,24 +45,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import deployments, hit
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.deployments import deployments
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
-RULE: Final = Rule(
-    code="HST007",
-    slug="offline-without-tokenizer",
-    severity=Severity.WARNING,
-    sources=(
-        "Spark guide L58-60",
-        "dual-Spark post L45",
-    ),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L58-60", "dual-Spark post L45")
 _OPTIONS: Final = ("tokenizer", "hf_config_path")
 
 

@@ -39,22 +39,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
+from sparkiac.rules.deployments import models
 from sparkiac.rules.readings import served_from_directory
-from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import models
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="HST008",
-    slug="model-needs-its-directory",
-    severity=Severity.ERROR,
-    sources=("Spark guide L235-243, L258-267, L720-726",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L235-243, L258-267, L720-726")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -42,22 +42,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
-from sparkiac.rules.shares import models
+from sparkiac.rules.deployments import models
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
-RULE: Final = Rule(
-    code="HST012",
-    slug="small-shared-memory",
-    severity=Severity.WARNING,
-    sources=("Spark guide L65, L186, L202, L263, L309",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L65, L186, L202, L263, L309")
 _ENGINES: Final = frozenset({"vllm", "aeon-vllm", "sglang", "tensorrt-llm"})
 """Engines that run as several processes."""
 

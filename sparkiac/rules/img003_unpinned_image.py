@@ -33,21 +33,14 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.hints import build_hint
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="IMG003",
-    slug="unpinned-image",
-    severity=Severity.ERROR,
-    sources=("Spark guide L3, L105, L112", "vLLM blog L27, L62"),
-    since="0.1.0",
-    waivable=False,
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L3, L105, L112", "vLLM blog L27, L62", waivable=False)
 
 
 _ADD: Final = "run sparkiac lock, or write its digest after @ in the inventory"
@@ -55,14 +48,13 @@ _ADD: Final = "run sparkiac lock, or write its digest after @ in the inventory"
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find containers whose image has no digest, and builds that start from such an image."""
-    for host in plan.hosts:
-        for container in host.containers:
-            image = container.image
-            if image.digest is None and not image.stale:
-                leaf = container.path if container.kind == "service" else (*container.path, host.name)
-                message = f"{container.name} runs {image.reference}, which the lock does not pin"
-                hint = build_hint(image.build) if image.build else _ADD
-                yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)
+    for host, container in plan.containers:
+        image = container.image
+        if image.digest is None and not image.stale:
+            leaf = container.path if container.kind == "service" else (*container.path, host.name)
+            message = f"{container.name} runs {image.reference}, which the lock does not pin"
+            hint = build_hint(image.build) if image.build else _ADD
+            yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)
     for build in plan.builds:
         if build.base is not None and build.base.digest is None:
             message = f"the build {build.name} starts from {build.base.reference}, which the lock does not pin"

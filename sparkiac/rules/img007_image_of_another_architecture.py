@@ -42,33 +42,23 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import deployments
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="IMG007",
-    slug="image-of-another-architecture",
-    severity=Severity.ERROR,
-    sources=("Spark guide L19, L25, L114", "dual-Spark post L85, L99"),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L19, L25, L114", "dual-Spark post L85, L99")
 _SPELLINGS: Final = {"arm64": ("arm64", "aarch64"), "amd64": ("amd64", "x86_64", "x86-64")}
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find images whose tag names another architecture than the host's."""
-    for host in plan.hosts:
-        for container in host.containers:
-            _, _, tag = deployments.image(container).rpartition(":")
-            named = [each for each, spellings in _SPELLINGS.items() if any(word in tag for word in spellings)]
-            if named and host.architecture not in named:
-                message = (
-                    f"{deployments.image(container)} is built for {named[0]}, but {host.name} is {host.architecture}"
-                )
-                hint = f"use the tag for {host.architecture}"
-                path, leaf = (*container.path, "image"), (*container.path, host.name, "image")
-                yield Hit(path, message, hint, leaf=leaf, host=host.name)
+    for host, container in plan.containers:
+        _, _, tag = deployments.image(container).rpartition(":")
+        named = [each for each, spellings in _SPELLINGS.items() if any(word in tag for word in spellings)]
+        if named and host.architecture not in named:
+            message = f"{deployments.image(container)} is built for {named[0]}, but {host.name} is {host.architecture}"
+            hint = f"use the tag for {host.architecture}"
+            yield hit(host, container, ("image",), message, hint)

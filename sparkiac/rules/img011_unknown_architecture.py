@@ -45,24 +45,19 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import deployments, release
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.rules.rule import Hit
 
-RULE: Final = Rule(
-    code="IMG011",
-    slug="unknown-architecture",
-    severity=Severity.ERROR,
-    sources=(
-        "Spark guide L212, L274, L325",
-        "dual-Spark post L99",
-        "https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/model_executor/models/registry.py",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "Spark guide L212, L274, L325",
+    "dual-Spark post L99",
+    "https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/model_executor/models/registry.py",
 )
 _ARCHITECTURES: Final = {
     "*/gemma-4-12b-coder*": "Gemma4UnifiedForConditionalGeneration",
@@ -85,7 +80,7 @@ def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
         message = f"{container.server.model} has the architecture {wanted}, which {found.title} does not support"
         severity = None if found.exact else Severity.WARNING
         hint = f"use an image with another release: {release.releases_with(lambda each: wanted in each.architectures)}"
-        yield deployments.hit(host, container, ("image",), message, hint, severity)
+        yield hit(host, container, ("image",), message, hint, severity)
 
 
 def _architecture(container: Container) -> str | None:
@@ -94,5 +89,5 @@ def _architecture(container: Container) -> str | None:
     named = overrides.get("architectures") if isinstance(overrides, Mapping) else None
     if isinstance(named, tuple) and named:
         return str(named[0])
-    handle = deployments.model(container)
+    handle = (container.server.model or "").casefold()  # hubs ignore case
     return next((name for pattern, name in _ARCHITECTURES.items() if fnmatchcase(handle, pattern)), None)

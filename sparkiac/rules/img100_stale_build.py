@@ -55,29 +55,26 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.hints import build_hint
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="IMG100",
-    slug="stale-build",
-    severity=Severity.ERROR,
-    sources=("DeepSeek-V4 thread L5, L361-362: commits move, and a later one hung both machines",),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "DeepSeek-V4 thread L5, L361-362: commits move, and a later one hung both machines",
     waivable=False,
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find containers whose image was built before its build changed."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.image.stale:
-                leaf = container.path if container.kind == "service" else (*container.path, host.name)
-                message = f"{container.name} runs {container.image.reference}, which was built before its build changed"
-                hint = build_hint(str(container.image.build))
-                yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)
+    for host, container in plan.containers:
+        if container.image.stale:
+            leaf = container.path if container.kind == "service" else (*container.path, host.name)
+            message = f"{container.name} runs {container.image.reference}, which was built before its build changed"
+            hint = build_hint(str(container.image.build))
+            yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)

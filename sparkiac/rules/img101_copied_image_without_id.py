@@ -43,31 +43,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="IMG101",
-    slug="copied-image-without-id",
-    severity=Severity.ERROR,
-    sources=("Docker: docker save and docker load keep no registry digest",),
-    since="0.1.0",
-    waivable=False,
+RULE: Final = rule(
+    __name__, Severity.ERROR, "Docker: docker save and docker load keep no registry digest", waivable=False
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find images that a host copies without a known ID. A built image always has one."""
-    for host in plan.hosts:
-        for container in host.containers:
-            image = container.image
-            if image.copied and image.id is None and image.build is None:
-                message = f"{host.name} copies {image.reference} from another host, but the lock has no ID for it"
-                leaf = container.path if container.kind == "service" else (*container.path, host.name)
-                yield Hit(
-                    (*container.path, "image"), message, "run sparkiac lock", leaf=(*leaf, "image"), host=host.name
-                )
+    for host, container in plan.containers:
+        image = container.image
+        if image.copied and image.id is None and image.build is None:
+            message = f"{host.name} copies {image.reference} from another host, but the lock has no ID for it"
+            leaf = container.path if container.kind == "service" else (*container.path, host.name)
+            yield Hit((*container.path, "image"), message, "run sparkiac lock", leaf=(*leaf, "image"), host=host.name)

@@ -40,29 +40,22 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.weights import needed
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="MDL001",
-    slug="unpinned-model",
-    severity=Severity.ERROR,
-    sources=("Spark guide L164: a drafter that was fixed under its old name",),
-    since="0.1.0",
-    waivable=False,
+RULE: Final = rule(
+    __name__, Severity.ERROR, "Spark guide L164: a drafter that was fixed under its old name", waivable=False
 )
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find repositories that a container needs and the lock does not pin."""
-    for host in plan.hosts:
-        for container in host.containers:
-            for name in needed(container):
-                if name not in container.weights.commits:
-                    message = f"{container.name} loads {name}, which the lock does not pin to a commit"
-                    leaf = (*container.path, host.name, "model")
-                    yield Hit((*container.path, "model"), message, "run sparkiac lock", leaf=leaf, host=host.name)
+    for host, container in plan.containers:
+        for name in needed(container):
+            if name not in container.weights.commits:
+                message = f"{container.name} loads {name}, which the lock does not pin to a commit"
+                yield hit(host, container, ("model",), message, "run sparkiac lock")

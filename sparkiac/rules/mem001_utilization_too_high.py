@@ -47,29 +47,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
+from sparkiac.rules.deployments import models
 from sparkiac.rules.readings import count
-from sparkiac.rules.rule import Rule
-from sparkiac.rules.shares import models, share
+from sparkiac.rules.rule import Hit, hit, rule
+from sparkiac.rules.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
-    from sparkiac.rules.rule import Hit
     from sparkiac.rules.shares import Share
 
-RULE: Final = Rule(
-    code="MEM001",
-    slug="utilization-too-high",
-    severity=Severity.ERROR,
-    sources=(
-        "SM121 reference L15-17, L68",
-        "Spark guide L26-27, L157, L268, L329",
-        "dual-Spark post L18",
-        "https://github.com/vllm-project/recipes/pull/632",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "SM121 reference L15-17, L68",
+    "Spark guide L26-27, L157, L268, L329",
+    "dual-Spark post L18",
+    "https://github.com/vllm-project/recipes/pull/632",
 )
 _HARD: Final = 0.92
 """vLLM's default, and the highest value that a source runs."""

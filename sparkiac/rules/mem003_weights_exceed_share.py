@@ -46,26 +46,16 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.memory.overhead import RUNTIME_BYTES
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
-from sparkiac.rules.shares import models, share
+from sparkiac.rules.deployments import models
+from sparkiac.rules.rule import Hit, hit, rule
+from sparkiac.rules.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
     from sparkiac.plan.parts import Proof
-    from sparkiac.rules.rule import Hit
-RULE: Final = Rule(
-    code="MEM003",
-    slug="weights-exceed-share",
-    severity=Severity.ERROR,
-    sources=(
-        "Spark guide L343-359, L369, L645, L657",
-        "vLLM blog L11, L94",
-    ),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L343-359, L369, L645, L657", "vLLM blog L11, L94")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

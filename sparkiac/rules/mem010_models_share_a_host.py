@@ -50,24 +50,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import in_turn, share, views
+from sparkiac.rules.deployments import in_turn, views
+from sparkiac.rules.rule import Hit, rule
+from sparkiac.rules.shares import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="MEM010",
-    slug="models-share-a-host",
-    severity=Severity.WARNING,
-    sources=(
-        "dual-Spark post L3, L108, L111-113",
-        "Spark guide L304",
-        "SM121 reference L17",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__, Severity.WARNING, "dual-Spark post L3, L108, L111-113", "Spark guide L304", "SM121 reference L17"
 )
 _MOST: Final = 0.90
 

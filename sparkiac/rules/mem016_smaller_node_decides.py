@@ -59,29 +59,20 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import nodes
+from sparkiac.rules.deployments import groups
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
 
-RULE: Final = Rule(
-    code="MEM016",
-    slug="smaller-node-decides",
-    severity=Severity.WARNING,
-    sources=("DeepSeek-V4 thread L313-315",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "DeepSeek-V4 thread L313-315")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find nodes that keep less memory free than the largest machine of their group."""
-    groups: dict[str, list[tuple[HostPlan, Container]]] = {}
-    for host, container in nodes(plan):
-        groups.setdefault(container.name, []).append((host, container))
-    for group in groups.values():
+    for group in groups(plan):
         yield from _hits(group)
 
 

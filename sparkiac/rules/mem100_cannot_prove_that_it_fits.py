@@ -57,24 +57,16 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.memory.values import Unknown
 from sparkiac.plan.labels import CAPTURE, remedies
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.proofs import proven
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.deployments import proven
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
 
 
-RULE: Final = Rule(
-    code="MEM100",
-    slug="cannot-prove-that-it-fits",
-    severity=Severity.WARNING,
-    sources=("Spark guide L343-359",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L343-359")
 
 
 _TRY: Final = "test it under load, then allow MEM100 with the measured value as the reason"

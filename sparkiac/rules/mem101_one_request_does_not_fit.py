@@ -56,23 +56,17 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.memory.values import Unknown
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.proofs import certain
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.deployments import certain
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
 
 
-RULE: Final = Rule(
-    code="MEM101",
-    slug="one-request-does-not-fit",
-    severity=Severity.ERROR,
-    sources=("Spark guide L343-359, L369", "vLLM: check_enough_kv_cache_memory, 0.11.0 to 0.33.0"),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__, Severity.ERROR, "Spark guide L343-359, L369", "vLLM: check_enough_kv_cache_memory, 0.11.0 to 0.33.0"
 )
 
 

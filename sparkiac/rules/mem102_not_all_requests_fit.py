@@ -54,23 +54,20 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.memory.values import Unknown
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.proofs import certain
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.deployments import certain
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
 
 
-RULE: Final = Rule(
-    code="MEM102",
-    slug="not-all-requests-fit",
-    severity=Severity.INFO,
-    sources=("Spark guide L352-369", "DeepSeek-V4 thread L313-315: 313K tokens for two requests of 300,000"),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.INFO,
+    "Spark guide L352-369",
+    "DeepSeek-V4 thread L313-315: 313K tokens for two requests of 300,000",
 )
 
 

@@ -69,21 +69,15 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.plan.numbers import gib, over_budget
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import in_turn, views
+from sparkiac.rules.deployments import in_turn, views
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="MEM103",
-    slug="memory-of-host-exceeded",
-    severity=Severity.ERROR,
-    sources=("SM121 reference L15-17", "Spark guide L304"),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "SM121 reference L15-17", "Spark guide L304")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -57,24 +57,16 @@ from typing import TYPE_CHECKING, Final
 from sparkiac.memory.values import Unknown
 from sparkiac.plan.numbers import gib
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.proofs import certain
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.deployments import certain
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
 
 
-RULE: Final = Rule(
-    code="MEM104",
-    slug="workload-does-not-fit",
-    severity=Severity.ERROR,
-    sources=("Spark guide L352-369: the smallest pool for a purpose",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L352-369: the smallest pool for a purpose")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -52,24 +52,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import nccl_nodes
+from sparkiac.rules.deployments import nccl_nodes
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="MN002",
-    slug="no-rdma-device",
-    severity=Severity.WARNING,
-    sources=(
-        "SM121 reference L40-41, L74",
-        "DeepSeek-V4 thread L268-278",
-    ),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "SM121 reference L40-41, L74", "DeepSeek-V4 thread L268-278")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -52,25 +52,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
-from sparkiac.rules.shares import nodes
+from sparkiac.rules.deployments import nodes
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
-RULE: Final = Rule(
-    code="MN003",
-    slug="roce-settings",
-    severity=Severity.WARNING,
-    sources=(
-        "SM121 reference L42-46",
-        "DeepSeek-V4 thread L277",
-    ),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "SM121 reference L42-46", "DeepSeek-V4 thread L277")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -53,26 +53,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import REMOVE, Severity
-from sparkiac.rules.deployments import hit, written
-from sparkiac.rules.rule import Rule
-from sparkiac.rules.shares import nodes
+from sparkiac.report import REMOVE, Edit, Severity
+from sparkiac.rules.deployments import nodes
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
-RULE: Final = Rule(
-    code="MN004",
-    slug="traffic-beside-the-link",
-    severity=Severity.ERROR,
-    sources=(
-        "Spark guide L659-660",
-        "SM121 reference L53-54",
-    ),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L659-660", "SM121 reference L53-54")
 _VARIABLES: Final = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME")
 
 
@@ -88,6 +77,6 @@ def check(plan: Plan) -> Iterator[Hit]:
                 message = (
                     f"{container.name} sets {variable} to {','.join(chosen)}, but the links of {host.name} use {there}"
                 )
-                fix = written(container, "env", variable, value=REMOVE)
+                fix = (Edit((*container.path, "env", variable), REMOVE),)
                 hint = "remove it: sparkiac derives it from fabric.links"
                 yield hit(host, container, ("env", variable), message, hint, fix=fix)

@@ -54,25 +54,15 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.resolve.fabric import apart, networks_of
-from sparkiac.rules.rule import Hit, Rule
-from sparkiac.rules.shares import nodes
+from sparkiac.rules.deployments import groups
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Container, HostPlan, Plan
 
-RULE: Final = Rule(
-    code="MN009",
-    slug="links-of-two-networks",
-    severity=Severity.ERROR,
-    sources=(
-        "Spark guide L657-658",
-        "SM121 reference L37",
-        "DeepSeek-V4 thread L346",
-    ),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L657-658", "SM121 reference L37", "DeepSeek-V4 thread L346")
 
 
 _EVERY_PAIR: Final = 3
@@ -81,18 +71,18 @@ _EVERY_PAIR: Final = 3
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find groups in which two neighbours share no network."""
-    groups: dict[str, list[tuple[HostPlan, Container]]] = {}
-    for host, container in nodes(plan):
-        groups.setdefault(container.name, []).append((host, container))
-    for name, members in groups.items():
+    for members in groups(plan):
         hosts = [host for host, _ in sorted(members, key=lambda each: _rank(each[1]))]
         links = [host.links for host in hosts]
         first = {ip_interface(each[0].address).network for each in links}
         missing = apart(links)
         if len(first) > 1 and missing:
             one, other = sorted((hosts[index] for index in missing[0]), key=lambda host: host.name)
-            message = f"{one.name} ({_listed(one)}) and {other.name} ({_listed(other)}) of {name} share no network"
-            yield Hit((*members[0][1].path, "hosts"), message, _hint(len(hosts)))
+            group = members[0][1]
+            message = (
+                f"{one.name} ({_listed(one)}) and {other.name} ({_listed(other)}) of {group.name} share no network"
+            )
+            yield Hit((*group.path, "hosts"), message, _hint(len(hosts)))
 
 
 def _rank(container: Container) -> int:

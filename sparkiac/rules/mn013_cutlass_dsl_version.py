@@ -56,20 +56,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="MN013",
-    slug="cutlass-dsl-version",
-    severity=Severity.WARNING,
-    sources=("DeepSeek-V4 thread L27-35",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "DeepSeek-V4 thread L27-35")
 _REPOSITORY: Final = "jasl/vllm"
 _PACKAGE: Final = "nvidia-cutlass-dsl"
 _PIN: Final = "nvidia-cutlass-dsl[cu13]==4.5.0"

@@ -56,20 +56,14 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="MN100",
-    slug="twins-in-one-network",
-    severity=Severity.WARNING,
-    sources=("spark-vllm-docker, docs/NETWORKING.md",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "spark-vllm-docker, docs/NETWORKING.md")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -52,20 +52,14 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="MN101",
-    slug="link-in-the-lan",
-    severity=Severity.WARNING,
-    sources=("IP routing: two interfaces of one host in one network",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "IP routing: two interfaces of one host in one network")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -51,20 +51,14 @@ from ipaddress import ip_interface
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="MN102",
-    slug="unequal-mtu",
-    severity=Severity.WARNING,
-    sources=("Ethernet: a frame larger than the MTU of the receiver is dropped",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "Ethernet: a frame larger than the MTU of the receiver is dropped")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

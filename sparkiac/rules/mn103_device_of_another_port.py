@@ -52,7 +52,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,13 +60,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
     from sparkiac.report import Path
 
-RULE: Final = Rule(
-    code="MN103",
-    slug="device-of-another-port",
-    severity=Severity.WARNING,
-    sources=("spark-vllm-docker, docs/NETWORKING.md: output of ibdev2netdev",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "spark-vllm-docker, docs/NETWORKING.md: output of ibdev2netdev")
 
 _INTERFACE: Final = re.compile(r"en(P?[0-9a-fp]*s[0-9]+f[0-9]+)np[0-9]+")
 _DEVICE: Final = re.compile(r"roce(P?[0-9a-fp]*s[0-9]+f[0-9]+)")

@@ -35,20 +35,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import HostPlan, Plan
 
-RULE: Final = Rule(
-    code="MON004",
-    slug="nothing-watches-the-fleet",
-    severity=Severity.INFO,
-    sources=("dual-Spark post L119-121",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.INFO, "dual-Spark post L119-121")
 _ALERTS: Final = "{telegram: {chat_id: 12345, token: {secret: telegram_token}}}"
 _REASONS: Final = {
     "loopback": "it listens only on loopback of {host}",

@@ -51,20 +51,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="MON101",
-    slug="metrics-not-reachable",
-    severity=Severity.WARNING,
-    sources=("Spark guide §10 L383: telemetry at /metrics of each server",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "Spark guide §10 L383: telemetry at /metrics of each server")
 
 
 def check(plan: Plan) -> Iterator[Hit]:

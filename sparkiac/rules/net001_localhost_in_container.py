@@ -37,34 +37,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="NET001",
-    slug="localhost-in-container",
-    severity=Severity.ERROR,
-    sources=("Spark guide L606-619",),
-    since="0.1.0",
-    waivable=False,
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L606-619", waivable=False)
 _SELF: Final = {"localhost", "0.0.0.0"}  # noqa: S104  compared, not bound
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find addresses in the inventory that name the container itself."""
-    for host in plan.hosts:
-        for container in host.containers:
-            for link in container.dependencies:
-                name = link.hostname or ""
-                if link.target is None and (name in _SELF or name.startswith("127.")):
-                    message = (
-                        f"{container.name} connects to {link.url}, "
-                        f"but inside a container {name} is the container itself"
-                    )
-                    hint = "name it under `uses`, or write the host's address, or host.docker.internal"
-                    yield Hit(link.path, message, hint, host=host.name)
+    for host, container in plan.containers:
+        for link in container.dependencies:
+            name = link.hostname or ""
+            if link.target is None and (name in _SELF or name.startswith("127.")):
+                message = (
+                    f"{container.name} connects to {link.url}, but inside a container {name} is the container itself"
+                )
+                hint = "name it under `uses`, or write the host's address, or host.docker.internal"
+                yield Hit(link.path, message, hint, host=host.name)

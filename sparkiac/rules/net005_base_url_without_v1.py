@@ -35,32 +35,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Edit, Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="NET005",
-    slug="base-url-without-v1",
-    severity=Severity.ERROR,
-    sources=("Spark guide L639",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.ERROR, "Spark guide L639")
 _SLASHES: Final = 2
 """Number of slashes in an address without a path."""
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find addresses in the inventory without /v1."""
-    for host in plan.hosts:
-        for container in host.containers:
-            for link in container.dependencies:
-                if link.target is None and not (link.url or "").endswith("/v1"):
-                    # A path may have another fault than the missing /v1.
-                    bare = (link.url or "").count("/") == _SLASHES
-                    message = f"{container.name} connects to {link.url}, which does not end in /v1"
-                    fix = (Edit(link.path, f"{link.url}/v1"),) if bare else ()
-                    yield Hit(link.path, message, f"write {link.url}/v1", host=host.name, fix=fix)
+    for host, container in plan.containers:
+        for link in container.dependencies:
+            if link.target is None and not (link.url or "").endswith("/v1"):
+                # A path may have another fault than the missing /v1.
+                bare = (link.url or "").count("/") == _SLASHES
+                message = f"{container.name} connects to {link.url}, which does not end in /v1"
+                fix = (Edit(link.path, f"{link.url}/v1"),) if bare else ()
+                yield Hit(link.path, message, f"write {link.url}/v1", host=host.name, fix=fix)

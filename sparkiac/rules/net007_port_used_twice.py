@@ -49,7 +49,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,13 +57,8 @@ if TYPE_CHECKING:
     from sparkiac.plan import HostPlan, Plan
     from sparkiac.report import Path
 
-RULE: Final = Rule(
-    code="NET007",
-    slug="port-used-twice",
-    severity=Severity.ERROR,
-    sources=("dual-Spark post L103-110: two models and three services share two hosts",),
-    since="0.1.0",
-    waivable=False,
+RULE: Final = rule(
+    __name__, Severity.ERROR, "dual-Spark post L103-110: two models and three services share two hosts", waivable=False
 )
 _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 

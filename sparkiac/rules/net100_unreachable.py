@@ -54,19 +54,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="NET100",
-    slug="unreachable",
-    severity=Severity.ERROR,
-    sources=("Spark guide L606-619, L633-636: ways from a container to a port, and an agent on loopback",),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.ERROR,
+    "Spark guide L606-619, L633-636: ways from a container to a port, and an agent on loopback",
     waivable=False,
 )
 

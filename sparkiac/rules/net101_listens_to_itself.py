@@ -41,23 +41,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.report import REMOVE, Severity
-from sparkiac.rules.deployments import hit, written
-from sparkiac.rules.rule import Rule
-from sparkiac.rules.shares import models
+from sparkiac.report import REMOVE, Edit, Severity
+from sparkiac.rules.deployments import models
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
 
-RULE: Final = Rule(
-    code="NET101",
-    slug="listens-to-itself",
-    severity=Severity.ERROR,
-    sources=("Spark guide L614-619: a container is reached where its server listens on 0.0.0.0",),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__, Severity.ERROR, "Spark guide L614-619: a container is reached where its server listens on 0.0.0.0"
 )
 _KEY: Final = ("set", "host")
 _ITSELF: Final = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -69,5 +63,5 @@ def check(plan: Plan) -> Iterator[Hit]:
         address = container.server.options.get("host")
         if not container.network.host and address in _ITSELF:
             message = f"{container.name} listens on {address} inside its container, where no client can reach it"
-            fix = written(container, *_KEY, value=REMOVE)
+            fix = (Edit((*container.path, *_KEY), REMOVE),)
             yield hit(host, container, _KEY, message, "remove host; `bind` sets the address of the host", fix=fix)

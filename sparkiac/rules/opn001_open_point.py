@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.placeholders import MODEL_FILE, is_placeholder
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,14 +48,7 @@ if TYPE_CHECKING:
     from sparkiac.plan import Plan
     from sparkiac.plan.values import Container, HostPlan
 
-RULE: Final = Rule(
-    code="OPN001",
-    slug="open-point",
-    severity=Severity.ERROR,
-    sources=("RFC 5737", "RFC 3849", "RFC 2606"),
-    since="0.1.0",
-    waivable=False,
-)
+RULE: Final = rule(__name__, Severity.ERROR, "RFC 5737", "RFC 3849", "RFC 2606", waivable=False)
 
 
 def check(plan: Plan) -> Iterator[Hit]:

@@ -13,14 +13,14 @@ from sparkiac.catalog import interfaces
 from sparkiac.engines import vllm_check
 from sparkiac.hints import ranges
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit
+from sparkiac.rules.rule import Hit, hit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from sparkiac.catalog.interfaces import Interface
     from sparkiac.engines.vllm_check import Fault
-    from sparkiac.plan import Container, Plan
+    from sparkiac.plan import Container, HostPlan, Plan
 
 SOURCES: Final = ("vLLM's released sources: its parser, its classes of settings, vllm/envs.py",)
 _SPECULATION: Final = "speculative_config"
@@ -84,31 +84,26 @@ def compared_release(container: Container) -> Release:
     return known(container) or Release(_interface(newest), exact=False, title=_ANY, others=(*others,))
 
 
-def servers(plan: Plan) -> Iterator[tuple[Container, str]]:
-    """Return the containers that run vLLM, with their hosts; for a group only its leader."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.engine == "vllm" and container.server.leads:
-                yield container, host.name
+def servers(plan: Plan) -> Iterator[tuple[HostPlan, Container]]:
+    """Return the containers that run vLLM; for a group only its leader."""
+    return ((host, each) for host, each in plan.containers if each.server.engine == "vllm" and each.server.leads)
 
 
 class Found(NamedTuple):
     """A fault, and the server that has it."""
 
     fault: Fault
+    host: HostPlan
     container: Container
-    host: str
     release: Release
 
     def hit(self, message: str, hint: str, severity: Severity | None = None) -> Hit:
         """Return a hit at the option's name or value, or at a key inside it; a warning if the release is not exact."""
         first = ("speculative",) if self.fault.option == _SPECULATION else ("set", self.fault.option)
-        path, leaf = (*self.container.path, *first), (*self.container.path, self.host, *first)
-        hit = Hit(path, message, hint, leaf=leaf, host=self.host, severity=severity)
-        hit = hit._replace(inside=self.fault.path, at_key=self.fault.kind in _OF_NAMES)
-        if self.release.exact:
-            return hit
-        return hit._replace(hint=f"{hint}; {_CAPTURE}", severity=severity or Severity.WARNING)
+        if not self.release.exact:
+            hint, severity = f"{hint}; {_CAPTURE}", severity or Severity.WARNING
+        found = hit(self.host, self.container, first, message, hint, severity)
+        return found._replace(inside=self.fault.path, at_key=self.fault.kind in _OF_NAMES)
 
     @property
     def name(self) -> str:
@@ -119,11 +114,11 @@ class Found(NamedTuple):
 
 def faults(plan: Plan) -> Iterator[Found]:
     """Return the faults in all options."""
-    for container, host in servers(plan):
+    for host, container in servers(plan):
         release = compared_release(container)
         for fault in _common(_checked_options(container), release):
             if fault.wrong not in _parsers(container):
-                yield Found(fault, container, host, release)
+                yield Found(fault, host, container, release)
 
 
 def of_kinds(faults: Iterable[Found], *kinds: str) -> Iterator[Found]:

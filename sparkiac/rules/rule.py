@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from sparkiac.plan import Container, HostPlan
     from sparkiac.report import Edit, Path, Severity
 
 
@@ -47,3 +48,24 @@ class Hit(NamedTuple):
     """Its sources, if they differ from the rule's."""
     at_key: bool = False
     """Whether the key is at fault, not its value."""
+
+
+def rule(module: str, severity: Severity, *sources: str, waivable: bool = True, profile: str = "") -> Rule:
+    """Return the rule of a module, whose name is `<code>_<slug>`."""
+    code, _, slug = module.rpartition(".")[2].partition("_")
+    return Rule(code.upper(), slug.replace("_", "-"), severity, sources, "0.1.0", waivable, profile)
+
+
+def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
+    host: HostPlan,
+    container: Container,
+    key: tuple[str, ...],
+    message: str,
+    hint: str,
+    severity: Severity | None = None,
+    *,
+    fix: tuple[Edit, ...] = (),
+) -> Hit:
+    """Return a hit for a setting of a deployment."""
+    path, leaf = (*container.path, *key), (*container.path, host.name, *key)
+    return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity, fix=fix)

@@ -43,30 +43,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="SEC002",
-    slug="open-without-key",
-    severity=Severity.WARNING,
-    sources=("Spark guide L615, L623-624, L722-723",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L615, L623-624, L722-723")
 _EVERY: Final = "0.0.0.0"  # noqa: S104  compared, not bound
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find engines that listen on all interfaces and require no key."""
-    for host in plan.hosts:
-        for container in host.containers:
-            open_to_all = (container.network.listen or ("",))[0] == _EVERY and not container.secrets
-            if container.server.engine is not None and open_to_all:
-                message = f"{container.name} answers without a key on every interface of {host.name}"
-                hint = "add api_key: {secret: vllm_api_key}, or bind: loopback, lan or fabric"
-                leaf = (*container.path, host.name, "bind")
-                yield Hit((*container.path, "bind"), message, hint, leaf=leaf, host=host.name)
+    for host, container in plan.containers:
+        open_to_all = (container.network.listen or ("",))[0] == _EVERY and not container.secrets
+        if container.server.engine is not None and open_to_all:
+            message = f"{container.name} answers without a key on every interface of {host.name}"
+            hint = "add api_key: {secret: vllm_api_key}, or bind: loopback, lan or fabric"
+            yield hit(host, container, ("bind",), message, hint)

@@ -42,23 +42,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import deployments, hit
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.deployments import deployments
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
-RULE: Final = Rule(
-    code="SEC004",
-    slug="every-file-readable",
-    severity=Severity.WARNING,
-    sources=(
-        "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/config/model.py",
-        "Spark guide L319, L324",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.WARNING,
+    "https://github.com/vllm-project/vllm/blob/v0.19.0/vllm/config/model.py",
+    "Spark guide L319, L324",
 )
 
 

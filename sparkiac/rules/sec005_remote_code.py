@@ -42,25 +42,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import deployments, hit
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.deployments import deployments
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
-RULE: Final = Rule(
-    code="SEC005",
-    slug="remote-code",
-    severity=Severity.INFO,
-    sources=(
-        "Spark guide L147, L207",
-        "vLLM blog L70",
-        "dual-Spark post L48",
-        "DeepSeek-V4 thread L285",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__, Severity.INFO, "Spark guide L147, L207", "vLLM blog L70", "dual-Spark post L48", "DeepSeek-V4 thread L285"
 )
 
 

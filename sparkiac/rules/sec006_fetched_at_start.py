@@ -43,35 +43,26 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
-RULE: Final = Rule(
-    code="SEC006",
-    slug="fetched-at-start",
-    severity=Severity.WARNING,
-    sources=("Spark guide L283-284, L313",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L283-284, L313")
 _FETCHERS: Final = re.compile(r"(^|[\s/;&|(])(wget|curl|git clone|apt(-get)? install|hf download)(\s|$)")
 _PIP: Final = re.compile(r"(^|[\s/;&|(])(pip3?|uv pip) install\s(?P<words>.*)")
 
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find commands before the server that download something."""
-    for host in plan.hosts:
-        for container in host.containers:
-            for command in container.command.pre_start:
-                line = " ".join(command)
-                if _FETCHERS.search(line) or _floats(line):
-                    message = f"{container.name} downloads with `{line}` at each start"
-                    hint = "build an image with it (`builds:`), or pin each package as name==version"
-                    yield hit(host, container, ("container", "prelude"), message, hint)
+    for host, container in plan.containers:
+        for command in container.command.pre_start:
+            line = " ".join(command)
+            if _FETCHERS.search(line) or _floats(line):
+                message = f"{container.name} downloads with `{line}` at each start"
+                hint = "build an image with it (`builds:`), or pin each package as name==version"
+                yield hit(host, container, ("container", "prelude"), message, hint)
 
 
 def _floats(line: str) -> bool:

@@ -43,21 +43,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="SEC100",
-    slug="lan-without-key",
-    severity=Severity.WARNING,
-    sources=("Spark guide L615, L623-624, L722-723",),
-    since="0.1.0",
-    profile="strict",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "Spark guide L615, L623-624, L722-723", profile="strict")
 _ELSEWHERE: Final = frozenset({"127.0.0.1", "0.0.0.0"})  # noqa: S104  compared, not bound
 
 
@@ -70,5 +63,4 @@ def check(plan: Plan) -> Iterator[Hit]:
             if container.server.engine is not None and not container.secrets and address not in inside:
                 message = f"{container.name} answers without a key at {address}:{port}"
                 hint = "add api_key: {secret: vllm_api_key}, or bind: loopback"
-                leaf = (*container.path, host.name, "bind")
-                yield Hit((*container.path, "bind"), message, hint, leaf=leaf, host=host.name)
+                yield hit(host, container, ("bind",), message, hint)

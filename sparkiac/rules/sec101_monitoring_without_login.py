@@ -28,19 +28,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
 
-RULE: Final = Rule(
-    code="SEC101",
-    slug="monitoring-without-login",
-    severity=Severity.WARNING,
-    sources=("Prometheus, docs/operating/security.md: presumed untrusted users, no authentication by default",),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.WARNING,
+    "Prometheus, docs/operating/security.md: presumed untrusted users, no authentication by default",
 )
 _WITHOUT_LOGIN: Final = (("monitoring", "prometheus"), ("monitoring", "alertmanager"))
 _LOOPBACK: Final = "127.0.0.1"

@@ -57,12 +57,11 @@ class Server(NamedTuple):
 
 def servers(plan: Plan) -> Iterator[Server]:
     """Return the servers of engines that have a table of options."""
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.engine is not None:
-                engine = engines.named(container.server.engine)
-                if engine.table is not None:
-                    yield _server(container, host, engine, engine.table)
+    for host, container in plan.containers:
+        if container.server.engine is not None:
+            engine = engines.named(container.server.engine)
+            if engine.table is not None:
+                yield _server(container, host, engine, engine.table)
 
 
 def _server(container: Container, host: HostPlan, engine: Engine, table: Table) -> Server:

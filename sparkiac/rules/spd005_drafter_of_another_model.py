@@ -46,19 +46,15 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac import catalog
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, Rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sparkiac.plan import Container, Plan
+    from sparkiac.plan import Container, HostPlan, Plan
 
-RULE: Final = Rule(
-    code="SPD005",
-    slug="drafter-of-another-model",
-    severity=Severity.WARNING,
-    sources=("Spark guide L746-756, L768, L781", "https://github.com/vllm-project/vllm/pull/42775"),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__, Severity.WARNING, "Spark guide L746-756, L768, L781", "https://github.com/vllm-project/vllm/pull/42775"
 )
 _TUNED: Final = re.compile(r"-(it|instruct)$")
 """Endings that a copy's name can omit: it still counts as the same model."""
@@ -66,20 +62,18 @@ _TUNED: Final = re.compile(r"-(it|instruct)$")
 
 def check(plan: Plan) -> Iterator[Hit]:
     """Find drafters whose known target is not the model that is served."""
-    for host in plan.hosts:
-        for container in host.containers:
-            yield from _hits(container, host.name)
+    for host, container in plan.containers:
+        yield from _hits(host, container)
 
 
-def _hits(container: Container, host: str) -> Iterator[Hit]:
+def _hits(host: HostPlan, container: Container) -> Iterator[Hit]:
     drafter = (container.server.speculative or {}).get("model")
     pairs = catalog.drafters() if drafter is not None else ()
     targets = sorted(pair.target for pair in pairs if pair.drafter == drafter)
     if targets and not any(_same(target, container.server.model or "") for target in targets):
         message = f"{drafter} was trained for {' and '.join(targets)}, not for {container.server.model}"
-        leaf = (*container.path, host, "speculative")
         hint = "use this model's own drafter, or method: ngram, which needs none"
-        yield Hit((*container.path, "speculative"), message, hint, leaf=leaf, host=host)
+        yield hit(host, container, ("speculative",), message, hint)
 
 
 def _same(target: str, model: str) -> bool:

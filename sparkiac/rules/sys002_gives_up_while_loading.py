@@ -42,26 +42,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.deployments import hit
-from sparkiac.rules.rule import Rule
-from sparkiac.rules.shares import models
+from sparkiac.rules.deployments import models
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import Plan
-    from sparkiac.rules.rule import Hit
-RULE: Final = Rule(
-    code="SYS002",
-    slug="gives-up-while-loading",
-    severity=Severity.WARNING,
-    sources=(
-        "dual-Spark post L23-28",
-        "vLLM blog L76",
-        "Spark guide L62, L377",
-        "DeepSeek-V4 thread L404",
-    ),
-    since="0.1.0",
+RULE: Final = rule(
+    __name__,
+    Severity.WARNING,
+    "dual-Spark post L23-28",
+    "vLLM blog L76",
+    "Spark guide L62, L377",
+    "DeepSeek-V4 thread L404",
 )
 _LONGEST: Final = 900
 """Longest load in seconds that the sources report."""

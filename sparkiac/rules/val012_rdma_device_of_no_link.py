@@ -51,24 +51,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac import placeholders
-from sparkiac.report import REMOVE, Severity
-from sparkiac.rules.deployments import hit, written
-from sparkiac.rules.rule import Rule
-from sparkiac.rules.shares import nodes
+from sparkiac.report import REMOVE, Edit, Severity
+from sparkiac.rules.deployments import nodes
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sparkiac.plan import HostPlan, Plan
-    from sparkiac.rules.rule import Hit
 
-RULE: Final = Rule(
-    code="VAL012",
-    slug="rdma-device-of-no-link",
-    severity=Severity.WARNING,
-    sources=("https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html",),
-    since="0.1.0",
-)
+RULE: Final = rule(__name__, Severity.WARNING, "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html")
 _VARIABLE: Final = "NCCL_IB_HCA"
 _TWINS: Final = (("rocep", "roceP2p"), ("roceP2p", "rocep"))
 """Each port of a DGX Spark has two devices, of which the inventory names one or both."""
@@ -82,7 +74,7 @@ def check(plan: Plan) -> Iterator[Hit]:
             there = ", ".join(link.hca or "" for link in host.links)
             message = f"{container.name} sets {_VARIABLE} to {chosen}, but the links of {host.name} have {there}"
             hint = "remove it: sparkiac derives it from fabric.links"
-            fix = written(container, "env", _VARIABLE, value=REMOVE)
+            fix = (Edit((*container.path, "env", _VARIABLE), REMOVE),)
             yield hit(host, container, ("env", _VARIABLE), message, hint, fix=fix)
 
 

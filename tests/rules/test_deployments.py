@@ -55,8 +55,7 @@ def test_of_other_models_nothing_is_known() -> None:
     assert facts.known(container(deployment()).server) is None
 
 
-def test_names_are_compared_in_lower_case_and_without_the_digest() -> None:
-    assert deployments.model(container(deployment().replace("example/model", "Example/Model"))) == "example/model"
+def test_images_are_compared_without_the_digest() -> None:
     assert deployments.image(container(deployment(f"image: example.org/x:1@{ONES}"))) == "example.org/x:1"
 
 

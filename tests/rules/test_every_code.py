@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sparkiac import pipeline, rules
-from sparkiac.catalog.evidence import sheets
 from sparkiac.report import Severity
 from sparkiac.rules.others import OTHERS
 from sparkiac.rules.pages import pages
@@ -76,7 +75,7 @@ def found(raw: bytes) -> tuple[Finding, ...]:
 
 def test_every_code_of_the_package_has_a_page_and_no_page_is_of_another() -> None:
     named = {code for path in sources() for code in codes(ast.parse(path.read_text()))}
-    assert named | {sheet.code for sheet in sheets()} == set(pages()) - ON_HOSTS
+    assert named | {check.rule.code for check in rules.checks()} == set(pages()) - ON_HOSTS
 
 
 def test_the_preflight_names_the_codes_that_have_its_pages_and_no_other() -> None:
