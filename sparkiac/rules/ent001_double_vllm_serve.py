@@ -39,7 +39,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import REMOVE, Edit, Severity
-from sparkiac.rules.rule import Hit, rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,15 +55,14 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host, container in plan.containers:
         again = _again(container)
         if again:
-            path = (*container.path, "command")
             message = (
                 f"{container.name} would run `vllm serve {again} …`: "
                 f"the entrypoint of {container.image.reference} is already `vllm serve`"
             )
-            fix = tuple(Edit((*path, index), REMOVE) for index in range(len(_SERVE)))
+            fix = tuple(Edit((*container.path, "command", index), REMOVE) for index in range(len(_SERVE)))
             starts = container.command.words[: len(_SERVE)] == _SERVE
             hint = "start the command with the model"
-            yield Hit(path, message, hint, leaf=path, host=host.name, fix=fix if starts else ())
+            yield hit(host, container, ("command",), message, hint, fix=fix if starts else ())
 
 
 def _again(container: Container) -> str:

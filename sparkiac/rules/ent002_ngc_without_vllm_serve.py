@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
 from sparkiac.rules import deployments
-from sparkiac.rules.rule import Hit, rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,10 +52,9 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find containers of pass-through vLLM images whose first word is a model or an option."""
     for host, container in plan.containers:
         if container.image.repository.endswith(_REPOSITORY) and _no_program(container.command.words[:1]):
-            path = (*container.path, "command")
             image, word = deployments.image(container), container.command.words[0]
             message = f"{container.name} would run {word} as a program in {image}"
-            yield Hit(path, message, "start the command with `vllm`, `serve`", leaf=path, host=host.name)
+            yield hit(host, container, ("command",), message, "start the command with `vllm`, `serve`")
 
 
 def _no_program(words: tuple[str, ...]) -> bool:

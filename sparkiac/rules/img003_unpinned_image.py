@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.hints import build_hint
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,10 +51,9 @@ def check(plan: Plan) -> Iterator[Hit]:
     for host, container in plan.containers:
         image = container.image
         if image.digest is None and not image.stale:
-            leaf = container.path if container.kind == "service" else (*container.path, host.name)
             message = f"{container.name} runs {image.reference}, which the lock does not pin"
             hint = build_hint(image.build) if image.build else _ADD
-            yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)
+            yield hit(host, container, ("image",), message, hint)
     for build in plan.builds:
         if build.base is not None and build.base.digest is None:
             message = f"the build {build.name} starts from {build.base.reference}, which the lock does not pin"

@@ -55,7 +55,7 @@ from typing import TYPE_CHECKING, Final
 
 from sparkiac.hints import build_hint
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +74,6 @@ def check(plan: Plan) -> Iterator[Hit]:
     """Find containers whose image was built before its build changed."""
     for host, container in plan.containers:
         if container.image.stale:
-            leaf = container.path if container.kind == "service" else (*container.path, host.name)
             message = f"{container.name} runs {container.image.reference}, which was built before its build changed"
             hint = build_hint(str(container.image.build))
-            yield Hit((*container.path, "image"), message, hint, leaf=(*leaf, "image"), host=host.name)
+            yield hit(host, container, ("image",), message, hint)

@@ -43,7 +43,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,5 +61,4 @@ def check(plan: Plan) -> Iterator[Hit]:
         image = container.image
         if image.copied and image.id is None and image.build is None:
             message = f"{host.name} copies {image.reference} from another host, but the lock has no ID for it"
-            leaf = container.path if container.kind == "service" else (*container.path, host.name)
-            yield Hit((*container.path, "image"), message, "run sparkiac lock", leaf=(*leaf, "image"), host=host.name)
+            yield hit(host, container, ("image",), message, "run sparkiac lock")

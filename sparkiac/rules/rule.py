@@ -66,6 +66,7 @@ def hit(  # noqa: PLR0913, PLR0917  the parts of a hit
     *,
     fix: tuple[Edit, ...] = (),
 ) -> Hit:
-    """Return a hit for a setting of a deployment."""
-    path, leaf = (*container.path, *key), (*container.path, host.name, *key)
+    """Return a hit for a setting of a container; those of a deployment are leaves of each of its hosts."""
+    entry = container.path if container.kind == "service" else (*container.path, host.name)
+    path, leaf = (*container.path, *key), (*entry, *key)
     return Hit(path, message, hint, leaf=leaf, host=host.name, severity=severity, fix=fix)

@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from sparkiac.report import Severity
-from sparkiac.rules.rule import Hit, rule
+from sparkiac.rules.rule import Hit, hit, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,5 +52,4 @@ def check(plan: Plan) -> Iterator[Hit]:
             address, port = container.network.listen or (_LOOPBACK, 0)
             if container.path in _WITHOUT_LOGIN and address not in inside:
                 message = f"{container.name} answers without a login at {address}:{port} of {host.name}"
-                where = (*container.path, "bind")
-                yield Hit(where, message, "remove `bind:`, or write `bind: fabric`", leaf=where, host=host.name)
+                yield hit(host, container, ("bind",), message, "remove `bind:`, or write `bind: fabric`")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sparkiac.rules.others import hosts, lck, literals, own, recipes, references, starts, text, values
+from sparkiac.rules.others import hosts, lck, own, references, starts, text, values
 
 if TYPE_CHECKING:
     from sparkiac.rules.others.other import Other
@@ -17,9 +17,7 @@ OTHERS: Final[tuple[Other, ...]] = (
     *text.OTHERS,
     *values.OTHERS,
     *references.OTHERS,
-    *recipes.OTHERS,
     *own.OTHERS,
-    *literals.OTHERS,
     *hosts.OTHERS,
     *starts.OTHERS,
     *lck.OTHERS,

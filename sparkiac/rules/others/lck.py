@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from sparkiac.report import Severity
-from sparkiac.rules.others.other import Other
-from sparkiac.rules.rule import Rule
+from sparkiac.rules.others.other import Other, other
 
-
-def _other(code: str, slug: str, page: str, *sources: str) -> Other:
-    return Other(Rule(code, slug, Severity.ERROR, sources, "0.1.0", waivable=False, phase="lock"), page)
-
+_other: Final = partial(other, phase="lock")
 
 OTHERS: Final[tuple[Other, ...]] = (
     _other(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 from sparkiac.report import Severity
 from sparkiac.rules.rule import Rule
@@ -15,11 +16,12 @@ class Other(NamedTuple):
     page: str
 
 
-def other(code: str, slug: str, page: str, *sources: str, severity: Severity = Severity.ERROR) -> Other:
-    """Return the rule and page of a finding that does not come from a check of the plan."""
-    return Other(Rule(code, slug, severity, sources, "0.1.0", waivable=False), page)
+def other(
+    code: str, slug: str, page: str, *sources: str, severity: Severity = Severity.ERROR, phase: str = "generate"
+) -> Other:
+    """Return the code and page of a finding that is not a rule's; `severity` is the highest that it can have."""
+    return Other(Rule(code, slug, severity, sources, "0.1.0", waivable=False, phase=phase), page)
 
 
-def on_host(code: str, slug: str, page: str, *sources: str, severity: Severity = Severity.ERROR) -> Other:
-    """Return the rule and page of a finding of the preflight; `severity` is the highest that it can have."""
-    return Other(Rule(code, slug, severity, sources, "0.1.0", waivable=False, phase="preflight"), page)
+on_host: Final = partial(other, phase="preflight")
+"""A finding of the preflight."""

@@ -1,4 +1,4 @@
-"""Pages of the codes for imports, internal errors and waivers."""
+"""Pages of the codes for imports, internal errors, waivers, recipes and literal secrets."""
 
 from __future__ import annotations
 
@@ -66,5 +66,104 @@ inventory (`lab.links.json`). A half-plugged cable, a port that fell back to a l
 cable, remove the entry from the record.
 """,
         severity=Severity.WARNING,
+    ),
+    other(
+        "RCP001",
+        "recipe-path",
+        """\
+The path of a file below `recipes` is not the name of a recipe.
+
+A recipe is `recipes/VENDOR/NAME.yaml`; its variants are `recipes/VENDOR/NAME/VARIANT.yaml`. An inventory uses it as
+`recipe: VENDOR/NAME`. Names consist of lower-case letters, digits and `. _ -`; the name of a variant has no `.` or `_`.
+Rename the file, or move what is not a recipe to another folder.
+""",
+    ),
+    other(
+        "RCP002",
+        "recipe-name-taken",
+        """\
+Two recipes, or two variants of one recipe, have the same name.
+
+A recipe of your repository never replaces one of sparkiac's catalog: an inventory would mean another recipe on each
+machine. Use a vendor of your own, such as the name of your organisation. To change a few values of a recipe of the
+catalog, add a variant: `recipes/VENDOR/NAME/VARIANT.yaml` with the differences.
+""",
+    ),
+    other(
+        "RCP003",
+        "variant-without-recipe",
+        """\
+A file is a variant of a recipe that does not exist.
+
+`recipes/VENDOR/NAME/VARIANT.yaml` contains the differences from the recipe `VENDOR/NAME`, which is a file
+`recipes/VENDOR/NAME.yaml` or a recipe of the catalog. Correct the name of the folder, or add the recipe.
+""",
+    ),
+    other(
+        "RCP004",
+        "source-not-fetched",
+        """\
+The lock does not pin a source of recipes, or pins it from another place.
+
+`sources:` names a Git repository or an OCI artifact. `sparkiac recipes fetch INVENTORY` reads its recipes at one commit
+or digest, writes them below `sources/NAME` and pins the commit or digest and the hashes in the lock. Run it after each
+change of `sources:`, and commit the files.
+""",
+    ),
+    other(
+        "RCP005",
+        "source-changed",
+        """\
+The files below `sources/NAME` are not those that the lock pins.
+
+A file was edited, added or removed, so the recipes are no longer those of the pinned commit or digest. `sparkiac
+recipes fetch INVENTORY` restores them. To change a recipe, copy it to `recipes` under a vendor of your own, or add a
+variant there.
+""",
+    ),
+    other(
+        "SEC003",
+        "literal-secret",
+        """\
+The file contains a secret.
+
+The file is reviewed and kept in a repository, and the files generated from it are copied to hosts: everyone who can
+read either can read a token in it. Values that have the form of a token or a private key are refused everywhere, and so
+are passwords in URLs and the values of variables and options that are called a key, a token or a password. The value is
+never shown. A deployment gets its key from `api_key: {secret: NAME}`; a login for the model hub is needed only where
+weights are staged, and no container gets it. If the secret was real, change it: it remains in the history of the file.
+
+Bad:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    hosts: spark-01
+    port: 8001
+    env: {VLLM_API_KEY: not-to-be-shown}
+```
+
+Good:
+
+```yaml
+name: lab
+defaults: {model_store: /srv/models}
+hosts: {spark-01: {address: 192.168.1.11}}
+deployments:
+  chat:
+    recipe: base/single-spark
+    model: example/model
+    hosts: spark-01
+    port: 8001
+    api_key: {secret: vllm_api_key}
+```
+""",
+        "Spark guide L52, L72, L634, L722-723, L739, L741",
+        "dual-Spark post L121",
     ),
 )
