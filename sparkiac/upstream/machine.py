@@ -1,4 +1,4 @@
-"""Read memory, driver, links and disks of a machine over ssh, with the preflight's own program.
+"""Read memory, driver and disks of a machine over ssh, with the preflight's own program.
 
 Nothing is installed on the machine or changed there.
 """
@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sparkiac.assets import directory
 from sparkiac.upstream import ssh
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _TIMEOUT_S: Final = 120
 """Reading takes a second or two, or longer if nvidia-smi runs without its persistence daemon."""
@@ -38,18 +35,6 @@ class MachineError(Exception):
     """A machine could not be read; the text gives the reason and says what to do."""
 
 
-class MeasuredLink(NamedTuple):
-    """A high-speed link that is up."""
-
-    interface: str
-    hca: str
-    address: str
-    """With the prefix length."""
-    mtu: int | None = None
-    twin: Mapping[str, str] | None = None
-    """Interface, RDMA device and address of the port's second PCIe device: a DGX Spark has two per port."""
-
-
 class Machine(NamedTuple):
     """Facts about a machine. None stands for an unknown value, with the reason in `unknown`."""
 
@@ -58,7 +43,6 @@ class Machine(NamedTuple):
     memory_bytes: int | None
     gpu: str | None
     driver: str | None
-    links: tuple[MeasuredLink, ...]
     disks: tuple[tuple[str, int], ...]
     """Pairs of a directory and the free bytes of its disk."""
     unknown: tuple[tuple[str, str], ...]
@@ -98,7 +82,6 @@ def read(text: str, target: str) -> Machine:
             data["memory_bytes"],
             gpu,
             driver,
-            tuple(MeasuredLink(**each) for each in data["links"] or ()),
             tuple((each["path"], each["free_bytes"]) for each in data["disks"] or ()),
             tuple(data["unknown"].items()),
         )

@@ -21,21 +21,6 @@ def name(host: LocalHost) -> str:
     return host.read("/proc/sys/kernel/hostname").strip().partition(".")[0]
 
 
-def links(host: LocalHost) -> list[dict[str, Any]]:
-    """Return the ports with an RDMA device and an IPv4 address that are up."""
-    return [link(port) for port in ports.ports(host) if port["up"] and port["addresses"]]
-
-
-def link(port: dict[str, Any]) -> dict[str, Any]:
-    """Return a port as `fabric.links` of an inventory states it."""
-    found = {"interface": port["interface"], "hca": port["hca"], "address": port["addresses"][0], "mtu": port["mtu"]}
-    twin = port["twin"]
-    if twin is not None:
-        own = {"address": twin["addresses"][0]} if twin["addresses"] else {}
-        found["twin"] = {"interface": twin["interface"], "hca": twin["hca"], **own}
-    return found
-
-
 def disks(host: LocalHost, paths: list[str]) -> list[dict[str, Any]]:
     """Return the free space on the file system of each directory; a directory need not exist yet."""
     found = []
@@ -53,7 +38,6 @@ def facts(host: LocalHost, paths: list[str]) -> dict[str, Any]:
         "architecture": lambda: host.machine,
         "memory_bytes": lambda: ports.memory_bytes(host),
         "gpus": lambda: ports.gpus(host),
-        "links": lambda: links(host),
         "disks": lambda: disks(host, paths),
     }
     found: dict[str, Any] = {}

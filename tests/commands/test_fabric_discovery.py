@@ -54,7 +54,8 @@ class Spark:
         for port in NAMES:
             for half in (port, twin_of(*port)):
                 self._half(*half)
-        (self.root / "proc").mkdir()
+        (self.root / "proc/sys/kernel").mkdir(parents=True)
+        (self.root / "proc/sys/kernel/hostname").write_text(f"spark-0{number}\n")
         (self.root / "proc/meminfo").write_text("MemTotal: 125458392 kB\n")
         tools = self.root / "bin"
         tools.mkdir()
@@ -163,13 +164,12 @@ def frame(mac: str) -> bytes:
     return len(whole).to_bytes(8, "little") + whole
 
 
-def test_lldp_frames_name_the_other_end_where_nobody_answers_a_ping(
-    cli: Cli, sparks: list[Spark], tmp_path: Path
-) -> None:
-    """One host has the file of systemd-networkd, with a switch and the other host; the other one has lldpd."""
-    one, two, *_ = sparks
-    one.plug(1, "192.168.177.11/24", two, 0)
-    two.plug(0, "192.168.177.12/24", one, 1)
+def without_answers(one: Spark, two: Spark) -> None:
+    """Let nobody answer a ping: the file of systemd-networkd on the first host, and lldpd on the second, have frames.
+
+    The cable is that of the second port of the first host and the first port of the second one; the file also has the
+    frame of a switch, and the start of another frame.
+    """
     for spark in (one, two):
         spark.seen = {name: [] for name in spark.seen}
         spark.record()
@@ -182,6 +182,15 @@ def test_lldp_frames_name_the_other_end_where_nobody_answers_a_ping(
     told = {"lldp": [{"interface": [{"name": "enp1s0f0np0", "chassis": chassis, "port": [port]}]}]}
     (two.root / "bin/lldpcli").write_text(f"#!/bin/sh\n# Stands in for lldpcli.\necho '{json.dumps(told)}'\n")
     (two.root / "bin/lldpcli").chmod(0o755)
+
+
+def test_lldp_frames_name_the_other_end_where_nobody_answers_a_ping(
+    cli: Cli, sparks: list[Spark], tmp_path: Path
+) -> None:
+    one, two, *_ = sparks
+    one.plug(1, "192.168.177.11/24", two, 0)
+    two.plug(0, "192.168.177.12/24", one, 1)
+    without_answers(one, two)
     (tmp_path / "lab.yaml").write_text(inventory(2))
     outcome = cli("fabric", "discover", "lab.yaml")
     assert outcome.err.splitlines() == [

@@ -12,8 +12,8 @@ import yaml
 from sparkiac import pipeline
 from sparkiac.commands.init.repository import FleetDraft, FleetHost, Placement, from_recipes
 from sparkiac.commands.recipes import choice, filling
+from sparkiac.fleet.fabric.discovery import FoundLink
 from sparkiac.resolve import catalogued
-from sparkiac.upstream.machine import MeasuredLink
 from tests.commands.test_init import LINKS, answered, printed
 from tests.lock import conftest
 from tests.lock.upstream import repository
@@ -192,9 +192,9 @@ def test_every_recipe_with_open_values_can_be_written_with_placeholders(each: ca
     """Its inventory has a plan, in which `check` finds one placeholder for each open value."""
     left = choice.left_open(each)
     filled = filling.filled(each.name, left, [(value.key, "") for value in left])
-    links = [MeasuredLink("enp1s0f1np1", "rocep1s0f1", f"192.168.177.1{number}/24") for number in (1, 2)]
+    links = [FoundLink("enp1s0f1np1", "rocep1s0f1", f"192.168.177.1{number}/24") for number in (1, 2)]
     hosts = tuple(
-        FleetHost(f"spark-0{number}", f"192.168.1.1{number}", typed_links=(links[number - 1],))
+        FleetHost(f"spark-0{number}", f"192.168.1.1{number}", links=(links[number - 1],))
         for number in range(1, each.nodes + 1)
     )
     placement = Placement(each, hosts, None if "model" in each.values else "acme/tiny", filled)

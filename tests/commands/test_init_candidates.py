@@ -17,7 +17,7 @@ from tests.commands.test_own_recipes import RECIPE as OWN
 
 SPARK: Final = FleetHost("spark-01", "192.168.1.11")
 NONE: Final = OwnRecipes((), SHIPPED)
-SMALL: Final = FleetHost("small", "192.168.1.12", Machine(None, None, 24 * GIB, None, None, (), (), ()))
+SMALL: Final = FleetHost("small", "192.168.1.12", Machine(None, None, 24 * GIB, None, None, (), ()))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """What a machine says of itself, over ssh: the readers with recorded texts, and the whole with an ssh that stays here.
 
-Texts are as `ip -json` of iproute2 6.1 and the kernel write them; those of a DGX Spark follow notes on its interfaces
-and were not recorded on one: not verified on hardware.
+Texts of a DGX Spark follow notes on it and were not recorded on one: not verified on hardware.
 """
 
 from __future__ import annotations
@@ -25,19 +24,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 SMI: Final = "NVIDIA GB10, 12.1, 580.142\n"
-IP: Final = json.dumps(
-    [
-        {"ifname": "lo", "addr_info": [{"family": "inet", "local": "127.0.0.1", "prefixlen": 8}]},
-        {
-            "ifname": "enp1s0f1np1",
-            "addr_info": [
-                {"family": "inet", "local": "192.168.177.11", "prefixlen": 24},
-                {"family": "inet", "local": "192.168.178.11", "prefixlen": 24},
-            ],
-        },
-        {"ifname": "enP2p1s0f1np1", "addr_info": []},
-    ]
-)
 SSH: Final = """\
 #!/bin/sh
 # Stands in for ssh: it takes the options that the real one is given here, and runs the command on this machine.
@@ -85,41 +71,21 @@ def host(facts: ModuleType, root: Path, **said: str) -> Any:  # noqa: ANN401  th
 
 @pytest.fixture
 def spark(tmp_path: Path) -> Path:
-    """Lay out the files of a Spark with one link that is up and one that has no address."""
+    """Lay out the files of a Spark."""
     for name, text in (("proc/sys/kernel/hostname", "spark-7f3a.lan\n"), ("proc/meminfo", "MemTotal: 125458392 kB\n")):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    for device, interface, slot in (
-        ("rocep1s0f1", "enp1s0f1np1", "0000:01:00.1"),
-        ("roceP2p1s0f1", "enP2p1s0f1np1", "0002:01:00.1"),
-    ):
-        (tmp_path / "sys/class/infiniband" / device / "device/net" / interface).mkdir(parents=True)
-        net, pci = tmp_path / "sys/class/net" / interface, tmp_path / "sys/devices" / slot
-        for each in (net, pci):
-            each.mkdir(parents=True)
-        (net / "device").symlink_to(pci)
-        for name, text in (("operstate", "up"), ("mtu", "9000"), ("speed", "200000"), ("address", "4c:bb:47:00:00:01")):
-            (net / name).write_text(f"{text}\n")
     return tmp_path
 
 
-def test_a_spark_tells_memory_driver_link_and_room(facts: ModuleType, spark: Path) -> None:
-    found = facts.facts(host(facts, spark, **{"nvidia-smi": SMI, "ip": IP}), ["/srv/models"])
+def test_a_spark_tells_memory_driver_and_room(facts: ModuleType, spark: Path) -> None:
+    found = facts.facts(host(facts, spark, **{"nvidia-smi": SMI}), ["/srv/models"])
     assert found.pop("disks")[0]["path"] == "/srv/models"
     assert found == {
         "name": "spark-7f3a",
         "architecture": "aarch64",
         "memory_bytes": 125458392 * 1024,
         "gpus": [["NVIDIA GB10", "12.1", "580.142"]],
-        "links": [
-            {
-                "interface": "enp1s0f1np1",
-                "hca": "rocep1s0f1",
-                "address": "192.168.177.11/24",
-                "mtu": 9000,
-                "twin": {"interface": "enP2p1s0f1np1", "hca": "roceP2p1s0f1"},
-            }
-        ],
         "unknown": {},
     }
 
@@ -127,26 +93,18 @@ def test_a_spark_tells_memory_driver_link_and_room(facts: ModuleType, spark: Pat
 def test_what_cannot_be_read_is_nothing_with_its_reason(facts: ModuleType, spark: Path) -> None:
     (spark / "proc/meminfo").unlink()
     found = facts.facts(host(facts, spark), ["/srv/models"])
-    assert (found["memory_bytes"], found["gpus"], found["links"]) == (None, None, None)
+    assert (found["memory_bytes"], found["gpus"]) == (None, None)
     assert found["unknown"]["gpus"] == "nvidia-smi: not found"
-    assert found["unknown"]["links"] == "ip: not found"
     assert "No such file" in found["unknown"]["memory_bytes"]
 
 
-def test_a_machine_without_fast_links_is_not_asked_for_addresses(facts: ModuleType, tmp_path: Path) -> None:
-    assert facts.links(host(facts, tmp_path)) == []
-
-
 def test_facts_are_read_as_values() -> None:
-    link = {"interface": "enp1s0f1np1", "hca": "rocep1s0f1", "address": "192.168.177.11/24"}
     data = {"name": "a", "architecture": "aarch64", "memory_bytes": 1, "gpus": [["NVIDIA GB10", "12.1", "580.142"]]}
-    said = json.dumps(data | {"links": [link], "disks": [{"path": "/", "free_bytes": 2}], "unknown": {"x": "y"}})
+    said = json.dumps(data | {"disks": [{"path": "/", "free_bytes": 2}], "unknown": {"x": "y"}})
     found = machine.read(f"Welcome to Ubuntu\n{said}\n", "a")
-    assert found == machine.Machine(
-        "a", "aarch64", 1, "NVIDIA GB10", "580.142", (machine.MeasuredLink(**link),), (("/", 2),), (("x", "y"),)
-    )
-    nothing = {**dict.fromkeys(data), "links": None, "disks": None, "unknown": {}}
-    assert machine.read(json.dumps(nothing), "a") == machine.Machine(None, None, None, None, None, (), (), ())
+    assert found == machine.Machine("a", "aarch64", 1, "NVIDIA GB10", "580.142", (("/", 2),), (("x", "y"),))
+    nothing = {**dict.fromkeys(data), "disks": None, "unknown": {}}
+    assert machine.read(json.dumps(nothing), "a") == machine.Machine(None, None, None, None, None, (), ())
 
 
 @pytest.mark.parametrize("text", ["", "hello\n", "{}", "[1]", "null", '{"gpus": 3}'])

@@ -10,12 +10,10 @@ from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, link_speeds, links_path, print_json, read, show
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
-    from sparkiac.fleet.ask import Endpoint, Failure
+    from sparkiac.fleet.ask import Endpoint
     from sparkiac.fleet.fabric.checks import Step
-    from sparkiac.fleet.fabric.reading import HostPorts
     from sparkiac.model.inventory import FabricLink, Inventory
     from sparkiac.plan import Plan
 
@@ -37,8 +35,7 @@ def discover(inventory: Path, *, write: bool) -> int:
     Exit codes: 0 the links are known, 1 a host was not read or has no link, 2 bad input, 6 the file cannot be written.
     """
     from sparkiac import pipeline
-    from sparkiac.commands.fabric import draft
-    from sparkiac.fleet.fabric import discovery, reading
+    from sparkiac.commands.fabric import cables, draft
     from sparkiac.report import Report
     from sparkiac.write import replace
 
@@ -48,10 +45,7 @@ def discover(inventory: Path, *, write: bool) -> int:
         show(Report.of(loaded.findings), "text")
         return Exit.BAD_INPUT
     hosts = _endpoints(loaded.value)
-    found = _known(reading.read_all(hosts, neighbours=True))
-    links = discovery.links(found)
-    for line in draft.summary(links):
-        click.echo(line, err=True)
+    links = cables.links(hosts)
     before = inventory.read_bytes().decode()
     after, refused = draft.edited(before, links, {host.name: former for host, former in hosts.items()})
     for name, reason in refused.items():
@@ -60,7 +54,7 @@ def discover(inventory: Path, *, write: bool) -> int:
         click.echo(draft.patch(inventory, before, after), nl=False)
     elif after != before:
         replace(inventory, after.encode())
-    complete = len(found) == len(hosts) and all(links.values()) and not refused
+    complete = len(links) == len(hosts) and all(links.values()) and not refused
     return Exit.OK if complete else Exit.FINDINGS
 
 
@@ -80,13 +74,14 @@ def verify(inventory: Path, *, speed: bool, output_format: str) -> int:
     plan = _plan(inventory)
     if plan is None:
         return Exit.BAD_INPUT
+    from sparkiac.commands.fabric import cables
     from sparkiac.fleet import ask
     from sparkiac.fleet.fabric import reading, verifying
     from sparkiac.model import link_record
     from sparkiac.write import replace
 
     read_hosts = reading.read_all({ask.endpoint(host): host.links for host in plan.hosts if host.links})
-    found = _known(read_hosts)
+    found = cables.known(read_hosts)
     steps, speeds = verifying.verify(plan, found, speed=speed)
     path, former = links_path(inventory), link_speeds(inventory) or link_record.LinkRecord()
     if speeds:
@@ -116,16 +111,6 @@ def _plan(inventory: Path) -> Plan | None:
     if outcome.plan is None:
         show(outcome.report, "text")
     return outcome.plan
-
-
-def _known(read_hosts: Mapping[str, HostPorts | Failure]) -> dict[str, HostPorts]:
-    """Return the hosts that were read, and name the others."""
-    from sparkiac.fleet.ask import Failure
-
-    for name, found in read_hosts.items():
-        if isinstance(found, Failure):
-            click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
-    return {name: found for name, found in read_hosts.items() if not isinstance(found, Failure)}
 
 
 def _show(steps: list[Step], output_format: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sparkiac.fleet.fabric.discovery import lasting_address
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from sparkiac.fleet.fabric.reading import Half
     from sparkiac.model.inventory import FabricLink
 
-_NOTHING = "no link: no port with an RDMA device is up"
-_PROPOSED = "proposed: the host has no such address yet"
+_NOTHING: Final = "no link: no port with an RDMA device is up"
+PROPOSED: Final = "proposed: the host has no such address yet"
+"""Comment on a link with such an address."""
 
 
 def summary(links: Mapping[str, Sequence[FoundLink]]) -> Iterator[str]:
@@ -42,20 +43,33 @@ def edited(
     from sparkiac.fix.links import with_links
     from sparkiac.fix.nodes import CannotEdit
 
-    refused: dict[str, str] = {}
+    refused = without_address(found)
     for name, links in found.items():
-        stated = [link for link in links if link.address is not None]
+        stated = with_address(links)
         written = [data(link) for link in stated]
-        if left := ", ".join(link.interface for link in links if link.address is None):
-            refused[name] = f"{left} has no IPv4 address, and its other end is unknown; give it an address"
         if not written or written == [_former(link) for link in former[name]]:
             continue
-        comments = {index: _PROPOSED for index, link in enumerate(stated) if link.proposed}
+        comments = {index: PROPOSED for index, link in enumerate(stated) if link.proposed}
         try:
             text = with_links(text, name, written, comments)
         except CannotEdit as reason:
             refused[name] = str(reason)
     return text, refused
+
+
+def with_address(links: Sequence[FoundLink]) -> tuple[FoundLink, ...]:
+    """Return the links that an inventory can state."""
+    return tuple(link for link in links if link.address is not None)
+
+
+def without_address(found: Mapping[str, Sequence[FoundLink]]) -> dict[str, str]:
+    """Return the hosts with links that an inventory cannot state, and why."""
+    left = {name: [link.interface for link in links if link.address is None] for name, links in found.items()}
+    return {
+        name: f"{', '.join(interfaces)} has no IPv4 address, and its other end is unknown; give it an address"
+        for name, interfaces in left.items()
+        if interfaces
+    }
 
 
 def data(link: FoundLink) -> dict[str, Any]:

@@ -74,9 +74,10 @@ def init(  # noqa: PLR0913, PLR0917  click hands over one argument for each opti
     """Create a repository for a fleet in DIR; default: the current directory.
 
     Its inventory serves recipes of the catalog and of DIR/recipes, or what a file of another tool starts (--import,
-    with the report of `sparkiac import`). --from-host reads memory, driver, links and disks of a host over ssh. On a
-    terminal, missing options are prompted for, and the recipes that fit the hosts are listed. Existing files are never
-    overwritten, and after an error no new file is left.
+    with the report of `sparkiac import`). --from-host reads memory, driver, disks and ports of a host over ssh; the
+    links between these hosts are found as by `sparkiac fabric discover`. On a terminal, missing options are prompted
+    for, and the recipes that fit the hosts are listed. Existing files are never overwritten, and after an error no new
+    file is left.
 
     Exit codes: 0 done, 1 the inventory has errors or the import lost something, 2 bad input, 6 a file cannot be
     written.

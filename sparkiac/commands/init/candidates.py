@@ -10,12 +10,12 @@ from sparkiac import pipeline
 from sparkiac.commands.init import repository
 from sparkiac.commands.recipes import choice, data, filling
 from sparkiac.commands.recipes.tables import weights
+from sparkiac.fleet.fabric.discovery import FoundLink
 from sparkiac.formats import terminal
 from sparkiac.memory.values import Unknown
 from sparkiac.plan import memory_use, verdict
 from sparkiac.plan.numbers import gib, span
 from sparkiac.resolve import catalogued
-from sparkiac.upstream.machine import MeasuredLink
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
@@ -36,8 +36,8 @@ _FOOT: Final = (
 _FITS, _PARTLY, _OPEN = range(3)
 """Order of the list: what is proved comes first."""
 
-_LINK: Final = MeasuredLink("eth0", "mlx5_0", "192.0.2.{}/24")
-"""Stands in for the links of hosts whose links are unknown."""
+_ADDRESS: Final = "192.0.2.{}/24"
+"""Address of a link that stands in for the unknown links of a host."""
 
 
 class Candidate(NamedTuple):
@@ -88,7 +88,7 @@ def _candidate(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeT
 def _plan(found: Catalogued, hosts: Sequence[FleetHost], own: tuple[RecipeText, ...]) -> Plan | None:
     """Return the plan of a fleet that serves this entry alone; its memory does not depend on addresses or links."""
     chosen = tuple(
-        host if host.links else host._replace(typed_links=(_LINK._replace(address=_LINK.address.format(number)),))
+        host if host.links else host._replace(links=(FoundLink("eth0", "mlx5_0", _ADDRESS.format(number)),))
         for number, host in enumerate(hosts[: found.nodes], 1)
     )
     fleet = repository.FleetDraft("fleet", chosen, None, "/srv/models")

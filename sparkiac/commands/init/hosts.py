@@ -9,7 +9,7 @@ import click
 
 from sparkiac.commands import prompts
 from sparkiac.commands.init.repository import FleetHost
-from sparkiac.upstream.machine import MeasuredLink
+from sparkiac.fleet.fabric.discovery import FoundLink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def read(named: Sequence[str], targets: Sequence[str], store: str) -> tuple[Flee
         found.append(prompts.value(None, "First host, NAME=ADDRESS", lambda text: _named(text, ()), options))
         while more := prompts.value(None, _ANOTHER, lambda text: _named(text, found) if text else None, default=""):
             found.append(more)
-    return tuple(found)
+    return _cabled(found)
 
 
 def _named(text: str, before: Sequence[FleetHost]) -> FleetHost:
@@ -58,15 +58,27 @@ def _measured(target: str, store: str, taken: Sequence[str]) -> FleetHost:
     return FleetHost(naming.unused(naming.slug(found.name, "spark"), taken), address, found, user or None)
 
 
+def _cabled(hosts: Sequence[FleetHost]) -> tuple[FleetHost, ...]:
+    """Return the hosts; those that were read have the links that `sparkiac fabric discover` finds."""
+    from sparkiac.commands.fabric import cables, draft
+    from sparkiac.fleet.ask import Endpoint
+
+    read = {Endpoint(host.name, host.address, host.user, None): () for host in hosts if host.machine is not None}
+    found = cables.links(read)
+    for name, reason in draft.without_address(found).items():
+        click.echo(f"{name}: left out: {reason}", err=True)
+    return tuple(host._replace(links=draft.with_address(found.get(host.name, ()))) for host in hosts)
+
+
 def with_links(hosts: Sequence[FleetHost], given: Sequence[str]) -> tuple[FleetHost, ...]:
-    """Return the hosts with the links of --link."""
+    """Return the hosts; the links of --link replace those that were found."""
     from sparkiac.commands.inputs import known
 
-    typed: dict[str, list[MeasuredLink]] = {}
+    typed: dict[str, list[FoundLink]] = {}
     for text in given:
         name, _, link = text.partition("=")
         typed.setdefault(known("host", name, [host.name for host in hosts]), []).append(_link(link))
-    return tuple(host._replace(typed_links=tuple(typed.get(host.name, ()))) for host in hosts)
+    return tuple(host._replace(links=tuple(typed.get(host.name, host.links))) for host in hosts)
 
 
 def grouped(hosts: Sequence[FleetHost], nodes: int, what: str) -> tuple[FleetHost, ...]:
@@ -89,10 +101,10 @@ def grouped(hosts: Sequence[FleetHost], nodes: int, what: str) -> tuple[FleetHos
 
 def _with_link(host: FleetHost) -> FleetHost:
     label = f"Direct link of {host.name}, INTERFACE,DEVICE,ADDRESS/PREFIX, such as {_SUCH}"
-    return host._replace(typed_links=(prompts.value(None, label, _link, "--link"),))
+    return host._replace(links=(prompts.value(None, label, _link, "--link"),))
 
 
-def _link(text: str) -> MeasuredLink:
+def _link(text: str) -> FoundLink:
     from pydantic import ValidationError
 
     from sparkiac.model.inventory import FabricLink
@@ -103,4 +115,4 @@ def _link(text: str) -> MeasuredLink:
     except (ValueError, ValidationError):
         message = f"--link {text!r} is not {_LINK}, such as spark-01={_SUCH}"
         raise click.UsageError(message) from None
-    return MeasuredLink(link.interface, str(link.hca), str(link.address))
+    return FoundLink(link.interface, link.hca, str(link.address))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac import __version__, assets
+from sparkiac.commands.fabric import draft
 from sparkiac.commands.recipes import data
 from sparkiac.commands.recipes.filling import Filled
 from sparkiac.memory.values import GIB
@@ -17,8 +18,9 @@ from sparkiac.write import scratch
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from sparkiac.fleet.fabric.discovery import FoundLink
     from sparkiac.resolve.catalogued import Catalogued
-    from sparkiac.upstream.machine import Machine, MeasuredLink
+    from sparkiac.upstream.machine import Machine
 
 _MODELINE: Final = "# yaml-language-server: $schema=../schema/inventory.schema.json\n"
 _HEAD: Final = "#\n# `sparkiac recipes list` shows what can be served, `sparkiac plan` what runs where.\n"
@@ -40,13 +42,8 @@ class FleetHost(NamedTuple):
     machine: Machine | None = None
     user: str | None = None
     """Login name of --from-host, if it has one."""
-    typed_links: tuple[MeasuredLink, ...] = ()
-    """Links of --link or of the prompt."""
-
-    @property
-    def links(self) -> tuple[MeasuredLink, ...]:
-        """Return the direct links: typed ones, else those that were read."""
-        return self.typed_links or (self.machine.links if self.machine else ())
+    links: tuple[FoundLink, ...] = ()
+    """Direct links, each with an address: those of --link or of the prompt, else those that were found."""
 
 
 class FleetDraft(NamedTuple):
@@ -114,14 +111,14 @@ def _deployments(placements: Sequence[Placement]) -> dict[str, dict[str, Any]]:
     return made
 
 
-def from_draft(fleet: FleetDraft, draft: str) -> str:
+def from_draft(fleet: FleetDraft, imported: str) -> str:
     """Return the draft of an import with the hosts and the user."""
     from sparkiac.importers import yamlwrite
 
     hosts = yamlwrite.dump(
         {"hosts": {host.name: _host(host, fleet.user) for host in fleet.hosts}}, _comments(fleet.hosts)
     )
-    text = _HOSTS.sub(lambda _: hosts, draft, count=1)
+    text = _HOSTS.sub(lambda _: hosts, imported, count=1)
     lines = f"  user: {fleet.user}\n" if fleet.user else ""
     if _is_named(fleet.hosts[:1]):
         lines += f"  # {_NAMED}\n  bind: loopback\n"
@@ -147,13 +144,18 @@ def _host(host: FleetHost, user: str | None) -> dict[str, Any]:
     if machine is not None and machine.driver is not None:
         values["driver"] = machine.driver
     if host.links:
-        links = [{key: value for key, value in link._asdict().items() if value is not None} for link in host.links]
-        values["fabric"] = {"links": links}
+        values["fabric"] = {"links": [draft.data(link) for link in host.links]}
     return values
 
 
 def _comments(hosts: Sequence[FleetHost]) -> dict[tuple[str | int, ...], list[str]]:
-    return {("hosts", host.name): [*_measured(host.machine)] for host in hosts if host.machine is not None}
+    measured = {("hosts", host.name): [*_measured(host.machine)] for host in hosts if host.machine is not None}
+    proposed = {host.name: ", ".join(link.interface for link in host.links if link.proposed) for host in hosts}
+    return measured | {
+        ("hosts", name, "fabric"): [f"{interfaces}: {draft.PROPOSED}"]
+        for name, interfaces in proposed.items()
+        if interfaces
+    }
 
 
 def _measured(machine: Machine) -> Iterator[str]:

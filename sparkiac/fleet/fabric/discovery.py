@@ -25,12 +25,12 @@ class FoundLink(NamedTuple):
     interface: str
     hca: str | None
     address: str | None
-    mtu: int | None
-    speed_gbit: float | None
-    twin: Half | None
-    peers: tuple[End, ...] | None
+    mtu: int | None = None
+    speed_gbit: float | None = None
+    twin: Half | None = None
+    peers: tuple[End, ...] | None = None
     """Ends at the other side: one for a cable, several at a switch; empty if nobody answered, None if unknown."""
-    proposed: bool
+    proposed: bool = False
     """Whether the host has no such address yet."""
 
 
@@ -61,7 +61,6 @@ def _link(host: HostPorts, port: Port, owner: Mapping[str, End], name: str) -> F
         None if port.speed_mbit is None else port.speed_mbit / 1000,
         port.twin,
         _peers(host, port, owner, name),
-        proposed=False,
     )
 
 

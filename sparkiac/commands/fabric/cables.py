@@ -1,0 +1,39 @@
+"""Read where the cables of hosts lead, for `sparkiac fabric discover` and `sparkiac init`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sparkiac.commands.fabric import draft
+from sparkiac.fleet.ask import Failure
+from sparkiac.fleet.fabric import discovery, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sparkiac.fleet.ask import Endpoint
+    from sparkiac.fleet.fabric.discovery import FoundLink
+    from sparkiac.fleet.fabric.reading import HostPorts
+    from sparkiac.model.inventory import FabricLink
+
+
+def links(hosts: Mapping[Endpoint, tuple[FabricLink, ...]]) -> dict[str, tuple[FoundLink, ...]]:
+    """Return the links of each host whose ports were read over SSH; print their other ends, and what is unknown."""
+    read = known(reading.read_all(hosts, neighbours=True))
+    for name, host in read.items():
+        if host.ports is None:
+            click.echo(f"{name}: its ports are unknown: {host.unknown.get('ports', 'no reason given')}", err=True)
+    found = discovery.links({name: host for name, host in read.items() if host.ports is not None})
+    for line in draft.summary(found):
+        click.echo(line, err=True)
+    return found
+
+
+def known(read: Mapping[str, HostPorts | Failure]) -> dict[str, HostPorts]:
+    """Return the hosts that were read; print why the others were not."""
+    for name, found in read.items():
+        if isinstance(found, Failure):
+            click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
+    return {name: found for name, found in read.items() if not isinstance(found, Failure)}
