@@ -19,23 +19,6 @@ if TYPE_CHECKING:
 
 _PULLS: Final = "[REPOSITORY#]NUMBER@COMMIT[,…]"
 _PULL: Final = re.compile(r"(?:(?P<repository>[^#@,]+)#)?(?P<number>[1-9][0-9]{0,9})@(?P<commit>[^#@,]+)")
-_PLACEHOLDERS: Final[dict[str, Any]] = {
-    "base": placeholders.IMAGE,
-    "commit": placeholders.COMMIT,
-    "image": placeholders.IMAGE,
-    "install": (placeholders.COMMAND,),
-    "model_file": placeholders.MODEL_FILE,
-    "pull_requests": ({"number": 1, "commit": placeholders.COMMIT},),
-    "repository": placeholders.REPOSITORY,
-}
-_FORMS: Final = {
-    "base": "IMAGE",
-    "commit": "COMMIT",
-    "image": "IMAGE",
-    "model_file": "FILE",
-    "repository": "GIT",
-}
-"""Patterns of `model.forms`; any other key is the path of a file, whose value is the address of its source."""
 
 
 class Filled(NamedTuple):
@@ -63,7 +46,7 @@ def filled(name: str, left_open: Sequence[OpenValue], given: list[tuple[str, str
     found = Filled({}, {})
     for each, text in texts.items():
         value = prompts.value(text, _label(each), _or_nothing(_parser(each.key)), default="")
-        _put(found, each, _PLACEHOLDERS.get(each.key, placeholders.URL) if value is None else value)
+        _put(found, each, _form(each.key).placeholder if value is None else value)
     return found
 
 
@@ -86,19 +69,14 @@ def _taken(given: list[tuple[str, str]], key: str) -> str | None:
 def _refusal(name: str, missing: Sequence[OpenValue]) -> str:
     values = "1 value" if len(missing) == 1 else f"{len(missing)} values"
     facts = "; ".join(f"{each.what}{f' ({each.why})' if each.why else ''}" for each in missing)
-    flags = " ".join(f"--fill {each.key}={_form(each.key)}" for each in missing)
+    flags = " ".join(f"--fill {each.key}={_form(each.key).shown}" for each in missing)
     empty = f"--fill {missing[0].key}="
     return f"{name} leaves {values} open: {facts}. Add {flags}, or an empty value ({empty}) to write a placeholder"
 
 
 def _label(each: OpenValue) -> str:
     why = f" ({each.why})" if each.why else ""
-    return f"{each.what}{why}: {_form(each.key)}, or empty to leave it open"
-
-
-def _form(key: str) -> str:
-    words = {"install": "COMMAND", "pull_requests": _PULLS, "commit": "COMMIT", "model_file": "FILE.gguf"}
-    return words.get(key, "IMAGE" if _FORMS.get(key) == "IMAGE" else "URL")
+    return f"{each.what}{why}: {_form(each.key).shown}, or empty to leave it open"
 
 
 def _put(found: Filled, each: OpenValue, value: Any) -> None:  # noqa: ANN401  a value of the inventory
@@ -115,11 +93,8 @@ def _or_nothing(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 
 def _parser(key: str) -> Callable[[str], Any]:
     """Return a function from the text of a value to what the inventory has."""
-    if key == "install":
-        return _command
-    if key == "pull_requests":
-        return _pull_requests
-    return prompts.parser(f"--fill {key}", _FORMS.get(key, "SOURCE"))
+    form = _form(key).read
+    return prompts.parser(f"--fill {key}", form) if isinstance(form, str) else form
 
 
 def _command(text: str) -> tuple[str, ...]:
@@ -145,3 +120,31 @@ def _pull_request(text: str) -> dict[str, Any]:
         return number | commit
     repository = prompts.parser("--fill pull_requests: repository", "GIT")(found["repository"])
     return number | {"repository": repository} | commit
+
+
+class _Form(NamedTuple):
+    """How a value is written."""
+
+    shown: str
+    """The form in messages."""
+    read: str | Callable[[str], Any]
+    """Name of a pattern in `model.forms`, or a function that reads the text."""
+    placeholder: Any
+
+
+_IMAGE: Final = _Form("IMAGE", "IMAGE", placeholders.IMAGE)
+_FORMS: Final = {
+    "base": _IMAGE,
+    "commit": _Form("COMMIT", "COMMIT", placeholders.COMMIT),
+    "image": _IMAGE,
+    "install": _Form("COMMAND", _command, (placeholders.COMMAND,)),
+    "model_file": _Form("FILE.gguf", "FILE", placeholders.MODEL_FILE),
+    "pull_requests": _Form(_PULLS, _pull_requests, ({"number": 1, "commit": placeholders.COMMIT},)),
+    "repository": _Form("URL", "GIT", placeholders.REPOSITORY),
+}
+_SOURCE: Final = _Form("URL", "SOURCE", placeholders.URL)
+
+
+def _form(key: str) -> _Form:
+    """Return the form of a value; a key that is not in the table is the path of a file, whose source is wanted."""
+    return _FORMS.get(key, _SOURCE)
