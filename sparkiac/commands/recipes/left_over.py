@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from sparkiac.pipeline import InputFile
 
@@ -27,13 +27,24 @@ def left_over(inventory: InputFile) -> list[str]:
     from sparkiac.resolve import sources
 
     left = {name for name, files in inventory.fetched.items() if files}
-    for path in sorted(Path(inventory.name).parent.glob("*.yaml")) if left else ():
-        if not path.name.endswith(_LOCK):
-            document = pipeline.read_inventory(pipeline.InputFile(str(path), path.read_bytes())).document
-            if not isinstance(document.data, dict):
-                return []
-            left -= set(sources.names(document))
+    for each in _inventories(inventory):
+        if not left:
+            break
+        document = pipeline.read_inventory(each).document
+        if not isinstance(document.data, dict):
+            return []
+        left -= set(sources.names(document))
     return sorted(left)
+
+
+def _inventories(first: InputFile) -> Iterator[InputFile]:
+    """Yield this inventory, which usually names all sources, then those beside it; each is read when it is needed."""
+    from sparkiac import pipeline
+
+    yield first
+    for path in sorted(Path(first.name).parent.glob("*.yaml")):
+        if path != Path(first.name) and not path.name.endswith(_LOCK):
+            yield pipeline.InputFile(str(path), path.read_bytes())
 
 
 def tell(inventory: InputFile) -> None:
