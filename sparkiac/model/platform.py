@@ -1,10 +1,13 @@
 """A hardware profile: what preflight expects of a host before an apply."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from sparkiac.model.base import Gib, KernelParameter, Model, ShortText, SysctlKey, SysctlValue, Version, Word
+
+_GB10: Final = "12.1"
+"""Compute capability of the GPU of a DGX Spark."""
 
 
 class Gpu(Model):
@@ -14,6 +17,11 @@ class Gpu(Model):
     """Product name."""
     compute_capability: Version
     """Compute capability, such as '12.1'."""
+
+    @property
+    def shares_memory(self) -> bool:
+        """Return whether CPU and GPU have one memory, as on a DGX Spark; any other GPU counts as a discrete one."""
+        return self.compute_capability == _GB10
 
 
 class Requirements(Model):
@@ -52,3 +60,8 @@ class Platform(Model):
     """Free GiB that Docker's data directory must have before images are pulled."""
     sources: tuple[ShortText, ...] = ()
     """Sources of these values."""
+
+    @property
+    def is_discrete(self) -> bool:
+        """Return whether its GPU has a memory of its own; the size of that memory is unknown."""
+        return self.gpu is not None and not self.gpu.shares_memory

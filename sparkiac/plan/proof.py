@@ -38,6 +38,9 @@ _ACCEPTED: Final = (0.60, 0.85)
 """Acceptance rate of drafted tokens: DeepSeek-V4 thread (nine rows, 55.7 to 79.0 %), Spark guide L594 (80 %)."""
 _VLLM: Final = frozenset({"vllm", "aeon-vllm"})
 _STATED: Final = "catalog: published size"
+_GPU_MEMORY: Final = Unknown(("size of the GPU's own memory",))
+_OWN_MEMORY: Final = "in the GPU's own memory, whose size is unknown"
+_GPU_SPEED: Final = Unknown(("speed of this GPU",))
 _NO_CACHE: Final = Architecture.model_construct(full_attention_layers=0, kv_heads=0, head_size=0)
 """KV cache of a separate drafter for `mtp`: none, because it reads the cache of the target."""
 
@@ -52,13 +55,17 @@ def proofs(
     placed = [(host, each) for host in hosts for each in host.containers if each.kind == "deployment"]
     groups: dict[str, dict[str, int | None]] = {}
     for host, container in placed:
-        groups.setdefault(container.name, {})[host.name] = host.memory_bytes
+        shared = None if host.values.is_discrete else host.memory_bytes
+        groups.setdefault(container.name, {})[host.name] = shared
     found: dict[str, dict[str, Proof]] = {}
     for host, container in placed:
         total = budget.group_bytes(groups[container.name])
         recorded_starts = starts.starts(starts.subject(container, platforms[host.name], known), records)
         beside = sum(each.kind == "deployment" for each in host.containers)
-        found.setdefault(host.name, {})[container.name] = _proof(container, total, known, recorded_starts, beside)
+        made = _proof(container, total, known, recorded_starts, beside)
+        if host.values.is_discrete:
+            made = _on_discrete(made, container, recorded_starts)
+        found.setdefault(host.name, {})[container.name] = made
     return found
 
 
@@ -102,6 +109,24 @@ def _proof(container: Container, total: int | Unknown, known: Models, begun: Sta
         unused=begun.unused,
         compared=locked is None or not locked.config or shapes.is_compared(locked.config),
         config=locked.config if locked else {},
+    )
+
+
+def _on_discrete(made: Proof, container: Container, begun: Starts) -> Proof:
+    """Return the calculation for a discrete GPU: all formulas of memory and speed are those of the GB10.
+
+    What remains is what the model and the options decide, and speeds that were recorded on this platform.
+    """
+    exact, server = begun.exact, _opaque(container)
+    return made._replace(
+        server=server._replace(requested=server.requested._replace(source=_OWN_MEMORY)),
+        fit=_GPU_MEMORY,
+        advice=_GPU_MEMORY,
+        steps=(),
+        decode=(recorded.decodes(exact) if exact else ()) or _GPU_SPEED,
+        busy=None,
+        prefill=(recorded.prefill(exact) if exact else None) or _GPU_SPEED,
+        record=made.record if exact else None,
     )
 
 

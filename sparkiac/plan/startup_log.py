@@ -58,7 +58,7 @@ def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None
     if found == Startup():
         return None
     total = _total(found, host)
-    planned = _planned(proof, total or host.memory_bytes)
+    planned = _planned(proof, found.visible_bytes if _is_discrete(host) else total or host.memory_bytes)
     requested = _requested(found.requested_bytes, planned)
     measured = startup.calibrate(found._replace(requested_bytes=requested))
     measured = measured.model_copy(update={"weights_bytes": _without_drafter(measured.weights_bytes, proof)})
@@ -77,9 +77,15 @@ def compare_log(name: str, host: HostPlan, log: str) -> StartupComparison | None
 
 def _total(found: Startup, host: HostPlan) -> int | None:
     seen = found.visible_bytes
-    if seen is None or (host.memory_bytes is not None and abs(seen - host.memory_bytes) < _ROUNDED // 2):
+    if seen is None or _is_discrete(host):
         return None
-    return seen
+    known = host.memory_bytes
+    return None if known is not None and abs(seen - known) < _ROUNDED // 2 else seen
+
+
+def _is_discrete(host: HostPlan) -> bool:
+    """Return whether the memory that CUDA reports is not that of the host."""
+    return host.gpu is not None and not host.gpu.shares_memory
 
 
 def _without_drafter(loaded: int | None, proof: Proof) -> int | None:
@@ -123,6 +129,9 @@ def _compared(found: Startup, host: HostPlan, proof: Proof, measured: Measured) 
 def _notes(found: Startup, proof: Proof, planned: int | None, measured: Measured) -> Iterator[str]:
     if isinstance(proof.options, Unknown):
         yield f"Nothing can be compared: options are {labels.unknown(proof.options)}."
+        return
+    if isinstance(proof.fit, Unknown) and not proof.server.inside:
+        yield f"Nothing can be compared: the memory of the server is {labels.unknown(proof.fit)}."
         return
     context = None if isinstance(proof.cache, Unknown) else proof.cache.context
     if found.context is not None and context is not None and found.context != context:

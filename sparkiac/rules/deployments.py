@@ -12,13 +12,12 @@ if TYPE_CHECKING:
     from sparkiac.plan import Container, HostPlan, Plan
     from sparkiac.plan.parts import Proof
 
-_SM_121: Final = "12.1"
 _DOCKER_HUB: Final = "docker.io/"
 
 
 def sparks(plan: Plan) -> Iterator[HostPlan]:
     """Return the hosts with unified memory, such as a DGX Spark."""
-    return (host for host in plan.hosts if host.gpu is not None and host.gpu.compute_capability == _SM_121)
+    return (host for host in plan.hosts if host.gpu is not None and host.gpu.shares_memory)
 
 
 def views(plan: Plan) -> Iterator[HostPlan]:

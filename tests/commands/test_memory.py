@@ -246,6 +246,17 @@ def test_an_engine_whose_memory_is_not_worked_out_has_nothing_to_compare(cli: Cl
     )
 
 
+def test_the_log_of_a_discrete_gpu_does_not_tell_the_memory_of_the_host(cli: Cli, folder: Path) -> None:
+    desk = deployment("set: {gpu_memory_utilization: 0.5}", host="spark-01: {address: 192.168.1.11, platform: desk}")
+    gpu = "{name: GPU, compute_capability: '9.0'}"
+    (folder / "lab.yaml").write_text(f"{desk}platforms: {{desk: {{title: D, architecture: arm64, gpu: {gpu}}}}}\n")
+    (folder / "start.log").write_text(SUMMARY + LOG)
+    outcome = cli("memory", "lab.yaml", "chat", "--from-log", "start.log")
+    assert outcome.code == 0
+    assert "the memory of the server is unknown, missing: size of" in " ".join(outcome.out.split())
+    assert "total_gib" not in outcome.out
+
+
 def test_of_a_group_the_node_that_answers_is_compared(cli: Cli, folder: Path) -> None:
     (folder / "lab.yaml").write_text(PAIR)
     (folder / "start.log").write_text(LOG + SUMMARY)

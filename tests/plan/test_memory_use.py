@@ -27,6 +27,11 @@ ASR: Final = (
 )
 MEASURED: Final = "measured: {overhead_bytes: 3221225472, graphs_bytes: 1073741824}"
 PC: Final = "platforms: {pc: {title: PC, architecture: amd64}}\n"
+DESK: Final = (
+    "platforms: {desk: {title: Desk, architecture: arm64, memory_gib: 119,"
+    " gpu: {name: GPU, compute_capability: '9.0'}}}\n"
+)
+"""A platform with a discrete GPU."""
 QWEN: Final = "nvidia/Qwen3.6-35B-A3B-NVFP4"
 MTP: Final = "head_dim: 128, mtp_num_hidden_layers: 1"
 RECIPE: Final = "recipe: nvidia/qwen3.6-35b-a3b-nvfp4"
@@ -182,6 +187,37 @@ def test_an_unknown_proof_names_what_lacks_and_who_could_tell() -> None:
         "decode": f"unknown, missing: weights, config.json; {hub}",
         "time to first token": "unknown (no published prefill rate)",
     }
+
+
+@pytest.mark.parametrize("size", ["gpu_memory_utilization: 0.5", "kv_cache_memory_bytes: 16000000000"])
+def test_a_discrete_gpu_has_a_memory_of_unknown_size(size: str) -> None:
+    """The formulas are those of the GB10; what the model and the options decide stays known."""
+    text = deployment(f"set: {{{size}}}", host="spark-01: {address: 192.168.1.11, platform: desk}") + DESK
+    assert said(text) == {
+        "KV cache": "unknown, missing: size of the GPU's own memory",
+        "speed": "unknown, missing: speed of this GPU",
+    }
+    assert account(text).request_bytes == 9 * GIB
+    found = host(text)
+    assert found.headroom_bytes == Unknown(("chat",))
+    server, *others = found.parts
+    assert (server.owner, server.size_bytes, server.source) == (
+        "chat",
+        None,
+        "in the GPU's own memory, whose size is unknown",
+    )
+    assert [part.name for part in others] == ["processes of vLLM", "system and page cache"]
+    start = planned(text, locked=LOCK).hosts[0].preflight.units["chat"]
+    assert start.memory_bytes is None, "a start does not require the memory of the GPU on the host"
+
+
+def test_a_group_with_a_discrete_gpu_has_an_unknown_total() -> None:
+    """The share of vLLM is one of the memory of each GPU, and the smallest one decides."""
+    text = PAIR.replace("address: 192.168.1.12", "address: 192.168.1.12\n    platform: desk") + DESK
+    for number in (0, 1):
+        [found] = host(text, number=number).accounts
+        assert isinstance(found.fit, Unknown)
+        assert found.requested.size_bytes is None
 
 
 def test_what_lacks_for_everything_is_said_once() -> None:
