@@ -8,7 +8,7 @@ import click
 
 from sparkiac.characters import escaped_line
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import INVENTORY, known, read, show
+from sparkiac.commands.inputs import INVENTORY, known, planned
 
 
 @click.command()
@@ -25,20 +25,17 @@ def export(inventory: Path, deployment: str, kind: str, output: Path | None) -> 
 
     Exit codes: 0 done, 2 bad input, or the format cannot express the deployment.
     """
-    from sparkiac import exporters, pipeline, write
+    from sparkiac import exporters, write
 
     known("format", kind, exporters.FORMATS)
     if output is not None and (output.exists() or output.is_symlink()):
         message = f"{click.format_filename(output)} exists; name another file, or remove it"
         raise click.UsageError(message)
-    outcome = pipeline.check(*read(inventory), allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, "text")
-        return Exit.BAD_INPUT
-    names = (each.name for host in outcome.plan.hosts for each in host.containers if each.kind == "deployment")
+    plan = planned(inventory).plan
+    names = (each.name for host in plan.hosts for each in host.containers if each.kind == "deployment")
     known("deployment", deployment, sorted({*names}))
     try:
-        found = exporters.named(kind).write(exporters.nodes(outcome.plan, deployment))
+        found = exporters.named(kind).write(exporters.nodes(plan, deployment))
     except exporters.Unsupported as error:
         message = f"{error}; export it as docker-run or compose"
         raise click.UsageError(message) from None

@@ -11,22 +11,11 @@ import click
 from sparkiac import __version__, hints
 from sparkiac.characters import escaped_line
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import (
-    FORMAT,
-    INVENTORY,
-    WRITE_EXITS,
-    exit_code,
-    hashes,
-    known,
-    lock_path,
-    printable,
-    read,
-    show,
-)
+from sparkiac.commands.inputs import FORMAT, INVENTORY, WRITE_EXITS, hashes, known, printable, read, refuse, show
 
 if TYPE_CHECKING:
     from sparkiac.artifact import Artifact
-    from sparkiac.pipeline import InputFile, Outcome
+    from sparkiac.pipeline import InputFile
     from sparkiac.plan import Plan
     from sparkiac.write import Changes
 
@@ -34,6 +23,7 @@ _FOLDERS: Final = {"ansible": "{}", "kubernetes": "{}.kubernetes"}
 """Target → folder of its output below generated/. No name has a dot, so the folders of two inventories differ."""
 _MARKS: Final = {"ansible": "ansible.cfg", "kubernetes": "kustomization.yaml"}
 """Target → a file that only its output has."""
+_UNPINNED: Final = "run sparkiac lock {}; --allow-unlocked renders files that cannot be applied"
 _RESULTS: Final = {"ansible": hints.PLAYBOOK_STOPS, "kubernetes": hints.PODS_FAIL}
 
 
@@ -77,7 +67,7 @@ def generate(  # noqa: PLR0913  one parameter for each option
     files = read(inventory)
     outcome = pipeline.check(*files, allow_example=True, allow_unlocked=allow_unlocked)
     if outcome.plan is None or outcome.report.failed:
-        return _refuse(outcome, inventory, output_format)
+        return refuse(outcome, inventory, output_format, _UNPINNED)
     artifacts, uncovered = _render(outcome.plan, target)
     folder = _output(outcome.plan, target, output)
     act = write.survey if (planned := only_check or show_diff) else write.commit
@@ -122,22 +112,6 @@ def _output(plan: Plan, target: str, chosen: Path | None) -> Path:
             )
             raise click.UsageError(message)
     return folder
-
-
-def _refuse(outcome: Outcome, inventory: Path, output_format: str) -> int:
-    show(outcome.report, output_format)
-    return _missing_lock(inventory, output_format) if outcome.only_unpinned else exit_code(outcome)
-
-
-def _missing_lock(inventory: Path, output_format: str) -> int:
-    if output_format == "text":
-        lock = lock_path(inventory)
-        state = "does not pin everything" if lock.is_file() else "does not exist"
-        name = click.format_filename(inventory)
-        click.echo(
-            f"{lock} {state}: run sparkiac lock {name}; --allow-unlocked renders files that cannot be applied", err=True
-        )
-    return Exit.LOCK
 
 
 def _warn(plan: Plan, inventory: InputFile, target: str, uncovered: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.model.link_record import LinkRecord
     from sparkiac.model.records import StartRecord
     from sparkiac.pipeline import InputFile, Outcome
+    from sparkiac.plan import Plan
     from sparkiac.report import Report
 
 _LOCK: Final = ".lock.yaml"
@@ -33,6 +34,15 @@ FORMAT = click.option(
 AS_JSON = click.option(
     "--format", "output_format", type=click.Choice(["text", "json"]), default="text", help="Output format."
 )
+
+
+class Planned(NamedTuple):
+    """An inventory that has a plan."""
+
+    files: tuple[InputFile, InputFile | None]
+    """The inventory and its lock."""
+    plan: Plan
+    report: Report
 
 
 class CommandGroup(click.Group):
@@ -87,6 +97,18 @@ def read(inventory: Path) -> tuple[InputFile, InputFile | None]:
         InputFile(str(inventory), inventory.read_bytes(), *beside),
         InputFile(str(lock), lock.read_bytes()) if lock.is_file() else None,
     )
+
+
+def planned(inventory: Path, output_format: str = "text") -> Planned:
+    """Read and plan an inventory, also without pins; without a plan, print the findings and end with exit code 2."""
+    from sparkiac import pipeline
+
+    files = read(inventory)
+    outcome = pipeline.check(*files, allow_unlocked=True)
+    if outcome.plan is None:
+        show(outcome.report, output_format)
+        raise click.exceptions.Exit(Exit.BAD_INPUT)
+    return Planned(files, outcome.plan, outcome.report)
 
 
 def hashes(files: tuple[InputFile, InputFile | None]) -> dict[str, str]:
@@ -209,6 +231,18 @@ def exit_code(outcome: Outcome) -> Exit:
     if outcome.plan is None:
         return Exit.BAD_INPUT
     return Exit.FINDINGS if outcome.report.failed else Exit.OK
+
+
+def refuse(outcome: Outcome, inventory: Path, output_format: str, advice: str) -> Exit:
+    """Print the errors of an inventory and return the exit code; `advice` follows if only the lock is incomplete."""
+    show(outcome.report, output_format)
+    if not outcome.only_unpinned:
+        return exit_code(outcome)
+    if output_format == "text":
+        lock = lock_path(inventory)
+        state = "does not pin everything" if lock.is_file() else "does not exist"
+        click.echo(f"{lock} {state}: {advice.format(click.format_filename(inventory))}", err=True)
+    return Exit.LOCK
 
 
 def show(report: Report, output_format: str, **extra: Any) -> None:  # noqa: ANN401  plain JSON data

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, known, read, show
+from sparkiac.commands.inputs import FORMAT, known, planned
 
 
 @click.command()
@@ -25,16 +24,11 @@ def remove(deployment: str, inventory: Path, output_format: str) -> int:
     Exit codes: 0 done, 1 refused, with the findings, 2 bad input, 5 the inventory changed during the run, 6 it cannot
     be read or written.
     """
-    from sparkiac import pipeline
     from sparkiac.commands import editing
     from sparkiac.fix.nodes import CannotEdit
     from sparkiac.fix.units import names, without_deployment
 
-    files = read(inventory)
-    outcome = pipeline.check(*files, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, output_format)
-        return Exit.BAD_INPUT
+    files, _, report = planned(inventory, output_format)
     former = files[0].raw.decode()
     known("deployment", deployment, names(former, "deployments"))
     try:
@@ -42,4 +36,4 @@ def remove(deployment: str, inventory: Path, output_format: str) -> int:
     except CannotEdit as reason:
         message = f"{inventory}: {deployment} must be removed by hand: {reason}"
         raise click.UsageError(message) from None
-    return editing.save(inventory, files, outcome.report, text, output_format)
+    return editing.save(inventory, files, report, text, output_format)

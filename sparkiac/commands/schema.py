@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import planned
 
 
 @click.command()
@@ -24,15 +25,6 @@ def schema(inventory: Path | None) -> int:
     """
     from sparkiac.formats import inventory_schema
 
-    if inventory is None:
-        click.echo(inventory_schema.text(inventory_schema.schema()), nl=False)
-        return Exit.OK
-    from sparkiac import pipeline
-    from sparkiac.commands.inputs import read, show
-
-    outcome = pipeline.check(*read(inventory), allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, "text")
-        return Exit.BAD_INPUT
-    click.echo(inventory_schema.text(inventory_schema.schema_of(outcome.plan)), nl=False)
+    made = inventory_schema.schema_of(planned(inventory).plan) if inventory else inventory_schema.schema()
+    click.echo(inventory_schema.text(made), nl=False)
     return Exit.OK

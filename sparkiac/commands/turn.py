@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from sparkiac.commands.apply import AnsibleCommand, require_answer
-from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY, known
 
 
@@ -39,8 +38,6 @@ def turn(  # noqa: PLR0913  one parameter for each option
     asks = not (yes or given.check)
     require_answer(output_format, asks=asks, check="-- --check")
     fleet = tree.checked(inventory, output, output_format)
-    if isinstance(fleet, Exit):
-        return fleet
     known("turn", turn, dict.fromkeys(each.name for host in fleet.plan.hosts for each in host.turns))
     from sparkiac.commands.apply.session import in_session
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, read, show
+from sparkiac.commands.inputs import FORMAT, planned
 from sparkiac.commands.prompts import FILL
 
 if TYPE_CHECKING:
@@ -50,18 +49,14 @@ def add(  # noqa: PLR0913, PLR0917  click hands over one argument for each optio
     from sparkiac.commands.add import draft
     from sparkiac.fix.units import names
 
-    files = read(inventory)
-    outcome = pipeline.check(*files, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, output_format)
-        return Exit.BAD_INPUT
+    files, plan, report = planned(inventory, output_format)
     former = files[0].raw.decode()
     builds = tuple(names(former, "builds"))
     shelf, _ = library.read(pipeline.recipe_files(files[0], pipeline.read_inventory(files[0]).document))
     hosts = tuple(each.strip() for each in on.split(","))
     wanted = draft.DeploymentDraft(recipe, hosts, name, model, port, fills, builds, shelf)
-    new = draft.entries(wanted, outcome.plan, names(former, "deployments", "services"))
-    return editing.save(inventory, files, outcome.report, _edited(inventory, former, new), output_format)
+    new = draft.entries(wanted, plan, names(former, "deployments", "services"))
+    return editing.save(inventory, files, report, _edited(inventory, former, new), output_format)
 
 
 def _edited(inventory: Path, text: str, new: Entries) -> str:

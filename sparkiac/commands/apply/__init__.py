@@ -8,7 +8,6 @@ from typing import Final
 
 import click
 
-from sparkiac.commands.exits import Exit
 from sparkiac.commands.inputs import AS_JSON, INVENTORY
 
 _ASK: Final = "--yes is missing, and there is no terminal to ask on; {} only shows what would change"
@@ -63,8 +62,6 @@ def apply(  # noqa: PLR0913  one parameter for each option
     asks = not (yes or only_check or given.check)
     require_answer(output_format, asks=asks)
     fleet = tree.checked(inventory, output, output_format)
-    if isinstance(fleet, Exit):
-        return fleet
     from sparkiac.commands.apply.session import in_session
 
     return in_session(fleet, given, output_format, lambda session: session.run(asks=asks, only_check=only_check))

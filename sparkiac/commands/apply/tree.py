@@ -10,7 +10,7 @@ import click
 
 from sparkiac import __version__
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import WRITE_EXITS, exit_code, hashes, lock_path, printable, read, show
+from sparkiac.commands.inputs import WRITE_EXITS, hashes, printable, read, refuse, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sparkiac.write import Changes, WriteError
 
 _GENERATION: Final = re.compile(rb'^  generation: "(\w+)"$', re.MULTILINE)
+_UNPINNED: Final = "run sparkiac lock {0} and sparkiac generate {0}; nothing was changed on any host"
 _LISTED: Final = 5
 """Files that are named when the directory is out of date."""
 
@@ -34,35 +35,25 @@ class GeneratedFleet(NamedTuple):
     """Host → the generation that an apply puts on it."""
 
 
-def checked(inventory: Path, output: Path | None, output_format: str) -> GeneratedFleet | Exit:
-    """Return the directory if it is what INVENTORY generates; otherwise print the reason and return the exit code."""
+def checked(inventory: Path, output: Path | None, output_format: str) -> GeneratedFleet:
+    """Return the directory if it is what INVENTORY generates; otherwise print the reason and end with an exit code."""
     from sparkiac import pipeline, write
 
     files = read(inventory)
     outcome = pipeline.check(*files)
     if outcome.plan is None or outcome.report.failed:
-        show(outcome.report, output_format)
-        return _unpinned(inventory, output_format) if outcome.only_unpinned else exit_code(outcome)
+        raise click.exceptions.Exit(refuse(outcome, inventory, output_format, _UNPINNED))
     artifacts = pipeline.render(outcome.plan)
     path = printable(output or Path("generated") / outcome.plan.name)
     try:
         changes = write.survey(artifacts, path, inputs=hashes(files), generator=__version__)
     except write.WriteError as error:
         _tell(outcome, output_format, path, _refused(error, path, inventory))
-        return WRITE_EXITS[type(error).__name__]
+        raise click.exceptions.Exit(WRITE_EXITS[type(error).__name__]) from None
     if changes.any:
         _tell(outcome, output_format, path, _stale(changes, path, inventory))
-        return Exit.STALE
+        raise click.exceptions.Exit(Exit.STALE)
     return GeneratedFleet(outcome.plan, path, generations(artifacts))
-
-
-def _unpinned(inventory: Path, output_format: str) -> Exit:
-    if output_format == "text":
-        lock, name = lock_path(inventory), click.format_filename(inventory)
-        state = "does not pin everything" if lock.is_file() else "does not exist"
-        commands = f"run sparkiac lock {name} and sparkiac generate {name}"
-        click.echo(f"{lock} {state}: {commands}; nothing was changed on any host", err=True)
-    return Exit.LOCK
 
 
 def _tell(outcome: Outcome, output_format: str, path: Path, reason: str) -> None:

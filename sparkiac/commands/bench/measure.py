@@ -48,8 +48,6 @@ def run(words: tuple[str, ...], output_format: str, options: dict[str, Any]) -> 
     given = _parsed(words, options["url"])
     levels = _levels(options["levels"])
     of = starts.deployed(given.inventory, given.deployment or "", output_format) if given.inventory else None
-    if isinstance(of, Exit):
-        return of
     try:
         if given.mode == "startup":
             return startup.run(of, options["log"], options["output"], output_format)

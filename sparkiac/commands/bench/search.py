@@ -45,8 +45,6 @@ def tune(inventory: Path, deployment: str, ansible: tuple[str, ...], wish: Wish,
 
     given = options.parse(ansible)
     fleet = tree.checked(inventory, wish.generated, "text")
-    if isinstance(fleet, Exit):
-        return fleet
     known("deployment", deployment, startup_log.servers(fleet.plan))
     listed = tuning.changes(leading(fleet.plan, deployment)[1])
     if not listed:

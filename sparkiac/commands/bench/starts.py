@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import known, measurements_path, print_json, read, show
+from sparkiac.commands.inputs import known, measurements_path, planned, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,18 +48,13 @@ class Deployed(NamedTuple):
         return subject
 
 
-def deployed(inventory: Path, name: str, output_format: str) -> Deployed | Exit:
-    """Plan an inventory; print the findings if that is not possible."""
-    from sparkiac import pipeline
+def deployed(inventory: Path, name: str, output_format: str) -> Deployed:
+    """Return a deployment of an inventory."""
     from sparkiac.plan import startup_log
 
-    files = read(inventory)
-    outcome = pipeline.check(*files, allow_example=True, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, output_format)
-        return Exit.BAD_INPUT
-    known("deployment", name, startup_log.servers(outcome.plan))
-    return Deployed(inventory, name, outcome.plan, files[0].records)
+    files, plan, _ = planned(inventory, output_format)
+    known("deployment", name, startup_log.servers(plan))
+    return Deployed(inventory, name, plan, files[0].records)
 
 
 class Kept(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, print_json, show
+from sparkiac.commands.inputs import AS_JSON, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,19 +75,13 @@ def diagnose(**given: Any) -> int:  # noqa: ANN401  the fields of Request
     Exit codes: 0 no problem found, 1 problems found, 2 bad input, 5 the inventory changed during the run, 6 no log of
     the deployment can be read.
     """
-    from sparkiac.commands.diagnose.context import NotValid
-
     request = Request(**given)
     if request.inventory is None and (request.deployment or request.writes or request.bisect):
         message = "--deployment, --write and --bisect need --inventory"
         raise click.UsageError(message)
     if not request.logs and request.deployment is None:
         raise click.UsageError(_NOTHING)
-    try:
-        return _bisect(request, request.bisect) if request.bisect is not None else _diagnose(request)
-    except NotValid as error:
-        show(error.report, request.output_format)
-        return Exit.BAD_INPUT
+    return _bisect(request, request.bisect) if request.bisect is not None else _diagnose(request)
 
 
 def _diagnose(request: Request) -> int:
@@ -96,7 +90,7 @@ def _diagnose(request: Request) -> int:
     from sparkiac.fleet.diagnosis.server import of_plan
 
     logs = tuple(map(_log, request.logs))
-    context = load(request.inventory, request.deployment, logs) if request.inventory else None
+    context = load(request.inventory, request.deployment, logs, request.output_format) if request.inventory else None
     if not logs and context is not None:
         logs = _journals(context)
         if not logs:
@@ -199,4 +193,4 @@ def _bisect(request: Request, directory: Path) -> int:
     if request.logs or request.inventory is None or request.deployment is None:
         message = "--bisect needs --inventory and --deployment, and no log"
         raise click.UsageError(message)
-    return bisect.write(load(request.inventory, request.deployment, ()), directory)
+    return bisect.write(load(request.inventory, request.deployment, (), request.output_format), directory)

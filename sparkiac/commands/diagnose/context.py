@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from sparkiac.commands.inputs import known, read
+from sparkiac.commands.inputs import known, planned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,27 +39,13 @@ class Context(NamedTuple):
         return self.containers[0][1]
 
 
-class NotValid(Exception):  # noqa: N818  it is an answer, not a failure
-    """The inventory has errors that leave it without a plan."""
-
-    def __init__(self, report: Report) -> None:
-        """Keep the findings."""
-        super().__init__()
-        self.report = report
-
-
-def load(inventory: Path, deployment: str | None, logs: Iterable[Log]) -> Context:
-    """Return the deployment with a name, or the one that logs belong to. Raises `NotValid` and `click.UsageError`."""
-    from sparkiac import pipeline
-
-    files = read(inventory)
-    outcome = pipeline.check(*files, allow_unlocked=True)
-    if outcome.plan is None:
-        raise NotValid(outcome.report)
-    names = deployments(outcome.plan)
+def load(inventory: Path, deployment: str | None, logs: Iterable[Log], output_format: str) -> Context:
+    """Return the deployment with a name, or the one that logs belong to. Raises `click.UsageError`."""
+    files, plan, report = planned(inventory, output_format)
+    names = deployments(plan)
     if deployment is None:
         deployment = _of_logs(names, logs)
-    return Context(inventory, files, outcome.report, names[known("deployment", deployment, names)])
+    return Context(inventory, files, report, names[known("deployment", deployment, names)])
 
 
 def deployments(plan: Plan) -> dict[str, tuple[tuple[HostPlan, Container], ...]]:

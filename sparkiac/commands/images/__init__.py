@@ -104,13 +104,7 @@ def _form(image: str) -> str:
 
 def _pinned(image: str, inventory: Path) -> str | Exit:
     """Return the image that the inventory uses under this name."""
-    from sparkiac import pipeline
-
-    outcome = pipeline.check(*inputs.read(inventory), allow_unlocked=True)
-    if outcome.plan is None:
-        inputs.show(outcome.report, "text")
-        return inputs.exit_code(outcome)
-    images = (each.image for host in outcome.plan.hosts for each in host.containers)
+    images = (each.image for host in inputs.planned(inventory).plan.hosts for each in host.containers)
     found = {each.reference: each.pull for each in images}
     pull = found[known("image of this inventory", image, found)]
     if _UNPINNED in pull:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import FORMAT, INVENTORY, captures, exit_code, known, lock_path, read, show
+from sparkiac.commands.inputs import FORMAT, INVENTORY, captures, known, lock_path, planned, read, show
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,11 +72,11 @@ def lock(inventory: Path, names: tuple[str, ...], output_format: str, **options:
     replaced as a whole or not at all.
     """
     _refuse_mixtures(names, options)
-    files = read(inventory)
     if options["record"] is not None:
-        return _record(lock_path(inventory), files, options["record"])
+        return _record(inventory, options["record"])
     from sparkiac import pipeline
 
+    files = read(inventory)
     state = pipeline.lock_state(*files)
     run = _Run(lock_path(inventory), files, state, output_format)
     if state.plan is None:
@@ -222,21 +222,19 @@ def _replaced(run: _Run, text: bytes) -> Exit:
     return Exit.OK
 
 
-def _record(target: Path, files: tuple[InputFile, InputFile | None], record: Path) -> int:
+def _record(inventory: Path, record: Path) -> int:
     """Pin the image of a local build."""
     from sparkiac import pipeline, write
     from sparkiac.lock import RecordError
 
-    outcome = pipeline.check(*files, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, "text")
-        return exit_code(outcome)
+    (_, lock), plan, _ = planned(inventory)
+    target = lock_path(inventory)
     try:
-        text = pipeline.record(outcome.plan, files[1], record.read_bytes())
+        text = pipeline.record(plan, lock, record.read_bytes())
     except RecordError as error:
         click.echo(f"{click.format_filename(record)}: {error}", err=True)
         return Exit.BAD_INPUT
-    if files[1] is not None and files[1].raw == text:
+    if lock is not None and lock.raw == text:
         click.echo(f"{target}: up to date")
         return Exit.OK
     write.replace(target, text)

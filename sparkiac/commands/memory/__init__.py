@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, read, show
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, planned, print_json
 
 if TYPE_CHECKING:
     from sparkiac.model.records import StartRecord, Subject
@@ -33,18 +33,13 @@ def memory(inventory: Path, deployment: str, output_format: str, *, log: Path | 
 
     Exit codes: 0 recorded, 1 the file has no memory figures, 2 bad input, 6 the record cannot be written.
     """
-    from sparkiac import pipeline
     from sparkiac.commands.memory import tables
     from sparkiac.formats import terminal
     from sparkiac.plan import start_records, startup_log
 
     source = _one(log, page)
-    files = read(inventory)
-    outcome = pipeline.check(*files, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, output_format)
-        return Exit.BAD_INPUT
-    hosts = startup_log.servers(outcome.plan)
+    files, plan, _ = planned(inventory, output_format)
+    hosts = startup_log.servers(plan)
     host = hosts[known("deployment", deployment, hosts)]
     subject = host.proofs[deployment].subject
     assert subject is not None, "a planned deployment has one"  # noqa: S101  for the type checker

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, printable, read, show
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, planned, print_json, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sparkiac.fleet.ask import Answer
     from sparkiac.fleet.status import HostStatus
-    from sparkiac.plan import HostPlan, Plan
+    from sparkiac.plan import HostPlan
 
 _PERIOD_S: Final = 2
 """Time between two requests of the live view to the same host."""
@@ -50,8 +50,6 @@ def status(inventory: Path, hosts: tuple[str, ...], output_format: str, *, outpu
     if watch:
         _require_terminal(output_format)
     fleet = _fleet(inventory, hosts, output, output_format)
-    if isinstance(fleet, Exit):
-        return fleet
     return _watch(fleet) if watch else _once(fleet, output_format)
 
 
@@ -66,22 +64,14 @@ def _require_terminal(output_format: str) -> None:
         raise click.UsageError(message)
 
 
-def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_format: str) -> _Fleet | Exit:
-    """Return the hosts to ask; print the findings of an inventory without a plan."""
-    from sparkiac import pipeline
-
-    outcome = pipeline.check(*read(inventory), allow_example=True, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, output_format)
-        return Exit.BAD_INPUT
-    planned = {host.name: host for host in outcome.plan.hosts}
-    chosen = {known("host", name, planned): planned[name] for name in names} or planned
-    return _of(outcome.plan, chosen, printable(output or Path("generated") / outcome.plan.name))
-
-
-def _of(plan: Plan, chosen: Mapping[str, HostPlan], path: Path) -> _Fleet:
+def _fleet(inventory: Path, names: tuple[str, ...], output: Path | None, output_format: str) -> _Fleet:
+    """Return the hosts to ask, and say which of them have no generated files."""
     from sparkiac.commands.apply.tree import generation_in
 
+    plan = planned(inventory, output_format).plan
+    hosts = {host.name: host for host in plan.hosts}
+    chosen = {known("host", name, hosts): hosts[name] for name in names} or hosts
+    path = printable(output or Path("generated") / plan.name)
     files = {name: path / "host_vars" / f"{name}.yml" for name in chosen}
     found = {name: generation_in(file.read_bytes()) for name, file in files.items() if file.is_file()}
     generations = {name: generation for name, generation in found.items() if generation}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparkiac.commands.exits import Exit
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, print_json, read, show
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, known, planned, print_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,18 +36,13 @@ def verify(inventory: Path, deployment: str | None, origin: str, output_format: 
 
     Exit codes: 0 all steps passed, 1 a step failed, 2 bad input or options, 6 a host or container is not reachable.
     """
-    from sparkiac import pipeline
-
-    outcome = pipeline.check(*read(inventory), allow_example=True, allow_unlocked=True)
-    if outcome.plan is None:
-        show(outcome.report, output_format)
-        return Exit.BAD_INPUT
+    plan = planned(inventory, output_format).plan
     from sparkiac.fleet import verify as fleet
 
     if deployment is not None:
-        known("deployment or service", deployment, fleet.names(outcome.plan))
-    known("origin", origin, ("host", "controller", *fleet.clients(outcome.plan)))
-    found = sorted(fleet.verify(outcome.plan, origin, only=deployment), key=lambda each: (each.name, each.host))
+        known("deployment or service", deployment, fleet.names(plan))
+    known("origin", origin, ("host", "controller", *fleet.clients(plan)))
+    found = sorted(fleet.verify(plan, origin, only=deployment), key=lambda each: (each.name, each.host))
     if output_format == "json":
         print_json({"units": [_data(each) for each in found]})
     else:
