@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sparkiac.bench import comparison, foreign, formulas
+from tests.bench import published
 from tests.bench.test_formulas import SPECULATION
 
 SERVE: dict[str, Any] = {
@@ -125,7 +126,7 @@ def test_v34_the_deltas_of_a_change_and_that_averages_prove_nothing() -> None:
     changes = {(row.point, row.quantity[:2]): row.change for row in rows}
     depths = ("0", "4096", "8192", "16384", "32768", "65536")
     order = [(f"depth {depth}", kind) for kind in ("pp", "tg") for depth in depths]
-    assert [formulas.half_up(100 * changes[each], 1) for each in order] == pytest.approx(list(DELTAS), abs=0.11)
+    assert [published.half_up(100 * changes[each], 1) for each in order] == pytest.approx(list(DELTAS), abs=0.11)
     assert {row.verdict for row in rows} == {comparison.CANNOT_TELL}
     assert {row.p for row in rows} == {None}
 
@@ -142,9 +143,9 @@ def test_the_scores_of_tool_eval_bench() -> None:
     ]
     [scores] = record.points
     values = scores.reported
-    assert formulas.half_up(formulas.score(values["points"], values["most points"])) == values["quality"]
-    combined = formulas.deployability(values["quality"], values["responsiveness"])
-    assert formulas.half_up(combined) == values["deployability"]
+    assert published.half_up(published.score(values["points"], values["most points"])) == values["quality"]
+    combined = published.deployability(values["quality"], values["responsiveness"])
+    assert published.half_up(combined) == values["deployability"]
 
 
 def test_the_speculation_table_of_tool_eval_bench() -> None:

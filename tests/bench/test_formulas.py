@@ -6,6 +6,8 @@ import pytest
 
 from sparkiac.bench import formulas
 from sparkiac.bench.client import Sample
+from sparkiac.memory.speed import step_tokens
+from tests.bench import published
 
 BLOG = [
     (1834, 1.12, 32, 2.47, 1636, 23.7),
@@ -50,20 +52,20 @@ def test_v22f_time_per_token(decode: float, tpot: float) -> None:
 
 
 def test_v22g_tokens_of_a_step() -> None:
-    assert formulas.step_tokens([0.8] * 3) == pytest.approx(2.952)
+    assert step_tokens(3, 0.8) == pytest.approx(2.952)
 
 
 def test_v23_two_tokens_say_little() -> None:
     """The blog calls this row noisy: 2 tokens in 0.11 s."""
     assert formulas.prefill_speed(58, 0.42) == pytest.approx(140, rel=0.02)
-    assert formulas.effective_speed(2, 0.42, 0.53) == pytest.approx(23, rel=0.25)
+    assert published.effective_speed(2, 0.42, 0.53) == pytest.approx(23, rel=0.25)
 
 
 @pytest.mark.parametrize("row", BLOG, ids=["v24", "v25", "v26", "v27"])
 def test_v24_to_v27_the_blog_counts_the_first_token(row: tuple[int, float, int, float, float, float]) -> None:
     prompt, ttft, tokens, total, prefill, decode = row
     assert formulas.prefill_speed(prompt, ttft) == pytest.approx(prefill, rel=0.002)
-    assert formulas.effective_speed(tokens, ttft, total) == pytest.approx(decode, rel=0.003)
+    assert published.effective_speed(tokens, ttft, total) == pytest.approx(decode, rel=0.003)
     without = formulas.decode_speed(tokens, ttft, total)
     assert without == pytest.approx(decode * (tokens - 1) / tokens, rel=0.003)
 
@@ -75,7 +77,7 @@ def test_v27b_ttft_grows_less_than_the_prompt() -> None:
 
 @pytest.mark.parametrize(("tokens", "rate", "seconds"), [(5, 23.7, 0.21), (15, 22.7, 0.66)])
 def test_v28_turns_of_a_game(tokens: int, rate: float, seconds: float) -> None:
-    assert formulas.effective_speed(tokens, 1.0, 1.0 + seconds) == pytest.approx(rate, rel=0.01)
+    assert published.effective_speed(tokens, 1.0, 1.0 + seconds) == pytest.approx(rate, rel=0.01)
 
 
 def test_v28b_eager_against_graphs() -> None:
@@ -83,10 +85,10 @@ def test_v28b_eager_against_graphs() -> None:
 
 
 def test_v29_and_v30_scores_of_tool_eval_bench() -> None:
-    assert formulas.half_up(formulas.score(28, 30)) == 93
-    assert [formulas.half_up(formulas.score(points, 6)) for points in (6, 4)] == [100, 67]
-    assert formulas.half_up(formulas.deployability(93, 42)) == 78
-    assert formulas.half_up(28 / 40.751, 1) == 0.7
+    assert published.half_up(published.score(28, 30)) == 93
+    assert [published.half_up(published.score(points, 6)) for points in (6, 4)] == [100, 67]
+    assert published.half_up(published.deployability(93, 42)) == 78
+    assert published.half_up(28 / 40.751, 1) == 0.7
 
 
 @pytest.mark.parametrize("row", SPECULATION, ids=lambda row: f"{row[0]}-{row[1]}")
@@ -95,23 +97,23 @@ def test_v31_and_v32_speculation_of_tool_eval_bench(
 ) -> None:
     _, _, alpha, effective, streamed, tau, waste, draft, ttft, total = row
     times = ttft / 1000, total / 1000
-    assert formulas.half_up(formulas.effective_speed(128, *times) or 0, 1) == effective
-    assert formulas.half_up(formulas.decode_speed(128, *times) or 0, 1) == streamed
-    assert formulas.half_up(formulas.draft_length(alpha / 100, 2), 1) == tau
+    assert published.half_up(published.effective_speed(128, *times), 1) == effective
+    assert published.half_up(formulas.decode_speed(128, *times) or 0, 1) == streamed
+    assert published.half_up(formulas.draft_length(alpha / 100, 2), 1) == tau
     assert abs(100 * formulas.waste(alpha / 100) - waste) <= 0.51  # 40.5 is printed as 41, 34.5 as 35
-    assert formulas.draft_speed(effective, alpha / 100, 2) == pytest.approx(draft, rel=0.012)
+    assert published.draft_speed(effective, alpha / 100, 2) == pytest.approx(draft, rel=0.012)
 
 
 def test_v33_means_of_the_nine_rows() -> None:
     mean = sum(row[2] for row in SPECULATION) / len(SPECULATION)
-    assert formulas.half_up(mean) == 67
-    assert formulas.half_up(formulas.draft_length(mean / 100, 2), 1) == 1.3
-    assert formulas.half_up(100 * formulas.waste(mean / 100)) == 33
+    assert published.half_up(mean) == 67
+    assert published.half_up(formulas.draft_length(mean / 100, 2), 1) == 1.3
+    assert published.half_up(100 * formulas.waste(mean / 100)) == 33
 
 
 @pytest.mark.parametrize(("value", "digits", "rounded"), [(0.5, 0, 1), (2.5, 0, 3), (-2.5, 0, -3), (1.25, 1, 1.3)])
 def test_rounding_half_up(value: float, digits: int, rounded: float) -> None:
-    assert formulas.half_up(value, digits) == rounded
+    assert published.half_up(value, digits) == rounded
 
 
 @pytest.mark.parametrize(
@@ -138,4 +140,3 @@ def test_what_cannot_be_computed_is_none() -> None:
     assert formulas.prefill_speed(5, 0) is None
     assert formulas.decode_speed(1, 0.1, 0.5) is None
     assert formulas.decode_speed(9, 0.5, 0.5) is None
-    assert formulas.effective_speed(9, 0.5, 0.5) is None

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import click
 
-from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup
+from sparkiac.commands.exits import Exit
+from sparkiac.commands.inputs import AS_JSON, INVENTORY, CommandGroup, print_json
 
 _HELP: Final = frozenset({"-h", "--help"})
 _RECORD: Final = click.Path(dir_okay=False, path_type=Path)
@@ -91,9 +92,24 @@ def compare(first: Path, second: Path, output_format: str, *, plot: Path | None)
 
     Exit codes: 0 faster or cannot tell, 1 something is slower, 2 a file cannot be read, 6 no chart was written.
     """
-    from sparkiac.commands.bench import verdict
+    from sparkiac.bench import comparison, markdown
+    from sparkiac.commands.bench import files, page
+    from sparkiac.formats import terminal
 
-    return verdict.compare(first, second, output_format, plot)
+    records = files.read(first), files.read(second)
+    found = comparison.compare(*records)
+    if not found.rows:
+        message = "the records have no point in common: measure the same mode with the same levels"
+        raise click.UsageError(message)
+    if output_format == "json":
+        print_json({**found._asdict(), "rows": [row._asdict() for row in found.rows]})
+    elif output_format == "markdown":
+        click.echo(markdown.of_comparison(found), nl=False)
+    else:
+        terminal.show(page.comparison(found))
+    drawn = files.plot(plot, list(zip((first.stem, second.stem), records, strict=True))) if plot else Exit.OK
+    slower = any(row.verdict == comparison.SLOWER for row in found.rows)
+    return drawn or (Exit.FINDINGS if slower else Exit.OK)
 
 
 @bench.command(short_help="Show a record, or write it as Markdown or as a chart.")
@@ -105,9 +121,18 @@ def show(record: Path, output_format: str, *, plot: Path | None) -> int:
 
     Exit codes: 0 done, 1 nothing to draw, 2 the file cannot be read, 6 the chart cannot be written.
     """
-    from sparkiac.commands.bench import display
+    from sparkiac.bench import markdown
+    from sparkiac.commands.bench import files, page
+    from sparkiac.formats import terminal
 
-    return display.show(record, output_format, plot)
+    found = files.read(record)
+    if output_format == "json":
+        print_json({"record": found.model_dump(mode="json")})
+    elif output_format == "markdown":
+        click.echo(markdown.of_record(found), nl=False)
+    else:
+        terminal.show(page.page(found))
+    return files.plot(plot, [(record.stem, found)]) if plot else Exit.OK
 
 
 @bench.command(short_help="Search for better options, and print them as a patch.")

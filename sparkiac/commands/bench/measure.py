@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sparkiac.bench.target import Target
     from sparkiac.commands.bench.starts import Deployed
     from sparkiac.model.bench import BenchRecord
+    from sparkiac.plan import Plan
 
 _KEY: Final = "SPARKIAC_API_KEY"
 _SERVER: Final = re.compile(r"https?://[^/]")
@@ -98,16 +99,23 @@ def _levels(text: str | None) -> tuple[float, ...]:
 
 def _target(of: Deployed | None, options: dict[str, Any]) -> Target | Exit:
     from sparkiac.bench import target
+
+    if of is not None:
+        return planned_target(of.plan, of.name)
+    if not _SERVER.match(options["url"]):
+        message = "--url names no server; write it with http:// or https://, such as http://192.168.1.11:8000"
+        raise click.UsageError(message)
+    return target.of_url(options["url"], options["model"], os.environ.get(_KEY))
+
+
+def planned_target(plan: Plan, name: str) -> Target | Exit:
+    """Return the target for a deployment; print why there is none."""
+    from sparkiac.bench import target
     from sparkiac.fleet.ask import Failure
 
-    if of is None:
-        if not _SERVER.match(options["url"]):
-            message = "--url names no server; write it with http:// or https://, such as http://192.168.1.11:8000"
-            raise click.UsageError(message)
-        return target.of_url(options["url"], options["model"], os.environ.get(_KEY))
-    found = target.of_plan(of.plan, of.name)
+    found = target.of_plan(plan, name)
     if isinstance(found, Failure):
-        click.echo(f"{of.name}: {found.reason}; {found.hint}", err=True)
+        click.echo(f"{name}: {found.reason}; {found.hint}", err=True)
         return Exit.IO
     return found
 

@@ -34,8 +34,6 @@ def run(of: Deployed | None, log: Path | None, output: Path | None, output_forma
     from sparkiac.model.bench import BenchRecord
 
     found = _of_file(of, log) if log or of is None else _of_journal(of)
-    if isinstance(found, Exit):
-        return found
     listed = phases.phases(found.text)
     if not listed:
         click.echo("the log contains no complete start of vLLM", err=True)
@@ -63,19 +61,20 @@ def _of_file(of: Deployed | None, log: Path | None) -> _Log:
     return _Log(text, Subject(url="", model=log.stem) if of is None else _subject(of), {})
 
 
-def _of_journal(of: Deployed) -> _Log | Exit:
+def _of_journal(of: Deployed) -> _Log:
     """Read the journal of the host, and ask it which generation it runs."""
     from sparkiac.bench import target
+    from sparkiac.fleet.ask import endpoint
     from sparkiac.model.bench import HostFacts
     from sparkiac.upstream import journal
 
     host, container = target.leading(of.plan, of.name)
-    user = f"{host.user}@" if host.user else ""
+    there = endpoint(host)
     try:
-        text = journal.read(f"{user}{host.address}", container.unit, port=host.ssh_port)[0]
+        text = journal.read(there.target, container.unit, port=there.port)[0]
     except journal.JournalError as error:
         click.echo(f"{host.name}: {error}", err=True)
-        return Exit.IO
+        raise click.exceptions.Exit(Exit.IO) from None
     return _Log(text, _subject(of), {host.name: HostFacts(), **target.host_facts((host,))})
 
 

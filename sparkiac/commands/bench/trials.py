@@ -126,15 +126,13 @@ def present(bed: Bed, what: str) -> BenchRecord | Exit:
 
 def measured(bed: Bed, what: str, plan: Plan) -> BenchRecord | Exit:
     """Measure the deployment as a plan has it, and write the record."""
-    from sparkiac.bench import measuring, records, target
+    from sparkiac.bench import measuring, records
     from sparkiac.commands.bench import files, measure, progress
-    from sparkiac.fleet.ask import Failure
 
     click.echo(f"Measuring {what} …", err=True)
-    found = target.of_plan(plan, bed.name)
-    if isinstance(found, Failure):
-        click.echo(f"{bed.name}: {found.reason}; {found.hint}", err=True)
-        return Exit.IO
+    found = measure.planned_target(plan, bed.name)
+    if isinstance(found, Exit):
+        return found
     if measure.is_busy(found):
         return Exit.BUSY
     with progress.Progress(text=True) as shown:
