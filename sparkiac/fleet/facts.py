@@ -24,11 +24,13 @@ def shown(text: str) -> str:
 Text = Annotated[str, AfterValidator(shown)]
 
 
-class _Facts(BaseModel):
+class Facts(BaseModel):
+    """What a program on a host reports; a newer program may report more."""
+
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 
 
-class Memory(_Facts):
+class Memory(Facts):
     """Memory of a host, in bytes."""
 
     total_bytes: int
@@ -36,7 +38,7 @@ class Memory(_Facts):
     page_cache_bytes: int
 
 
-class Gpu(_Facts):
+class Gpu(Facts):
     """State of a GPU; None if the driver does not report it."""
 
     clock_mhz: float | None = None
@@ -45,7 +47,7 @@ class Gpu(_Facts):
     power_w: float | None = None
 
 
-class Machine(_Facts):
+class Machine(Facts):
     """Facts about a machine; None if it does not have them."""
 
     driver: Text | None = None
@@ -57,14 +59,14 @@ class Machine(_Facts):
     uptime_s: int | None = None
 
 
-class Pending(_Facts):
+class Pending(Facts):
     """A switch that has not ended."""
 
     generation: Text
     phase: Text
 
 
-class Generations(_Facts):
+class Generations(Facts):
     """Generations of a host by their role."""
 
     current: Text | None = None
@@ -73,14 +75,14 @@ class Generations(_Facts):
     pending: Pending | None = None
 
 
-class ChangedFile(_Facts):
+class ChangedFile(Facts):
     """A file that differs from the current generation."""
 
     path: Text
     kind: Text
 
 
-class Drift(_Facts):
+class Drift(Facts):
     """What differs from the current generation."""
 
     files: tuple[ChangedFile, ...] = ()
@@ -89,7 +91,7 @@ class Drift(_Facts):
     """Units that run from other files than those of the generation, or do not start at boot."""
 
 
-class Restart(_Facts):
+class Restart(Facts):
     """The last start or failure of a unit since the boot."""
 
     ago_s: int
@@ -97,14 +99,14 @@ class Restart(_Facts):
     detail: Text | None = None
 
 
-class WrongAnswer(_Facts):
+class WrongAnswer(Facts):
     """The last wrong answer that the health check recorded, at most a day old."""
 
     ago_s: int
     fault: Text
 
 
-class Reading(_Facts):
+class Reading(Facts):
     """Metrics of a server at one time of the host's clock."""
 
     at_s: float
@@ -112,7 +114,7 @@ class Reading(_Facts):
     """Name → values of its series."""
 
 
-class Unit(_Facts):
+class Unit(Facts):
     """Facts about a unit."""
 
     name: Text
@@ -144,14 +146,14 @@ class Unit(_Facts):
     readings: tuple[Reading, ...] | None = None
 
 
-class Clock(_Facts):
+class Clock(Facts):
     """Time of the host when the program began and ended, in seconds since the epoch."""
 
     begin_s: float
     end_s: float
 
 
-class HostFacts(_Facts):
+class HostFacts(Facts):
     """Everything that a host reports."""
 
     clock: Clock

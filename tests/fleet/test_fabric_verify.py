@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sparkiac.fleet.fabric import checks, measuring
-from sparkiac.fleet.fabric.pairs import pairs
+from sparkiac.fleet.fabric.measuring import pairs
 from sparkiac.fleet.fabric.reading import HostPorts
 from sparkiac.model import link_record
 from sparkiac.model.link_record import LinkRecord, Speed

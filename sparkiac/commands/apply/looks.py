@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sparkiac.characters import escaped
+from sparkiac.fleet.fabric.checks import groups as groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -88,8 +89,9 @@ def of_fleet(plan: Plan, generations: Mapping[str, str], answers: Mapping[str, s
     changing = {name for name, look in looks.items() if look.differs}
     changing |= {name for name, members in groups.items() if changing.intersection(members)}
     added: dict[str, list[str]] = {}
-    for units in _deployments(plan):
-        for host, unit in _without_step(looks, units):
+    for name, hosts in groups_of(plan).items():
+        unit = f"sparkiac-{name}"
+        for host in _without_step(looks, unit, {each.name for each in hosts}):
             added.setdefault(host, []).append(unit)
     batches = (tuple(name for name in batch if name in changing) for batch in plan.batches)
     return FleetLook(
@@ -125,20 +127,8 @@ def _with(look: HostLook, units: Iterable[str], *, differs: bool) -> HostLook:
     return look._replace(differs=differs, units=(*look.units, *added))
 
 
-def _deployments(plan: Plan) -> list[dict[str, str]]:
-    """Return host → unit of each deployment that runs on several hosts."""
-    found: dict[str, dict[str, str]] = {}
-    for host in plan.hosts:
-        for container in host.containers:
-            if container.server.node is not None:
-                found.setdefault(container.name, {})[host.name] = container.unit
-    return list(found.values())
-
-
-def _without_step(looks: Mapping[str, HostLook], units: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the hosts on which the unit of a deployment does not differ, if it does on another one."""
-    present = [(host, unit) for host, unit in units.items() if host in looks]
-    moved = {
-        host for host, unit in present for step in looks[host].units if step.unit == unit and step.action in _MOVES
-    }
-    return [(host, unit) for host, unit in present if moved and host not in moved]
+def _without_step(looks: Mapping[str, HostLook], unit: str, hosts: set[str]) -> set[str]:
+    """Return the hosts on which the unit of a group does not differ, if it does on another one."""
+    present = hosts & looks.keys()
+    moved = {host for host in present for step in looks[host].units if step.unit == unit and step.action in _MOVES}
+    return present - moved if moved else set()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from ipaddress import IPv6Address, ip_interface
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sparkiac.fleet.fabric.pairs import groups
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -97,6 +95,16 @@ def of_groups(plan: Plan, read: Mapping[str, HostPorts]) -> Iterator[Step]:
         yield _same(group, "driver", {name: each.driver if each else None for name, each in found.items()})
         yield _same(group, "firmware", {name: _firmware(each) if each else None for name, each in found.items()})
         yield _memory(group, hosts, {name: each.memory_bytes if each else None for name, each in found.items()})
+
+
+def groups(plan: Plan) -> dict[str, list[HostPlan]]:
+    """Return the hosts of each group."""
+    found: dict[str, list[HostPlan]] = {}
+    for host in plan.hosts:
+        for container in host.containers:
+            if container.server.node is not None:
+                found.setdefault(container.name, []).append(host)
+    return found
 
 
 def _firmware(read: HostPorts) -> str | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from ipaddress import ip_interface
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sparkiac.fleet.ask import Failure, endpoint, run
 from sparkiac.fleet.fabric.checks import Step, gid_index
@@ -15,8 +17,9 @@ from sparkiac.upstream import ssh
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sparkiac.fleet.fabric.pairs import End, Pair
     from sparkiac.fleet.fabric.reading import HostPorts
+    from sparkiac.model.inventory import FabricLink
+    from sparkiac.plan import HostPlan, Plan
 
 _HEADERS_BYTES: Final = 28
 """Bytes of the IPv4 and ICMP headers that a ping adds to its data."""
@@ -30,6 +33,36 @@ _BUS: Final = re.compile(r"^# Avg bus bandwidth\s*:\s*([\d.]+)", re.MULTILINE)
 _BITS: Final = 8
 
 Result = tuple[Step, Speed | None]
+
+
+class End(NamedTuple):
+    """A link at its host."""
+
+    host: HostPlan
+    link: FabricLink
+
+    @property
+    def address(self) -> str:
+        """Return the address of the link without its prefix length."""
+        return str(ip_interface(self.link.address).ip)
+
+
+class Pair(NamedTuple):
+    """Two links in one network, of two hosts."""
+
+    source: End
+    target: End
+
+
+def pairs(plan: Plan) -> tuple[Pair, ...]:
+    """Return the pairs of links that a cable or a switch should connect."""
+    ends = [End(host, link) for host in plan.hosts for link in host.links]
+    return tuple(
+        Pair(one, other)
+        for one, other in combinations(ends, 2)
+        if one.host.name != other.host.name
+        and ip_interface(one.link.address).network == ip_interface(other.link.address).network
+    )
 
 
 def ping(pair: Pair, mtu: int | None) -> Step:

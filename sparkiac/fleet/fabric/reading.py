@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from sparkiac.fleet.ask import THREADS, Endpoint, Failure, run
-from sparkiac.fleet.facts import Text, shown
+from sparkiac.fleet.facts import Facts, Text, shown
 from sparkiac.upstream import machine, parallel, ssh
 
 if TYPE_CHECKING:
@@ -21,11 +21,7 @@ _TIMEOUT_S: Final = 120
 """Up to four ports are asked for their neighbours, 3 seconds each, and nvidia-smi may be slow."""
 
 
-class _Read(BaseModel):
-    model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
-
-
-class Half(_Read):
+class Half(Facts):
     """A network interface with an RDMA device."""
 
     interface: Text
@@ -47,7 +43,7 @@ class Port(Half):
     twin: Half | None
 
 
-class HostPorts(_Read):
+class HostPorts(Facts):
     """What a host has for links to other hosts. None stands for an unknown value, with the reason in `unknown`."""
 
     ports: tuple[Port, ...] | None

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparkiac.fleet.fabric import checks, measuring
-from sparkiac.fleet.fabric.pairs import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sparkiac.fleet.fabric.checks import Step
-    from sparkiac.fleet.fabric.pairs import End
+    from sparkiac.fleet.fabric.measuring import End
     from sparkiac.fleet.fabric.reading import HostPorts
     from sparkiac.model.link_record import Speed
     from sparkiac.plan import Plan
@@ -22,7 +21,7 @@ def verify(plan: Plan, read: Mapping[str, HostPorts], *, speed: bool) -> tuple[l
     steps = [step for host in plan.hosts if host.name in read for step in checks.of_host(host, read[host.name])]
     steps += checks.of_groups(plan, read)
     speeds: list[Speed] = []
-    for pair in pairs(plan):
+    for pair in measuring.pairs(plan):
         if not {pair.source.host.name, pair.target.host.name} <= read.keys():
             continue
         reached = measuring.ping(pair, _mtu(pair.source, read))
