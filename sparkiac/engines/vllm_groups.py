@@ -31,6 +31,8 @@ _RAY_PORTS: Final = {
 """Ports of the Ray processes of each host; Ray would choose free ones, which no filter can name."""
 _RAY_CLIENT_PORT: Final = 10001
 """Port for remote Ray clients, which the head node opens if the image contains Ray's client; vLLM does not use it."""
+_RAY_AUTOSCALER_PORT: Final = 44217
+"""Port at which the head node exports metrics of Ray's autoscaler, on all addresses."""
 _OBJECT_STORE_BYTES: Final = 1 << 30
 """Ray would take 30 % of the memory. vLLM passes only small messages through it."""
 _JOIN: Final = ("python3", "/run/sparkiac/lib/ray_group.py")
@@ -80,7 +82,7 @@ def _ray(member: Member, divided: dict[str, int]) -> Part:
     ray = ("ray", "start", *role, f"--node-ip-address={own}", *_RAY_LIMITS, *ports, "--disable-usage-stats")
     single = tuple(str(number) for name, number in named.items() if not name.endswith("worker_port"))
     workers = f"{named['min_worker_port']}-{named['max_worker_port']}"
-    heads = (str(port), str(_RAY_CLIENT_PORT)) if member.leads else ()
+    heads = (str(port), str(_RAY_CLIENT_PORT), str(_RAY_AUTOSCALER_PORT)) if member.leads else ()
     words = ("nodes", str(member.size)) if member.leads else ("head",)
     wait = (*_JOIN, *words, store)
     return Part(

@@ -59,6 +59,8 @@ VERIFIED: Final = {
     "`bench`": ("tests/commands/test_bench.py::test_single",),
     "`turns`, `load_memory`": (
         "tests/host/test_switch_turns.py::test_day_night_day",
+        "tests/e2e/test_turns.py::test_day_night_day",
+        "tests/e2e/test_turns.py::test_a_load_that_succeeds_is_undone",
         "tests/host/test_load_memory.py::test_a_start_changes_and_a_ready_unit_restores",
     ),
 }
